@@ -1,0 +1,143 @@
+//! What poolgate says about an object: one [`Diagnostic`] per rule and field, gathered in a [`Report`].
+//!
+//! The wording follows the API server's, so that a user reads one language whoever refuses the object.
+//! Knows nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
+
+mod path;
+mod problem;
+mod report;
+
+use std::fmt;
+
+pub use path::{FieldPath, Segment};
+pub use problem::{Problem, quoted};
+pub use report::{MAX_KEPT, Report};
+
+/// The stable, kebab-case name of a rule, such as `schedule-syntax`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(&'static str);
+
+impl RuleId {
+    /// Names a rule.
+    pub const fn new(id: &'static str) -> Self {
+        Self(id)
+    }
+
+    /// The name as text.
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// How much a diagnostic weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; shown offline only.
+    Info,
+    /// Legal, but will probably hurt. The object is admitted.
+    Warning,
+    /// The object is refused.
+    Error,
+}
+
+impl Severity {
+    /// The word used in output and policy files.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One finding: what is wrong, where, why it matters and how to mend it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The rule that speaks.
+    pub rule: RuleId,
+    /// How much it weighs here: the rule's own severity, unless policy or ratchet changed it.
+    pub severity: Severity,
+    /// The field at fault. For a missing field, the path it should have.
+    pub path: FieldPath,
+    /// What is wrong, in the API server's vocabulary.
+    pub problem: Problem,
+    /// Why it is wrong: a clause without final stop.
+    pub reason: String,
+    /// What to write instead: a clause without final stop.
+    pub mend: Option<String>,
+    /// Other fields that the finding rests on, such as the labels beside the requirements.
+    pub related: Vec<FieldPath>,
+}
+
+impl Diagnostic {
+    /// Adds what to write instead.
+    #[must_use]
+    pub fn mend(mut self, mend: impl Into<String>) -> Self {
+        self.mend = Some(mend.into());
+        self
+    }
+
+    /// Adds another field that the finding rests on.
+    #[must_use]
+    pub fn related(mut self, path: FieldPath) -> Self {
+        self.related.push(path);
+        self
+    }
+
+    /// The sentence after the field path: problem, reason, mend and rule, on one line.
+    pub fn message(&self) -> String {
+        let mut text = format!("{}: {}", self.problem, self.reason);
+        if let Some(mend) = &self.mend {
+            text.push_str("; ");
+            text.push_str(mend);
+        }
+        text.push_str(" [");
+        text.push_str(self.rule.as_str());
+        text.push(']');
+        text
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_reads_problem_reason_mend_and_rule_in_that_order() {
+        let diagnostic = Diagnostic {
+            rule: RuleId::new("budget-nodes"),
+            severity: Severity::Error,
+            path: FieldPath::root().key("spec").key("budgets").index(1).key("nodes"),
+            problem: Problem::Invalid {
+                value: quoted("101%"),
+            },
+            reason: "a percentage goes from 0% to 100%".into(),
+            mend: None,
+            related: Vec::new(),
+        }
+        .mend("write 100%");
+        assert_eq!(
+            diagnostic.to_string(),
+            r#"spec.budgets[1].nodes: Invalid value: "101%": a percentage goes from 0% to 100%; write 100% [budget-nodes]"#
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! Where in an object a field stands, written as Kubernetes writes it.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+
+/// One step of a [`FieldPath`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Segment {
+    /// A field of an object or a key of a map.
+    Key(Cow<'static, str>),
+    /// An element of a list, counted from 0.
+    Index(usize),
+}
+
+/// A path from the object's root to a field, such as `spec.disruption.budgets[1].nodes`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FieldPath(Vec<Segment>);
+
+impl FieldPath {
+    /// The object itself.
+    pub const fn root() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The path that names `keys` one below the other.
+    pub fn of(keys: &[&'static str]) -> Self {
+        Self(keys.iter().map(|key| Segment::Key(Cow::Borrowed(key))).collect())
+    }
+
+    /// The path of a field or map key below this one.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<Cow<'static, str>>) -> Self {
+        self.0.push(Segment::Key(key.into()));
+        self
+    }
+
+    /// The path of a list element below this one.
+    #[must_use]
+    pub fn index(mut self, index: usize) -> Self {
+        self.0.push(Segment::Index(index));
+        self
+    }
+
+    /// The steps from the root.
+    pub fn segments(&self) -> &[Segment] {
+        &self.0
+    }
+
+    /// The path of what holds this field; none for the root.
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.0.split_last()?;
+        Some(Self(above.to_vec()))
+    }
+
+    /// The value that stands at this path. An explicit `null` counts as absent, as in the API server.
+    pub fn find<'v>(&self, root: &'v Value) -> Option<&'v Value> {
+        let mut value = root;
+        for segment in &self.0 {
+            value = match segment {
+                Segment::Key(key) => value.get(key.as_ref())?,
+                Segment::Index(index) => value.get(*index)?,
+            };
+        }
+        (!value.is_null()).then_some(value)
+    }
+
+    /// The path as a JSON Pointer (RFC 6901), for patches.
+    pub fn to_pointer(&self) -> String {
+        let mut pointer = String::new();
+        for segment in &self.0 {
+            pointer.push('/');
+            match segment {
+                Segment::Key(key) => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+                Segment::Index(index) => {
+                    let _ = write!(pointer, "{index}");
+                }
+            }
+        }
+        pointer
+    }
+}
+
+/// A key that can follow a dot without being mistaken for something else.
+fn is_plain(key: &str) -> bool {
+    !key.is_empty()
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("<object>");
+        }
+        for (position, segment) in self.0.iter().enumerate() {
+            match segment {
+                Segment::Key(key) if is_plain(key) => {
+                    if position > 0 {
+                        f.write_char('.')?;
+                    }
+                    f.write_str(key)?;
+                }
+                // A key comes from the manifest: what could move the cursor or forge a line is escaped.
+                Segment::Key(key) => write!(f, "[{}]", key.escape_debug())?,
+                Segment::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn paths_read_as_kubernetes_writes_them() {
+        assert_eq!(FieldPath::root().to_string(), "<object>");
+        let path =
+            FieldPath::of(&["spec", "template", "metadata", "labels"]).key("example.com/team".to_owned());
+        assert_eq!(
+            path.to_string(),
+            "spec.template.metadata.labels[example.com/team]"
+        );
+        assert_eq!(
+            FieldPath::of(&["spec", "budgets"])
+                .index(3)
+                .key("nodes")
+                .to_string(),
+            "spec.budgets[3].nodes"
+        );
+    }
+
+    #[test]
+    fn control_characters_in_a_key_are_escaped() {
+        let path = FieldPath::of(&["spec"]).key("a\u{1b}[2Jb\n".to_owned());
+        assert_eq!(path.to_string(), "spec[a\\u{1b}[2Jb\\n]");
+    }
+
+    #[test]
+    fn pointers_escape_slash_and_tilde() {
+        let path = FieldPath::of(&["metadata", "annotations"])
+            .key("poolgate.dev/a~b")
+            .index(0);
+        assert_eq!(path.to_pointer(), "/metadata/annotations/poolgate.dev~1a~0b/0");
+    }
+
+    #[test]
+    fn find_takes_null_for_absent_and_never_mixes_up_lists_and_maps() {
+        let object = json!({"a": {"b": null, "0": 1}, "c": [7]});
+        assert_eq!(FieldPath::of(&["a", "b"]).find(&object), None);
+        assert_eq!(FieldPath::of(&["a"]).index(0).find(&object), None);
+        assert_eq!(FieldPath::of(&["c", "0"]).find(&object), None);
+        assert_eq!(FieldPath::of(&["c"]).index(0).find(&object), Some(&json!(7)));
+    }
+}

@@ -1,0 +1,141 @@
+//! The kinds of mistake that the API server knows, and how it begins a sentence about each.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// Longest value, in characters, that a message repeats; the rest is cut. A terminal line holds it with room.
+const LONGEST_QUOTE: usize = 80;
+
+/// What is wrong with a field: `field.ErrorType` of `k8s.io/apimachinery`, as far as poolgate needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The value is not legal.
+    Invalid {
+        /// The value as the message shows it; see [`quoted`].
+        value: String,
+    },
+    /// The value has the wrong JSON type.
+    Mistyped {
+        /// The value as the message shows it; see [`quoted`].
+        value: String,
+    },
+    /// The field must be there and is not.
+    Required,
+    /// The value is none of those that an enumeration allows.
+    Unsupported {
+        /// The value as the message shows it; see [`quoted`].
+        value: String,
+        /// What may stand there.
+        supported: &'static [&'static str],
+    },
+    /// The list or map has more entries than can be held.
+    TooMany {
+        /// How many there are.
+        actual: usize,
+    },
+}
+
+impl Problem {
+    /// The name of the problem in `status.details.causes[].reason`.
+    pub const fn cause_reason(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "FieldValueInvalid",
+            Self::Mistyped { .. } => "FieldValueTypeInvalid",
+            Self::Required => "FieldValueRequired",
+            Self::Unsupported { .. } => "FieldValueNotSupported",
+            Self::TooMany { .. } => "FieldValueTooMany",
+        }
+    }
+
+    /// An illegal value, shown as it stands in the object.
+    pub fn invalid(value: &Value) -> Self {
+        Self::Invalid { value: shown(value) }
+    }
+
+    /// A value of the wrong type, shown as it stands in the object.
+    pub fn mistyped(value: &Value) -> Self {
+        Self::Mistyped { value: shown(value) }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid { value } | Self::Mistyped { value } => write!(f, "Invalid value: {value}"),
+            Self::Required => f.write_str("Required value"),
+            Self::Unsupported { value, supported } => {
+                write!(f, "Unsupported value: {value}: supported values: ")?;
+                for (position, word) in supported.iter().enumerate() {
+                    let comma = if position > 0 { ", " } else { "" };
+                    write!(f, "{comma}\"{word}\"")?;
+                }
+                Ok(())
+            }
+            Self::TooMany { actual } => write!(f, "Too many: {actual}"),
+        }
+    }
+}
+
+/// A text from the object in quotes, cut to a bearable length, with control characters escaped.
+pub fn quoted(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len().min(LONGEST_QUOTE) + 5);
+    shown.push('"');
+    let mut characters = text.chars();
+    for character in characters.by_ref().take(LONGEST_QUOTE) {
+        shown.extend(character.escape_debug());
+    }
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown.push('"');
+    shown
+}
+
+/// A JSON value on one line; of lists and objects only what they are, because they can be of any size.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(_) => "[…]".into(),
+        Value::Object(_) => "{…}".into(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn sentences_begin_as_the_api_servers_do() {
+        assert_eq!(
+            Problem::invalid(&json!("1e1.5")).to_string(),
+            r#"Invalid value: "1e1.5""#
+        );
+        assert_eq!(Problem::mistyped(&json!(5)).to_string(), "Invalid value: 5");
+        assert_eq!(
+            Problem::mistyped(&json!({"a": 1})).to_string(),
+            "Invalid value: {…}"
+        );
+        assert_eq!(Problem::Required.to_string(), "Required value");
+        assert_eq!(Problem::TooMany { actual: 101 }.to_string(), "Too many: 101");
+        let unsupported = Problem::Unsupported {
+            value: quoted("hard"),
+            supported: &["Hard", "Soft"],
+        };
+        assert_eq!(
+            unsupported.to_string(),
+            r#"Unsupported value: "hard": supported values: "Hard", "Soft""#
+        );
+    }
+
+    #[test]
+    fn a_quoted_value_is_short_and_holds_no_control_characters() {
+        assert_eq!(quoted("a\nb\u{7}"), r#""a\nb\u{7}""#);
+        let long = quoted(&"é".repeat(10_000));
+        assert_eq!(long.chars().count(), LONGEST_QUOTE + 3);
+        assert!(long.ends_with("…\""));
+    }
+}

@@ -1,0 +1,58 @@
+//! A field as it was found.
+
+use serde_json::{Map, Value};
+
+/// A field of an object that may be missing or of the wrong JSON type. An explicit `null` counts as missing,
+/// because the API server prunes it before it looks at anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field<T> {
+    /// Not there.
+    Absent,
+    /// There, but of another type than the API demands; the shape check speaks of it.
+    Mistyped,
+    /// There, and of the right type.
+    Present(T),
+}
+
+impl<T> Field<T> {
+    /// The value, where there is one of the right type.
+    pub fn present(self) -> Option<T> {
+        match self {
+            Self::Present(value) => Some(value),
+            Self::Absent | Self::Mistyped => None,
+        }
+    }
+
+    /// Whether the object says nothing here.
+    pub const fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    fn read<'v>(from: Option<&'v Value>, convert: impl FnOnce(&'v Value) -> Option<T>) -> Self {
+        match from {
+            None | Some(Value::Null) => Self::Absent,
+            Some(value) => convert(value).map_or(Self::Mistyped, Self::Present),
+        }
+    }
+}
+
+impl<'v> Field<&'v str> {
+    /// The text under `key`.
+    pub fn text(of: &'v Map<String, Value>, key: &str) -> Self {
+        Self::read(of.get(key), Value::as_str)
+    }
+}
+
+impl<'v> Field<&'v Map<String, Value>> {
+    /// The object or map under `key`.
+    pub fn map(of: &'v Map<String, Value>, key: &str) -> Self {
+        Self::read(of.get(key), Value::as_object)
+    }
+}
+
+impl<'v> Field<&'v [Value]> {
+    /// The list under `key`.
+    pub fn list(of: &'v Map<String, Value>, key: &str) -> Self {
+        Self::read(of.get(key), |value| value.as_array().map(Vec::as_slice))
+    }
+}

@@ -1,0 +1,48 @@
+//! Karpenter's API as data: what a NodePool looks like, which labels it knows, which release knows what.
+//!
+//! Reading is tolerant. Whatever stands in the object, a view of it can be made; a field of the wrong type is
+//! seen as such once, by [`shape`], and passed over by everyone else.
+
+mod field;
+mod labels;
+mod node_limit_mode;
+mod nodepool;
+mod release;
+pub mod shape;
+
+pub use field::Field;
+pub use labels::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, canonical_label};
+pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
+pub use nodepool::{Budget, Disruption, NodePool, Requirement, Template};
+pub use release::{Release, UnknownRelease};
+
+/// The API group of NodePools and NodeClaims.
+pub const GROUP: &str = "karpenter.sh";
+
+/// The versions of the API that hold NodePools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ApiVersion {
+    /// `karpenter.sh/v1beta1`, served by Karpenter 0.32 to 1.0.
+    V1Beta1,
+    /// `karpenter.sh/v1`, served since Karpenter 0.33.6 and 1.0.
+    V1,
+}
+
+impl ApiVersion {
+    /// The version named in an `apiVersion` behind the slash.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "v1" => Some(Self::V1),
+            "v1beta1" => Some(Self::V1Beta1),
+            _ => None,
+        }
+    }
+
+    /// The version as it stands in `apiVersion` behind the slash.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V1Beta1 => "v1beta1",
+        }
+    }
+}

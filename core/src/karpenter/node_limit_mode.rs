@@ -1,0 +1,35 @@
+//! Whether a node limit is ever exceeded.
+
+/// The annotation that carries the mode on a NodePool whose CRD lacks `spec.disruption.nodeLimitMode`.
+pub const NODE_LIMIT_MODE_ANNOTATION: &str = "poolgate.dev/node-limit-mode";
+
+/// How `spec.limits.nodes` is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NodeLimitMode {
+    /// Never more NodeClaims than the limit, terminating ones included.
+    Hard,
+    /// Provisioning is limited; replacements may go over the limit for a while.
+    Soft,
+}
+
+impl NodeLimitMode {
+    /// The values of the enumeration, in the order in which messages name them.
+    pub const VALUES: &'static [&'static str] = &["Hard", "Soft"];
+
+    /// The mode named by exactly this text.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "Hard" => Some(Self::Hard),
+            "Soft" => Some(Self::Soft),
+            _ => None,
+        }
+    }
+
+    /// The mode as it stands in the object.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hard => "Hard",
+            Self::Soft => "Soft",
+        }
+    }
+}

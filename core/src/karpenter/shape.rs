@@ -1,0 +1,1 @@
+//! The JSON types that the API demands.

@@ -1,0 +1,15 @@
+//! The decisions of poolgate: pure functions over plain data, shared by the webhook, the command line and
+//! the reconciler.
+//!
+//! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from
+//! the ground up: [`diagnostic`] and [`value`], then [`rule`] and [`karpenter`], then [`policy`], then
+//! [`defaults`], then [`rules`], then [`review`]. A module imports only from floors below its own.
+
+pub mod defaults;
+pub mod diagnostic;
+pub mod karpenter;
+pub mod policy;
+pub mod review;
+pub mod rule;
+pub mod rules;
+pub mod value;

@@ -1,0 +1,49 @@
+//! What a rule is: its name, weight, origin and documentation. The logic stands in [`crate::rules`].
+
+use crate::diagnostic::{Diagnostic, FieldPath, Problem, RuleId, Severity};
+
+/// Who would notice the mistake if poolgate did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The API server refuses it by the schema or the CEL rules of Karpenter's CRD.
+    Schema,
+    /// Nobody at apply time: Karpenter accepts it and suffers later. The number is that of the list of gaps in
+    /// `docs/gaps.md`.
+    Gap(u8),
+    /// It concerns a field that poolgate itself defines.
+    Poolgate,
+}
+
+/// One rule of the catalogue. Its documentation is part of it, so that the two cannot drift apart.
+#[derive(Debug)]
+pub struct Rule {
+    /// The stable name.
+    pub id: RuleId,
+    /// What it demands, as one sentence without final stop.
+    pub title: &'static str,
+    /// How much a finding weighs unless the policy says otherwise.
+    pub severity: Severity,
+    /// Who else would notice.
+    pub origin: Origin,
+    /// Why it matters: one paragraph of Markdown.
+    pub why: &'static str,
+    /// A piece of a v1 NodePool, as YAML, that breaks this rule and no other.
+    pub bad: &'static str,
+    /// The same piece, mended: no rule speaks.
+    pub good: &'static str,
+}
+
+impl Rule {
+    /// A finding of this rule. `reason` is a clause without final stop.
+    pub fn finding(&self, path: FieldPath, problem: Problem, reason: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            rule: self.id,
+            severity: self.severity,
+            path,
+            problem,
+            reason: reason.into(),
+            mend: None,
+            related: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The `poolgate` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    poolgate::run()
+}
