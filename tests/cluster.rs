@@ -1,0 +1,9 @@
+//! What holds on a real Kubernetes API server. Run by `tests/run`.
+
+#![cfg(test)]
+
+mod support;
+
+mod cluster {
+    mod harness;
+}

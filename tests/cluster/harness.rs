@@ -1,0 +1,153 @@
+//! The control plane that the other tests stand on.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::{V1, V1_AND_V1BETA1};
+use crate::support::wait::wait_for;
+
+/// Set for a copy of this test binary that starts a control plane, writes about it into the named file, and
+/// waits to be killed.
+const VICTIM: &str = "POOLGATE_TEST_VICTIM";
+
+#[test]
+fn kubectl_and_server_are_the_pinned_release() {
+    let plane = ControlPlane::start();
+    let version = plane.kubectl_json(&["version"], "");
+    let (client, server) = (
+        &version["clientVersion"]["gitVersion"],
+        &version["serverVersion"]["gitVersion"],
+    );
+    assert_eq!(client, server);
+    // Whoever brings programs of their own decides which.
+    if env::var_os("KUBEBUILDER_ASSETS").is_none() {
+        assert_eq!(client, pinned_kubernetes());
+    }
+}
+
+fn pinned_kubernetes() -> &'static str {
+    let requires = include_str!("../control-plane/go.mod").lines();
+    requires
+        .filter_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "))
+        .find_map(|version| version.split(' ').next())
+        .expect("go.mod requires k8s.io/kubernetes")
+}
+
+#[test]
+fn two_at_once_serve_the_crds_of_their_karpenter() {
+    let new = ControlPlane::start();
+    let old = ControlPlane::start();
+    new.install_karpenter_crds(V1);
+    old.install_karpenter_crds(V1_AND_V1BETA1);
+    assert_eq!(served_versions(&new), json!(["v1"]));
+    assert_eq!(served_versions(&old), json!(["v1", "v1beta1"]));
+}
+
+fn served_versions(plane: &ControlPlane) -> Value {
+    let crd = plane.kubectl_json(&["get", "crd", "nodepools.karpenter.sh"], "");
+    let versions = crd["spec"]["versions"]
+        .as_array()
+        .expect("a CRD has versions")
+        .iter();
+    versions
+        .filter(|version| version["served"] == true)
+        .map(|version| version["name"].clone())
+        .collect()
+}
+
+#[test]
+fn registered_webhooks_are_in_effect_at_once() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    // Nobody listens there: every NodePool is refused, and that is how it shows.
+    plane.register_webhooks("https://127.0.0.1:1", "");
+    let pool = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general"},
+        "spec": {"template": {"spec": {
+            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
+        }}},
+    });
+    let answer = plane.kubectl(&["apply", "-f", "-"], &pool.to_string());
+    assert!(
+        answer
+            .stderr
+            .contains("failed calling webhook \"mutate.poolgate.dev\""),
+        "{answer:?}"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_dropped_control_plane_leaves_nothing() {
+    let plane = ControlPlane::start();
+    let directory = plane.directory().to_owned();
+    assert!(processes_about(&directory) >= plane.process_ids().len());
+    drop(plane);
+    expect_nothing_left(&directory);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_killed_test_leaves_nothing() {
+    if let Some(report) = env::var_os(VICTIM) {
+        return be_the_victim(Path::new(&report));
+    }
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let report = scratch.path().join("report");
+    let mut victim = Command::new(env::current_exe().expect("a test binary has a path"))
+        .args(["--exact", "cluster::harness::a_killed_test_leaves_nothing"])
+        .env(VICTIM, &report)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the test binary starts");
+    let directory = wait_for("the victim to report", Duration::from_mins(2), || {
+        assert_eq!(
+            victim.try_wait().expect("a child can be waited for"),
+            None,
+            "the victim ended"
+        );
+        fs::read_to_string(&report).ok().map(PathBuf::from)
+    });
+    assert!(processes_about(&directory) > 0);
+    victim.kill().expect("the victim can be killed");
+    victim.wait().expect("a killed process ends");
+    expect_nothing_left(&directory);
+}
+
+fn be_the_victim(report: &Path) {
+    let plane = ControlPlane::start();
+    // In two steps, so that the reader never sees half a path.
+    let unfinished = report.with_extension("unfinished");
+    fs::write(&unfinished, plane.directory().to_str().expect("a UTF-8 path"))
+        .expect("a report can be written");
+    fs::rename(&unfinished, report).expect("a report can be published");
+    std::thread::sleep(Duration::from_mins(1));
+    panic!("nobody killed the victim");
+}
+
+/// The programs and their watchers all carry the directory on their command line.
+fn processes_about(directory: &Path) -> usize {
+    let needle = directory.to_str().expect("a UTF-8 path");
+    let processes = fs::read_dir("/proc")
+        .expect("/proc can be listed")
+        .filter_map(Result::ok);
+    processes
+        .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
+        .filter(|line| String::from_utf8_lossy(line).contains(needle))
+        .count()
+}
+
+fn expect_nothing_left(directory: &Path) {
+    wait_for("processes and directory to go", Duration::from_secs(30), || {
+        (processes_about(directory) == 0 && !directory.exists()).then_some(())
+    });
+}

@@ -1,0 +1,228 @@
+//! A Kubernetes control plane of a test's own: etcd and kube-apiserver on loopback ports, and kubectl.
+//!
+//! It is ready about three seconds after its start. Several may run at once; tests that do not disturb each
+//! other may share one in a `static`: it ends with the test process even though statics are never dropped.
+
+use std::env;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::pki::Pki;
+use super::process::{Outcome, Process, run};
+use super::wait::wait_for;
+
+const START: Duration = Duration::from_mins(2);
+const KUBECTL: Duration = Duration::from_mins(1);
+
+/// Drops in the order of its fields: the API server before its store, the directory last.
+pub(crate) struct ControlPlane {
+    api_server: Process,
+    etcd: Process,
+    kubectl: Kubectl,
+    directory: TempDir,
+}
+
+impl ControlPlane {
+    /// Starts one and waits until it is ready.
+    pub(crate) fn start() -> Self {
+        let directory = tempfile::Builder::new()
+            .prefix("control-plane-")
+            .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
+            .expect("a temporary directory can be created");
+        let pki = Pki::create(directory.path());
+        let (etcd, etcd_address) = start_etcd(directory.path());
+        let (api_server, kubectl) = start_api_server(directory.path(), &pki, &etcd_address);
+        Self {
+            api_server,
+            etcd,
+            kubectl,
+            directory,
+        }
+    }
+
+    /// A kubeconfig with the rights of a cluster administrator.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubectl.kubeconfig
+    }
+
+    /// The directory that holds everything this control plane writes.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The process ids of the programs.
+    pub(crate) fn process_ids(&self) -> [u32; 2] {
+        [self.etcd.id(), self.api_server.id()]
+    }
+
+    /// What the API server has logged so far.
+    pub(crate) fn api_server_log(&self) -> String {
+        self.api_server.log()
+    }
+
+    /// Runs kubectl as a cluster administrator.
+    pub(crate) fn kubectl(&self, args: &[&str], stdin: &str) -> Outcome {
+        self.kubectl.run(args, stdin)
+    }
+
+    /// Runs kubectl with `-o json` and reads what it prints.
+    #[track_caller]
+    pub(crate) fn kubectl_json(&self, args: &[&str], stdin: &str) -> Value {
+        let printed = self.kubectl(&[args, &["-o", "json"]].concat(), stdin).success();
+        serde_json::from_str(&printed).expect("kubectl prints JSON")
+    }
+}
+
+struct Kubectl {
+    program: PathBuf,
+    kubeconfig: PathBuf,
+    /// kubectl caches what a server can do in the home directory, by host and port: one for each server.
+    home: PathBuf,
+}
+
+impl Kubectl {
+    fn run(&self, args: &[&str], stdin: &str) -> Outcome {
+        let mut command = Command::new(&self.program);
+        command
+            .args(args)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("HOME", &self.home);
+        run(&mut command, stdin, KUBECTL)
+    }
+}
+
+/// The directory that `tests/control-plane/build` made: the programs in `bin`, Karpenter's custom resource
+/// definitions in `crds`.
+pub(crate) fn assets() -> PathBuf {
+    let directory = env::var_os("POOLGATE_CONTROL_PLANE").expect(
+        "POOLGATE_CONTROL_PLANE is not set: this test needs a Kubernetes control plane; run tests/run, which \
+         builds one and sets it",
+    );
+    PathBuf::from(directory)
+}
+
+fn program(name: &str) -> PathBuf {
+    assets().join("bin").join(name)
+}
+
+/// Port 0 lets the kernel choose; etcd's log tells the port.
+fn start_etcd(directory: &Path) -> (Process, String) {
+    let mut command = Command::new(program("etcd"));
+    command.arg("--data-dir").arg(directory.join("etcd")).args([
+        "--unsafe-no-fsync",
+        "--listen-client-urls=http://127.0.0.1:0",
+        "--advertise-client-urls=http://127.0.0.1:0",
+        "--listen-peer-urls=http://127.0.0.1:0",
+        "--log-level=info",
+    ]);
+    let mut etcd = Process::start("etcd", &command, directory);
+    let address = wait_for("etcd to serve", START, || {
+        assert_eq!(etcd.exited(), None, "etcd ended:\n{}", etcd.log());
+        etcd.log().lines().find_map(served_address)
+    });
+    (etcd, address)
+}
+
+fn served_address(line: &str) -> Option<String> {
+    let entry: Value = serde_json::from_str(line).ok()?;
+    let serving = entry["msg"].as_str()?.starts_with("serving client traffic");
+    serving
+        .then(|| entry["address"].as_str().map(str::to_owned))
+        .flatten()
+}
+
+/// kube-apiserver does not take port 0, and a port that was free a moment ago may be taken: then another one
+/// is tried.
+fn start_api_server(directory: &Path, pki: &Pki, etcd_address: &str) -> (Process, Kubectl) {
+    for _ in 0..10 {
+        let port = free_port();
+        let mut server = Process::start(
+            "kube-apiserver",
+            &api_server_command(directory, pki, etcd_address, port),
+            directory,
+        );
+        let kubectl = Kubectl {
+            program: program("kubectl"),
+            kubeconfig: write_kubeconfig(directory, pki, port),
+            home: directory.to_owned(),
+        };
+        let ready = wait_for("kube-apiserver to be ready", START, || {
+            if server.exited().is_some() {
+                return Some(false);
+            }
+            // The first look is cheap, the second starts a process.
+            let listens = server.log().contains("Serving securely on");
+            (listens && kubectl.run(&["get", "--raw", "/readyz"], "").status.success()).then_some(true)
+        });
+        if ready {
+            return (server, kubectl);
+        }
+        let log = server.log();
+        assert!(
+            log.contains("address already in use"),
+            "kube-apiserver ended:\n{log}"
+        );
+    }
+    panic!("kube-apiserver found no free port in ten tries");
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
+    listener.local_addr().expect("a listener has an address").port()
+}
+
+fn api_server_command(directory: &Path, pki: &Pki, etcd_address: &str, port: u16) -> Command {
+    let mut command = Command::new(program("kube-apiserver"));
+    let mut file = |flag: &str, path: &Path| {
+        command.arg(format!("--{flag}={}", path.display()));
+    };
+    file("cert-dir", directory);
+    file("tls-cert-file", &pki.server_cert);
+    file("tls-private-key-file", &pki.server_key);
+    file("client-ca-file", &pki.ca);
+    file("service-account-key-file", &pki.service_account_public_key);
+    file("service-account-signing-key-file", &pki.service_account_key);
+    command.args([
+        &format!("--etcd-servers=http://{etcd_address}"),
+        &format!("--secure-port={port}"),
+        "--bind-address=127.0.0.1",
+        // Without it, the server looks for a default route and ends where there is none.
+        "--advertise-address=127.0.0.1",
+        // The address is loopback, which Endpoints refuse: nothing to publish.
+        "--endpoint-reconciler-type=none",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--authorization-mode=RBAC",
+        // Without it, a pod needs a service account that only a controller would make.
+        "--disable-admission-plugins=ServiceAccount",
+        "--enable-priority-and-fairness=false",
+    ]);
+    command
+}
+
+/// JSON is YAML.
+fn write_kubeconfig(directory: &Path, pki: &Pki, port: u16) -> PathBuf {
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "test",
+        "clusters": [{"name": "test", "cluster": {
+            "server": format!("https://127.0.0.1:{port}"),
+            "certificate-authority": pki.ca,
+        }}],
+        "users": [{"name": "admin", "user": {
+            "client-certificate": pki.admin_cert,
+            "client-key": pki.admin_key,
+        }}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+    });
+    let path = directory.join("kubeconfig");
+    fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
+    path
+}

@@ -1,0 +1,54 @@
+//! Custom resource definitions: where Karpenter's lie, and how they come into a control plane.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::control_plane::{ControlPlane, assets};
+use super::wait::wait_for;
+
+/// The release whose NodePools are served as v1 alone.
+pub(crate) const V1: &str = "1.14.1";
+/// The last release line whose NodePools are served as v1 and as v1beta1.
+pub(crate) const V1_AND_V1BETA1: &str = "1.0.8";
+
+/// A file of Karpenter's definitions, such as `karpenter.sh_nodepools.yaml`.
+pub(crate) fn karpenter_crd(release: &str, file: &str) -> String {
+    let path = directory(release).join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn directory(release: &str) -> PathBuf {
+    assets().join("crds").join(format!("karpenter-{release}"))
+}
+
+impl ControlPlane {
+    /// Installs the NodePool and NodeClaim definitions of a Karpenter release, as they were published.
+    pub(crate) fn install_karpenter_crds(&self, release: &str) {
+        for file in ["karpenter.sh_nodepools.yaml", "karpenter.sh_nodeclaims.yaml"] {
+            self.install_crd(&karpenter_crd(release, file));
+        }
+    }
+
+    /// Installs one definition and waits until kubectl can work with its objects.
+    pub(crate) fn install_crd(&self, manifest: &str) {
+        // Server-side, because client-side apply would copy the whole definition into an annotation.
+        let name = self
+            .kubectl(&["apply", "--server-side", "-f", "-", "-o", "name"], manifest)
+            .success();
+        let (_, resource) = name
+            .trim()
+            .split_once('/')
+            .expect("kubectl names what it applied");
+        wait_for(
+            &format!("{resource} to be served"),
+            Duration::from_mins(1),
+            || {
+                self.kubectl(&["get", resource], "")
+                    .status
+                    .success()
+                    .then_some(())
+            },
+        );
+    }
+}
