@@ -1,0 +1,138 @@
+//! What can be wrong with a schedule.
+
+use super::field::CronField;
+use super::mend;
+use crate::value::duration::GoDurationError;
+
+/// Why Karpenter cannot read a schedule: a clause without final stop. A schedule that it cannot read makes it
+/// allow no disruption at all, for any reason, in the whole NodePool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduleError {
+    /// Not five fields.
+    #[error("found {found} field{}, 5 are needed: minute hour day-of-month month day-of-week", plural(*.found))]
+    FieldCount {
+        /// How many there are.
+        found: usize,
+        /// How that probably came about.
+        cause: CountCause,
+    },
+    /// A text with `@` that is none of the macros.
+    #[error("`{name}` is no macro that Karpenter knows")]
+    UnknownMacro {
+        /// The text, cut to a bearable length.
+        name: String,
+    },
+    /// `@every` without a duration that Go can read.
+    #[error("the delay `{delay}` of @every cannot be read: {source}")]
+    BadEvery {
+        /// The delay, cut to a bearable length.
+        delay: String,
+        /// What is wrong with it.
+        source: GoDurationError,
+    },
+    /// Something else than a number, where no name is legal either.
+    #[error("{field}: {}", not_a_number(*.field, .item, .piece))]
+    NotANumber {
+        /// The field at fault.
+        field: CronField,
+        /// The item of the list, cut to a bearable length.
+        item: String,
+        /// That part of the item, cut to a bearable length. Empty for a missing number.
+        piece: String,
+    },
+    /// A range of more than two ends.
+    #[error("the range {item} has more than one hyphen")]
+    TooManyHyphens {
+        /// The item of the list, cut to a bearable length.
+        item: String,
+    },
+    /// A step of a step.
+    #[error("{item} has more than one slash")]
+    TooManySlashes {
+        /// The item of the list, cut to a bearable length.
+        item: String,
+    },
+    /// A value under the smallest of the field.
+    #[error("{field} {value} is below {}", .field.lowest())]
+    BelowMinimum {
+        /// The field at fault.
+        field: CronField,
+        /// The value.
+        value: u64,
+    },
+    /// A value over the largest of the field.
+    #[error("{} {} is above {}", .0.field, .0.high, .0.field.highest())]
+    AboveMaximum(RangeItem),
+    /// A range whose beginning lies after its end. Ranges do not wrap around.
+    #[error("the range {} runs backwards ({} to {})", .0.text, .0.low, .0.high)]
+    Backwards(RangeItem),
+    /// A step of 0.
+    #[error("the step of {item} is 0")]
+    ZeroStep {
+        /// The item of the list, cut to a bearable length.
+        item: String,
+    },
+    /// A step below 0.
+    #[error("the step of {item} is negative")]
+    NegativeStep {
+        /// The item of the list, cut to a bearable length.
+        item: String,
+    },
+}
+
+/// An item of a field that was understood as a range of numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangeItem {
+    /// The field at fault.
+    pub field: CronField,
+    /// The item as it is written, cut to a bearable length.
+    pub text: String,
+    /// Its first value.
+    pub low: u64,
+    /// Its last value; for a single number the same.
+    pub high: u64,
+    /// Whether a step follows.
+    pub stepped: bool,
+}
+
+/// How a schedule probably came to have too many or too few fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountCause {
+    /// It begins with `TZ=` or `CRON_TZ=`.
+    TimeZone,
+    /// A comment follows the fifth field.
+    Comment,
+    /// It is this macro, but for the `@`.
+    MacroWithoutAt(&'static str),
+    /// It has more than five fields, probably one for seconds or years.
+    TooMany,
+    /// It has fewer than five fields.
+    TooFew,
+}
+
+impl ScheduleError {
+    /// What to write instead, where that is certain: a clause without final stop.
+    pub fn mend(&self) -> Option<String> {
+        mend::of(self)
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn not_a_number(field: CronField, item: &str, piece: &str) -> String {
+    if piece.is_empty() {
+        return format!("a number is missing in `{item}`");
+    }
+    let place = if piece == item {
+        String::new()
+    } else {
+        format!(" in `{item}`")
+    };
+    if field.names().is_empty() {
+        format!("`{piece}`{place} is no number")
+    } else {
+        format!("`{piece}`{place} is neither a number nor a name of three letters")
+    }
+}

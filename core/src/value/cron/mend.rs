@@ -1,0 +1,319 @@
+//! What to write instead of a schedule that Karpenter cannot read.
+
+use super::MACROS;
+use super::error::{CountCause, RangeItem, ScheduleError};
+use super::field::{CronField, MONTHS, WEEKDAYS};
+use super::parse::named;
+use crate::value::is_cut;
+
+/// Full names of the months and days: longer than the three letters that Karpenter reads.
+const FULL_NAMES: [&str; 19] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "sunday",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+];
+
+const NO_ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert the hours";
+
+/// Most letters that a misspelt macro may differ by from the one that is meant.
+const TYPING_SLIP: usize = 2;
+
+/// What to write instead, where that is certain.
+pub(super) fn of(error: &ScheduleError) -> Option<String> {
+    match error {
+        ScheduleError::FieldCount { cause, .. } => field_count(*cause),
+        ScheduleError::UnknownMacro { name } => misspelt(name),
+        ScheduleError::BadEvery { .. } => Some("write five fields: the CRD knows no @every".into()),
+        ScheduleError::NotANumber { field, item, piece } => not_a_number(*field, item, piece),
+        ScheduleError::AboveMaximum(item) => above(item),
+        ScheduleError::Backwards(item) => wrap_around(item),
+        ScheduleError::TooManyHyphens { .. }
+        | ScheduleError::TooManySlashes { .. }
+        | ScheduleError::BelowMinimum { .. }
+        | ScheduleError::ZeroStep { .. }
+        | ScheduleError::NegativeStep { .. } => None,
+    }
+}
+
+fn field_count(cause: CountCause) -> Option<String> {
+    match cause {
+        CountCause::TimeZone => Some(format!("the time zone counts as a field: {NO_ZONE}")),
+        CountCause::Comment => Some("remove the comment".into()),
+        CountCause::MacroWithoutAt(name) => Some(format!("write {name}")),
+        CountCause::TooMany => {
+            Some("remove what is too much: there is no field for seconds and none for years".into())
+        }
+        CountCause::TooFew => None,
+    }
+}
+
+/// The macro that a misspelt one stands for.
+fn misspelt(name: &str) -> Option<String> {
+    if is_cut(name) {
+        return None;
+    }
+    let (word, rest) = name.split_once(char::is_whitespace).unwrap_or((name, ""));
+    let rest = rest.trim_start();
+    if !rest.is_empty() && !rest.starts_with('#') {
+        return None;
+    }
+    let folded = word.to_ascii_lowercase();
+    let distance = |meant: &str| strsim::osa_distance(&folded, meant);
+    let (meant, slips) = MACROS
+        .iter()
+        .map(|(meant, _)| (*meant, distance(meant)))
+        .min_by_key(|(_, slips)| *slips)?;
+    (slips <= TYPING_SLIP).then(|| format!("write {meant}"))
+}
+
+fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
+    if piece.starts_with("TZ=") || piece.starts_with("CRON_TZ=") {
+        return Some(NO_ZONE.into());
+    }
+    if piece.starts_with(['"', '\'']) {
+        return Some("remove the inner quotes".into());
+    }
+    if is_cut(item) {
+        return None;
+    }
+    if let Some(short) = short_name(piece) {
+        if named(short, field.names()).is_some() {
+            return Some(format!("write {short}"));
+        }
+        return Some(format!("names stand in the field for {} only", home_of(short)));
+    }
+    let digits_aside = item.trim_matches(|c: char| c.is_ascii_digit() || c == '-');
+    matches!(
+        digits_aside.to_ascii_uppercase().as_str(),
+        "L" | "W" | "LW" | "#" | "MON#" | "FRI#" | "H"
+    )
+    .then(|| "write the days out: Karpenter knows no L, W, # or H".into())
+}
+
+/// The three letters that stand for a month or day that is written in another way, such as `tues` or `mon`.
+fn short_name(piece: &str) -> Option<&'static str> {
+    let folded = piece.to_ascii_lowercase();
+    let full = |name: &&str| folded.len() >= 3 && name.starts_with(folded.as_str());
+    let place = FULL_NAMES.iter().position(full)?;
+    MONTHS.iter().chain(&WEEKDAYS).nth(place).copied()
+}
+
+/// The field that a name belongs to.
+fn home_of(short: &str) -> CronField {
+    if WEEKDAYS.contains(&short) {
+        CronField::DayOfWeek
+    } else {
+        CronField::Month
+    }
+}
+
+fn above(item: &RangeItem) -> Option<String> {
+    if item.field == CronField::Hour && item.low == 24 && !item.stepped {
+        return Some("hours go from 0 to 23, midnight is 0".into());
+    }
+    if item.field != CronField::DayOfWeek || item.high != 7 || item.stepped {
+        return None;
+    }
+    match item.low {
+        7 => Some("write 0 for Sunday".into()),
+        // Not `*`: a star would change how the two day fields combine.
+        0 | 1 => Some("write 0-6".into()),
+        _ => wrap_around(&RangeItem {
+            high: 0,
+            ..item.clone()
+        }),
+    }
+}
+
+/// A range that runs over the end of its field, in two pieces; where names were used, name by name.
+fn wrap_around(item: &RangeItem) -> Option<String> {
+    let field = item.field;
+    let (low, high) = (u8::try_from(item.low).ok()?, u8::try_from(item.high).ok()?);
+    if item.stepped || low > field.highest() {
+        return None;
+    }
+    let by_name = item.text.starts_with(|c: char| c.is_alphabetic());
+    if by_name || field == CronField::DayOfWeek {
+        let values = (low..=field.highest()).chain(field.lowest()..=high);
+        let written: Vec<String> = values
+            .map(|value| match field.name_of(value) {
+                Some(name) if by_name => name.to_owned(),
+                _ => value.to_string(),
+            })
+            .collect();
+        return Some(format!("write {}", written.join(",")));
+    }
+    Some(format!(
+        "write {},{}",
+        span(low, field.highest()),
+        span(field.lowest(), high)
+    ))
+}
+
+fn span(low: u8, high: u8) -> String {
+    if low == high {
+        low.to_string()
+    } else {
+        format!("{low}-{high}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Schedule;
+
+    fn said(text: &str) -> (String, Option<String>) {
+        let error = Schedule::parse(text).unwrap_err();
+        (error.to_string(), error.mend())
+    }
+
+    #[test]
+    fn mistakes_read_as_clauses() {
+        for (text, clause) in [
+            ("0 0 * * 7", "day of week 7 is above 6"),
+            ("0 0 * * sat-sun", "the range sat-sun runs backwards (6 to 0)"),
+            (
+                "0 0 0 * * *",
+                "found 6 fields, 5 are needed: minute hour day-of-month month day-of-week",
+            ),
+            (
+                "x",
+                "found 1 field, 5 are needed: minute hour day-of-month month day-of-week",
+            ),
+            (
+                "0 0 * * tues",
+                "day of week: `tues` is neither a number nor a name of three letters",
+            ),
+            (
+                "0 0 * * mon-tues",
+                "day of week: `tues` in `mon-tues` is neither a number nor a name of three letters",
+            ),
+            ("x * * * *", "minute: `x` is no number"),
+            ("-1 * * * *", "minute: a number is missing in `-1`"),
+            ("0 0 0 * *", "day of month 0 is below 1"),
+            ("0 0 5-7-9 * *", "the range 5-7-9 has more than one hyphen"),
+            ("5/2/2 * * * *", "5/2/2 has more than one slash"),
+            ("*/0 * * * *", "the step of */0 is 0"),
+            ("*/-5 * * * *", "the step of */-5 is negative"),
+            ("@dailyfoo", "`@dailyfoo` is no macro that Karpenter knows"),
+            (
+                "@every 1d",
+                "the delay `1d` of @every cannot be read: `d` is no unit: ns, us, ms, s, m and h are",
+            ),
+        ] {
+            assert_eq!(said(text).0, clause, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_to_write_instead_is_said_where_it_is_certain() {
+        const ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert the hours";
+        for (text, mend) in [
+            ("0 0 * * 7", "write 0 for Sunday"),
+            ("0 0 * * 1-7", "write 0-6"),
+            ("0 0 * * sun-7", "write 0-6"),
+            ("0 0 * * 5-7", "write 5,6,0"),
+            ("0 0 * * fri-7", "write fri,sat,sun"),
+            ("0 0 * * sat-sun", "write sat,sun"),
+            ("0 0 * * Fri-Mon", "write fri,sat,sun,mon"),
+            ("0 0 * * 6-0", "write 6,0"),
+            ("0 22-6 * * *", "write 22-23,0-6"),
+            ("0 23-0 * * *", "write 23,0"),
+            ("0 0 * nov-feb *", "write nov,dec,jan,feb"),
+            ("0 0 * 11-2 *", "write 11-12,1-2"),
+            ("0 0 25-5 * *", "write 25-31,1-5"),
+            ("0 24 * * *", "hours go from 0 to 23, midnight is 0"),
+            ("0 0 * * tues", "write tue"),
+            ("0 0 * * Monday-Friday", "write mon"),
+            ("0 0 * sept *", "write sep"),
+            ("0 0 * january *", "write jan"),
+            ("0 0 * mon *", "names stand in the field for day of week only"),
+            ("jan * * * *", "names stand in the field for month only"),
+            ("TZ=UTC 0 9 * *", ZONE),
+            ("CRON_TZ=America/New_York 0 9 * *", ZONE),
+            (
+                "TZ=Asia/Tokyo 0 9 * * *",
+                &format!("the time zone counts as a field: {ZONE}"),
+            ),
+            ("0 9 * * 1-5 # weekdays", "remove the comment"),
+            (
+                "0 0 9 * * *",
+                "remove what is too much: there is no field for seconds and none for years",
+            ),
+            ("'0 9 * * *'", "remove the inner quotes"),
+            ("0 0 L * *", "write the days out: Karpenter knows no L, W, # or H"),
+            (
+                "0 0 15W * *",
+                "write the days out: Karpenter knows no L, W, # or H",
+            ),
+            (
+                "0 0 * * 5#2",
+                "write the days out: Karpenter knows no L, W, # or H",
+            ),
+            ("@Daily", "write @daily"),
+            ("@dayly", "write @daily"),
+            ("@ANNUALLY", "write @annually"),
+            ("@daily # at night", "write @daily"),
+            ("daily", "write @daily"),
+            ("@every 1d", "write five fields: the CRD knows no @every"),
+        ] {
+            assert_eq!(said(text).1.as_deref(), Some(mend), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_proposed_where_nothing_is_certain() {
+        for text in [
+            "",
+            "* * * *",
+            "0 0 0 * *",
+            "0 0 * 13 *",
+            "60 * * * *",
+            "0 0 * * 8",
+            "0 0 * * 5-7/2",
+            "0 0 * * 7/2",
+            "0 22-6/2 * * *",
+            "@reboot",
+            "@daily x",
+            "@minutely",
+            "@",
+            "5-7-9 * * * *",
+            "*/0 * * * *",
+            "x * * * *",
+            "0 0 * * fr",
+            "300/2 * * * *",
+        ] {
+            assert_eq!(said(text).1, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_schedule_is_refused_in_few_words() {
+        for hostile in [
+            "@".repeat(1 << 20),
+            "a ".repeat(1 << 19),
+            format!("{} * * * *", "9".repeat(1 << 20)),
+            format!("{}x * * * *", "1,".repeat(1 << 19)),
+            format!("* * * * mon{}", "-".repeat(1 << 20)),
+        ] {
+            let (clause, mend) = said(&hostile);
+            assert!(clause.len() + mend.unwrap_or_default().len() < 400);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Schedules as Karpenter reads them: robfig/cron v3.0.1 `ParseStandard` behind the prefix `TZ=UTC ` that
+//! `Budget.IsActive` adds. Always UTC. Knows nothing of windows, nor of what Karpenter makes of a schedule
+//! that never fires.
+
+mod crd;
+mod days;
+mod error;
+mod field;
+mod fires;
+mod mend;
+mod parse;
+mod period;
+mod set;
+
+use std::time::Duration;
+
+use days::Days;
+use parse::Parsed;
+
+pub use crd::crd_accepts;
+pub use error::{CountCause, RangeItem, ScheduleError};
+pub use field::CronField;
+pub use fires::FireTimes;
+
+/// The macros and the fields that they stand for.
+const MACROS: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+/// When a window of a budget opens. Two spellings of the same times are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule(Kind);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A constant delay after whatever instant is asked for; whole seconds, at least one.
+    Every(Duration),
+    /// Times of the calendar.
+    Calendar(Fields),
+}
+
+/// The times of the calendar at which a schedule fires. Bit n of a set stands for the value n.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fields {
+    minutes: u64,
+    hours: u64,
+    months: u64,
+    days: Days,
+}
+
+impl Schedule {
+    /// Reads a schedule. White space around it counts for nothing.
+    pub fn parse(text: &str) -> Result<Self, ScheduleError> {
+        Ok(Self(match parse::schedule(text)? {
+            Parsed::Every(delay) => Kind::Every(delay),
+            Parsed::Fields(fields) => Kind::Calendar(fields),
+        }))
+    }
+
+    /// Whether there is no time at which it fires, as with 30 February or a field of commas only. Decided on
+    /// the sets. 29 February does fire.
+    pub fn never_fires(&self) -> bool {
+        match self.0 {
+            Kind::Every(_) => false,
+            Kind::Calendar(fields) => {
+                fields.minutes == 0 || fields.hours == 0 || fields.days.none_in(fields.months)
+            }
+        }
+    }
+
+    /// The constant delay of an `@every`: whole seconds, at least one.
+    pub fn every(&self) -> Option<Duration> {
+        match self.0 {
+            Kind::Every(delay) => Some(delay),
+            Kind::Calendar(_) => None,
+        }
+    }
+
+    /// The longest time between two consecutive fires, or somewhat more; none if it never fires. Whole minutes,
+    /// except for `@every`. Decided on the sets, without a search through years.
+    ///
+    /// Exact for `@every`, for all days of all months, for days of the week in all months, and for days of the
+    /// month or months alone, unless only 29 February is left: there it is the eight years around a century
+    /// without a leap day. More than the truth at most for days of the month *or* of the week together, and for
+    /// days of the week in some months only.
+    pub fn longest_gap(&self) -> Option<Duration> {
+        match self.0 {
+            Kind::Every(delay) => Some(delay),
+            Kind::Calendar(_) if self.never_fires() => None,
+            Kind::Calendar(fields) => period::longest_gap(&fields),
+        }
+    }
+
+    /// What computes its fire times. Worth keeping where more than one is asked for.
+    pub fn fire_times(&self) -> FireTimes {
+        FireTimes::of(self)
+    }
+
+    /// The first fire time after an instant; see [`FireTimes::next_after`].
+    pub fn next_after(&self, instant: jiff::Timestamp) -> Option<jiff::Timestamp> {
+        self.fire_times().next_after(instant)
+    }
+}

@@ -1,0 +1,227 @@
+//! The longest time between two fires of a schedule of the calendar.
+
+use std::time::Duration;
+
+use super::Fields;
+use super::days::Days;
+use super::set::values;
+
+/// Days in each month of a common year.
+const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/// Days in each month of a leap year.
+const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/// From 29 February of one year to the next one when a century without a leap day lies between, in days.
+const BETWEEN_LEAP_DAYS: u32 = 8 * 365 + 1;
+const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
+const ALL_DATES: u64 = 0xffff_fffe;
+const MINUTES_A_DAY: u32 = 24 * 60;
+
+/// The longest gap, exact or over-estimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
+pub(super) fn longest_gap(fields: &Fields) -> Option<Duration> {
+    let days = days_apart(fields)?;
+    let times =
+        || values(fields.hours).flat_map(|hour| values(fields.minutes).map(move |minute| (hour, minute)));
+    let minute_of_day = |(hour, minute)| u32::from(hour) * 60 + u32::from(minute);
+    let mut within_a_day = 0;
+    let mut last = None;
+    for time in times().map(minute_of_day) {
+        within_a_day = within_a_day.max(last.map_or(0, |last| time - last));
+        last = Some(time);
+    }
+    let first = times().map(minute_of_day).next()?;
+    let over_night = days * MINUTES_A_DAY + first - last?;
+    Some(Duration::from_secs(u64::from(within_a_day.max(over_night)) * 60))
+}
+
+/// The longest distance between two days with fires, in days, exact or over-estimated.
+fn days_apart(fields: &Fields) -> Option<u32> {
+    let months = fields.months;
+    match fields.days {
+        Days::Every => dates_apart(ALL_DATES, months),
+        Days::Dates(dates) => dates_apart(dates, months),
+        Days::Weekdays(weekdays) => weekdays_apart(weekdays, months),
+        // Each set alone already bounds the gap; the dates may have no day in these months.
+        Days::Either { dates, weekdays } => {
+            let bounds = [dates_apart(dates, months), weekdays_apart(weekdays, months)];
+            bounds.into_iter().flatten().min()
+        }
+    }
+}
+
+/// The longest distance between two days of the month that the months have. A year with any such day but
+/// 29 February has one every year, so that the gap lies within two years; both may be common years, or one of
+/// them a leap year.
+fn dates_apart(dates: u64, months: u64) -> Option<u32> {
+    let pairs = [
+        [COMMON_YEAR, COMMON_YEAR],
+        [COMMON_YEAR, LEAP_YEAR],
+        [LEAP_YEAR, COMMON_YEAR],
+    ];
+    let yearly = fires_in(dates, months, &COMMON_YEAR);
+    if !yearly {
+        return fires_in(dates, months, &LEAP_YEAR).then_some(BETWEEN_LEAP_DAYS);
+    }
+    pairs.iter().map(|years| widest(dates, months, years)).max()
+}
+
+/// Whether a year has such a day.
+fn fires_in(dates: u64, months: u64, year: &[u8; 12]) -> bool {
+    days_of(year).any(|(month, date)| matches(dates, months, month, date))
+}
+
+/// The longest distance between two such days of two years in a row.
+fn widest(dates: u64, months: u64, years: &[[u8; 12]; 2]) -> u32 {
+    let mut widest = 0;
+    let mut last = None;
+    for (day, (month, date)) in (0_u32..).zip(years.iter().flat_map(days_of)) {
+        if matches(dates, months, month, date) {
+            widest = widest.max(last.map_or(0, |last| day - last));
+            last = Some(day);
+        }
+    }
+    widest
+}
+
+/// Month and day of month of each day of a year.
+fn days_of(year: &[u8; 12]) -> impl Iterator<Item = (u8, u8)> {
+    (1_u8..)
+        .zip(year)
+        .flat_map(|(month, &length)| (1..=length).map(move |date| (month, date)))
+}
+
+fn matches(dates: u64, months: u64, month: u8, date: u8) -> bool {
+    months >> month & 1 == 1 && dates >> date & 1 == 1
+}
+
+/// The longest distance between two of these days of the week. Where months are left out, their first and last
+/// such day can each lie up to one distance less a day inside the months that remain.
+fn weekdays_apart(weekdays: u64, months: u64) -> Option<u32> {
+    let two_weeks = weekdays | weekdays << 7;
+    let mut widest = 0;
+    let mut last = None;
+    for day in values(two_weeks).map(u32::from) {
+        widest = widest.max(last.map_or(0, |last| day - last));
+        last = Some(day);
+    }
+    last?;
+    if months == ALL_MONTHS {
+        return Some(widest);
+    }
+    let between_months = dates_apart(ALL_DATES, months)?;
+    Some(between_months + 2 * (widest - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    use super::super::Schedule;
+    use super::*;
+
+    const DAY: u64 = 86_400;
+
+    fn gap(text: &str) -> Option<u64> {
+        Schedule::parse(text)
+            .unwrap()
+            .longest_gap()
+            .map(|gap| gap.as_secs())
+    }
+
+    #[test]
+    fn gaps_are_those_that_a_calendar_shows() {
+        for (text, seconds) in [
+            ("* * * * *", 60),
+            ("*/7 * * * *", 7 * 60),
+            ("@hourly", 3_600),
+            ("@daily", DAY),
+            ("0 9,17 * * *", 16 * 3_600),
+            ("0 9 * * mon-fri", 3 * DAY),
+            ("0 9,17 * * mon-fri", 2 * DAY + 16 * 3_600),
+            ("@weekly", 7 * DAY),
+            ("0 0 * * 1,3", 5 * DAY),
+            ("@monthly", 31 * DAY),
+            ("0 0 31 * *", 61 * DAY),
+            ("0 0 30 * *", 60 * DAY),
+            ("0 0 15,29 * *", 28 * DAY),
+            ("@yearly", 366 * DAY),
+            ("0 0 28 2 *", 366 * DAY),
+            ("0 0 * 1 *", 336 * DAY),
+            ("0 0 * 1,12 *", 305 * DAY),
+            ("0 0 29 2 *", 2_921 * DAY),
+            ("0 0 31 2,4 1", 289 * DAY),
+            ("@every 1h30m1.5s", 5_401),
+        ] {
+            assert_eq!(gap(text), Some(seconds), "{text}");
+        }
+        assert_eq!(gap("0 0 30 2 *"), None);
+    }
+
+    #[test]
+    fn a_union_is_bounded_by_the_denser_of_its_sets() {
+        assert_eq!(gap("0 0 1 * mon"), Some(7 * DAY));
+        assert_eq!(gap("0 0 */2 * mon"), Some(2 * DAY));
+        assert_eq!(gap("0 0 1 1,7 mon"), Some(166 * DAY));
+    }
+
+    /// A few values of a field, so that a year has not too many fires to be walked through.
+    fn few(lowest: u8, highest: u8) -> impl Strategy<Value = String> {
+        proptest::collection::vec(lowest..=highest, 1..3).prop_map(|values| {
+            values
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(",")
+        })
+    }
+
+    fn star_or(some: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+        prop_oneof![Just("*".to_owned()), some]
+    }
+
+    /// The longest distance between two consecutive fires after an instant, among at most `count`.
+    fn longest_seen(schedule: &Schedule, from: i64, count: usize) -> Duration {
+        let fires = schedule.fire_times();
+        let first = fires.next_after(Timestamp::from_second(from).unwrap());
+        let times: Vec<_> = std::iter::successors(first, |time| fires.next_after(*time))
+            .take(count)
+            .collect();
+        times
+            .windows(2)
+            .map(|pair| pair[1].duration_since(pair[0]).unsigned_abs())
+            .max()
+            .unwrap_or_default()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn no_two_fires_are_further_apart(
+            minute in star_or(few(0, 59)), hour in star_or(few(0, 23)), date in star_or(few(1, 31)),
+            month in star_or(few(1, 12)), weekday in star_or(few(0, 6)), from in 0_i64..4_000_000_000,
+        ) {
+            let schedule = Schedule::parse(&format!("{minute} {hour} {date} {month} {weekday}")).unwrap();
+            if let Some(gap) = schedule.longest_gap() {
+                prop_assert!(longest_seen(&schedule, from, 60) <= gap, "{:?}", gap);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+        #[test]
+        fn nine_years_show_the_whole_gap_where_one_day_field_decides(
+            minute in few(0, 59), hour in few(0, 23), date in few(1, 28), month in star_or(few(1, 12)),
+            weekday in few(0, 6), by_date: bool,
+        ) {
+            let text = if by_date {
+                format!("{minute} {hour} {date} {month} *")
+            } else {
+                format!("{minute} {hour} * * {weekday}")
+            };
+            let schedule = Schedule::parse(&text).unwrap();
+            // From 2024 on: common years, leap years, and every way in which they follow each other.
+            prop_assert_eq!(schedule.longest_gap(), Some(longest_seen(&schedule, 1_704_067_200, 14_000)), "{}", text);
+        }
+    }
+}

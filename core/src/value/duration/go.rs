@@ -1,0 +1,226 @@
+//! Durations as Go's `time.ParseDuration` reads them, to the nanosecond.
+
+use crate::value::excerpt;
+
+/// The units, in nanoseconds. Both Unicode spellings of the micro sign are legal.
+const UNITS: [(&str, u64); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("\u{b5}s", 1_000),
+    ("\u{3bc}s", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// The largest magnitude, in nanoseconds: that of the smallest `int64`.
+const LARGEST: u64 = 1 << 63;
+
+/// A signed length of time in whole nanoseconds, in the range of an `int64`: about 292 years either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GoDuration(i64);
+
+/// Why Go cannot read a duration: a clause without final stop. Where it stands in a field that Karpenter decodes
+/// as a duration, Karpenter can list no NodePool at all any more.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GoDurationError {
+    /// Nothing there, or a sign alone.
+    #[error("a duration is missing")]
+    Empty,
+    /// No number where one is due.
+    #[error("a number is missing before `{rest}`")]
+    MissingNumber {
+        /// What stands there, cut to a bearable length.
+        rest: String,
+    },
+    /// A number at the end without unit.
+    #[error("a unit is missing at the end: ns, us, ms, s, m or h")]
+    MissingUnit,
+    /// A unit that Go does not know.
+    #[error("`{unit}` is no unit: ns, us, ms, s, m and h are")]
+    UnknownUnit {
+        /// The unit, cut to a bearable length.
+        unit: String,
+    },
+    /// More than an `int64` of nanoseconds holds.
+    #[error("it is longer than 2562047h47m16.854775807s, the most that Karpenter can read")]
+    Overflow,
+}
+
+impl GoDuration {
+    /// Reads a duration such as `1h30m`, `-1.5h` or `0`.
+    pub fn parse(text: &str) -> Result<Self, GoDurationError> {
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if unsigned == "0" {
+            return Ok(Self(0));
+        }
+        if unsigned.is_empty() {
+            return Err(GoDurationError::Empty);
+        }
+        let mut total = 0_u64;
+        let mut rest = unsigned;
+        while !rest.is_empty() {
+            let (nanos, behind) = term(rest)?;
+            total = total
+                .checked_add(nanos)
+                .filter(|total| *total <= LARGEST)
+                .ok_or(GoDurationError::Overflow)?;
+            rest = behind;
+        }
+        if text.starts_with('-') {
+            return Ok(Self(0_i64.wrapping_sub_unsigned(total)));
+        }
+        i64::try_from(total)
+            .map(Self)
+            .map_err(|_| GoDurationError::Overflow)
+    }
+
+    /// The length in nanoseconds.
+    pub const fn as_nanos(self) -> i64 {
+        self.0
+    }
+
+    /// Whether it has no length.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Reads one number with its unit: the nanoseconds, and what follows. At least one character is read.
+fn term(text: &str) -> Result<(u64, &str), GoDurationError> {
+    let missing_number = || GoDurationError::MissingNumber { rest: excerpt(text) };
+    let (whole, behind) = digits(text);
+    let (fraction, behind) = behind.strip_prefix('.').map_or(("", behind), digits);
+    if whole.is_empty() && fraction.is_empty() {
+        return Err(missing_number());
+    }
+    let whole = whole.bytes().try_fold(0_u64, |value, digit| {
+        let value = value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        (value <= LARGEST).then_some(value)
+    });
+    let whole = whole.ok_or(GoDurationError::Overflow)?;
+    let end = behind
+        .find(|c: char| c == '.' || c.is_ascii_digit())
+        .unwrap_or(behind.len());
+    let (unit, behind) = behind.split_at_checked(end).unwrap_or((behind, ""));
+    if unit.is_empty() {
+        return Err(if behind.is_empty() {
+            GoDurationError::MissingUnit
+        } else {
+            missing_number()
+        });
+    }
+    let known = UNITS.iter().find(|(name, _)| *name == unit);
+    let (_, nanos_each) = known.ok_or_else(|| GoDurationError::UnknownUnit { unit: excerpt(unit) })?;
+    let nanos = whole
+        .checked_mul(*nanos_each)
+        .and_then(|nanos| nanos.checked_add(fraction_nanos(fraction, *nanos_each)))
+        .filter(|nanos| *nanos <= LARGEST)
+        .ok_or(GoDurationError::Overflow)?;
+    Ok((nanos, behind))
+}
+
+/// The leading ASCII digits of a text, and what follows them.
+fn digits(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at_checked(end).unwrap_or((text, ""))
+}
+
+/// The nanoseconds in a fraction of a unit. Go computes them in `f64` from as many leading digits as an `int64`
+/// holds, and so does this, to the same last bit.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "Go loses the same bits; the product is neither negative nor above the unit"
+)]
+fn fraction_nanos(digits: &str, nanos_each: u64) -> u64 {
+    let (mut value, mut scale) = (0_u64, 1.0_f64);
+    for digit in digits.bytes() {
+        if value > (LARGEST - 1) / 10 {
+            break;
+        }
+        let longer = value * 10 + u64::from(digit - b'0');
+        if longer > LARGEST {
+            break;
+        }
+        value = longer;
+        scale *= 10.0;
+    }
+    (value as f64 * (nanos_each as f64 / scale)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn nanos(text: &str) -> Option<i64> {
+        GoDuration::parse(text).ok().map(GoDuration::as_nanos)
+    }
+
+    #[test]
+    fn durations_mean_what_go_says() {
+        const HOUR: i64 = 3_600_000_000_000;
+        for (text, expected) in [
+            ("0", 0),
+            ("-0", 0),
+            ("+0", 0),
+            ("1h30m", HOUR + HOUR / 2),
+            ("1.5h", HOUR + HOUR / 2),
+            (".5h", HOUR / 2),
+            ("1.h", HOUR),
+            ("30m1h", HOUR + HOUR / 2),
+            ("1h1h", 2 * HOUR),
+            ("-1.5h", -HOUR - HOUR / 2),
+            ("1µs", 1_000),
+            ("1μs1us", 2_000),
+            ("0.1ns", 0),
+            ("2562047h47m16.854775807s", i64::MAX),
+            ("-2562047h47m16.854775808s", i64::MIN),
+            ("9223372036854775807ns", i64::MAX),
+            ("0.3333333333333333333h", HOUR / 3),
+            ("0.9223372036854775807h", 3_320_413_933_267),
+        ] {
+            assert_eq!(nanos(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_apart() {
+        let error = |text: &str| GoDuration::parse(text).unwrap_err().to_string();
+        assert_eq!(error(""), "a duration is missing");
+        assert_eq!(error("-"), "a duration is missing");
+        assert_eq!(error("h"), "a number is missing before `h`");
+        assert_eq!(error("."), "a number is missing before `.`");
+        assert_eq!(
+            error("1h30"),
+            "a unit is missing at the end: ns, us, ms, s, m or h"
+        );
+        assert_eq!(error("1d"), "`d` is no unit: ns, us, ms, s, m and h are");
+        assert_eq!(error("1H"), "`H` is no unit: ns, us, ms, s, m and h are");
+        for text in [
+            "2562048h",
+            "9223372036854775808ns",
+            "99999999999999999999h",
+            "2562047h48m",
+        ] {
+            assert_eq!(GoDuration::parse(text), Err(GoDurationError::Overflow), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in r"[-+]?([0-9.]{0,22}(ns|us|µs|ms|s|m|h|d| )?){0,4}|\PC*") {
+            let _ = GoDuration::parse(&text);
+        }
+
+        #[test]
+        fn whole_numbers_of_a_unit_are_exact(count in 0_i64..2_562_047) {
+            prop_assert_eq!(nanos(&format!("{count}h")), Some(count * 3_600_000_000_000));
+            prop_assert_eq!(nanos(&format!("-{count}ms")), Some(-count * 1_000_000));
+        }
+    }
+}

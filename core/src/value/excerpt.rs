@@ -1,0 +1,40 @@
+//! How an error repeats a piece of the text that it speaks of.
+
+/// Longest piece, in characters, that an error keeps. No legal item of any grammar here is longer.
+const LONGEST: usize = 40;
+
+/// A piece of the input, cut to a bearable length, with characters escaped that could move the cursor or forge
+/// a line. Quotes stay as they are: the piece stands in the middle of a clause.
+pub(super) fn excerpt(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len().min(LONGEST) + 3);
+    let mut characters = text.chars();
+    for character in characters.by_ref().take(LONGEST) {
+        match character {
+            '"' | '\'' | '\\' => shown.push(character),
+            _ => shown.extend(character.escape_debug()),
+        }
+    }
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Whether something is missing at the end, so that nothing can be concluded from how the piece ends.
+pub(super) fn is_cut(excerpt: &str) -> bool {
+    excerpt.ends_with('…')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_short_and_holds_no_control_characters() {
+        assert_eq!(excerpt("\"0\u{1b}\n"), "\"0\\u{1b}\\n");
+        let long = excerpt(&"é".repeat(100_000));
+        assert_eq!(long.chars().count(), LONGEST + 1);
+        assert!(is_cut(&long));
+        assert!(!is_cut(&excerpt(&"é".repeat(LONGEST))));
+    }
+}
