@@ -7,27 +7,8 @@ use super::parse::named;
 use crate::value::is_cut;
 
 /// Full names of the months and days: longer than the three letters that Karpenter reads.
-const FULL_NAMES: [&str; 19] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "sunday",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-];
+const FULL_NAMES: &str = "january february march april may june july august september october november december \
+     sunday monday tuesday wednesday thursday friday saturday";
 
 const NO_ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert the hours";
 
@@ -109,8 +90,8 @@ fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
 /// The three letters that stand for a month or day that is written in another way, such as `tues` or `mon`.
 fn short_name(piece: &str) -> Option<&'static str> {
     let folded = piece.to_ascii_lowercase();
-    let full = |name: &&str| folded.len() >= 3 && name.starts_with(folded.as_str());
-    let place = FULL_NAMES.iter().position(full)?;
+    let full = |name: &str| folded.len() >= 3 && name.starts_with(folded.as_str());
+    let place = FULL_NAMES.split(' ').position(full)?;
     MONTHS.iter().chain(&WEEKDAYS).nth(place).copied()
 }
 

@@ -163,6 +163,9 @@ fn range(base: &str, stepped: bool, item: &str, field: CronField) -> Result<(u64
 
 /// A value of a field: a name of three letters where the field has names, or a number.
 fn value(text: &str, item: &str, field: CronField) -> Result<u64, ScheduleError> {
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return number(text, item, field);
+    }
     match named(text, field.names()) {
         Some(place) => Ok(u64::from(place) + u64::from(field.lowest())),
         None => number(text, item, field),

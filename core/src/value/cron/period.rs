@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Fields;
 use super::days::Days;
-use super::set::values;
+use super::set::Spread;
 
 /// Days in each month of a common year.
 const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -19,24 +19,21 @@ const MINUTES_A_DAY: u32 = 24 * 60;
 /// The longest gap, exact or over-estimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
 pub(super) fn longest_gap(fields: &Fields) -> Option<Duration> {
     let days = days_apart(fields)?;
-    let times =
-        || values(fields.hours).flat_map(|hour| values(fields.minutes).map(move |minute| (hour, minute)));
-    let minute_of_day = |(hour, minute)| u32::from(hour) * 60 + u32::from(minute);
-    let mut within_a_day = 0;
-    let mut last = None;
-    for time in times().map(minute_of_day) {
-        within_a_day = within_a_day.max(last.map_or(0, |last| time - last));
-        last = Some(time);
-    }
-    let first = times().map(minute_of_day).next()?;
-    let over_night = days * MINUTES_A_DAY + first - last?;
-    Some(Duration::from_secs(u64::from(within_a_day.max(over_night)) * 60))
+    let minutes = Spread::of(fields.minutes)?;
+    let hours = Spread::of(fields.hours)?;
+    let across_hours = (hours.widest * 60 + minutes.first).saturating_sub(minutes.last);
+    let first = hours.first * 60 + minutes.first;
+    let last = hours.last * 60 + minutes.last;
+    let over_night = days * MINUTES_A_DAY + first - last;
+    let longest = minutes.widest.max(across_hours).max(over_night);
+    Some(Duration::from_secs(u64::from(longest) * 60))
 }
 
 /// The longest distance between two days with fires, in days, exact or over-estimated.
 fn days_apart(fields: &Fields) -> Option<u32> {
     let months = fields.months;
     match fields.days {
+        Days::Every if months == ALL_MONTHS => Some(1),
         Days::Every => dates_apart(ALL_DATES, months),
         Days::Dates(dates) => dates_apart(dates, months),
         Days::Weekdays(weekdays) => weekdays_apart(weekdays, months),
@@ -57,53 +54,40 @@ fn dates_apart(dates: u64, months: u64) -> Option<u32> {
         [COMMON_YEAR, LEAP_YEAR],
         [LEAP_YEAR, COMMON_YEAR],
     ];
-    let yearly = fires_in(dates, months, &COMMON_YEAR);
-    if !yearly {
-        return fires_in(dates, months, &LEAP_YEAR).then_some(BETWEEN_LEAP_DAYS);
+    if widest(dates, months, &[COMMON_YEAR]).is_none() {
+        return widest(dates, months, &[LEAP_YEAR]).map(|_| BETWEEN_LEAP_DAYS);
     }
-    pairs.iter().map(|years| widest(dates, months, years)).max()
+    pairs
+        .iter()
+        .filter_map(|years| widest(dates, months, years))
+        .max()
 }
 
-/// Whether a year has such a day.
-fn fires_in(dates: u64, months: u64, year: &[u8; 12]) -> bool {
-    days_of(year).any(|(month, date)| matches(dates, months, month, date))
-}
-
-/// The longest distance between two such days of two years in a row.
-fn widest(dates: u64, months: u64, years: &[[u8; 12]; 2]) -> u32 {
+/// The longest distance between two such days of these years in a row; none if they have no such day.
+fn widest(dates: u64, months: u64, years: &[[u8; 12]]) -> Option<u32> {
     let mut widest = 0;
     let mut last = None;
-    for (day, (month, date)) in (0_u32..).zip(years.iter().flat_map(days_of)) {
-        if matches(dates, months, month, date) {
-            widest = widest.max(last.map_or(0, |last| day - last));
-            last = Some(day);
+    let mut before = 0;
+    for (month, &length) in years.iter().flat_map(|year| (1_u8..).zip(year)) {
+        let dates = if months >> month & 1 == 1 {
+            dates & !(u64::MAX << length << 1)
+        } else {
+            0
+        };
+        if let Some(spread) = Spread::of(dates) {
+            let across_months = last.map_or(0, |last| before + spread.first - last);
+            widest = widest.max(spread.widest).max(across_months);
+            last = Some(before + spread.last);
         }
+        before += u32::from(length);
     }
-    widest
-}
-
-/// Month and day of month of each day of a year.
-fn days_of(year: &[u8; 12]) -> impl Iterator<Item = (u8, u8)> {
-    (1_u8..)
-        .zip(year)
-        .flat_map(|(month, &length)| (1..=length).map(move |date| (month, date)))
-}
-
-fn matches(dates: u64, months: u64, month: u8, date: u8) -> bool {
-    months >> month & 1 == 1 && dates >> date & 1 == 1
+    last.map(|_| widest)
 }
 
 /// The longest distance between two of these days of the week. Where months are left out, their first and last
 /// such day can each lie up to one distance less a day inside the months that remain.
 fn weekdays_apart(weekdays: u64, months: u64) -> Option<u32> {
-    let two_weeks = weekdays | weekdays << 7;
-    let mut widest = 0;
-    let mut last = None;
-    for day in values(two_weeks).map(u32::from) {
-        widest = widest.max(last.map_or(0, |last| day - last));
-        last = Some(day);
-    }
-    last?;
+    let widest = Spread::of(weekdays | weekdays << 7)?.widest;
     if months == ALL_MONTHS {
         return Some(widest);
     }

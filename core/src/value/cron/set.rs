@@ -20,9 +20,14 @@ impl Set {
     /// Every `step`th value from `low` to `high`. A step beyond `high` leaves `low` alone.
     pub(super) fn stepped(low: u64, high: u64, step: u64) -> Self {
         let step = usize::try_from(step).unwrap_or(usize::MAX).max(1);
-        let bits = (low..=high.min(63))
-            .step_by(step)
-            .fold(0, |bits, value| bits | 1 << value);
+        let high = high.min(63);
+        let bits = if step == 1 && low <= high {
+            u64::MAX << low & u64::MAX >> (63 - high)
+        } else {
+            (low..=high)
+                .step_by(step)
+                .fold(0, |bits, value| bits | 1 << value)
+        };
         Self { bits, star: false }
     }
 
@@ -45,5 +50,63 @@ impl BitOr for Set {
 
 /// The values in a set of bits, in ascending order.
 pub(super) fn values(bits: u64) -> impl Iterator<Item = u8> {
-    (0..64).filter(move |value| bits >> value & 1 == 1)
+    (0..64)
+        .skip(bits.trailing_zeros() as usize)
+        .take_while(move |value| bits >> value != 0)
+        .filter(move |value| bits >> value & 1 == 1)
+}
+
+/// The ends of a set of bits, and the longest distance between two neighbours in it: 0 for a single value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spread {
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) widest: u32,
+}
+
+impl Spread {
+    /// That of a set, unless it is empty.
+    pub(super) fn of(bits: u64) -> Option<Self> {
+        let last = bits.checked_ilog2()?;
+        let first = bits.trailing_zeros();
+        let mut widest = 0;
+        let mut seen = first;
+        for value in values(bits).map(u32::from) {
+            widest = widest.max(value - seen);
+            seen = value;
+        }
+        Some(Self { first, last, widest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_start_at_the_low_end_and_may_leave_the_field() {
+        assert_eq!(Set::stepped(0, 59, 1).bits, (1 << 60) - 1);
+        assert_eq!(Set::stepped(1, 7, 3).bits, 0b1001_0010);
+        assert_eq!(Set::stepped(5, 59, u64::MAX).bits, 1 << 5);
+        assert_eq!(values(0b1001_0010).collect::<Vec<_>>(), [1, 4, 7]);
+        assert_eq!(values(1 << 63 | 1).collect::<Vec<_>>(), [0, 63]);
+        assert_eq!(values(0).count(), 0);
+    }
+
+    #[test]
+    fn a_spread_is_as_wide_as_its_widest_gap() {
+        assert_eq!(Spread::of(0), None);
+        let single = Spread {
+            first: 9,
+            last: 9,
+            widest: 0,
+        };
+        assert_eq!(Spread::of(1 << 9), Some(single));
+        let several = Spread {
+            first: 1,
+            last: 63,
+            widest: 58,
+        };
+        assert_eq!(Spread::of(1 << 63 | 0b10_0010), Some(several));
+    }
 }
