@@ -6,5 +6,6 @@
 pub mod cron;
 pub mod duration;
 mod excerpt;
+pub mod nodes;
 
 use excerpt::{excerpt, is_cut};
