@@ -7,5 +7,6 @@ pub mod cron;
 pub mod duration;
 mod excerpt;
 pub mod nodes;
+pub mod quantity;
 
 use excerpt::{excerpt, is_cut};

@@ -1,0 +1,162 @@
+//! What can be wrong with a quantity.
+
+use super::{MAX_EXPONENT, MAX_LENGTH, Quantity};
+use crate::value::is_cut;
+
+/// Why a text is no quantity: a clause without final stop.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// Nothing there.
+    #[error("a quantity is missing")]
+    Empty,
+    /// A blank before, after or within it.
+    #[error("a quantity has no blanks")]
+    Blank {
+        /// The text without its blanks, cut to a bearable length.
+        joined: String,
+    },
+    /// More text than any sane quantity needs; Karpenter would take it.
+    #[error("it is {length} bytes long, poolgate reads at most {MAX_LENGTH}")]
+    TooLong {
+        /// Length in bytes.
+        length: usize,
+    },
+    /// A number followed by something that is no suffix.
+    #[error("`{suffix}` is no suffix of a quantity")]
+    UnknownSuffix {
+        /// The suffix, cut to a bearable length.
+        suffix: String,
+    },
+    /// An exponent with a decimal point. The CRD takes it, but Karpenter cannot decode it, and with it no NodePool
+    /// of the cluster.
+    #[error(
+        "the exponent `{exponent}` has a fraction: the API server takes it, but Karpenter then fails to list every \
+         NodePool, not only this one"
+    )]
+    FractionalExponent {
+        /// The exponent, cut to a bearable length.
+        exponent: String,
+    },
+    /// An exponent that Karpenter should not be shown.
+    #[error(
+        "the exponent `{exponent}` is beyond ±{MAX_EXPONENT}: the API server takes it, but Karpenter hangs on a huge \
+         exponent, and no pool gets nodes until it is restarted without it"
+    )]
+    ExponentOutOfBounds {
+        /// The exponent, cut to a bearable length.
+        exponent: String,
+    },
+    /// Not even a number at the beginning.
+    #[error("it is no number with an optional suffix, such as 500m, 1000 or 64Gi")]
+    NotANumber,
+}
+
+/// The letters of the suffixes from 10^3 and 2^10 on, each with its powers.
+const LARGE: [(char, &str, u8, u8); 6] = [
+    ('k', "Ki", 3, 10),
+    ('M', "Mi", 6, 20),
+    ('G', "Gi", 9, 30),
+    ('T', "Ti", 12, 40),
+    ('P', "Pi", 15, 50),
+    ('E', "Ei", 18, 60),
+];
+
+impl QuantityError {
+    /// What to write instead, where that is certain: a clause without final stop.
+    pub fn mend(&self) -> Option<String> {
+        match self {
+            Self::Blank { joined } => {
+                let legal = !is_cut(joined) && Quantity::parse(joined).is_ok();
+                legal.then(|| format!("write {joined}"))
+            }
+            Self::UnknownSuffix { suffix } => other_suffix(suffix),
+            Self::FractionalExponent { exponent } => {
+                let (whole, fraction) = exponent.split_once('.')?;
+                let certain =
+                    !whole.is_empty() && !is_cut(fraction) && fraction.bytes().all(|byte| byte == b'0');
+                certain.then(|| format!("write {whole} as the exponent"))
+            }
+            Self::Empty | Self::TooLong { .. } | Self::ExponentOutOfBounds { .. } | Self::NotANumber => None,
+        }
+    }
+}
+
+/// The suffix that a misspelt one stands for: `K`, `gi`, `GB`, `GiB` and their like.
+fn other_suffix(suffix: &str) -> Option<String> {
+    if suffix.eq_ignore_ascii_case("b") {
+        return Some("leave it away: memory is counted in bytes".into());
+    }
+    let mut letters = suffix.chars();
+    let first = letters.next()?;
+    let rest = letters.as_str().to_ascii_lowercase();
+    let known = LARGE
+        .iter()
+        .find(|(letter, ..)| letter.eq_ignore_ascii_case(&first))?;
+    let (letter, binary, power_of_ten, power_of_two) = known;
+    match rest.as_str() {
+        "" => Some(format!("write {letter}")),
+        "i" | "ib" => Some(format!("write {binary}")),
+        "b" => Some(format!(
+            "write {letter} (10^{power_of_ten}) or {binary} (2^{power_of_two})"
+        )),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> (String, Option<String>) {
+        let error = Quantity::parse(text).unwrap_err();
+        (error.to_string(), error.mend())
+    }
+
+    #[test]
+    fn misspelt_suffixes_are_mended() {
+        for (text, mend) in [
+            ("64GB", "write G (10^9) or Gi (2^30)"),
+            ("64gb", "write G (10^9) or Gi (2^30)"),
+            ("64KB", "write k (10^3) or Ki (2^10)"),
+            ("64K", "write k"),
+            ("64g", "write G"),
+            ("64gi", "write Gi"),
+            ("64GI", "write Gi"),
+            ("64GiB", "write Gi"),
+            ("64Gib", "write Gi"),
+            ("64ki", "write Ki"),
+            ("64B", "leave it away: memory is counted in bytes"),
+            ("64 Gi", "write 64Gi"),
+            (" 1\n", "write 1"),
+            ("1e3.", "write 3 as the exponent"),
+            ("1E-3.00", "write -3 as the exponent"),
+        ] {
+            assert_eq!(said(text).1.as_deref(), Some(mend), "{text}");
+        }
+        for text in [
+            "", "1e1.5", "1e.5", "1e.", "1i", "10%", "1_000", "four", "1e5000", "4 cores", "1.5.5",
+        ] {
+            assert_eq!(said(text).1, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_read_as_clauses() {
+        assert_eq!(
+            said("1e2147483648").0,
+            format!(
+                "the exponent `2147483648` is beyond ±4096: the API server takes \
+            it, but Karpenter hangs on a huge exponent, and no pool gets nodes until it is restarted without it"
+            )
+        );
+        assert_eq!(said("10%").0, "`%` is no suffix of a quantity");
+        assert_eq!(
+            said("ten").0,
+            "it is no number with an optional suffix, such as 500m, 1000 or 64Gi"
+        );
+        assert_eq!(
+            said(&"1".repeat(2_000)).0,
+            "it is 2000 bytes long, poolgate reads at most 1024"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! Quantities of resources, as `resource.ParseQuantity` of `k8s.io/apimachinery` reads them and as far as the
+//! pattern of Karpenter's CRD lets them through. Compared by value, never through 64 bits.
+
+mod error;
+mod parse;
+
+use num_bigint::{BigInt, Sign};
+
+pub use error::QuantityError;
+
+/// The largest exponent, either way, that is read. Kubernetes scales by it before it looks at the size of the
+/// result: at ten million it takes a second, beyond 32 bits it never comes back.
+pub const MAX_EXPONENT: u32 = 4_096;
+
+/// The longest text, in bytes, that is read. What is longer is refused unseen.
+pub const MAX_LENGTH: usize = 1_024;
+
+/// Nanos in a unit.
+const NANOS: u32 = 1_000_000_000;
+
+/// An amount of some resource, exact to 10^-9, the finest that Kubernetes keeps. Ordered by value: `1Ki` and `1024`
+/// are equal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Quantity {
+    nanos: BigInt,
+}
+
+impl Quantity {
+    /// Reads a quantity such as `1000`, `500m`, `1.5Gi` or `1e3`.
+    ///
+    /// What is finer than a nano is rounded away from zero; binary suffixes (`Ki` to `Ei`) give at most 2^63 - 1.
+    /// Reads what both the CRD's pattern and `ParseQuantity` accept, up to [`MAX_LENGTH`] and [`MAX_EXPONENT`].
+    pub fn parse(text: &str) -> Result<Self, QuantityError> {
+        parse::nanos(text).map(|nanos| Self { nanos })
+    }
+
+    /// Whether it is below zero.
+    pub fn is_negative(&self) -> bool {
+        self.nanos.sign() == Sign::Minus
+    }
+
+    /// Whether it is zero.
+    pub fn is_zero(&self) -> bool {
+        self.nanos.sign() == Sign::NoSign
+    }
+
+    /// Whether it is an integer number of units.
+    pub fn is_whole(&self) -> bool {
+        (&self.nanos % NANOS).sign() == Sign::NoSign
+    }
+}
+
+impl From<i64> for Quantity {
+    /// A quantity that is written as a JSON integer.
+    fn from(units: i64) -> Self {
+        Self {
+            nanos: BigInt::from(units) * NANOS,
+        }
+    }
+}
+
+impl From<u64> for Quantity {
+    /// A quantity that is written as a JSON integer.
+    fn from(units: u64) -> Self {
+        Self {
+            nanos: BigInt::from(units) * NANOS,
+        }
+    }
+}
