@@ -1,15 +1,172 @@
 //! What admission writes into a NodePool where its author left a field out.
+//!
+//! Only `spec.disruption` is ever written: anything under `spec.template` would change Karpenter's drift hash
+//! and so replace every node of the pool. A value that is there is never touched.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::diagnostic::FieldPath;
+use crate::karpenter::{ApiVersion, Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodePool};
+use crate::policy::DefaultValues;
 
-/// A value to be added at a path that is absent (or an explicit `null`) and whose parent exists, if need be
-/// because an earlier default of the same list makes it.
+/// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, whose names v1beta1 lacks.
+const V1BETA1_CONSOLIDATION_POLICY: &str = "WhenUnderutilized";
+
+/// A value to be written at a path that is absent, or an explicit `null`, and whose parent exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultValue {
     /// The absent field.
     pub path: FieldPath,
     /// What it becomes.
     pub value: Value,
+}
+
+/// The values that `pool` lacks. Empty for an object whose `spec` or `spec.disruption` is of the wrong type.
+pub fn defaults(pool: &NodePool<'_>, values: &DefaultValues) -> Vec<DefaultValue> {
+    if pool.spec.present().is_none() {
+        return Vec::new();
+    }
+    match &pool.disruption {
+        Field::Mistyped => Vec::new(),
+        Field::Absent => {
+            let fields: Map<String, Value> = missing(pool, None, values)
+                .into_iter()
+                .map(|(field, value)| (field.to_owned(), value))
+                .collect();
+            vec![DefaultValue {
+                path: FieldPath::of(&["spec", "disruption"]),
+                value: Value::Object(fields),
+            }]
+        }
+        Field::Present(disruption) => missing(pool, Some(disruption), values)
+            .into_iter()
+            .map(|(field, value)| DefaultValue {
+                path: Disruption::path(field),
+                value,
+            })
+            .collect(),
+    }
+}
+
+/// The fields of `spec.disruption` that are absent, with their values.
+fn missing(
+    pool: &NodePool<'_>,
+    disruption: Option<&Disruption<'_>>,
+    values: &DefaultValues,
+) -> Vec<(&'static str, Value)> {
+    let mut missing = Vec::new();
+    if disruption.is_none_or(|disruption| disruption.budgets.is_absent()) {
+        missing.push(("budgets", json!([{ "nodes": values.budget_nodes }])));
+    }
+    if disruption.is_none_or(|disruption| disruption.consolidation_policy.is_absent()) {
+        let policy = match pool.version {
+            ApiVersion::V1 => values.consolidation_policy.as_str(),
+            ApiVersion::V1Beta1 => V1BETA1_CONSOLIDATION_POLICY,
+        };
+        missing.push(("consolidationPolicy", policy.into()));
+    }
+    if pool.version == ApiVersion::V1
+        && disruption.is_none_or(|disruption| disruption.consolidate_after.is_absent())
+    {
+        missing.push(("consolidateAfter", values.consolidate_after.as_str().into()));
+    }
+    if disruption.is_none_or(|disruption| disruption.node_limit_mode.is_absent())
+        && !is_annotated(pool, NODE_LIMIT_MODE_ANNOTATION)
+    {
+        missing.push(("nodeLimitMode", values.node_limit_mode.as_str().into()));
+    }
+    missing
+}
+
+fn is_annotated(pool: &NodePool<'_>, annotation: &str) -> bool {
+    pool.annotations
+        .present()
+        .is_some_and(|annotations| annotations.contains_key(annotation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(version: ApiVersion, object: &Value) -> Vec<(String, Value)> {
+        defaults(&NodePool::view(version, object), &DefaultValues::default())
+            .into_iter()
+            .map(|default| (default.path.to_string(), default.value))
+            .collect()
+    }
+
+    #[test]
+    fn a_pool_without_disruption_gets_all_of_it_in_one_piece() {
+        let all = json!({
+            "budgets": [{"nodes": "10%"}],
+            "consolidationPolicy": "WhenEmptyOrUnderutilized",
+            "consolidateAfter": "0s",
+            "nodeLimitMode": "Hard",
+        });
+        for object in [json!({"spec": {}}), json!({"spec": {"disruption": null}})] {
+            assert_eq!(
+                written(ApiVersion::V1, &object),
+                [("spec.disruption".to_owned(), all.clone())]
+            );
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_there_is_left_alone_even_when_it_is_wrong() {
+        let object = json!({"spec": {"disruption": {
+            "budgets": [], "consolidationPolicy": 5, "consolidateAfter": "30s", "nodeLimitMode": "soft",
+        }}});
+        assert_eq!(written(ApiVersion::V1, &object), []);
+    }
+
+    #[test]
+    fn an_explicit_null_counts_as_left_out() {
+        let object = json!({"spec": {"disruption": {
+            "budgets": null, "consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s", "nodeLimitMode": "Soft",
+        }}});
+        assert_eq!(
+            written(ApiVersion::V1, &object),
+            [("spec.disruption.budgets".to_owned(), json!([{"nodes": "10%"}]))]
+        );
+    }
+
+    #[test]
+    fn a_mode_in_the_annotation_is_not_overruled_by_a_default_in_the_field() {
+        let object = json!({
+            "metadata": {"annotations": {"poolgate.dev/node-limit-mode": "Soft"}},
+            "spec": {"disruption": {"budgets": [], "consolidationPolicy": "WhenEmpty"}},
+        });
+        assert_eq!(
+            written(ApiVersion::V1, &object),
+            [("spec.disruption.consolidateAfter".to_owned(), json!("0s"))]
+        );
+    }
+
+    #[test]
+    fn v1beta1_has_its_own_policy_name_and_gets_no_consolidate_after() {
+        let object = json!({"spec": {"disruption": {"expireAfter": "Never"}}});
+        assert_eq!(
+            written(ApiVersion::V1Beta1, &object),
+            [
+                ("spec.disruption.budgets".to_owned(), json!([{"nodes": "10%"}])),
+                (
+                    "spec.disruption.consolidationPolicy".to_owned(),
+                    json!("WhenUnderutilized")
+                ),
+                ("spec.disruption.nodeLimitMode".to_owned(), json!("Hard")),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_object_of_the_wrong_shape_is_not_written_to() {
+        for object in [
+            json!(null),
+            json!({}),
+            json!({"spec": []}),
+            json!({"spec": {"disruption": "x"}}),
+        ] {
+            assert_eq!(written(ApiVersion::V1, &object), []);
+        }
+    }
 }

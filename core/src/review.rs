@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::defaults::DefaultValue;
-use crate::diagnostic::Report;
-use crate::karpenter::{ApiVersion, GROUP, Release};
+use crate::defaults::{DefaultValue, defaults};
+use crate::diagnostic::{FieldPath, Report};
+use crate::karpenter::{ApiVersion, GROUP, NodePool, Release};
 use crate::policy::Policy;
+use crate::rules;
 
 /// What kind of object is to be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +39,23 @@ pub struct Request<'a> {
 /// What poolgate makes of an object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Review {
-    /// What to write into the object, in this order, so that each parent stands before its children.
+    /// What to write into the object.
     pub defaults: Vec<DefaultValue>,
     /// What is wrong with the object.
     pub report: Report,
 }
 
-/// Judges an object.
-pub fn review(_request: &Request<'_>, _policy: &Policy, _release: Release) -> Review {
-    Review::default()
+/// Judges an object. One that is being deleted is let through as it is: whatever is wrong with it, its
+/// finalizers must be able to go. The stored object tells, because a client can write anything into a new one.
+pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Review {
+    let deletion = FieldPath::of(&["metadata", "deletionTimestamp"]);
+    if request.old.is_some_and(|old| deletion.find(old).is_some()) {
+        return Review::default();
+    }
+    let Subject::NodePool(version) = request.subject;
+    let pool = NodePool::view(version, request.object);
+    Review {
+        defaults: defaults(&pool, &policy.defaults),
+        report: rules::check(&pool, request.object, request.old, release),
+    }
 }

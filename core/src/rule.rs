@@ -5,11 +5,10 @@ use crate::diagnostic::{Diagnostic, FieldPath, Problem, RuleId, Severity};
 /// Who would notice the mistake if poolgate did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The API server refuses it by the schema or the CEL rules of Karpenter's CRD.
+    /// The API server refuses it by the schema or the CEL rules of Karpenter's CRD, with less explanation.
     Schema,
-    /// Nobody at apply time: Karpenter accepts it and suffers later. The number is that of the list of gaps in
-    /// `docs/gaps.md`.
-    Gap(u8),
+    /// Nobody at apply time: Karpenter takes it and suffers later.
+    Silent,
     /// It concerns a field that poolgate itself defines.
     Poolgate,
 }
@@ -25,11 +24,13 @@ pub struct Rule {
     pub severity: Severity,
     /// Who else would notice.
     pub origin: Origin,
-    /// Why it matters: one paragraph of Markdown.
+    /// Why it matters: a paragraph of Markdown.
     pub why: &'static str,
-    /// A piece of a v1 NodePool, as YAML, that breaks this rule and no other.
+    /// Where users met it: issues of `kubernetes-sigs/karpenter` unless another repository is named.
+    pub seen_in: &'static [&'static str],
+    /// The fields of a v1 NodePool that matter here, as YAML; they break this rule and no other.
     pub bad: &'static str,
-    /// The same piece, mended: no rule speaks.
+    /// The same fields mended: no rule speaks.
     pub good: &'static str,
 }
 

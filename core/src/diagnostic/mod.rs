@@ -90,6 +90,13 @@ impl Diagnostic {
         self
     }
 
+    /// Adds what to write instead, where that is certain.
+    #[must_use]
+    pub fn mend_if_known(mut self, mend: Option<impl Into<String>>) -> Self {
+        self.mend = mend.map(Into::into);
+        self
+    }
+
     /// Adds another field that the finding rests on.
     #[must_use]
     pub fn related(mut self, path: FieldPath) -> Self {

@@ -82,6 +82,12 @@ impl FieldPath {
     }
 }
 
+impl FromIterator<Segment> for FieldPath {
+    fn from_iter<I: IntoIterator<Item = Segment>>(segments: I) -> Self {
+        Self(segments.into_iter().collect())
+    }
+}
+
 /// A key that can follow a dot without being mistaken for something else.
 fn is_plain(key: &str) -> bool {
     !key.is_empty()

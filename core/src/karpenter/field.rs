@@ -28,6 +28,24 @@ impl<T> Field<T> {
         matches!(self, Self::Absent)
     }
 
+    /// The same field with its value turned into something else.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Field<U> {
+        match self {
+            Self::Absent => Field::Absent,
+            Self::Mistyped => Field::Mistyped,
+            Self::Present(value) => Field::Present(convert(value)),
+        }
+    }
+
+    /// The value by reference.
+    pub const fn as_ref(&self) -> Field<&T> {
+        match self {
+            Self::Absent => Field::Absent,
+            Self::Mistyped => Field::Mistyped,
+            Self::Present(value) => Field::Present(value),
+        }
+    }
+
     fn read<'v>(from: Option<&'v Value>, convert: impl FnOnce(&'v Value) -> Option<T>) -> Self {
         match from {
             None | Some(Value::Null) => Self::Absent,
@@ -44,15 +62,22 @@ impl<'v> Field<&'v str> {
 }
 
 impl<'v> Field<&'v Map<String, Value>> {
-    /// The object or map under `key`.
-    pub fn map(of: &'v Map<String, Value>, key: &str) -> Self {
-        Self::read(of.get(key), Value::as_object)
+    /// The object or map under `key`; absent where its parent is.
+    pub fn map_in(of: Option<&'v Map<String, Value>>, key: &str) -> Self {
+        Self::read(of.and_then(|parent| parent.get(key)), Value::as_object)
     }
 }
 
 impl<'v> Field<&'v [Value]> {
     /// The list under `key`.
     pub fn list(of: &'v Map<String, Value>, key: &str) -> Self {
-        Self::read(of.get(key), |value| value.as_array().map(Vec::as_slice))
+        Self::list_in(Some(of), key)
+    }
+
+    /// The list under `key`; absent where its parent is.
+    pub fn list_in(of: Option<&'v Map<String, Value>>, key: &str) -> Self {
+        Self::read(of.and_then(|parent| parent.get(key)), |value| {
+            value.as_array().map(Vec::as_slice)
+        })
     }
 }

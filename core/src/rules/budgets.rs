@@ -1,0 +1,352 @@
+//! `spec.disruption.budgets`.
+
+use std::time::Duration;
+
+use super::findings::Findings;
+use super::{schedules, too_long};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Budget, Field, NodePool};
+use crate::rule::{Origin, Rule};
+use crate::value::cron::Schedule;
+use crate::value::duration::BudgetDuration;
+use crate::value::nodes::BudgetNodes;
+
+pub(super) static BUDGET_NODES: Rule = Rule {
+    id: RuleId::new("budget-nodes"),
+    title: "A budget's `nodes` is a count or a percentage",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "`nodes` is a text: a whole number up to 2147483647, or 0% to 100%. The CRD lets larger numbers through; \
+          Karpenter cuts them to 32 bits, and the budget then blocks everything, limits nothing, or means another \
+          number, depending on the bits that are left.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 101%
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 100%
+",
+};
+
+pub(super) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
+    id: RuleId::new("budget-schedule-duration"),
+    title: "A budget has `schedule` and `duration` together or neither",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A window needs a beginning and a length. Without both a budget holds always.",
+    seen_in: &["1003"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: \"@daily\"
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: \"@daily\"
+        duration: 8h
+",
+};
+
+pub(super) static BUDGET_DURATION: Rule = Rule {
+    id: RuleId::new("budget-duration"),
+    title: "A budget's duration is hours and minutes that Karpenter can read",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A budget's window is counted in hours and minutes, `8h`, `90m` or `1h30m`; there are no days. From \
+          `2562048h` on the CRD still accepts the text, but it no longer fits Go's duration: Karpenter then cannot \
+          read this NodePool, and because it reads all NodePools as one list, it cannot read any.",
+    seen_in: &["2055"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 0 1 * *
+        duration: 1d
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 0 1 * *
+        duration: 24h
+",
+};
+
+pub(super) static BUDGET_EMPTY_WINDOW: Rule = Rule {
+    id: RuleId::new("budget-empty-window"),
+    title: "A budget's window is longer than nothing",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "A duration of `0m` ends the window at the moment it begins, so the budget never limits anything.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: \"@daily\"
+        duration: 0m
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: \"@daily\"
+        duration: 30m
+",
+};
+
+pub(super) static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
+    id: RuleId::new("budget-always-active"),
+    title: "A budget's window ends before it begins again",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Where the duration is as long as the time between two beginnings, the window never closes: the budget \
+          holds always and its schedule is decoration. With `nodes: \"0\"` all voluntary disruption stops for good.",
+    seen_in: &["convox/convox#1114"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: \"@daily\"
+        duration: 24h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: \"@daily\"
+        duration: 20h
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let budgets = pool
+        .disruption
+        .as_ref()
+        .present()
+        .and_then(|disruption| disruption.budgets.as_ref().present());
+    for budget in budgets.into_iter().flatten() {
+        check_nodes(budget, findings);
+        check_pair(budget, findings);
+        let duration = check_duration(budget, findings);
+        let schedule = schedules::check(budget, duration, findings);
+        if let (Some(schedule), Some(duration)) = (schedule, duration) {
+            check_window(budget, &schedule, duration, findings);
+        }
+    }
+}
+
+fn check_nodes(budget: &Budget<'_>, findings: &mut Findings<'_>) {
+    let Some(text) = budget.nodes.present() else {
+        return;
+    };
+    if let Err(error) = BudgetNodes::parse(text) {
+        let problem = Problem::Invalid { value: quoted(text) };
+        findings.push(
+            BUDGET_NODES
+                .finding(budget.path("nodes"), problem, error.to_string())
+                .mend_if_known(error.mend()),
+        );
+    }
+}
+
+fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
+    let (missing, beside, mend) = match (&budget.schedule, &budget.duration) {
+        (Field::Absent, Field::Absent) => return,
+        (Field::Absent, _) => (
+            "schedule",
+            "duration",
+            "say when the window begins, such as schedule: \"0 9 * * mon-fri\"",
+        ),
+        (_, Field::Absent) => (
+            "duration",
+            "schedule",
+            "say how long the window is, such as duration: 8h",
+        ),
+        _ => return,
+    };
+    let reason = format!("{beside} is set, and one has no meaning without the other");
+    findings.push(
+        BUDGET_SCHEDULE_DURATION
+            .finding(budget.path(missing), Problem::Required, reason)
+            .mend(mend),
+    );
+}
+
+/// Answers with the duration where it can be read and is not zero.
+fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
+    let text = budget.duration.present()?;
+    let problem = || Problem::Invalid { value: quoted(text) };
+    if let Some(reason) = too_long(text) {
+        findings.push(BUDGET_DURATION.finding(budget.path("duration"), problem(), reason));
+        return None;
+    }
+    match BudgetDuration::parse(text) {
+        Ok(duration) if duration.is_zero() => {
+            findings.push(
+                BUDGET_EMPTY_WINDOW
+                    .finding(
+                        budget.path("duration"),
+                        problem(),
+                        "the window has no length, so the budget never holds",
+                    )
+                    .mend("write how long it is, such as 30m"),
+            );
+            None
+        }
+        Ok(duration) => Some(duration.as_duration()),
+        Err(error) => {
+            findings.push(
+                BUDGET_DURATION
+                    .finding(budget.path("duration"), problem(), error.to_string())
+                    .mend_if_known(error.mend()),
+            );
+            None
+        }
+    }
+}
+
+fn check_window(budget: &Budget<'_>, schedule: &Schedule, duration: Duration, findings: &mut Findings<'_>) {
+    if schedule.longest_gap().is_none_or(|gap| duration < gap) {
+        return;
+    }
+    let text = budget.duration.present().unwrap_or_default();
+    let reason = "the window begins again before it ends, so the budget holds always";
+    findings.push(
+        BUDGET_ALWAYS_ACTIVE
+            .finding(
+                budget.path("duration"),
+                Problem::Invalid { value: quoted(text) },
+                reason,
+            )
+            .mend("shorten it, or remove schedule and duration if always is meant")
+            .related(budget.path("schedule")),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::{errors, warnings};
+
+    fn budget(budget: &Value) -> Value {
+        json!({"spec": {"disruption": {"budgets": [budget]}}})
+    }
+
+    #[test]
+    fn usual_budgets_pass_without_a_word() {
+        let object = json!({"spec": {"disruption": {"budgets": [
+            {"nodes": "10%"},
+            {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"},
+            {"nodes": "5", "schedule": "@daily", "duration": "1h30m", "reasons": ["Drifted"]},
+            {"nodes": "100%"},
+            {},
+        ]}}});
+        assert_eq!(errors(&object), [""; 0]);
+        assert_eq!(warnings(&object), [""; 0]);
+    }
+
+    #[test]
+    fn schedule_and_duration_come_together() {
+        assert_eq!(
+            errors(&budget(&json!({"nodes": "0", "schedule": "@daily"}))),
+            [
+                "spec.disruption.budgets[0].duration: Required value: schedule is set, and one has no meaning without \
+              the other; say how long the window is, such as duration: 8h [budget-schedule-duration]"
+            ]
+        );
+        assert_eq!(
+            errors(&budget(
+                &json!({"nodes": "0", "duration": "8h", "schedule": null})
+            )),
+            [
+                "spec.disruption.budgets[0].schedule: Required value: duration is set, and one has no meaning without \
+              the other; say when the window begins, such as schedule: \"0 9 * * mon-fri\" \
+              [budget-schedule-duration]"
+            ]
+        );
+    }
+
+    #[test]
+    fn nodes_beyond_32_bits_are_refused() {
+        for nodes in ["2147483648", "4294967297", "99999999999999999999"] {
+            let refused = errors(&budget(&json!({"nodes": nodes})));
+            assert_eq!(refused.len(), 1, "{nodes}");
+            assert!(refused[0].ends_with("[budget-nodes]"), "{refused:?}");
+        }
+        assert_eq!(errors(&budget(&json!({"nodes": "2147483647"}))), [""; 0]);
+    }
+
+    #[test]
+    fn durations_that_no_go_duration_holds_are_refused() {
+        let duration = |duration: &str| {
+            errors(&budget(
+                &json!({"nodes": "0", "schedule": "0 0 1 1 *", "duration": duration}),
+            ))
+        };
+        let endless = "1".repeat(1_000_000);
+        for wrong in [
+            "2562048h",
+            "99999999h",
+            "1d",
+            "90s",
+            "1h 30m",
+            "30m1h",
+            "",
+            &endless,
+        ] {
+            let refused = duration(wrong);
+            assert_eq!(refused.len(), 1, "{wrong}: {refused:?}");
+            assert!(refused[0].ends_with("[budget-duration]"), "{refused:?}");
+        }
+        assert!(duration("0h0m")[0].ends_with("[budget-empty-window]"));
+        assert_eq!(duration("8h0m0s"), [""; 0]);
+    }
+
+    #[test]
+    fn a_window_as_long_as_its_period_is_warned_of() {
+        let warned = |schedule: &str, duration: &str| {
+            let object = budget(&json!({"nodes": "0", "schedule": schedule, "duration": duration}));
+            assert_eq!(errors(&object), [""; 0]);
+            !warnings(&object).is_empty()
+        };
+        for (schedule, just_under, full) in [
+            ("@daily", "23h59m", "24h"),
+            ("@hourly", "59m", "1h"),
+            ("0 0 * * 1", "167h59m", "168h"),
+            ("0 0 * * 1-5", "71h59m", "72h"),
+            ("0 0 1 * *", "743h59m", "744h"),
+        ] {
+            assert!(!warned(schedule, just_under), "{schedule} {just_under}");
+            assert!(warned(schedule, full), "{schedule} {full}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! How many requirements a NodePool may have, by itself and once it becomes a NodeClaim.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::karpenter::{
+    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, NodePool, Release, Template, canonical_label,
+};
+use crate::rule::{Origin, Rule};
+
+pub(super) static REQUIREMENTS_COUNT: Rule = Rule {
+    id: RuleId::new("requirements-count"),
+    title: "A NodePool has at most 100 requirements",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The CRD refuses a longer list (30 before Karpenter 0.37.7). A requirement is one key: several values \
+          belong into one entry with `operator: In`.",
+    seen_in: &["1344"],
+    bad: include_str!("examples/requirements-count.yaml"),
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: example.com/team
+          operator: In
+          values: [blue, green]
+",
+};
+
+pub(super) static NODECLAIM_REQUIREMENTS: Rule = Rule {
+    id: RuleId::new("nodeclaim-requirements"),
+    title: "Requirements and template labels together fit into a NodeClaim",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Karpenter turns each template label into a requirement and adds four of its own (NodePool, node class, \
+          instance type, capacity type); a key with a lower and an upper bound counts twice. The NodeClaim may \
+          have 100 in all. Beyond that the API server refuses every NodeClaim of the pool, so it never launches a \
+          node, while the NodePool itself looks healthy. Keys that pods ask for come on top.",
+    seen_in: &["aws/karpenter-provider-aws#6387", "1344"],
+    bad: include_str!("examples/nodeclaim-requirements.yaml"),
+    good: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: blue
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, release: Release, findings: &mut Findings<'_>) {
+    let most = release.max_requirements();
+    let requirements = pool
+        .template
+        .requirements
+        .as_ref()
+        .present()
+        .map_or(&[][..], Vec::as_slice);
+    if requirements.len() > most {
+        let problem = Problem::TooMany {
+            actual: requirements.len(),
+        };
+        findings.push(
+            REQUIREMENTS_COUNT
+                .finding(
+                    Template::requirements_path(),
+                    problem,
+                    format!("must have at most {most} items"),
+                )
+                .mend("join entries of one key with operator In"),
+        );
+        return;
+    }
+    let in_claim = count_in_nodeclaim(&pool.template);
+    if in_claim > most {
+        let problem = Problem::TooMany { actual: in_claim };
+        let reason = format!(
+            "with the template labels and what Karpenter adds, a NodeClaim of this pool has {in_claim} \
+             requirements and may have {most}, so no node would ever launch"
+        );
+        findings.push(
+            NODECLAIM_REQUIREMENTS
+                .finding(Template::requirements_path(), problem, reason)
+                .related(Template::labels_path())
+                .mend("remove labels or requirements"),
+        );
+    }
+}
+
+/// How often a key stands in the NodeClaim: twice if it is bounded from both sides.
+#[derive(Default)]
+struct Bounds {
+    lower: bool,
+    upper: bool,
+}
+
+fn count_in_nodeclaim(template: &Template<'_>) -> usize {
+    let mut keys: HashMap<&str, Bounds> = HashMap::new();
+    for key in [NODEPOOL_LABEL, INSTANCE_TYPE_LABEL, CAPACITY_TYPE_LABEL] {
+        keys.entry(key).or_default();
+    }
+    for label in template
+        .labels
+        .present()
+        .into_iter()
+        .flat_map(|labels| labels.keys())
+    {
+        keys.entry(canonical_label(label)).or_default();
+    }
+    for requirement in template.requirements.as_ref().present().into_iter().flatten() {
+        let Some(key) = requirement.key.present() else {
+            continue;
+        };
+        let bounds = keys.entry(canonical_label(key)).or_default();
+        match requirement.operator.present() {
+            Some("Gt" | "Gte") => bounds.lower = true,
+            Some("Lt" | "Lte") => bounds.upper = true,
+            _ => {}
+        }
+    }
+    let node_class = node_class_label(template);
+    let has_node_class = node_class
+        .as_deref()
+        .is_some_and(|label| keys.contains_key(label));
+    let twice = keys
+        .values()
+        .filter(|bounds| bounds.lower && bounds.upper)
+        .count();
+    keys.len() + twice + usize::from(!has_node_class)
+}
+
+/// The label under which Karpenter files the node class: `<group>/<kind in lower case>`.
+fn node_class_label(template: &Template<'_>) -> Option<String> {
+    let reference = template.node_class_ref.present()?;
+    let group = reference.get("group").and_then(Value::as_str)?;
+    let kind = reference.get("kind").and_then(Value::as_str)?;
+    Some(format!("{group}/{}", kind.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::rules::testing::errors;
+
+    fn pool(requirements: usize, labels: usize) -> Value {
+        let requirements: Vec<Value> = (0..requirements)
+            .map(|number| json!({"key": format!("example.com/r{number}"), "operator": "Exists"}))
+            .collect();
+        let labels: Map<String, Value> = (0..labels)
+            .map(|number| (format!("example.com/l{number}"), json!("blue")))
+            .collect();
+        json!({"spec": {"template": {
+            "metadata": {"labels": labels},
+            "spec": {
+                "requirements": requirements,
+                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+            },
+        }}})
+    }
+
+    #[test]
+    fn a_hundred_requirements_fit_the_list_and_one_more_does_not() {
+        assert_eq!(
+            errors(&pool(101, 0)),
+            [
+                "spec.template.spec.requirements: Too many: 101: must have at most 100 items; \
+              join entries of one key with operator In [requirements-count]"
+            ]
+        );
+    }
+
+    #[test]
+    fn labels_and_karpenters_own_four_count_in_the_nodeclaim() {
+        assert_eq!(errors(&pool(50, 46)), [""; 0]);
+        let refused = errors(&pool(50, 47));
+        assert_eq!(refused.len(), 1);
+        assert!(
+            refused[0]
+                .starts_with("spec.template.spec.requirements: Too many: 101: with the template labels")
+        );
+        assert!(refused[0].ends_with("[nodeclaim-requirements]"));
+    }
+
+    #[test]
+    fn a_key_counts_once_under_all_its_names_and_twice_when_bounded_from_both_sides() {
+        let count = |requirements: Value| {
+            let object = json!({"spec": {"template": {
+                "metadata": {"labels": {"kubernetes.io/arch": "amd64"}},
+                "spec": {"requirements": requirements},
+            }}});
+            let pool = NodePool::view(crate::karpenter::ApiVersion::V1, &object);
+            count_in_nodeclaim(&pool.template)
+        };
+        assert_eq!(count(json!([])), 5);
+        assert_eq!(
+            count(json!([{"key": "beta.kubernetes.io/arch", "operator": "Exists"}])),
+            5
+        );
+        assert_eq!(
+            count(json!([{"key": "karpenter.sh/capacity-type", "operator": "Exists"}])),
+            5
+        );
+        let cpu = "karpenter.k8s.aws/instance-cpu";
+        assert_eq!(
+            count(json!([{"key": cpu, "operator": "Gt"}, {"key": cpu, "operator": "Gte"}])),
+            6
+        );
+        assert_eq!(
+            count(json!([{"key": cpu, "operator": "Gt"}, {"key": cpu, "operator": "Lte"}])),
+            7
+        );
+    }
+}

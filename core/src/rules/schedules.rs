@@ -1,0 +1,243 @@
+//! The `schedule` of a budget, read as Karpenter's own parser reads it.
+
+use std::time::Duration;
+
+use super::findings::Findings;
+use super::too_long;
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::Budget;
+use crate::rule::{Origin, Rule};
+use crate::value::cron::{Schedule, crd_accepts};
+
+pub(super) static SCHEDULE_SYNTAX: Rule = Rule {
+    id: RuleId::new("schedule-syntax"),
+    title: "A budget's schedule is one that Karpenter can read",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "The CRD looks at a schedule only roughly, so texts that Karpenter cannot read are stored: `sat-sun`, day \
+          of week `7`, a time zone prefix, a sixth field. One such budget then stops **all** voluntary disruption \
+          of the pool, for every reason, also those that the budget does not name. The only sign is a line in \
+          Karpenter's log. The grammar is five fields (minute, hour, day of month, month, day of week) in UTC, or \
+          one of `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`; Sunday is 0, ranges do not wrap around, \
+          names have three letters.",
+    seen_in: &["1866", "aws/karpenter-provider-aws#7562", "943"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 9 * * sat-sun
+        duration: 8h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 9 * * sat,sun
+        duration: 8h
+",
+};
+
+pub(super) static SCHEDULE_NEVER_FIRES: Rule = Rule {
+    id: RuleId::new("schedule-never-fires"),
+    title: "A budget's schedule can fire",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "A date that does not exist (31 February) or a field of only commas never fires, and Karpenter takes that \
+          for *always*: the budget is active for ever, the opposite of what anybody would expect. With `nodes: \
+          \"0\"` the pool is frozen.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 0 31 2 *
+        duration: 8h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 0 28 2 *
+        duration: 8h
+",
+};
+
+pub(super) static SCHEDULE_EVERY: Rule = Rule {
+    id: RuleId::new("schedule-every"),
+    title: "A budget's schedule names times of the clock, not an interval",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "`@every 1h` counts from the moment at which Karpenter looks, not from the clock. Its window is therefore \
+          open always or never, depending on which of interval and duration is longer. The CRD refuses the form; \
+          with enough blanks around it, it slips through.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"1\"
+        schedule: \"@every 2h      \"
+        duration: 1h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"1\"
+        schedule: 0 */2 * * *
+        duration: 1h
+",
+};
+
+/// Checks the schedule by itself. Answers with what it says where it can be read and fires at times of the
+/// clock, so that the budget's window can be judged.
+pub(super) fn check(
+    budget: &Budget<'_>,
+    duration: Option<Duration>,
+    findings: &mut Findings<'_>,
+) -> Option<Schedule> {
+    let text = budget.schedule.present()?;
+    let problem = || Problem::Invalid { value: quoted(text) };
+    let path = || budget.path("schedule");
+    if let Some(reason) = too_long(text) {
+        findings.push(SCHEDULE_SYNTAX.finding(path(), problem(), reason));
+        return None;
+    }
+    let schedule = match Schedule::parse(text) {
+        Ok(schedule) => schedule,
+        Err(error) => {
+            let reason = format!("{error}, so Karpenter would stop all voluntary disruption of this pool");
+            findings.push(
+                SCHEDULE_SYNTAX
+                    .finding(path(), problem(), reason)
+                    .mend_if_known(error.mend()),
+            );
+            return None;
+        }
+    };
+    if !crd_accepts(text) {
+        let reason =
+            "Karpenter's CRD takes five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
+        findings.push(SCHEDULE_SYNTAX.finding(path(), problem(), reason));
+        return None;
+    }
+    if schedule.never_fires() {
+        let reason =
+            "this never happens, and Karpenter takes never for always: the budget would be active for ever";
+        findings.push(
+            SCHEDULE_NEVER_FIRES
+                .finding(path(), problem(), reason)
+                .mend("name a time that exists, or remove schedule and duration if always is meant"),
+        );
+        return None;
+    }
+    if let Some(interval) = schedule.every() {
+        let state = match duration {
+            Some(duration) if interval <= duration => "always",
+            Some(_) => "never",
+            None => "always or never",
+        };
+        let reason =
+            format!("an interval counts from the moment Karpenter looks, so this budget is {state} active");
+        findings.push(
+            SCHEDULE_EVERY
+                .finding(path(), problem(), reason)
+                .mend("write five fields"),
+        );
+        return None;
+    }
+    Some(schedule)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::testing::{errors, warnings};
+
+    fn errors_of(schedule: &str) -> Vec<String> {
+        errors(
+            &json!({"spec": {"disruption": {"budgets": [{"nodes": "0", "schedule": schedule, "duration": "1h"}]}}}),
+        )
+    }
+
+    fn warnings_of(schedule: &str) -> Vec<String> {
+        warnings(
+            &json!({"spec": {"disruption": {"budgets": [{"nodes": "0", "schedule": schedule, "duration": "1h"}]}}}),
+        )
+    }
+
+    #[test]
+    fn what_karpenter_cannot_read_is_refused_with_the_mend() {
+        for (schedule, mend) in [
+            ("0 9 * * sat-sun", "; write sat,sun [schedule-syntax]"),
+            ("0 0 * * 7", "; write 0 for Sunday [schedule-syntax]"),
+        ] {
+            let refused = errors_of(schedule);
+            assert_eq!(refused.len(), 1, "{schedule}");
+            assert!(
+                refused[0].contains("so Karpenter would stop all voluntary disruption of this pool"),
+                "{refused:?}"
+            );
+            assert!(refused[0].ends_with(mend), "{refused:?}");
+        }
+        for schedule in [
+            "",
+            "0 9 * *",
+            "TZ=Asia/Tokyo 0 9 * * *",
+            "0 9 * * * *",
+            "@Daily",
+            "@dailyfoo",
+            "0 0 L * *",
+        ] {
+            let refused = errors_of(schedule);
+            assert_eq!(refused.len(), 1, "{schedule}: {refused:?}");
+            assert!(refused[0].ends_with("[schedule-syntax]"), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_crd_refuses_is_refused_too() {
+        for schedule in ["@every 1h", "0 9 * * *\n"] {
+            assert!(
+                errors_of(schedule)[0].contains("Karpenter's CRD takes five fields"),
+                "{schedule}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_schedule_that_never_fires_is_refused() {
+        for schedule in [
+            "0 0 31 2 *",
+            "0 0 30 2 *",
+            "0 0 31 4,6,9,11 *",
+            ", * * * *",
+            "0 0 * * ,",
+        ] {
+            assert!(
+                errors_of(schedule)[0].ends_with("[schedule-never-fires]"),
+                "{schedule}"
+            );
+        }
+        assert_eq!(errors_of("0 0 31 2 1"), [""; 0], "a weekday makes it fire");
+        assert_eq!(errors_of("0 0 29 2 *"), [""; 0], "there are leap years");
+    }
+
+    #[test]
+    fn a_padded_interval_is_warned_of() {
+        assert_eq!(errors_of("@every 2h      "), [""; 0]);
+        assert!(warnings_of("@every 2h      ")[0].contains("this budget is never active"));
+        assert!(warnings_of("@every 30m      ")[0].contains("this budget is always active"));
+    }
+}

@@ -1,0 +1,92 @@
+//! Fields of the wrong JSON type.
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::karpenter::ApiVersion;
+use crate::karpenter::shape::{self, Shape};
+use crate::rule::{Origin, Rule};
+
+pub(super) static FIELD_TYPE: Rule = Rule {
+    id: RuleId::new("field-type"),
+    title: "A field has the type that the API demands",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The API server refuses a value of the wrong type. Most often it is a number that YAML reads where the \
+          API wants text: budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate says so at the \
+          field and goes on to the other mistakes.",
+    seen_in: &["1066"],
+    bad: "\
+spec:
+  disruption:
+    budgets:
+      - nodes: 5
+",
+    good: "\
+spec:
+  disruption:
+    budgets:
+      - nodes: \"5\"
+",
+};
+
+pub(super) fn check(version: ApiVersion, object: &Value, findings: &mut Findings<'_>) {
+    shape::mismatches(object, shape::nodepool(version), &mut |mismatch| {
+        let reason = format!("must be {}", mismatch.expected);
+        let mend = mend(mismatch.value, mismatch.expected);
+        let problem = Problem::mistyped(mismatch.value);
+        findings.push(
+            FIELD_TYPE
+                .finding(mismatch.path, problem, reason)
+                .mend_if_known(mend),
+        );
+    });
+}
+
+fn mend(value: &Value, expected: &Shape) -> Option<String> {
+    match (value, expected) {
+        (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::IntegerOrText) => {
+            Some(format!("write it in quotes: \"{value}\""))
+        }
+        (Value::String(text), Shape::Integer) => {
+            let number: i64 = text.trim().parse().ok()?;
+            Some(format!("write it without quotes: {number}"))
+        }
+        (Value::Object(_), Shape::List(_)) => Some("begin each element with a dash".into()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::testing::errors;
+
+    #[test]
+    fn a_wrong_type_is_one_error_without_follow_ups() {
+        let object = json!({"spec": {
+            "disruption": {"budgets": [{"nodes": 5, "schedule": 9, "duration": "8h"}]},
+            "limits": "none",
+        }});
+        assert_eq!(
+            errors(&object),
+            [
+                r#"spec.disruption.budgets[0].nodes: Invalid value: 5: must be a string; write it in quotes: "5" [field-type]"#,
+                r#"spec.disruption.budgets[0].schedule: Invalid value: 9: must be a string; write it in quotes: "9" [field-type]"#,
+                r#"spec.limits: Invalid value: "none": must be an object [field-type]"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_in_quotes_where_a_number_belongs_are_mended_too() {
+        assert_eq!(
+            errors(&json!({"spec": {"weight": "10"}})),
+            [
+                r#"spec.weight: Invalid value: "10": must be a whole number; write it without quotes: 10 [field-type]"#
+            ]
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! What holds of `review` for every object, however strange.
+
+#![cfg(test)]
+
+use poolgate_core::defaults::DefaultValue;
+use poolgate_core::diagnostic::{FieldPath, MAX_KEPT, Segment};
+use poolgate_core::karpenter::{ApiVersion, Release};
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Review, Subject, review};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+fn judge(version: ApiVersion, object: &Value, old: Option<&Value>) -> Review {
+    let request = Request {
+        subject: Subject::NodePool(version),
+        object,
+        old,
+    };
+    review(&request, &Policy::default(), Release::NEWEST)
+}
+
+/// Puts a default where the API server would put it.
+fn write(object: &mut Value, default: &DefaultValue) {
+    let (last, above) = default
+        .path
+        .segments()
+        .split_last()
+        .expect("no default stands at the root");
+    let mut parent = object;
+    for segment in above {
+        let Segment::Key(key) = segment else {
+            panic!("no default stands in a list")
+        };
+        parent = parent.get_mut(key.as_ref()).expect("a default's parent exists");
+    }
+    let Segment::Key(key) = last else {
+        panic!("no default stands in a list")
+    };
+    parent
+        .as_object_mut()
+        .expect("a default's parent is an object")
+        .insert(key.to_string(), default.value.clone());
+}
+
+fn completed(version: ApiVersion, object: &Value) -> Value {
+    let mut object = object.clone();
+    for default in judge(version, &object, None).defaults {
+        write(&mut object, &default);
+    }
+    object
+}
+
+fn any_version() -> impl Strategy<Value = ApiVersion> {
+    prop_oneof![Just(ApiVersion::V1), Just(ApiVersion::V1Beta1)]
+}
+
+fn any_leaf() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+        "[-+0-9eE.%smhKMGTPEinu ]{0,12}".prop_map(Value::from),
+        "[*?/,0-9a-z@ -]{0,20}".prop_map(Value::from),
+    ]
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    any_leaf().prop_recursive(4, 32, 6, |inside| {
+        prop_oneof![
+            vec(inside.clone(), 0..6).prop_map(Value::from),
+            btree_map(any_key(), inside, 0..6).prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// Keys that make the rules look.
+const KNOWN_KEYS: &[&str] = &[
+    "metadata",
+    "annotations",
+    "labels",
+    "spec",
+    "disruption",
+    "budgets",
+    "nodes",
+    "schedule",
+    "duration",
+    "reasons",
+    "consolidateAfter",
+    "consolidationPolicy",
+    "nodeLimitMode",
+    "limits",
+    "cpu",
+    "template",
+    "requirements",
+    "key",
+    "operator",
+    "values",
+    "nodeClassRef",
+    "group",
+    "kind",
+    "weight",
+    "poolgate.dev/node-limit-mode",
+];
+
+/// Keys that the rules look at, among others.
+fn any_key() -> impl Strategy<Value = String> {
+    prop_oneof![4 => proptest::sample::select(KNOWN_KEYS).prop_map(str::to_owned), 1 => ".{0,8}"]
+}
+
+/// Objects in which most things stand where they belong.
+fn any_pool() -> impl Strategy<Value = Value> {
+    let budget = btree_map(any_key(), any_leaf(), 0..5);
+    let disruption =
+        (vec(budget, 0..4), btree_map(any_key(), any_leaf(), 0..5)).prop_map(|(budgets, rest)| {
+            let mut disruption: Map<String, Value> = rest.into_iter().collect();
+            disruption.insert(
+                "budgets".into(),
+                budgets
+                    .into_iter()
+                    .map(|b| b.into_iter().collect::<Value>())
+                    .collect(),
+            );
+            Value::Object(disruption)
+        });
+    let limits = btree_map(any_key(), any_leaf(), 0..4).prop_map(|map| map.into_iter().collect::<Value>());
+    (prop::option::of(disruption), limits, any_json(), any_json()).prop_map(|(disruption, limits, template, metadata)| {
+        json!({"metadata": metadata, "spec": {"disruption": disruption, "limits": limits, "template": template}})
+    })
+}
+
+fn any_object() -> impl Strategy<Value = Value> {
+    prop_oneof![any_json(), any_pool()]
+}
+
+proptest! {
+    #[test]
+    fn review_answers_whatever_it_is_given(version in any_version(), object in any_object(), old in prop::option::of(any_object())) {
+        let review = judge(version, &object, old.as_ref());
+        prop_assert!(review.report.diagnostics().len() <= 3 * MAX_KEPT);
+        for diagnostic in review.report.diagnostics() {
+            prop_assert!(!diagnostic.to_string().chars().any(char::is_control), "{:?}", diagnostic.to_string());
+        }
+    }
+
+    #[test]
+    fn a_completed_object_needs_no_completion(version in any_version(), object in any_object()) {
+        let once = completed(version, &object);
+        prop_assert_eq!(judge(version, &once, None).defaults, vec![]);
+    }
+
+    #[test]
+    fn defaults_never_touch_the_template_or_a_value_that_is_there(version in any_version(), object in any_object()) {
+        for default in judge(version, &object, None).defaults {
+            prop_assert!(default.path.to_string().starts_with("spec.disruption"));
+            prop_assert_eq!(default.path.find(&object), None);
+        }
+        let template = FieldPath::of(&["spec", "template"]);
+        let after = completed(version, &object);
+        prop_assert_eq!(template.find(&after), template.find(&object));
+    }
+
+    #[test]
+    fn completing_an_object_adds_no_mistake(version in any_version(), object in any_object()) {
+        let before = judge(version, &object, None).report;
+        let after = judge(version, &completed(version, &object), None).report;
+        prop_assert_eq!(after.diagnostics(), before.diagnostics());
+    }
+
+    #[test]
+    fn an_update_that_changes_nothing_is_never_refused(version in any_version(), object in any_object()) {
+        prop_assert!(!judge(version, &object, Some(&object)).report.refuses());
+    }
+
+    #[test]
+    fn an_object_that_is_being_deleted_is_left_in_peace(object in any_object()) {
+        let stored = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+        prop_assert_eq!(judge(ApiVersion::V1, &object, Some(&stored)), Review::default());
+    }
+}
