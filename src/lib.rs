@@ -4,6 +4,9 @@
 //! the ground up: `admission`, `manifest`, `certs`, then the wings `webhook` and `commands`, which never
 //! import each other.
 
+pub mod admission;
+pub mod commands;
+
 use std::process::ExitCode;
 
 /// Runs the command line of this process and returns its exit code.

@@ -1,0 +1,254 @@
+//! The AdmissionReview that goes out.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use poolgate_core::defaults::DefaultValue;
+use poolgate_core::diagnostic::{Diagnostic, Report, RuleId, Severity};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Text;
+use super::envelope::AdmissionRequest;
+use super::warnings::warnings;
+
+/// HTTP status "unprocessable entity", which the API server itself uses for invalid objects.
+const UNPROCESSABLE: u16 = 422;
+/// HTTP status "bad request", for an object that cannot be read at all.
+const BAD_REQUEST: u16 = 400;
+
+/// A serialised answer, and what logs and metrics want to know of it.
+#[derive(Debug)]
+pub struct Answer<'b> {
+    /// The AdmissionReview, as JSON.
+    pub body: Vec<u8>,
+    /// What it says.
+    pub summary: Summary<'b>,
+}
+
+/// What an answer says, for logs and metrics.
+#[derive(Debug)]
+pub struct Summary<'b> {
+    /// Whether the object was admitted.
+    pub verdict: Verdict,
+    /// `CREATE`, `UPDATE` or `OTHER`.
+    pub operation: &'static str,
+    /// The request's uid.
+    pub uid: Text<'b>,
+    /// The object's name; empty while it is to be generated.
+    pub name: Text<'b>,
+    /// The rules that spoke, in the order of their findings, each once.
+    pub rules: Vec<RuleId>,
+    /// Whether the answer completes the object.
+    pub patched: bool,
+    /// Whether nothing is to be stored anyway.
+    pub dry_run: bool,
+}
+
+/// The outcome of a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The object may be stored.
+    Allowed,
+    /// The object is refused.
+    Denied,
+}
+
+impl Verdict {
+    /// The word for logs and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+        }
+    }
+}
+
+/// The object is admitted as it is.
+pub(super) fn allowed<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
+    let mut response = Response::new(request, true);
+    response.speak(report);
+    response.into_answer(request, rules(report.diagnostics().iter()))
+}
+
+/// The object is admitted, with what its author left out.
+pub(super) fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultValue]) -> Answer<'b> {
+    let mut response = Response::new(request, true);
+    if !defaults.is_empty() {
+        response.patch = Some(patch(defaults));
+        response.patch_type = Some("JSONPatch");
+    }
+    response.into_answer(request, Vec::new())
+}
+
+/// The object is refused for what the report holds against it.
+pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
+    let kind = &request.kind;
+    let errors: Vec<&Diagnostic> = report.with_severity(Severity::Error).collect();
+    let mut causes: Vec<Cause> = errors.iter().map(|error| Cause::of(error)).collect();
+    let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let omitted = report.omitted(Severity::Error);
+    if omitted > 0 {
+        let more = format!("{omitted} more mistakes are not shown");
+        causes.push(Cause { reason: "FieldValueInvalid", message: more.clone(), field: String::new() });
+        lines.push(more);
+    }
+    let mut response = Response::new(request, false);
+    response.speak(report);
+    response.status = Some(Status {
+        outcome: "Failure",
+        message: format!("{}.{} \"{}\" is invalid: {}", kind.kind, kind.group, request.name, listed(&lines)),
+        reason: "Invalid",
+        details: Details { name: &request.name, group: &kind.group, kind: &kind.kind, causes },
+        code: UNPROCESSABLE,
+    });
+    response.into_answer(request, rules(report.diagnostics().iter()))
+}
+
+/// The object is refused because it cannot be read; in practice because it is nested too deep.
+pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error) -> Answer<'b> {
+    let kind = &request.kind;
+    let mut response = Response::new(request, false);
+    response.status = Some(Status {
+        outcome: "Failure",
+        message: format!("{}.{} \"{}\" cannot be read: {error}", kind.kind, kind.group, request.name),
+        reason: "BadRequest",
+        details: Details { name: &request.name, group: &kind.group, kind: &kind.kind, causes: Vec::new() },
+        code: BAD_REQUEST,
+    });
+    response.into_answer(request, Vec::new())
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    uid: &'a str,
+    allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    audit_annotations: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Status<'a> {
+    #[serde(rename = "status")]
+    outcome: &'static str,
+    message: String,
+    reason: &'static str,
+    details: Details<'a>,
+    code: u16,
+}
+
+#[derive(Serialize)]
+struct Details<'a> {
+    name: &'a str,
+    group: &'a str,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    causes: Vec<Cause>,
+}
+
+#[derive(Serialize)]
+struct Cause {
+    reason: &'static str,
+    message: String,
+    field: String,
+}
+
+impl Cause {
+    fn of(error: &Diagnostic) -> Self {
+        Self { reason: error.problem.cause_reason(), message: error.message(), field: error.path.to_string() }
+    }
+}
+
+impl<'a> Response<'a> {
+    fn new(request: &'a AdmissionRequest<'_>, allowed: bool) -> Self {
+        Self {
+            uid: &request.uid,
+            allowed,
+            status: None,
+            patch: None,
+            patch_type: None,
+            audit_annotations: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Adds the warnings, and the names of the rules for the audit log. The API server puts the webhook's name
+    /// before each key.
+    fn speak(&mut self, report: &Report) {
+        self.warnings = warnings(report);
+        for (key, severity) in [("refused-by", Severity::Error), ("warned-by", Severity::Warning)] {
+            let names: Vec<_> = rules(report.with_severity(severity)).into_iter().map(RuleId::as_str).collect();
+            if !names.is_empty() {
+                self.audit_annotations.insert(key, names.join(","));
+            }
+        }
+    }
+
+    fn into_answer<'b>(self, request: &AdmissionRequest<'b>, rules: Vec<RuleId>) -> Answer<'b> {
+        let summary = Summary {
+            verdict: if self.allowed { Verdict::Allowed } else { Verdict::Denied },
+            operation: request.operation().as_str(),
+            uid: request.uid.clone(),
+            name: request.name.clone(),
+            rules,
+            patched: self.patch.is_some(),
+            dry_run: request.dry_run,
+        };
+        let envelope =
+            Envelope { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response: self };
+        // Strings and string maps always have a JSON form: this cannot fail, and an empty body would be a
+        // webhook failure, which the failure policy decides.
+        Answer { body: serde_json::to_vec(&envelope).unwrap_or_default(), summary }
+    }
+}
+
+/// Several errors as the API server lists them in one message.
+fn listed(lines: &[String]) -> String {
+    match lines {
+        [line] => line.clone(),
+        lines => format!("[{}]", lines.join(", ")),
+    }
+}
+
+fn rules<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic>) -> Vec<RuleId> {
+    let mut rules = Vec::new();
+    for diagnostic in diagnostics {
+        if !rules.contains(&diagnostic.rule) {
+            rules.push(diagnostic.rule);
+        }
+    }
+    rules
+}
+
+/// A JSON Patch (RFC 6902) that only adds, in base64 as the API wants it.
+fn patch(defaults: &[DefaultValue]) -> String {
+    #[derive(Serialize)]
+    struct Add<'a> {
+        op: &'static str,
+        path: String,
+        value: &'a Value,
+    }
+    let operations: Vec<Add<'_>> = defaults
+        .iter()
+        .map(|default| Add { op: "add", path: default.path.to_pointer(), value: &default.value })
+        .collect();
+    STANDARD.encode(serde_json::to_vec(&operations).unwrap_or_default())
+}

@@ -1,0 +1,111 @@
+//! AdmissionReview on the wire: bytes in, a verdict with patch or causes out, as bytes.
+//!
+//! Knows nothing of HTTP: the webhook and the `admit` command both call [`Reviewer::respond`].
+
+mod answer;
+mod envelope;
+mod warnings;
+
+use std::borrow::Cow;
+
+use poolgate_core::karpenter::Release;
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Review, Subject, review};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+pub use answer::{Answer, Summary, Verdict};
+pub use envelope::Malformed;
+use envelope::{AdmissionRequest, Operation};
+
+/// What is asked of poolgate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// Complete the object, and refuse at once what would be refused later: between the two endpoints the API
+    /// server checks the CRD's schema, and its shorter list would be all that the user reads.
+    Mutate,
+    /// Judge the object as it is about to be stored.
+    Validate,
+}
+
+impl Endpoint {
+    /// The word for logs and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mutate => "mutate",
+            Self::Validate => "validate",
+        }
+    }
+}
+
+/// Whether the mutating endpoint refuses, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MutateVerdict {
+    /// It gives the same verdict as the validating one.
+    #[default]
+    On,
+    /// It only completes objects. For clusters where another mutating webhook mends manifests after ours.
+    Off,
+}
+
+/// What requests are judged by.
+#[derive(Debug)]
+pub struct Reviewer {
+    policy: Policy,
+    release: Release,
+    mutate_verdict: MutateVerdict,
+}
+
+impl Reviewer {
+    /// Judges by this policy, for this release of Karpenter.
+    pub const fn new(policy: Policy, release: Release, mutate_verdict: MutateVerdict) -> Self {
+        Self { policy, release, mutate_verdict }
+    }
+
+    /// Answers an AdmissionReview. Fails only where there is no request to answer.
+    pub fn respond<'b>(&self, endpoint: Endpoint, body: &'b [u8]) -> Result<Answer<'b>, Malformed> {
+        let request = envelope::open(body)?;
+        let judged = match Subject::of(&request.kind.group, &request.kind.version, &request.kind.kind) {
+            Some(subject) if request.sub_resource.is_empty() => self.judge(subject, &request),
+            _ => Ok(Review::default()),
+        };
+        Ok(match judged {
+            Ok(review) => self.answer(endpoint, &request, &review),
+            Err(error) => answer::unreadable(&request, &error),
+        })
+    }
+
+    fn judge(&self, subject: Subject, request: &AdmissionRequest<'_>) -> Result<Review, serde_json::Error> {
+        let old = match request.operation() {
+            Operation::Create => None,
+            Operation::Update => request.old_object,
+            Operation::Other => return Ok(Review::default()),
+        };
+        let object = parse(request.object)?;
+        let old = old.map(|raw| parse(Some(raw))).transpose()?;
+        let request = Request { subject, object: &object, old: old.as_ref() };
+        Ok(review(&request, &self.policy, self.release))
+    }
+
+    fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {
+        match endpoint {
+            Endpoint::Validate if review.report.refuses() => answer::denied(request, &review.report),
+            Endpoint::Validate => answer::allowed(request, &review.report),
+            Endpoint::Mutate if review.report.refuses() && self.mutate_verdict == MutateVerdict::On => {
+                answer::denied(request, &review.report)
+            }
+            Endpoint::Mutate => answer::completed(request, &review.defaults),
+        }
+    }
+}
+
+/// A missing object reads as `null`, of which the review says what it says of every object that is none.
+fn parse(raw: Option<&RawValue>) -> Result<Value, serde_json::Error> {
+    raw.map_or(Ok(Value::Null), |raw| serde_json::from_str(raw.get()))
+}
+
+/// Text that is borrowed from the request's body unless it holds escapes.
+type Text<'b> = Cow<'b, str>;
+
+#[cfg(test)]
+mod tests;

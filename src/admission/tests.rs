@@ -1,0 +1,187 @@
+//! What goes over the wire, for requests good, bad and absurd.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use super::*;
+
+const REVIEWER: fn() -> Reviewer =
+    || Reviewer::new(Policy::default(), Release::NEWEST, MutateVerdict::default());
+
+fn nodepool_review(operation: &str, object: &Value, old: &Value) -> Value {
+    json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+            "kind": {"group": "karpenter.sh", "version": "v1", "kind": "NodePool"},
+            "resource": {"group": "karpenter.sh", "version": "v1", "resource": "nodepools"},
+            "name": "default",
+            "operation": operation,
+            "userInfo": {"username": "admin"},
+            "object": object,
+            "oldObject": old,
+            "dryRun": false,
+        },
+    })
+}
+
+fn respond(endpoint: Endpoint, review: &Value) -> Value {
+    let body = serde_json::to_vec(review).unwrap();
+    let answer = REVIEWER().respond(endpoint, &body).unwrap();
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+fn create(endpoint: Endpoint, object: &Value) -> Value {
+    respond(endpoint, &nodepool_review("CREATE", object, &Value::Null))["response"].clone()
+}
+
+fn operations(response: &Value) -> Value {
+    let patch = STANDARD.decode(response["patch"].as_str().unwrap()).unwrap();
+    serde_json::from_slice(&patch).unwrap()
+}
+
+#[test]
+fn a_good_pool_is_completed_by_one_endpoint_and_let_through_by_the_other() {
+    let object = json!({"metadata": {"name": "default"}, "spec": {"disruption": {"budgets": [{"nodes": "1"}]}}});
+    let response = create(Endpoint::Mutate, &object);
+    assert_eq!(response["allowed"], true);
+    assert_eq!(response["uid"], "705ab4f5-6393-11e8-b7cc-42010a800002");
+    assert_eq!(response["patchType"], "JSONPatch");
+    assert_eq!(
+        operations(&response),
+        json!([
+            {"op": "add", "path": "/spec/disruption/consolidationPolicy", "value": "WhenEmptyOrUnderutilized"},
+            {"op": "add", "path": "/spec/disruption/consolidateAfter", "value": "0s"},
+            {"op": "add", "path": "/spec/disruption/nodeLimitMode", "value": "Hard"},
+        ])
+    );
+    let response = create(Endpoint::Validate, &object);
+    assert_eq!(response, json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true}));
+}
+
+#[test]
+fn a_complete_pool_gets_no_patch() {
+    let object = json!({"spec": {"disruption": {
+        "budgets": [], "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1m", "nodeLimitMode": "Soft",
+    }}});
+    let response = create(Endpoint::Mutate, &object);
+    assert_eq!(response, json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true}));
+}
+
+#[test]
+fn both_endpoints_refuse_alike_with_a_cause_for_each_mistake() {
+    let object = json!({"spec": {
+        "disruption": {"budgets": [{"nodes": "101%"}, {"nodes": "0", "schedule": "@daily"}]},
+        "limits": {"cpu": "-1"},
+    }});
+    for endpoint in [Endpoint::Mutate, Endpoint::Validate] {
+        let response = create(endpoint, &object);
+        assert_eq!(response["allowed"], false);
+        assert_eq!(response["patch"], Value::Null);
+        let status = &response["status"];
+        assert_eq!((&status["code"], &status["reason"]), (&json!(422), &json!("Invalid")));
+        assert_eq!(status["details"]["kind"], "NodePool");
+        let fields: Vec<_> = status["details"]["causes"].as_array().unwrap().iter().map(|c| &c["field"]).collect();
+        assert_eq!(
+            fields,
+            ["spec.disruption.budgets[0].nodes", "spec.disruption.budgets[1].duration", "spec.limits.cpu"]
+        );
+        assert_eq!(status["details"]["causes"][1]["reason"], "FieldValueRequired");
+        assert!(status["message"].as_str().unwrap().starts_with("NodePool.karpenter.sh \"default\" is invalid: [spec."));
+        assert_eq!(
+            response["auditAnnotations"]["refused-by"],
+            "budget-nodes,budget-schedule-duration,limit-negative"
+        );
+    }
+}
+
+#[test]
+fn warnings_come_from_the_validating_endpoint_and_with_every_refusal() {
+    let warned = json!({"spec": {"limits": {"cpu": 1000}}});
+    assert_eq!(create(Endpoint::Mutate, &warned)["warnings"], Value::Null);
+    assert_eq!(create(Endpoint::Validate, &warned)["warnings"].as_array().unwrap().len(), 1);
+    let refused = json!({"spec": {"limits": {"cpu": 1000, "memory": "x"}}});
+    assert_eq!(create(Endpoint::Mutate, &refused)["warnings"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_update_is_not_refused_for_what_it_does_not_touch() {
+    let old = json!({"metadata": {"name": "default"}, "spec": {"limits": {"cpu": "-1"}}});
+    let mut new = old.clone();
+    new["metadata"]["labels"] = json!({"team": "blue"});
+    let response = &respond(Endpoint::Validate, &nodepool_review("UPDATE", &new, &old))["response"];
+    assert_eq!(response["allowed"], true);
+    assert_eq!(response["auditAnnotations"]["warned-by"], "limit-negative");
+    new["spec"]["limits"]["memory"] = json!("-1");
+    let response = &respond(Endpoint::Validate, &nodepool_review("UPDATE", &new, &old))["response"];
+    assert_eq!(response["allowed"], false);
+    assert_eq!(response["status"]["details"]["causes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn without_a_verdict_the_mutating_endpoint_only_completes() {
+    let reviewer = Reviewer::new(Policy::default(), Release::NEWEST, MutateVerdict::Off);
+    let review = nodepool_review("CREATE", &json!({"spec": {"limits": {"cpu": "x"}}}), &Value::Null);
+    let body = serde_json::to_vec(&review).unwrap();
+    let answer = reviewer.respond(Endpoint::Mutate, &body).unwrap();
+    assert_eq!((answer.summary.verdict, answer.summary.patched), (Verdict::Allowed, true));
+    let answer = reviewer.respond(Endpoint::Validate, &body).unwrap();
+    assert_eq!(answer.summary.verdict, Verdict::Denied);
+}
+
+#[test]
+fn an_object_that_is_none_is_refused_with_its_uid() {
+    for object in [Value::Null, json!([]), json!("text")] {
+        let response = create(Endpoint::Mutate, &object);
+        assert_eq!(response["allowed"], false);
+        assert_eq!(response["uid"], "705ab4f5-6393-11e8-b7cc-42010a800002");
+        assert_eq!(response["status"]["details"]["causes"][0]["field"], "<object>");
+    }
+}
+
+#[test]
+fn an_object_nested_too_deep_is_refused_with_its_uid() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let body = nodepool_review("CREATE", &json!("HERE"), &Value::Null).to_string().replace("\"HERE\"", &deep);
+    let answer = REVIEWER().respond(Endpoint::Validate, body.as_bytes()).unwrap();
+    assert_eq!(answer.summary.verdict, Verdict::Denied);
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(answer["response"]["uid"], "705ab4f5-6393-11e8-b7cc-42010a800002");
+    assert_eq!(answer["response"]["status"]["code"], 400);
+}
+
+#[test]
+fn what_poolgate_does_not_judge_passes() {
+    let bad = json!({"spec": {"limits": {"cpu": "x"}}});
+    let mut deletion = nodepool_review("DELETE", &Value::Null, &bad);
+    assert_eq!(respond(Endpoint::Validate, &deletion)["response"]["allowed"], true);
+    deletion["request"]["operation"] = json!("CREATE");
+    for (pointer, value) in [("/request/kind/kind", "NodeOverlay"), ("/request/kind/version", "v9"), ("/request/kind/group", "example.com")] {
+        let mut review = nodepool_review("CREATE", &bad, &Value::Null);
+        *review.pointer_mut(pointer).unwrap() = json!(value);
+        assert_eq!(respond(Endpoint::Validate, &review)["response"]["allowed"], true, "{pointer}");
+    }
+    let mut status = nodepool_review("UPDATE", &bad, &Value::Null);
+    status["request"]["subResource"] = json!("status");
+    assert_eq!(respond(Endpoint::Validate, &status)["response"]["allowed"], true);
+}
+
+#[test]
+fn a_body_that_is_no_review_gets_a_sentence() {
+    let sentence = |body: &str| REVIEWER().respond(Endpoint::Validate, body.as_bytes()).unwrap_err().to_string();
+    assert!(sentence("").starts_with("the body is no AdmissionReview: "));
+    assert!(sentence("{\"request\": 5}").starts_with("the body is no AdmissionReview: "));
+    assert_eq!(
+        sentence("{}"),
+        "the body is `` of ``; send an AdmissionReview of admission.k8s.io/v1"
+    );
+    assert_eq!(
+        sentence(r#"{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview"}"#),
+        "the body is `AdmissionReview` of `admission.k8s.io/v1beta1`; send an AdmissionReview of admission.k8s.io/v1"
+    );
+    let review = r#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview""#;
+    assert_eq!(sentence(&format!("{review}}}")), "the AdmissionReview has no request");
+    assert_eq!(sentence(&format!("{review}, \"request\": {{}}}}")), "the AdmissionReview's request has no uid");
+}

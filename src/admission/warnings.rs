@@ -1,0 +1,79 @@
+//! Warnings as kubectl can show them.
+
+use poolgate_core::diagnostic::{Report, Severity};
+
+/// Longest warning, in characters; the API server cuts longer ones where there are several.
+const LONGEST: usize = 256;
+
+/// Longest sum of all warnings of one answer, in characters; the API server drops what goes beyond.
+const LONGEST_SUM: usize = 4096;
+
+/// The warnings of a report, each on one line, as many as fit.
+pub(super) fn warnings(report: &Report) -> Vec<String> {
+    let mut shown = Vec::new();
+    let mut room = LONGEST_SUM - LONGEST;
+    for diagnostic in report.with_severity(Severity::Warning) {
+        let line = one_line(&diagnostic.to_string());
+        let length = line.chars().count();
+        if length > room {
+            break;
+        }
+        room -= length;
+        shown.push(line);
+    }
+    let hidden = report.count(Severity::Warning) - shown.len();
+    if hidden > 0 {
+        shown.push(format!("poolgate has {hidden} more warnings"));
+    }
+    shown
+}
+
+fn one_line(text: &str) -> String {
+    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        line.pop();
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, RuleId};
+
+    use super::*;
+
+    fn report(reasons: &[&str]) -> Report {
+        let mut report = Report::default();
+        for reason in reasons {
+            report.push(Diagnostic {
+                rule: RuleId::new("test"),
+                severity: Severity::Warning,
+                path: FieldPath::of(&["spec"]),
+                problem: Problem::Required,
+                reason: (*reason).into(),
+                mend: None,
+                related: Vec::new(),
+            });
+        }
+        report
+    }
+
+    #[test]
+    fn a_warning_is_one_line_of_bearable_length() {
+        let long = "ä".repeat(1000);
+        let shown = warnings(&report(&["a\nb\u{1b}c", &long]));
+        assert_eq!(shown[0], "spec: Required value: a b c [test]");
+        assert_eq!(shown[1].chars().count(), LONGEST);
+        assert!(shown[1].ends_with('…'));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let long = "x".repeat(1000);
+        let shown = warnings(&report(&[long.as_str(); 40]));
+        assert!(shown.iter().map(|line| line.chars().count()).sum::<usize>() <= LONGEST_SUM);
+        assert_eq!(shown.last().map(String::as_str), Some("poolgate has 25 more warnings"));
+        assert_eq!(shown.len(), 16);
+    }
+}

@@ -1,0 +1,3 @@
+//! Commands other than serving.
+
+pub mod rules;
