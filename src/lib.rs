@@ -1,15 +1,49 @@
 //! poolgate: the admission webhook and policy server for Karpenter NodePools.
 //!
 //! The decisions are in `poolgate-core`; this package brings objects to them and answers back. Floors, from
-//! the ground up: `admission`, `manifest`, `certs`, then the wings `webhook` and `commands`, which never
-//! import each other.
+//! the ground up: `telemetry` and `lifecycle`, `http`, then `admission`, `certs` and `probes`, then the wings
+//! `webhook` and `commands`, which never import each other. `cli` names the wings, and [`run`] starts one.
 
 pub mod admission;
-pub mod commands;
+mod certs;
+mod cli;
+mod commands;
+mod http;
+mod lifecycle;
+mod probes;
+mod telemetry;
+mod webhook;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+
+/// The exit code of a run that could not do its work: a wrong flag, a file that cannot be read, a port in use.
+const UNUSABLE: u8 = 2;
 
 /// Runs the command line of this process and returns its exit code.
 pub fn run() -> ExitCode {
-    ExitCode::SUCCESS
+    install_crypto_provider();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too. Where the reader has gone there is nobody left to tell.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).map_or(UNUSABLE.into(), ExitCode::from);
+        }
+    };
+    cli.command.run().unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "error: {error:#}");
+        ExitCode::from(UNUSABLE)
+    })
+}
+
+/// One provider for the whole process, named once: where two crates of the tree bring different ones, rustls
+/// cannot choose and panics at the first connection.
+fn install_crypto_provider() {
+    // An error says that one is installed already, which is what is wanted.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }

@@ -91,16 +91,31 @@ pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Ans
     let omitted = report.omitted(Severity::Error);
     if omitted > 0 {
         let more = format!("{omitted} more mistakes are not shown");
-        causes.push(Cause { reason: "FieldValueInvalid", message: more.clone(), field: String::new() });
+        causes.push(Cause {
+            reason: "FieldValueInvalid",
+            message: more.clone(),
+            field: String::new(),
+        });
         lines.push(more);
     }
     let mut response = Response::new(request, false);
     response.speak(report);
     response.status = Some(Status {
         outcome: "Failure",
-        message: format!("{}.{} \"{}\" is invalid: {}", kind.kind, kind.group, request.name, listed(&lines)),
+        message: format!(
+            "{}.{} \"{}\" is invalid: {}",
+            kind.kind,
+            kind.group,
+            request.name,
+            listed(&lines)
+        ),
         reason: "Invalid",
-        details: Details { name: &request.name, group: &kind.group, kind: &kind.kind, causes },
+        details: Details {
+            name: &request.name,
+            group: &kind.group,
+            kind: &kind.kind,
+            causes,
+        },
         code: UNPROCESSABLE,
     });
     response.into_answer(request, rules(report.diagnostics().iter()))
@@ -112,9 +127,17 @@ pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json:
     let mut response = Response::new(request, false);
     response.status = Some(Status {
         outcome: "Failure",
-        message: format!("{}.{} \"{}\" cannot be read: {error}", kind.kind, kind.group, request.name),
+        message: format!(
+            "{}.{} \"{}\" cannot be read: {error}",
+            kind.kind, kind.group, request.name
+        ),
         reason: "BadRequest",
-        details: Details { name: &request.name, group: &kind.group, kind: &kind.kind, causes: Vec::new() },
+        details: Details {
+            name: &request.name,
+            group: &kind.group,
+            kind: &kind.kind,
+            causes: Vec::new(),
+        },
         code: BAD_REQUEST,
     });
     response.into_answer(request, Vec::new())
@@ -173,7 +196,11 @@ struct Cause {
 
 impl Cause {
     fn of(error: &Diagnostic) -> Self {
-        Self { reason: error.problem.cause_reason(), message: error.message(), field: error.path.to_string() }
+        Self {
+            reason: error.problem.cause_reason(),
+            message: error.message(),
+            field: error.path.to_string(),
+        }
     }
 }
 
@@ -195,7 +222,10 @@ impl<'a> Response<'a> {
     fn speak(&mut self, report: &Report) {
         self.warnings = warnings(report);
         for (key, severity) in [("refused-by", Severity::Error), ("warned-by", Severity::Warning)] {
-            let names: Vec<_> = rules(report.with_severity(severity)).into_iter().map(RuleId::as_str).collect();
+            let names: Vec<_> = rules(report.with_severity(severity))
+                .into_iter()
+                .map(RuleId::as_str)
+                .collect();
             if !names.is_empty() {
                 self.audit_annotations.insert(key, names.join(","));
             }
@@ -204,7 +234,11 @@ impl<'a> Response<'a> {
 
     fn into_answer<'b>(self, request: &AdmissionRequest<'b>, rules: Vec<RuleId>) -> Answer<'b> {
         let summary = Summary {
-            verdict: if self.allowed { Verdict::Allowed } else { Verdict::Denied },
+            verdict: if self.allowed {
+                Verdict::Allowed
+            } else {
+                Verdict::Denied
+            },
             operation: request.operation().as_str(),
             uid: request.uid.clone(),
             name: request.name.clone(),
@@ -212,11 +246,17 @@ impl<'a> Response<'a> {
             patched: self.patch.is_some(),
             dry_run: request.dry_run,
         };
-        let envelope =
-            Envelope { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response: self };
+        let envelope = Envelope {
+            api_version: "admission.k8s.io/v1",
+            kind: "AdmissionReview",
+            response: self,
+        };
         // Strings and string maps always have a JSON form: this cannot fail, and an empty body would be a
         // webhook failure, which the failure policy decides.
-        Answer { body: serde_json::to_vec(&envelope).unwrap_or_default(), summary }
+        Answer {
+            body: serde_json::to_vec(&envelope).unwrap_or_default(),
+            summary,
+        }
     }
 }
 
@@ -248,7 +288,11 @@ fn patch(defaults: &[DefaultValue]) -> String {
     }
     let operations: Vec<Add<'_>> = defaults
         .iter()
-        .map(|default| Add { op: "add", path: default.path.to_pointer(), value: &default.value })
+        .map(|default| Add {
+            op: "add",
+            path: default.path.to_pointer(),
+            value: &default.value,
+        })
         .collect();
     STANDARD.encode(serde_json::to_vec(&operations).unwrap_or_default())
 }

@@ -108,7 +108,10 @@ impl AdmissionRequest<'_> {
 pub(super) fn open(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
     let review: AdmissionReview<'_> = serde_json::from_slice(body)?;
     if review.api_version != API_VERSION || review.kind != "AdmissionReview" {
-        return Err(Malformed::WrongKind { api_version: short(&review.api_version), kind: short(&review.kind) });
+        return Err(Malformed::WrongKind {
+            api_version: short(&review.api_version),
+            kind: short(&review.kind),
+        });
     }
     let request = review.request.ok_or(Malformed::NoRequest)?;
     if request.uid.is_empty() {

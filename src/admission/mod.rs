@@ -59,7 +59,11 @@ pub struct Reviewer {
 impl Reviewer {
     /// Judges by this policy, for this release of Karpenter.
     pub const fn new(policy: Policy, release: Release, mutate_verdict: MutateVerdict) -> Self {
-        Self { policy, release, mutate_verdict }
+        Self {
+            policy,
+            release,
+            mutate_verdict,
+        }
     }
 
     /// Answers an AdmissionReview. Fails only where there is no request to answer.
@@ -83,7 +87,11 @@ impl Reviewer {
         };
         let object = parse(request.object)?;
         let old = old.map(|raw| parse(Some(raw))).transpose()?;
-        let request = Request { subject, object: &object, old: old.as_ref() };
+        let request = Request {
+            subject,
+            object: &object,
+            old: old.as_ref(),
+        };
         Ok(review(&request, &self.policy, self.release))
     }
 

@@ -44,7 +44,8 @@ fn operations(response: &Value) -> Value {
 
 #[test]
 fn a_good_pool_is_completed_by_one_endpoint_and_let_through_by_the_other() {
-    let object = json!({"metadata": {"name": "default"}, "spec": {"disruption": {"budgets": [{"nodes": "1"}]}}});
+    let object =
+        json!({"metadata": {"name": "default"}, "spec": {"disruption": {"budgets": [{"nodes": "1"}]}}});
     let response = create(Endpoint::Mutate, &object);
     assert_eq!(response["allowed"], true);
     assert_eq!(response["uid"], "705ab4f5-6393-11e8-b7cc-42010a800002");
@@ -58,7 +59,10 @@ fn a_good_pool_is_completed_by_one_endpoint_and_let_through_by_the_other() {
         ])
     );
     let response = create(Endpoint::Validate, &object);
-    assert_eq!(response, json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true}));
+    assert_eq!(
+        response,
+        json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true})
+    );
 }
 
 #[test]
@@ -67,7 +71,10 @@ fn a_complete_pool_gets_no_patch() {
         "budgets": [], "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1m", "nodeLimitMode": "Soft",
     }}});
     let response = create(Endpoint::Mutate, &object);
-    assert_eq!(response, json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true}));
+    assert_eq!(
+        response,
+        json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true})
+    );
 }
 
 #[test]
@@ -81,15 +88,32 @@ fn both_endpoints_refuse_alike_with_a_cause_for_each_mistake() {
         assert_eq!(response["allowed"], false);
         assert_eq!(response["patch"], Value::Null);
         let status = &response["status"];
-        assert_eq!((&status["code"], &status["reason"]), (&json!(422), &json!("Invalid")));
+        assert_eq!(
+            (&status["code"], &status["reason"]),
+            (&json!(422), &json!("Invalid"))
+        );
         assert_eq!(status["details"]["kind"], "NodePool");
-        let fields: Vec<_> = status["details"]["causes"].as_array().unwrap().iter().map(|c| &c["field"]).collect();
+        let fields: Vec<_> = status["details"]["causes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| &c["field"])
+            .collect();
         assert_eq!(
             fields,
-            ["spec.disruption.budgets[0].nodes", "spec.disruption.budgets[1].duration", "spec.limits.cpu"]
+            [
+                "spec.disruption.budgets[0].nodes",
+                "spec.disruption.budgets[1].duration",
+                "spec.limits.cpu"
+            ]
         );
         assert_eq!(status["details"]["causes"][1]["reason"], "FieldValueRequired");
-        assert!(status["message"].as_str().unwrap().starts_with("NodePool.karpenter.sh \"default\" is invalid: [spec."));
+        assert!(
+            status["message"]
+                .as_str()
+                .unwrap()
+                .starts_with("NodePool.karpenter.sh \"default\" is invalid: [spec.")
+        );
         assert_eq!(
             response["auditAnnotations"]["refused-by"],
             "budget-nodes,budget-schedule-duration,limit-negative"
@@ -101,9 +125,21 @@ fn both_endpoints_refuse_alike_with_a_cause_for_each_mistake() {
 fn warnings_come_from_the_validating_endpoint_and_with_every_refusal() {
     let warned = json!({"spec": {"limits": {"cpu": 1000}}});
     assert_eq!(create(Endpoint::Mutate, &warned)["warnings"], Value::Null);
-    assert_eq!(create(Endpoint::Validate, &warned)["warnings"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        create(Endpoint::Validate, &warned)["warnings"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     let refused = json!({"spec": {"limits": {"cpu": 1000, "memory": "x"}}});
-    assert_eq!(create(Endpoint::Mutate, &refused)["warnings"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        create(Endpoint::Mutate, &refused)["warnings"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 #[test]
@@ -117,7 +153,10 @@ fn an_update_is_not_refused_for_what_it_does_not_touch() {
     new["spec"]["limits"]["memory"] = json!("-1");
     let response = &respond(Endpoint::Validate, &nodepool_review("UPDATE", &new, &old))["response"];
     assert_eq!(response["allowed"], false);
-    assert_eq!(response["status"]["details"]["causes"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        response["status"]["details"]["causes"].as_array().unwrap().len(),
+        1
+    );
 }
 
 #[test]
@@ -126,7 +165,10 @@ fn without_a_verdict_the_mutating_endpoint_only_completes() {
     let review = nodepool_review("CREATE", &json!({"spec": {"limits": {"cpu": "x"}}}), &Value::Null);
     let body = serde_json::to_vec(&review).unwrap();
     let answer = reviewer.respond(Endpoint::Mutate, &body).unwrap();
-    assert_eq!((answer.summary.verdict, answer.summary.patched), (Verdict::Allowed, true));
+    assert_eq!(
+        (answer.summary.verdict, answer.summary.patched),
+        (Verdict::Allowed, true)
+    );
     let answer = reviewer.respond(Endpoint::Validate, &body).unwrap();
     assert_eq!(answer.summary.verdict, Verdict::Denied);
 }
@@ -144,7 +186,9 @@ fn an_object_that_is_none_is_refused_with_its_uid() {
 #[test]
 fn an_object_nested_too_deep_is_refused_with_its_uid() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let body = nodepool_review("CREATE", &json!("HERE"), &Value::Null).to_string().replace("\"HERE\"", &deep);
+    let body = nodepool_review("CREATE", &json!("HERE"), &Value::Null)
+        .to_string()
+        .replace("\"HERE\"", &deep);
     let answer = REVIEWER().respond(Endpoint::Validate, body.as_bytes()).unwrap();
     assert_eq!(answer.summary.verdict, Verdict::Denied);
     let answer: Value = serde_json::from_slice(&answer.body).unwrap();
@@ -156,12 +200,23 @@ fn an_object_nested_too_deep_is_refused_with_its_uid() {
 fn what_poolgate_does_not_judge_passes() {
     let bad = json!({"spec": {"limits": {"cpu": "x"}}});
     let mut deletion = nodepool_review("DELETE", &Value::Null, &bad);
-    assert_eq!(respond(Endpoint::Validate, &deletion)["response"]["allowed"], true);
+    assert_eq!(
+        respond(Endpoint::Validate, &deletion)["response"]["allowed"],
+        true
+    );
     deletion["request"]["operation"] = json!("CREATE");
-    for (pointer, value) in [("/request/kind/kind", "NodeOverlay"), ("/request/kind/version", "v9"), ("/request/kind/group", "example.com")] {
+    for (pointer, value) in [
+        ("/request/kind/kind", "NodeOverlay"),
+        ("/request/kind/version", "v9"),
+        ("/request/kind/group", "example.com"),
+    ] {
         let mut review = nodepool_review("CREATE", &bad, &Value::Null);
         *review.pointer_mut(pointer).unwrap() = json!(value);
-        assert_eq!(respond(Endpoint::Validate, &review)["response"]["allowed"], true, "{pointer}");
+        assert_eq!(
+            respond(Endpoint::Validate, &review)["response"]["allowed"],
+            true,
+            "{pointer}"
+        );
     }
     let mut status = nodepool_review("UPDATE", &bad, &Value::Null);
     status["request"]["subResource"] = json!("status");
@@ -170,7 +225,12 @@ fn what_poolgate_does_not_judge_passes() {
 
 #[test]
 fn a_body_that_is_no_review_gets_a_sentence() {
-    let sentence = |body: &str| REVIEWER().respond(Endpoint::Validate, body.as_bytes()).unwrap_err().to_string();
+    let sentence = |body: &str| {
+        REVIEWER()
+            .respond(Endpoint::Validate, body.as_bytes())
+            .unwrap_err()
+            .to_string()
+    };
     assert!(sentence("").starts_with("the body is no AdmissionReview: "));
     assert!(sentence("{\"request\": 5}").starts_with("the body is no AdmissionReview: "));
     assert_eq!(
@@ -182,6 +242,12 @@ fn a_body_that_is_no_review_gets_a_sentence() {
         "the body is `AdmissionReview` of `admission.k8s.io/v1beta1`; send an AdmissionReview of admission.k8s.io/v1"
     );
     let review = r#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview""#;
-    assert_eq!(sentence(&format!("{review}}}")), "the AdmissionReview has no request");
-    assert_eq!(sentence(&format!("{review}, \"request\": {{}}}}")), "the AdmissionReview's request has no uid");
+    assert_eq!(
+        sentence(&format!("{review}}}")),
+        "the AdmissionReview has no request"
+    );
+    assert_eq!(
+        sentence(&format!("{review}, \"request\": {{}}}}")),
+        "the AdmissionReview's request has no uid"
+    );
 }

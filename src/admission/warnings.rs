@@ -29,7 +29,11 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
 }
 
 fn one_line(text: &str) -> String {
-    let mut line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    let mut line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(LONGEST)
+        .collect();
     if text.chars().nth(LONGEST).is_some() {
         line.pop();
         line.push('…');
@@ -73,7 +77,10 @@ mod tests {
         let long = "x".repeat(1000);
         let shown = warnings(&report(&[long.as_str(); 40]));
         assert!(shown.iter().map(|line| line.chars().count()).sum::<usize>() <= LONGEST_SUM);
-        assert_eq!(shown.last().map(String::as_str), Some("poolgate has 25 more warnings"));
+        assert_eq!(
+            shown.last().map(String::as_str),
+            Some("poolgate has 25 more warnings")
+        );
         assert_eq!(shown.len(), 16);
     }
 }

@@ -1,3 +1,3 @@
-//! Commands other than serving.
+//! The commands that answer once and end. Each is one file; none knows of the server.
 
-pub mod rules;
+pub(crate) mod rules;

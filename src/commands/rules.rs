@@ -1,7 +1,9 @@
 //! `poolgate rules`: the catalogue, for people and for the documentation.
 
 use std::io::{self, Write};
+use std::process::ExitCode;
 
+use clap::{Args, ValueEnum};
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::rule::{Origin, Rule};
 use poolgate_core::rules::{CATALOGUE, find};
@@ -9,27 +11,61 @@ use poolgate_core::rules::{CATALOGUE, find};
 /// Longest example, in lines, that is shown whole; the rest of a longer one is more of the same.
 const LONGEST_EXAMPLE: usize = 12;
 
+/// What the user says about the catalogue.
+#[derive(Debug, Args)]
+pub(crate) struct RulesArgs {
+    /// The rule to explain; all of them are listed where none is named
+    rule: Option<String>,
+
+    /// How the list is printed
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "rule")]
+    format: Format,
+}
+
 /// How the catalogue is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// One line a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One line a rule
     Text,
-    /// The page `docs/rules.md`.
+    /// The page docs/rules.md
     Markdown,
 }
 
 /// A rule that does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no rule `{0}`; `poolgate rules` lists them all")]
-pub struct UnknownRule(pub String);
+struct UnknownRule(String);
+
+/// Prints what was asked for. A reader who has gone is no failure.
+pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
+    let mut output = Vec::new();
+    match &args.rule {
+        Some(rule) => explain(rule, &mut output)?,
+        None => list(args.format, &mut output)?,
+    }
+    match io::stdout().write_all(&output) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
 
 /// Prints the whole catalogue.
-pub fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
+fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
     match format {
         Format::Text => {
-            let width = CATALOGUE.iter().map(|rule| rule.id.as_str().len()).max().unwrap_or(0);
+            let width = CATALOGUE
+                .iter()
+                .map(|rule| rule.id.as_str().len())
+                .max()
+                .unwrap_or(0);
             for rule in CATALOGUE {
-                writeln!(output, "{:width$}  {:7}  {}", rule.id.as_str(), rule.severity.as_str(), plain(rule.title))?;
+                writeln!(
+                    output,
+                    "{:width$}  {:7}  {}",
+                    rule.id.as_str(),
+                    rule.severity.as_str(),
+                    plain(rule.title)
+                )?;
             }
             Ok(())
         }
@@ -38,25 +74,62 @@ pub fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
 }
 
 /// Prints one rule with all that is known of it.
-pub fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
+fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
     let rule = find(id).ok_or_else(|| UnknownRule(id.to_owned()))?;
-    writeln!(output, "{} ({})\n\n{}.\n", rule.id, rule.severity, plain(rule.title))?;
+    writeln!(
+        output,
+        "{} ({})\n\n{}.\n",
+        rule.id,
+        rule.severity,
+        plain(rule.title)
+    )?;
     writeln!(output, "{}\n\n{}\n", plain(rule.why), plain(origin(rule)))?;
     if !rule.seen_in.is_empty() {
-        writeln!(output, "Seen in: {}\n", rule.seen_in.iter().map(|issue| full_name(issue)).collect::<Vec<_>>().join(", "))?;
+        writeln!(
+            output,
+            "Seen in: {}\n",
+            rule.seen_in
+                .iter()
+                .map(|issue| full_name(issue))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )?;
     }
-    writeln!(output, "Refused or warned of:\n\n{}\nFine:\n\n{}", indented(rule.bad), indented(rule.good))?;
+    writeln!(
+        output,
+        "Refused or warned of:\n\n{}\nFine:\n\n{}",
+        indented(rule.bad),
+        indented(rule.good)
+    )?;
     Ok(())
 }
 
 fn page(output: &mut impl Write) -> io::Result<()> {
     writeln!(output, "# Rules\n")?;
-    writeln!(output, "Generated from the catalogue by `poolgate rules --format markdown`; not edited by hand.\n")?;
-    writeln!(output, "An **error** refuses the object, a **warning** lets it through and says so. On an update, an error")?;
-    writeln!(output, "in a field that the update does not touch becomes a warning.\n")?;
-    writeln!(output, "| rule | severity | what it demands |\n| --- | --- | --- |")?;
+    writeln!(
+        output,
+        "Generated from the catalogue by `poolgate rules --format markdown`; not edited by hand.\n"
+    )?;
+    writeln!(
+        output,
+        "An **error** refuses the object, a **warning** lets it through and says so. On an update, an error"
+    )?;
+    writeln!(
+        output,
+        "in a field that the update does not touch becomes a warning.\n"
+    )?;
+    writeln!(
+        output,
+        "| rule | severity | what it demands |\n| --- | --- | --- |"
+    )?;
     for rule in CATALOGUE {
-        writeln!(output, "| [`{id}`](#{id}) | {} | {} |", rule.severity, rule.title, id = rule.id)?;
+        writeln!(
+            output,
+            "| [`{id}`](#{id}) | {} | {} |",
+            rule.severity,
+            rule.title,
+            id = rule.id
+        )?;
     }
     for rule in CATALOGUE {
         section(rule, output)?;
@@ -65,14 +138,27 @@ fn page(output: &mut impl Write) -> io::Result<()> {
 }
 
 fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
-    writeln!(output, "\n## {}\n\n**{}.** ({})\n", rule.id, rule.title, rule.severity)?;
+    writeln!(
+        output,
+        "\n## {}\n\n**{}.** ({})\n",
+        rule.id, rule.title, rule.severity
+    )?;
     writeln!(output, "{}\n\n{}", rule.why, origin(rule))?;
     if !rule.seen_in.is_empty() {
         let links: Vec<String> = rule.seen_in.iter().map(|issue| link(issue)).collect();
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
     }
-    let word = if rule.severity == Severity::Error { "Refused" } else { "Warned of" };
-    writeln!(output, "\n{word}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```", shortened(rule.bad), shortened(rule.good))
+    let word = if rule.severity == Severity::Error {
+        "Refused"
+    } else {
+        "Warned of"
+    };
+    writeln!(
+        output,
+        "\n{word}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
+        shortened(rule.bad),
+        shortened(rule.good)
+    )
 }
 
 const fn origin(rule: &Rule) -> &'static str {
@@ -99,7 +185,10 @@ fn shortened(example: &str) -> String {
 }
 
 fn indented(example: &str) -> String {
-    shortened(example).lines().flat_map(|line| ["    ", line, "\n"]).collect()
+    shortened(example)
+        .lines()
+        .flat_map(|line| ["    ", line, "\n"])
+        .collect()
 }
 
 /// Markdown without its marks, for a terminal.
@@ -108,7 +197,11 @@ fn plain(markdown: &str) -> String {
 }
 
 fn full_name(issue: &str) -> String {
-    if issue.contains('#') { issue.to_owned() } else { format!("kubernetes-sigs/karpenter#{issue}") }
+    if issue.contains('#') {
+        issue.to_owned()
+    } else {
+        format!("kubernetes-sigs/karpenter#{issue}")
+    }
 }
 
 fn link(issue: &str) -> String {
@@ -137,13 +230,18 @@ mod tests {
         for rule in CATALOGUE {
             assert!(text.lines().any(|line| line.starts_with(rule.id.as_str())));
             assert!(page.contains(&format!("\n## {}\n", rule.id)));
-            assert!(printed(|output| explain(rule.id.as_str(), output).unwrap()).starts_with(rule.id.as_str()));
+            assert!(
+                printed(|output| explain(rule.id.as_str(), output).unwrap()).starts_with(rule.id.as_str())
+            );
         }
     }
 
     #[test]
     fn an_unknown_rule_is_an_error_that_tells_where_to_look() {
         let error = explain("budget-node", &mut Vec::new()).unwrap_err();
-        assert_eq!(error.to_string(), "there is no rule `budget-node`; `poolgate rules` lists them all");
+        assert_eq!(
+            error.to_string(),
+            "there is no rule `budget-node`; `poolgate rules` lists them all"
+        );
     }
 }

@@ -1,0 +1,232 @@
+//! A certificate for a laptop: an authority that lives and dies with this process, and a leaf for this machine.
+
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+use rustls::pki_types::PrivateKeyDer;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::current::Current;
+use super::metrics::CertificateMetrics;
+use super::pair::{Pair, PairError, unix_seconds};
+
+/// How long the authority holds. Its key is never written down and ends with the process, so that the length
+/// gives nobody anything; but a client cannot follow a change, so that it must outlast the process.
+const AUTHORITY_LIFE: Duration = Duration::from_hours(10 * 365 * 24);
+
+/// How long a leaf holds; less than the 398 days that the strictest clients take.
+const LEAF_LIFE: Duration = Duration::from_hours(30 * 24);
+
+/// A leaf is renewed when less than this is left of it.
+const RENEW_BEFORE: Duration = Duration::from_hours(10 * 24);
+
+/// How far before now a certificate begins to hold: clocks of clients lag.
+const BACKDATE: Duration = Duration::from_hours(1);
+
+/// How often the wall clock is compared with the end of the leaf. A timer for the end itself would stand still
+/// while a laptop sleeps.
+const CHECK: Duration = Duration::from_mins(1);
+
+/// Why there is no self-signed certificate.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SelfSignedError {
+    /// It cannot be made.
+    #[error("the certificate cannot be made: {0}")]
+    Issue(rcgen::Error),
+    /// It cannot be used.
+    #[error("the certificate that was made cannot be used: {0}")]
+    Pair(PairError),
+    /// The authority's certificate cannot be written.
+    #[error("cannot write the certificate of the authority to {}: {cause}", path.display())]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+}
+
+// The messages above hold their causes, so that a log line has them, too; named as sources they would be told
+// twice at the rim.
+impl From<rcgen::Error> for SelfSignedError {
+    fn from(cause: rcgen::Error) -> Self {
+        Self::Issue(cause)
+    }
+}
+
+impl From<PairError> for SelfSignedError {
+    fn from(cause: PairError) -> Self {
+        Self::Pair(cause)
+    }
+}
+
+/// The authority and its present leaf.
+pub(crate) struct SelfSignedSource {
+    authority: CertifiedIssuer<'static, KeyPair>,
+    names: Vec<SanType>,
+    leaf_not_after: i64,
+    current: Arc<Current>,
+    metrics: CertificateMetrics,
+}
+
+impl SelfSignedSource {
+    /// Makes an authority and a leaf for `localhost`, the loopback addresses and `address`.
+    pub(crate) fn create(
+        address: Option<IpAddr>,
+        now: SystemTime,
+        metrics: CertificateMetrics,
+    ) -> Result<Self, SelfSignedError> {
+        let mut params = CertificateParams::default();
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "poolgate of this process");
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params.not_before = (now - BACKDATE).into();
+        params.not_after = (now + AUTHORITY_LIFE).into();
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+
+        let mut names = vec![SanType::DnsName("localhost".try_into()?)];
+        let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        names.extend(loopback.map(SanType::IpAddress));
+        names.extend(
+            address
+                .filter(|address| !loopback.contains(address))
+                .map(SanType::IpAddress),
+        );
+
+        let leaf = issue(&authority, &names, now)?;
+        metrics.authority(unix_seconds(now + AUTHORITY_LIFE));
+        metrics.loaded(leaf.not_after);
+        let (leaf_not_after, current) = (leaf.not_after, Current::new(leaf.key));
+        Ok(Self {
+            authority,
+            names,
+            leaf_not_after,
+            current,
+            metrics,
+        })
+    }
+
+    /// The certificate in force, now and after each renewal.
+    pub(crate) fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current)
+    }
+
+    /// Writes the certificate that a client must trust, as PEM: whole, or not at all.
+    pub(crate) fn write_authority(&self, path: &Path) -> Result<(), SelfSignedError> {
+        write_whole(path, self.authority.pem().as_bytes()).map_err(|cause| SelfSignedError::Write {
+            path: path.to_owned(),
+            cause,
+        })
+    }
+
+    /// Renews the leaf in time, for ever.
+    pub(crate) async fn watch(mut self) {
+        let mut ticks = interval(CHECK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.poll(SystemTime::now());
+        }
+    }
+
+    fn poll(&mut self, now: SystemTime) {
+        if unix_seconds(now + RENEW_BEFORE) < self.leaf_not_after {
+            return;
+        }
+        match issue(&self.authority, &self.names, now) {
+            Ok(leaf) => {
+                tracing::info!(serial = leaf.serial, "certificate renewed");
+                self.leaf_not_after = leaf.not_after;
+                self.metrics.loaded(leaf.not_after);
+                self.current.replace(leaf.key);
+            }
+            Err(error) => {
+                self.metrics.rejected();
+                tracing::error!(%error, "the certificate cannot be renewed; the one before stays in force");
+            }
+        }
+    }
+}
+
+fn issue(
+    authority: &CertifiedIssuer<'static, KeyPair>,
+    names: &[SanType],
+    now: SystemTime,
+) -> Result<Pair, SelfSignedError> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "poolgate");
+    params.subject_alt_names = names.to_vec();
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.use_authority_key_identifier_extension = true;
+    params.not_before = (now - BACKDATE).into();
+    params.not_after = (now + LEAF_LIFE).into();
+    let key = KeyPair::generate()?;
+    let leaf = params.signed_by(&key, authority)?;
+    Ok(Pair::from_der(
+        vec![leaf.der().clone()],
+        PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+    )?)
+}
+
+/// Writes a file beside `path` and moves it there: who waits for `path` never reads half of it.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = PathBuf::from(beside);
+    fs::write(&beside, bytes)
+        .and_then(|()| fs::rename(&beside, path))
+        .inspect_err(|_| {
+            // It may not exist; the first error is the one to tell.
+            let _ = fs::remove_file(&beside);
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    #[test]
+    fn the_leaf_is_renewed_by_the_wall_clock() {
+        let now = SystemTime::UNIX_EPOCH + 20_000 * DAY;
+        let metrics = CertificateMetrics::default();
+        let mut source = SelfSignedSource::create(None, now, metrics.clone()).expect("a source");
+        let first = source.current.leaf();
+        source.poll(now + LEAF_LIFE - RENEW_BEFORE - DAY);
+        assert_eq!(source.current.leaf(), first);
+        source.poll(now + LEAF_LIFE - RENEW_BEFORE);
+        assert_ne!(source.current.leaf(), first);
+        assert_eq!(
+            source.leaf_not_after,
+            unix_seconds(now + LEAF_LIFE + LEAF_LIFE - RENEW_BEFORE)
+        );
+        assert_eq!(metrics.counts(), (2, 0, 0));
+    }
+
+    #[test]
+    fn the_authority_is_written_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let source = SelfSignedSource::create(None, SystemTime::now(), CertificateMetrics::default());
+        let source = source.expect("a source");
+        let path = directory.path().join("ca.crt");
+        source.write_authority(&path).expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("read"), source.authority.pem());
+        assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
+        let error = source
+            .write_authority(&directory.path().join("no/ca.crt"))
+            .expect_err("an error");
+        assert!(error.to_string().contains("no/ca.crt"), "{error}");
+    }
+}

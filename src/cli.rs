@@ -1,0 +1,72 @@
+//! The command line: which commands there are. What a command takes and does stands in its own module.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::rules::{self, RulesArgs};
+use crate::webhook::{self, ServeArgs};
+
+/// The admission webhook and policy server for Karpenter NodePools.
+#[derive(Debug, Parser)]
+#[command(
+    name = "poolgate",
+    version,
+    about,
+    propagate_version = true,
+    max_term_width = 110
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Answer the API server's admission reviews over HTTPS
+    Serve(ServeArgs),
+    /// List the rules, or explain one
+    Rules(RulesArgs),
+}
+
+impl Command {
+    /// Does what was asked. An error means that it could not be done; a verdict is an exit code.
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Serve(args) => Ok(webhook::serve(args)?),
+            Self::Rules(args) => rules::run(&args),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_flag_of_serve_has_a_variable() {
+        let cli = Cli::command();
+        let serve = cli.find_subcommand("serve").expect("serve");
+        for argument in serve
+            .get_arguments()
+            .filter(|argument| argument.get_id() != "help")
+        {
+            let variable = argument.get_env().map(|name| name.to_string_lossy().into_owned());
+            let flag = argument.get_long().expect("a long name");
+            assert_eq!(
+                variable,
+                Some(format!("POOLGATE_{}", flag.replace('-', "_").to_uppercase())),
+                "{flag}"
+            );
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Where a server listens.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
+
+use tokio::net::TcpListener;
+
+/// Where the user wants a server to listen: a port, with or without an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ListenAddr {
+    ip: Option<IpAddr>,
+    port: u16,
+}
+
+/// A text that is no place to listen at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("write a port (8443) or an address with a port (127.0.0.1:8443, [::1]:8443)")]
+pub(crate) struct NotAnAddress;
+
+/// Which interfaces a server listens on where the user named only a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interface {
+    /// All, of both address families.
+    All,
+    /// This machine only.
+    Loopback,
+}
+
+/// A socket that cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address} for {what}: {cause}")]
+pub(crate) struct BindError {
+    what: &'static str,
+    address: ListenAddr,
+    cause: io::Error,
+}
+
+impl ListenAddr {
+    /// The address that was named, if it is one that a client can connect to.
+    pub(crate) fn named_ip(self) -> Option<IpAddr> {
+        self.ip.filter(|ip| !ip.is_unspecified())
+    }
+}
+
+impl FromStr for ListenAddr {
+    type Err = NotAnAddress;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(port) = text.strip_prefix(':').unwrap_or(text).parse() {
+            return Ok(Self { ip: None, port });
+        }
+        let address: SocketAddr = text.parse().map_err(|_| NotAnAddress)?;
+        Ok(Self {
+            ip: Some(address.ip()),
+            port: address.port(),
+        })
+    }
+}
+
+impl fmt::Display for ListenAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ip {
+            Some(ip) => SocketAddr::new(ip, self.port).fmt(f),
+            None => write!(f, "port {}", self.port),
+        }
+    }
+}
+
+/// Opens the socket; `what` names the server in an error.
+pub(crate) async fn bind(
+    what: &'static str,
+    address: ListenAddr,
+    otherwise: Interface,
+) -> Result<TcpListener, BindError> {
+    let at = |ip: IpAddr| TcpListener::bind(SocketAddr::new(ip, address.port));
+    match (address.ip, otherwise) {
+        (Some(ip), _) => at(ip).await,
+        (None, Interface::Loopback) => at(Ipv4Addr::LOCALHOST.into()).await,
+        // The IPv6 wildcard takes IPv4 as well; a machine without IPv6 has only the other one.
+        (None, Interface::All) => match at(Ipv6Addr::UNSPECIFIED.into()).await {
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => at(Ipv4Addr::UNSPECIFIED.into()).await,
+            bound => bound,
+        },
+    }
+    .map_err(|cause| BindError { what, address, cause })
+}
+
+/// The address that a client can connect to, where the socket tells it.
+pub(crate) fn local_addr(listener: &TcpListener) -> String {
+    listener
+        .local_addr()
+        .map_or_else(|_| "unknown".into(), |address| address.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_in_every_usual_form() {
+        for (text, shown) in [
+            ("8443", "port 8443"),
+            (":8443", "port 8443"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("[::]:8443", "[::]:8443"),
+        ] {
+            assert_eq!(text.parse::<ListenAddr>().expect(text).to_string(), shown);
+        }
+        for wrong in [
+            "",
+            ":",
+            "localhost:8443",
+            "127.0.0.1",
+            "::1:8443x",
+            "70000",
+            "-1",
+            "1.2.3.4:70000",
+        ] {
+            assert_eq!(wrong.parse::<ListenAddr>(), Err(NotAnAddress), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_an_address_that_leads_somewhere_is_named() {
+        let named = |text: &str| text.parse::<ListenAddr>().expect(text).named_ip();
+        assert_eq!(named("8443"), None);
+        assert_eq!(named("0.0.0.0:1"), None);
+        assert_eq!(named("[::1]:1"), Some(Ipv6Addr::LOCALHOST.into()));
+    }
+}

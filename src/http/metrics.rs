@@ -1,0 +1,97 @@
+//! The numbers of the sockets.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use super::pace::Overdue;
+use crate::telemetry::Registry;
+
+/// What all servers of the process count together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HttpMetrics {
+    connections: Family<ServerLabel, Gauge>,
+    accept_errors: Family<ServerLabel, Counter>,
+    handshake_failures: Family<HandshakeLabel, Counter>,
+    overdue: Family<OverdueLabel, Counter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ServerLabel {
+    server: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct HandshakeLabel {
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OverdueLabel {
+    server: &'static str,
+    waiting_for: &'static str,
+}
+
+/// Counts one connection as open until it is dropped.
+#[derive(Debug)]
+pub(super) struct OpenConnection(Gauge);
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl HttpMetrics {
+    /// Registers the numbers.
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        registry.register(
+            "connections",
+            "Connections that are open",
+            metrics.connections.clone(),
+        );
+        registry.register(
+            "accept_errors",
+            "Connections that the system could not hand over",
+            metrics.accept_errors.clone(),
+        );
+        registry.register(
+            "handshake_failures",
+            "TLS handshakes that failed",
+            metrics.handshake_failures.clone(),
+        );
+        registry.register(
+            "connections_overdue",
+            "Connections closed because the client took too long",
+            metrics.overdue.clone(),
+        );
+        metrics
+    }
+
+    pub(super) fn open(&self, server: &'static str) -> OpenConnection {
+        let connections = self.connections.get_or_create_owned(&ServerLabel { server });
+        connections.inc();
+        OpenConnection(connections)
+    }
+
+    pub(super) fn accept_failed(&self, server: &'static str) {
+        self.accept_errors.get_or_create(&ServerLabel { server }).inc();
+    }
+
+    pub(super) fn handshake_failed(&self, reason: &'static str) {
+        self.handshake_failures
+            .get_or_create(&HandshakeLabel { reason })
+            .inc();
+    }
+
+    pub(super) fn overdue(&self, server: &'static str, overdue: Overdue) {
+        self.overdue
+            .get_or_create(&OverdueLabel {
+                server,
+                waiting_for: overdue.name(),
+            })
+            .inc();
+    }
+}

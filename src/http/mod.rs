@@ -1,0 +1,17 @@
+//! HTTP/1.1 over sockets with a limit on everything: how many connections, how long each may take over what,
+//! how a server stops without losing a request. Knows nothing of what is asked, nor where certificates come
+//! from.
+//!
+//! HTTP/1.1 alone, because the API server speaks nothing else to a webhook.
+
+mod bind;
+mod connection;
+mod metrics;
+mod pace;
+mod server;
+mod tls;
+
+pub(crate) use bind::{BindError, Interface, ListenAddr, bind, local_addr};
+pub(crate) use metrics::HttpMetrics;
+pub(crate) use server::{Server, Transport};
+pub(crate) use tls::{TlsError, acceptor};

@@ -1,0 +1,68 @@
+//! What a kubelet and a Prometheus ask of the process: is it alive, is it ready, how does it do. Knows nothing
+//! of what the process does.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use crate::lifecycle::Readiness;
+use crate::telemetry::{CONTENT_TYPE, Metrics};
+
+/// What the probes look at.
+#[derive(Debug)]
+pub(crate) struct Probes {
+    /// Whether the process is ready.
+    pub(crate) readiness: Arc<Readiness>,
+    /// Its numbers.
+    pub(crate) metrics: Metrics,
+}
+
+/// The paths of the probe port.
+pub(crate) fn router(probes: Probes) -> Router {
+    Router::new()
+        .route("/livez", get(live))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .fallback(unknown)
+        .with_state(Arc::new(probes))
+}
+
+/// That the runtime answers is the answer: a process whose tasks have died has ended.
+async fn live() -> &'static str {
+    "ok\n"
+}
+
+async fn ready(State(probes): State<Arc<Probes>>) -> (StatusCode, &'static str) {
+    if probes.readiness.is_ready() {
+        (StatusCode::OK, "ok\n")
+    } else if probes.readiness.is_leaving() {
+        (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "starting\n")
+    }
+}
+
+async fn metrics(State(probes): State<Arc<Probes>>) -> Response {
+    match probes.metrics.encode() {
+        Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "the metrics cannot be written");
+            (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the metrics cannot be written\n",
+            )
+                .into_response()
+        }
+    }
+}
+
+async fn unknown() -> (StatusCode, &'static str) {
+    (
+        StatusCode::NOT_FOUND,
+        "there is nothing here: ask for /livez, /readyz or /metrics\n",
+    )
+}

@@ -1,0 +1,77 @@
+//! Log lines on stderr, for people or for machines.
+
+use std::io::{self, IsTerminal};
+
+use clap::{Args, ValueEnum};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object per line
+    Json,
+}
+
+/// What the user says about logging.
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// How log lines look
+    #[arg(
+        long,
+        env = "POOLGATE_LOG_FORMAT",
+        value_enum,
+        default_value = "text",
+        value_name = "FORMAT"
+    )]
+    log_format: LogFormat,
+
+    /// Which log lines are written: a level, or `target=level` pairs
+    #[arg(
+        long,
+        env = "POOLGATE_LOG_LEVEL",
+        default_value = "info",
+        value_name = "FILTER"
+    )]
+    log_level: String,
+}
+
+/// Why logging cannot start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoggingError {
+    /// The filter is none.
+    #[error("--log-level `{filter}` is no log filter: write a level (error, warn, info, debug, trace)")]
+    Filter {
+        /// What was written.
+        filter: String,
+        /// What is wrong with it.
+        cause: ParseError,
+    },
+    /// A subscriber was installed before.
+    #[error("logging is already set up: {0}")]
+    Installed(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl LogArgs {
+    /// Installs the process's one subscriber.
+    pub(crate) fn install(&self) -> Result<(), LoggingError> {
+        let filter = EnvFilter::try_new(&self.log_level).map_err(|cause| LoggingError::Filter {
+            filter: self.log_level.clone(),
+            cause,
+        })?;
+        let lines = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(io::stderr);
+        match self.log_format {
+            LogFormat::Text => lines.with_ansi(stderr_has_colours()).try_init(),
+            LogFormat::Json => lines.json().try_init(),
+        }
+        .map_err(LoggingError::Installed)
+    }
+}
+
+fn stderr_has_colours() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

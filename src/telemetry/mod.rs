@@ -1,0 +1,9 @@
+//! What the process tells about itself: log lines, numbers, panics. Knows nothing of what is worth telling.
+
+mod logging;
+mod metrics;
+mod panics;
+
+pub(crate) use logging::{LogArgs, LoggingError};
+pub(crate) use metrics::{CONTENT_TYPE, Metrics, Registry};
+pub(crate) use panics::{caught, count_panics};

@@ -1,0 +1,50 @@
+//! Panics: each is a defect of poolgate. It is counted and logged with its place, and ends only the work in
+//! which it happened.
+
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+
+use prometheus_client::metrics::counter::Counter;
+
+use super::Registry;
+
+/// Counts and logs every panic of this process from now on.
+pub(crate) fn count_panics(registry: &mut Registry) {
+    let panics = Counter::<u64>::default();
+    registry.register("panics", "Defects of poolgate that were caught", panics.clone());
+    panic::set_hook(Box::new(move |info| {
+        panics.inc();
+        tracing::error!(
+            panic = message(info),
+            at = info.location().map(tracing::field::display),
+            "panic"
+        );
+    }));
+}
+
+/// Runs `work`; none if it panicked.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // What a request touches is its own or immutable: nothing half-changed is left for the next one to see.
+    panic::catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
+fn message<'a>(info: &'a PanicHookInfo<'_>) -> &'a str {
+    info.payload_as_str().unwrap_or("a value that is no text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::Metrics;
+
+    #[test]
+    fn a_panic_is_caught_and_counted() {
+        let mut registry = Registry::default();
+        count_panics(&mut registry);
+        assert_eq!(caught(|| 1), Some(1));
+        assert_eq!(caught(|| panic!("a defect")), None::<()>);
+        let text = Metrics::new(registry).encode().expect("text");
+        assert!(text.contains("panics_total 1"), "{text}");
+        // Other tests of this process panic as the test harness expects.
+        let _ = panic::take_hook();
+    }
+}

@@ -1,0 +1,258 @@
+//! What the user says about the server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
+use poolgate_core::karpenter::Release;
+
+use super::deadline;
+use crate::admission::MutateVerdict;
+use crate::http::{Interface, ListenAddr};
+use crate::telemetry::LogArgs;
+
+/// How long a server in a cluster goes on after it was told to end: the time in which the other parts of the
+/// cluster learn that it does.
+const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
+
+/// What the user says about the server.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where admission reviews are answered: a port, or an address with a port.
+    /// With --self-signed, a port alone is one of 127.0.0.1
+    #[arg(long, env = "POOLGATE_LISTEN", default_value = "8443", value_name = "ADDR")]
+    pub(super) listen: ListenAddr,
+
+    /// Where /livez, /readyz and /metrics are answered
+    #[arg(
+        long,
+        env = "POOLGATE_PROBE_LISTEN",
+        default_value = "8080",
+        value_name = "ADDR"
+    )]
+    pub(super) probe_listen: ListenAddr,
+
+    /// The serving certificate with its chain, as PEM; looked at again while the server runs
+    #[arg(long, env = "POOLGATE_TLS_CERT", value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+
+    /// Its key, as PEM (PKCS#8, SEC1 or PKCS#1)
+    #[arg(long, env = "POOLGATE_TLS_KEY", value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+
+    /// Make a certificate for this machine instead, for trying things out
+    #[arg(
+        long,
+        env = "POOLGATE_SELF_SIGNED",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    self_signed: bool,
+
+    /// With --self-signed: where to write the certificate that a client must trust
+    #[arg(long, env = "POOLGATE_CA_OUT", value_name = "FILE")]
+    ca_out: Option<PathBuf>,
+
+    /// How often the certificate files are compared with what is in force
+    #[arg(long, env = "POOLGATE_CERT_POLL_INTERVAL", default_value = "10s", value_name = "TIME",
+        value_parser = interval)]
+    pub(super) cert_poll_interval: Duration,
+
+    /// The Karpenter release that judges NodePools after us, such as 1.14.1
+    #[arg(long, env = "POOLGATE_KARPENTER_VERSION", default_value_t = Release::NEWEST, value_name = "VERSION")]
+    pub(super) karpenter_version: Release,
+
+    /// Whether /mutate refuses as /validate does; off where another webhook completes NodePools after us
+    #[arg(
+        long,
+        env = "POOLGATE_MUTATE_VERDICT",
+        value_enum,
+        default_value = "on",
+        value_name = "ON|OFF"
+    )]
+    mutate_verdict: Switch,
+
+    /// How long to go on answering after SIGTERM, until nobody is sent here any more
+    /// [default: 10s, with --self-signed 0s]
+    #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = time)]
+    shutdown_delay: Option<Duration>,
+
+    #[command(flatten)]
+    pub(super) log: LogArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+/// Where the certificate comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum CertificateChoice {
+    /// From two files.
+    Files {
+        /// The chain.
+        certificate: PathBuf,
+        /// The key of its leaf.
+        key: PathBuf,
+    },
+    /// From this process.
+    SelfSigned {
+        /// Where to write what a client must trust.
+        ca_out: Option<PathBuf>,
+    },
+}
+
+/// Flags that do not go together. Each says what to type.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CertificateChoiceError {
+    /// Nothing was said.
+    #[error(
+        "a certificate is needed: give --tls-cert FILE and --tls-key FILE, or --self-signed to try things out"
+    )]
+    None,
+    /// Both were said.
+    #[error("--self-signed makes its own certificate: give either it, or --tls-cert and --tls-key")]
+    Both,
+    /// A certificate without a key.
+    #[error("--tls-cert needs the key of that certificate as well: add --tls-key FILE")]
+    NoKey,
+    /// A key without a certificate.
+    #[error("--tls-key needs the certificate of that key as well: add --tls-cert FILE")]
+    NoCertificate,
+    /// There is no authority to write.
+    #[error("--ca-out writes the authority that --self-signed makes: add --self-signed, or leave it out")]
+    NoAuthority,
+}
+
+impl ServeArgs {
+    /// Where the certificate comes from: exactly one of two ways.
+    pub(super) fn certificate(&self) -> Result<CertificateChoice, CertificateChoiceError> {
+        match (self.self_signed, &self.tls_cert, &self.tls_key) {
+            (true, None, None) => Ok(CertificateChoice::SelfSigned {
+                ca_out: self.ca_out.clone(),
+            }),
+            (true, _, _) => Err(CertificateChoiceError::Both),
+            (false, None, None) => Err(CertificateChoiceError::None),
+            (false, Some(_), None) => Err(CertificateChoiceError::NoKey),
+            (false, None, Some(_)) => Err(CertificateChoiceError::NoCertificate),
+            (false, Some(_), Some(_)) if self.ca_out.is_some() => Err(CertificateChoiceError::NoAuthority),
+            (false, Some(certificate), Some(key)) => Ok(CertificateChoice::Files {
+                certificate: certificate.clone(),
+                key: key.clone(),
+            }),
+        }
+    }
+
+    /// Where a port alone is listened on. A certificate that nobody else can trust serves nobody else.
+    pub(super) fn interface(&self) -> Interface {
+        if self.self_signed {
+            Interface::Loopback
+        } else {
+            Interface::All
+        }
+    }
+
+    /// How long to go on after the first signal. On a laptop nobody else has to learn of it.
+    pub(super) fn shutdown_delay(&self) -> Duration {
+        let otherwise = if self.self_signed {
+            Duration::ZERO
+        } else {
+            CLUSTER_SHUTDOWN_DELAY
+        };
+        self.shutdown_delay.unwrap_or(otherwise)
+    }
+
+    /// Whether `/mutate` refuses.
+    pub(super) fn mutate_verdict(&self) -> MutateVerdict {
+        match self.mutate_verdict {
+            Switch::On => MutateVerdict::On,
+            Switch::Off => MutateVerdict::Off,
+        }
+    }
+}
+
+fn time(text: &str) -> Result<Duration, &'static str> {
+    deadline::parse(text).ok_or("write a number with its unit: 500ms, 10s, 1m")
+}
+
+fn interval(text: &str) -> Result<Duration, &'static str> {
+    time(text).and_then(|time| {
+        if time.is_zero() {
+            Err("it must be longer than nothing")
+        } else {
+            Ok(time)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        serve: ServeArgs,
+    }
+
+    fn parse(line: &str) -> ServeArgs {
+        let words = std::iter::once("serve").chain(line.split_whitespace());
+        Line::try_parse_from(words).expect(line).serve
+    }
+
+    #[test]
+    fn exactly_one_source_of_a_certificate_is_taken() {
+        use CertificateChoiceError as Error;
+        let choice = |line: &str| parse(line).certificate();
+        let files = CertificateChoice::Files {
+            certificate: "a".into(),
+            key: "b".into(),
+        };
+        assert_eq!(choice("--tls-cert a --tls-key b"), Ok(files));
+        assert_eq!(
+            choice("--self-signed"),
+            Ok(CertificateChoice::SelfSigned { ca_out: None })
+        );
+        assert_eq!(choice(""), Err(Error::None));
+        assert_eq!(choice("--ca-out c"), Err(Error::None));
+        assert_eq!(choice("--tls-cert a"), Err(Error::NoKey));
+        assert_eq!(choice("--tls-key b"), Err(Error::NoCertificate));
+        assert_eq!(choice("--self-signed --tls-key b"), Err(Error::Both));
+        assert_eq!(
+            choice("--tls-cert a --tls-key b --ca-out c"),
+            Err(Error::NoAuthority)
+        );
+    }
+
+    #[test]
+    fn a_laptop_is_left_at_once_and_a_cluster_slowly() {
+        assert_eq!(parse("--self-signed").shutdown_delay(), Duration::ZERO);
+        assert_eq!(
+            parse("--self-signed --shutdown-delay 3s").shutdown_delay(),
+            Duration::from_secs(3)
+        );
+        assert_eq!(
+            parse("--tls-cert a --tls-key b").shutdown_delay(),
+            CLUSTER_SHUTDOWN_DELAY
+        );
+        assert_eq!(parse("--tls-cert a --tls-key b").interface(), Interface::All);
+        assert_eq!(parse("--self-signed").interface(), Interface::Loopback);
+    }
+
+    #[test]
+    fn wrong_values_are_refused() {
+        for line in [
+            "--listen here",
+            "--shutdown-delay 3",
+            "--cert-poll-interval 0s",
+            "--log-format xml",
+        ] {
+            let words = std::iter::once("serve").chain(line.split_whitespace());
+            assert!(Line::try_parse_from(words).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! How long a request may take: what the API server will wait for, which it says in the query, within bounds.
+
+use std::time::Duration;
+
+/// The limit where the caller names none: the API server's own default.
+const DEFAULT: Duration = Duration::from_secs(10);
+
+/// The longest limit: the API server allows a webhook no more.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// How long a request with this query may take.
+pub(super) fn of(query: Option<&str>) -> Duration {
+    query
+        .and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("timeout=")))
+        .and_then(parse)
+        .filter(|limit| !limit.is_zero())
+        .map_or(DEFAULT, |limit| limit.min(LONGEST))
+}
+
+/// Reads a length of time written as one whole number and a unit, such as `500ms`, `10s` or `1m`.
+pub(super) fn parse(text: &str) -> Option<Duration> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits)?;
+    let number: u64 = number.parse().ok()?;
+    match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" => number.checked_mul(60).map(Duration::from_secs),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_callers_limit_holds_within_bounds() {
+        for (query, seconds) in [
+            (None, 10),
+            (Some("timeout=3s"), 3),
+            (Some("dryRun=All&timeout=30s"), 30),
+            (Some("timeout=1m"), 30),
+            (Some("timeout=0s"), 10),
+            (Some("timeout="), 10),
+            (Some("timeout=s"), 10),
+            (Some("timeout=-1s"), 10),
+            (Some("timeout=99999999999999999999s"), 10),
+            (Some("timeout=\u{b5}s"), 10),
+            (Some("nottimeout=3s"), 10),
+        ] {
+            assert_eq!(of(query), Duration::from_secs(seconds), "{query:?}");
+        }
+        assert_eq!(of(Some("timeout=500ms")), Duration::from_millis(500));
+    }
+}

@@ -1,0 +1,176 @@
+//! The numbers of the webhook. Their names follow controller-runtime's, so that a dashboard moves over.
+
+use std::time::Instant;
+
+use axum::http::StatusCode;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+
+use crate::admission::{Endpoint, Summary};
+use crate::telemetry::Registry;
+
+/// The upper ends of the latency buckets, in seconds: from a cached small review to the longest deadline.
+const LATENCY_BUCKETS: [f64; 13] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0, 30.0,
+];
+
+/// What the webhook counts.
+#[derive(Debug)]
+pub(super) struct WebhookMetrics {
+    requests: Family<RequestLabels, Counter>,
+    reviews: Family<ReviewLabels, Counter>,
+    findings: Family<RuleLabel, Counter>,
+    malformed: Counter,
+    mutate: EndpointMetrics,
+    validate: EndpointMetrics,
+}
+
+/// The numbers of one endpoint, found once: the request path looks nothing up for them.
+#[derive(Debug)]
+struct EndpointMetrics {
+    in_flight: Gauge,
+    latency: Histogram,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    webhook: &'static str,
+    code: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReviewLabels {
+    webhook: &'static str,
+    operation: &'static str,
+    verdict: &'static str,
+    patched: &'static str,
+    dry_run: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RuleLabel {
+    rule: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WebhookLabel {
+    webhook: &'static str,
+}
+
+/// A request that is being answered; counted until it is dropped.
+#[derive(Debug)]
+pub(super) struct InFlight<'a> {
+    metrics: &'a EndpointMetrics,
+    began: Instant,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.metrics.in_flight.dec();
+        self.metrics.latency.observe(self.began.elapsed().as_secs_f64());
+    }
+}
+
+impl WebhookMetrics {
+    /// Registers the numbers.
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let in_flight = Family::<WebhookLabel, Gauge>::default();
+        let latency =
+            Family::<WebhookLabel, Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS));
+        let endpoint = |endpoint: Endpoint| {
+            let label = WebhookLabel {
+                webhook: endpoint.as_str(),
+            };
+            EndpointMetrics {
+                in_flight: in_flight.get_or_create_owned(&label),
+                latency: latency.get_or_create_owned(&label),
+            }
+        };
+        let metrics = Self {
+            requests: Family::default(),
+            reviews: Family::default(),
+            findings: Family::default(),
+            malformed: Counter::default(),
+            mutate: endpoint(Endpoint::Mutate),
+            validate: endpoint(Endpoint::Validate),
+        };
+        registry.register(
+            "webhook_requests",
+            "Requests by HTTP status",
+            metrics.requests.clone(),
+        );
+        registry.register("webhook_requests_in_flight", "Requests being answered", in_flight);
+        registry.register(
+            "webhook_latency_seconds",
+            "Time from a request's head to its answer",
+            latency,
+        );
+        registry.register(
+            "webhook_reviews",
+            "Reviews by what came of them",
+            metrics.reviews.clone(),
+        );
+        registry.register(
+            "webhook_findings",
+            "Rules that refused or warned",
+            metrics.findings.clone(),
+        );
+        registry.register(
+            "webhook_malformed",
+            "Bodies that are no review",
+            metrics.malformed.clone(),
+        );
+        metrics
+    }
+
+    /// Counts a request until its answer is ready.
+    pub(super) fn begin(&self, endpoint: Endpoint) -> InFlight<'_> {
+        let metrics = match endpoint {
+            Endpoint::Mutate => &self.mutate,
+            Endpoint::Validate => &self.validate,
+        };
+        metrics.in_flight.inc();
+        InFlight {
+            metrics,
+            began: Instant::now(),
+        }
+    }
+
+    /// Counts an answer; `endpoint` is none where the path named none.
+    pub(super) fn answered(&self, endpoint: Option<Endpoint>, status: StatusCode) {
+        let webhook = endpoint.map_or("none", Endpoint::as_str);
+        self.requests
+            .get_or_create(&RequestLabels {
+                webhook,
+                code: status.as_u16(),
+            })
+            .inc();
+    }
+
+    /// Counts what a review came to.
+    pub(super) fn reviewed(&self, endpoint: Endpoint, summary: &Summary<'_>) {
+        let yes = |flag: bool| if flag { "true" } else { "false" };
+        self.reviews
+            .get_or_create(&ReviewLabels {
+                webhook: endpoint.as_str(),
+                operation: summary.operation,
+                verdict: summary.verdict.as_str(),
+                patched: yes(summary.patched),
+                dry_run: yes(summary.dry_run),
+            })
+            .inc();
+        for rule in &summary.rules {
+            self.findings
+                .get_or_create(&RuleLabel { rule: rule.as_str() })
+                .inc();
+        }
+    }
+
+    /// Counts a body that is no review.
+    pub(super) fn malformed(&self) {
+        self.malformed.inc();
+    }
+}

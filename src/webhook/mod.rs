@@ -1,0 +1,13 @@
+//! `poolgate serve`: the API server's questions over HTTPS. Knows nothing of NodePools: a body goes to
+//! [`crate::admission`], and its answer back.
+
+mod args;
+mod body;
+mod deadline;
+mod metrics;
+mod refusal;
+mod routes;
+mod serve;
+
+pub(crate) use args::ServeArgs;
+pub(crate) use serve::serve;

@@ -1,0 +1,105 @@
+//! Answers to requests that are no review: a status and a sentence. The API server treats each as a failure of
+//! the webhook, so that the failure policy decides.
+
+use std::time::Duration;
+
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+
+use super::body::MAX_BODY_BYTES;
+use crate::admission::Malformed;
+
+/// The longest sentence, and the longest text of a request that is repeated in a log line, in characters. A
+/// request may hold a name of a megabyte.
+const EXCERPT: usize = 300;
+
+/// Why a request gets no review.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    /// The path is unknown.
+    #[error("post an AdmissionReview to /mutate or /validate; there is nothing at `{0}`")]
+    Path(String),
+    /// The method is not POST.
+    #[error("{0} is not answered here: post an AdmissionReview")]
+    Method(String),
+    /// The body is said to be something else.
+    #[error("the body must be an AdmissionReview of type application/json, not {0}")]
+    ContentType(String),
+    /// The body is too large.
+    #[error("the body is larger than {} MiB", MAX_BODY_BYTES / (1024 * 1024))]
+    TooLarge,
+    /// All room for bodies is taken.
+    #[error("too many large requests at once: try again")]
+    Busy,
+    /// The body did not come in time.
+    #[error("the body did not come within {} ms", .0.as_millis())]
+    Late(Duration),
+    /// The body broke off or is not framed as HTTP demands.
+    #[error("the body cannot be read: {0}")]
+    Broken(axum::Error),
+    /// The body is no review.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// A defect of poolgate.
+    #[error("poolgate failed over this review; its log says where. Please report it")]
+    Panicked,
+}
+
+impl Refusal {
+    pub(super) fn path(uri: &Uri) -> Self {
+        Self::Path(uri.path().to_owned())
+    }
+
+    pub(super) fn method(method: &Method) -> Self {
+        Self::Method(method.to_string())
+    }
+
+    pub(super) fn content_type(value: Option<&HeaderValue>) -> Self {
+        Self::ContentType(value.map_or_else(
+            || "unnamed".into(),
+            |value| format!("`{}`", String::from_utf8_lossy(value.as_bytes())),
+        ))
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Path(_) => StatusCode::NOT_FOUND,
+            Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Late(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::Broken(_) | Self::Malformed(_) => StatusCode::BAD_REQUEST,
+            Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The sentence, with no more of the request's own text than is bearable.
+    pub(super) fn sentence(&self) -> String {
+        excerpt(&self.to_string())
+    }
+
+    /// Whether the body was read to its end, so that the connection can be used again.
+    fn keeps_connection(&self) -> bool {
+        matches!(self, Self::Malformed(_) | Self::Panicked)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = (self.status(), self.sentence() + "\n").into_response();
+        let headers = response.headers_mut();
+        if !self.keeps_connection() {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        if matches!(self, Self::Method(_)) {
+            headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+        }
+        response
+    }
+}
+
+/// The beginning of a text from outside.
+pub(super) fn excerpt(text: &str) -> String {
+    text.chars().take(EXCERPT).collect()
+}

@@ -1,0 +1,225 @@
+//! From flags to a running server, and from a signal to its end.
+
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use poolgate_core::policy::Policy;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::args::{CertificateChoice, CertificateChoiceError, ServeArgs};
+use super::metrics::WebhookMetrics;
+use super::routes::Webhook;
+use crate::admission::Reviewer;
+use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
+use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
+use crate::lifecycle::{Readiness, Signal, Signals};
+use crate::probes::{self, Probes};
+use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
+
+/// How many connections the admission port keeps open. An API server needs a handful; the rest is for those
+/// who come without reason. Below the usual limit of 1024 open files.
+const MAX_ADMISSION_CONNECTIONS: usize = 512;
+
+/// How many the probe port does: a kubelet and a few Prometheus servers.
+const MAX_PROBE_CONNECTIONS: usize = 64;
+
+/// How long requests that have begun may take once the shutdown delay is over. With the delay it stays below
+/// the grace period that the Deployment gives.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// Why the server did not start, or did not go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    /// The flags about the certificate do not go together.
+    #[error(transparent)]
+    Choice(#[from] CertificateChoiceError),
+    /// Logging does not start.
+    #[error(transparent)]
+    Logging(#[from] LoggingError),
+    /// The certificate files cannot be used.
+    #[error(transparent)]
+    Files(#[from] FileError),
+    /// No certificate can be made.
+    #[error(transparent)]
+    SelfSigned(#[from] SelfSignedError),
+    /// TLS cannot be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A socket cannot be had.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The system gives no threads or no signals.
+    #[error("the system gives no threads or no signals")]
+    System(#[from] io::Error),
+    /// A part that must run for ever has ended. Better no server than half of one: it is started anew.
+    #[error("{task} has ended, which it never should; poolgate stops")]
+    TaskEnded {
+        /// Which part.
+        task: &'static str,
+    },
+    /// A part has panicked.
+    #[error("a part of the server failed: {0}")]
+    TaskFailed(JoinError),
+}
+
+/// The parts of the server that run for ever. Each names itself when it ends.
+type Tasks = JoinSet<&'static str>;
+
+/// Serves until a signal. Returns the exit code: 0 after an orderly end.
+pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
+    let certificate = args.certificate()?;
+    args.log.install()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(run(args, certificate));
+    // Nothing that is still running is worth waiting for: requests were drained.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode, ServeError> {
+    let mut signals = Signals::listen()?;
+    let mut registry = Metrics::registry(args.karpenter_version);
+    count_panics(&mut registry);
+    let http_metrics = HttpMetrics::register(&mut registry);
+    let readiness = Arc::new(Readiness::default());
+    let mut tasks = Tasks::new();
+
+    let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
+    let reviewer = Reviewer::new(Policy::default(), args.karpenter_version, args.mutate_verdict());
+    let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut registry));
+    let probes = Probes {
+        readiness: Arc::clone(&readiness),
+        metrics: Metrics::new(registry),
+    };
+
+    let admission = Server {
+        name: "admission",
+        listener: http::bind("admission reviews", args.listen, args.interface()).await?,
+        transport: Transport::Tls(http::acceptor(current)?),
+        router: webhook.router(),
+        max_connections: MAX_ADMISSION_CONNECTIONS,
+        readiness: Arc::clone(&readiness),
+        metrics: http_metrics.clone(),
+    };
+    let probe = Server {
+        name: "probe",
+        listener: http::bind("probes", args.probe_listen, args.interface()).await?,
+        transport: Transport::Plain,
+        router: probes::router(probes),
+        max_connections: MAX_PROBE_CONNECTIONS,
+        readiness: Arc::clone(&readiness),
+        metrics: http_metrics,
+    };
+    let addresses = (
+        http::local_addr(&admission.listener),
+        http::local_addr(&probe.listener),
+    );
+
+    let drain = CancellationToken::new();
+    // The probe port answers to the very end.
+    spawn(&mut tasks, probe.name, probe.run(CancellationToken::new()));
+    spawn(&mut tasks, ADMISSION, admission.run(drain.clone()));
+    readiness.ready();
+    tracing::info!(admission = addresses.0, probe = addresses.1, "listening");
+
+    until_signalled(
+        &mut signals,
+        &mut tasks,
+        args.shutdown_delay(),
+        &readiness,
+        &drain,
+    )
+    .await
+}
+
+/// The part whose end is awaited while the server drains.
+const ADMISSION: &str = "admission";
+
+fn spawn(tasks: &mut Tasks, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+    tasks.spawn(async move {
+        task.await;
+        name
+    });
+}
+
+/// Starts what keeps the certificate fresh.
+async fn start_certificates(
+    choice: CertificateChoice,
+    args: &ServeArgs,
+    registry: &mut Registry,
+    tasks: &mut Tasks,
+) -> Result<Arc<Current>, ServeError> {
+    let metrics = CertificateMetrics::register(registry);
+    let now = SystemTime::now();
+    match choice {
+        CertificateChoice::Files { certificate, key } => {
+            let source = FileSource::open(certificate, key, now, metrics).await?;
+            let current = source.current();
+            spawn(tasks, "certificate watch", source.watch(args.cert_poll_interval));
+            Ok(current)
+        }
+        CertificateChoice::SelfSigned { ca_out } => {
+            let source = SelfSignedSource::create(args.listen.named_ip(), now, metrics)?;
+            if let Some(path) = &ca_out {
+                source.write_authority(path)?;
+            }
+            let current = source.current();
+            spawn(tasks, "certificate renewal", source.watch());
+            Ok(current)
+        }
+    }
+}
+
+/// Waits for the first signal, then ends in order: not ready but answering, then answering only what has begun.
+/// A second signal ends it at once, and so does the end of any part.
+async fn until_signalled(
+    signals: &mut Signals,
+    tasks: &mut Tasks,
+    delay: Duration,
+    readiness: &Readiness,
+    drain: &CancellationToken,
+) -> Result<ExitCode, ServeError> {
+    let signal = tokio::select! {
+        signal = signals.next() => signal,
+        ended = tasks.join_next() => return Err(unexpected(ended)),
+    };
+    readiness.leave();
+    tracing::info!(%signal, delay_seconds = delay.as_secs_f64(), "shutting down");
+    tokio::select! {
+        () = tokio::time::sleep(delay) => {}
+        signal = signals.next() => return Ok(abort(signal)),
+        ended = tasks.join_next() => return Err(unexpected(ended)),
+    }
+    drain.cancel();
+    tokio::select! {
+        signal = signals.next() => Ok(abort(signal)),
+        drained = timeout(DRAIN, tasks.join_next()) => match drained {
+            Ok(Some(Ok(ADMISSION))) => {
+                tracing::info!("stopped");
+                Ok(ExitCode::SUCCESS)
+            }
+            Ok(ended) => Err(unexpected(ended)),
+            Err(_) => {
+                tracing::warn!(limit_seconds = DRAIN.as_secs(), "stopped with requests unanswered");
+                Ok(ExitCode::SUCCESS)
+            }
+        },
+    }
+}
+
+fn abort(signal: Signal) -> ExitCode {
+    tracing::warn!(%signal, "stopped at once by a second signal");
+    ExitCode::from(signal.exit_code())
+}
+
+fn unexpected(ended: Option<Result<&'static str, JoinError>>) -> ServeError {
+    match ended {
+        Some(Ok(task)) => ServeError::TaskEnded { task },
+        Some(Err(error)) => ServeError::TaskFailed(error),
+        None => ServeError::TaskEnded { task: "every part" },
+    }
+}
