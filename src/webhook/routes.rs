@@ -13,7 +13,7 @@ use super::body::BodyRoom;
 use super::deadline;
 use super::metrics::WebhookMetrics;
 use super::refusal::{Refusal, excerpt};
-use crate::admission::{Endpoint, Reviewer, Summary, Verdict};
+use crate::admission::{Endpoint, Malformed, Reviewer, Summary, Verdict};
 use crate::telemetry::caught;
 
 /// The media type of a review.
@@ -71,13 +71,17 @@ impl Webhook {
         let held = timeout(limit, self.room.read(request.into_body()))
             .await
             .map_err(|_| Refusal::Late(limit))??;
-        // In place and not on a thread of its own: it takes microseconds.
-        let answer = caught(|| self.reviewer.respond(endpoint, &held.bytes))
-            .ok_or(Refusal::Panicked)?
-            .inspect_err(|_| self.metrics.malformed())?;
+        let answer = self.guard(|| self.reviewer.respond(endpoint, &held.bytes))?;
         self.metrics.reviewed(endpoint, &answer.summary);
         log(endpoint, &answer.summary);
         Ok(answer.body)
+    }
+
+    /// Does the work of a review, in place and not on a thread of its own: it takes microseconds.
+    fn guard<T>(&self, work: impl FnOnce() -> Result<T, Malformed>) -> Result<T, Refusal> {
+        let done = caught(work).ok_or(Refusal::Panicked)?;
+        done.inspect_err(|_| self.metrics.malformed())
+            .map_err(Refusal::Malformed)
     }
 
     fn refuse(&self, refusal: Refusal) -> Response {
@@ -137,7 +141,24 @@ fn log(endpoint: Endpoint, summary: &Summary<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::StatusCode;
+    use poolgate_core::karpenter::Release;
+    use poolgate_core::policy::Policy;
+
     use super::*;
+    use crate::admission::MutateVerdict;
+    use crate::telemetry::Registry;
+
+    #[test]
+    fn a_review_that_panics_is_a_500_and_the_connection_goes_on() {
+        let reviewer = Reviewer::new(Policy::default(), Release::NEWEST, MutateVerdict::On);
+        let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut Registry::default()));
+        let refusal = webhook.guard::<()>(|| panic!("a defect")).expect_err("a refusal");
+        let response = refusal.into_response();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.headers().get(header::CONNECTION), None);
+        assert!(webhook.guard(|| Ok(())).is_ok());
+    }
 
     #[test]
     fn json_is_recognised_with_its_parameters_and_in_any_case() {

@@ -1,0 +1,83 @@
+//! What is said to somebody who starts the server the wrong way, and that it is said at once.
+
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+/// Runs `poolgate serve` to its end: the exit code and what it says.
+fn serve(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_poolgate"))
+        .arg("serve")
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .expect("a process");
+    assert!(output.stdout.is_empty());
+    (
+        output.status.code(),
+        String::from_utf8(output.stderr).expect("text"),
+    )
+}
+
+#[test]
+fn a_server_needs_exactly_one_source_of_a_certificate() {
+    for (arguments, wanted) in [
+        (&[][..], "--self-signed to try things out"),
+        (&["--tls-cert", "a.crt"], "add --tls-key FILE"),
+        (&["--tls-key", "a.key"], "add --tls-cert FILE"),
+        (
+            &["--self-signed", "--tls-cert", "a.crt", "--tls-key", "a.key"],
+            "give either",
+        ),
+    ] {
+        let (code, said) = serve(arguments, &[]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(wanted), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn files_that_are_missing_are_named() {
+    let (code, said) = serve(
+        &["--tls-cert", "/missing/a.crt", "--tls-key", "/missing/a.key"],
+        &[],
+    );
+    assert_eq!(code, Some(2));
+    assert!(said.contains("/missing/a.crt"), "{said}");
+    assert_eq!(said.matches("No such file").count(), 1, "{said}");
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let (code, said) = serve(
+        &[
+            "--self-signed",
+            "--listen",
+            &address,
+            "--probe-listen",
+            "127.0.0.1:0",
+        ],
+        &[],
+    );
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains(&format!("cannot listen on {address} for admission reviews")),
+        "{said}"
+    );
+}
+
+#[test]
+fn flags_are_read_from_variables_too() {
+    let (code, said) = serve(
+        &[],
+        &[("POOLGATE_SELF_SIGNED", "true"), ("POOLGATE_TLS_KEY", "a.key")],
+    );
+    assert_eq!(code, Some(2));
+    assert!(said.contains("give either"), "{said}");
+    let (code, said) = serve(&["--self-signed"], &[("POOLGATE_LISTEN", "nowhere")]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("write a port"), "{said}");
+}
