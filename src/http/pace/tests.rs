@@ -1,0 +1,113 @@
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+use super::*;
+
+fn connection() -> (DuplexStream, Paced<DuplexStream>, Arc<Pace>) {
+    let (client, server) = duplex(64);
+    let pace = Arc::new(Pace::default());
+    (client, Paced::new(server, Arc::clone(&pace)), pace)
+}
+
+/// Reads until the stream ends and says after how long that was.
+async fn time_to_end(paced: &mut Paced<DuplexStream>) -> Duration {
+    let began = Instant::now();
+    let mut bytes = [0; 16];
+    while paced.read(&mut bytes).await.expect("a read") > 0 {}
+    began.elapsed()
+}
+
+fn about(took: Duration, limit: Duration) -> bool {
+    took >= limit && took < limit + Duration::from_millis(50)
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_before_the_first_request_ends_the_stream() {
+    let (_client, mut paced, pace) = connection();
+    assert!(about(time_to_end(&mut paced).await, FIRST_REQUEST));
+    assert_eq!(pace.overdue(), Some(Overdue::FirstRequest));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_outlives_the_clients_own_limit() {
+    let (_client, mut paced, pace) = connection();
+    pace.request_began();
+    pace.request_ended();
+    let took = time_to_end(&mut paced).await;
+    assert!(about(took, IDLE) && took > Duration::from_mins(2));
+    assert_eq!(pace.overdue(), Some(Overdue::NextRequest));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_clock_of_a_head_starts_at_its_first_byte_and_never_again() {
+    let (mut client, mut paced, pace) = connection();
+    pace.request_began();
+    pace.request_ended();
+    let dribble = tokio::spawn(async move {
+        sleep(Duration::from_secs(100)).await;
+        while client.write_all(b"x").await.is_ok() {
+            sleep(Duration::from_secs(1)).await;
+        }
+    });
+    assert!(about(
+        time_to_end(&mut paced).await,
+        Duration::from_secs(100) + HEAD
+    ));
+    assert_eq!(pace.overdue(), Some(Overdue::Head));
+    dribble.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_has_begun_is_left_to_its_own_deadline() {
+    let (client, mut paced, pace) = connection();
+    pace.request_began();
+    let slow = tokio::spawn(async move {
+        sleep(Duration::from_secs(1000)).await;
+        drop(client);
+    });
+    assert!(about(time_to_end(&mut paced).await, Duration::from_secs(1000)));
+    assert_eq!(pace.overdue(), None);
+    slow.await.expect("the client");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_leaves_waits_for_a_begun_head_only() {
+    let (_client, mut paced, pace) = connection();
+    pace.leave();
+    assert_eq!(time_to_end(&mut paced).await, Duration::ZERO);
+
+    let (mut client, mut paced, pace) = connection();
+    client.write_all(b"x").await.expect("a write");
+    paced.read_u8().await.expect("a read");
+    pace.leave();
+    assert!(about(time_to_end(&mut paced).await, HEAD));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_still_sends_has_a_moment_to_read_our_last_answer() {
+    let (mut client, mut paced, _pace) = connection();
+    let began = Instant::now();
+    let sending = tokio::spawn(async move {
+        while client.write_all(&[0; 50]).await.is_ok() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    });
+    paced.shutdown().await.expect("a shutdown");
+    assert!(about(began.elapsed(), LINGER));
+    sending.abort();
+
+    let (client, mut paced, _pace) = connection();
+    drop(client);
+    let began = Instant::now();
+    paced.shutdown().await.expect("a shutdown");
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_nobody_reads_fails() {
+    let (_client, mut paced, pace) = connection();
+    let began = Instant::now();
+    let error = paced.write_all(&[0; 100]).await.expect_err("an error");
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert!(about(began.elapsed(), WRITE));
+    assert_eq!(pace.overdue(), Some(Overdue::Answer));
+}
