@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use poolgate_core::value::duration::GoDuration;
+
 /// The limit where the caller names none: the API server's own default.
 const DEFAULT: Duration = Duration::from_secs(10);
 
@@ -17,17 +19,10 @@ pub(super) fn of(query: Option<&str>) -> Duration {
         .map_or(DEFAULT, |limit| limit.min(LONGEST))
 }
 
-/// Reads a length of time written as one whole number and a unit, such as `500ms`, `10s` or `1m`.
+/// Reads a length of time as Go writes it, such as `500ms`, `10s` or `1m30s`; none if it is negative.
 pub(super) fn parse(text: &str) -> Option<Duration> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at_checked(digits)?;
-    let number: u64 = number.parse().ok()?;
-    match unit {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "m" => number.checked_mul(60).map(Duration::from_secs),
-        _ => None,
-    }
+    let nanos = GoDuration::parse(text).ok()?.as_nanos();
+    u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
 #[cfg(test)]
@@ -40,7 +35,7 @@ mod tests {
             (None, 10),
             (Some("timeout=3s"), 3),
             (Some("dryRun=All&timeout=30s"), 30),
-            (Some("timeout=1m"), 30),
+            (Some("timeout=1m0s"), 30),
             (Some("timeout=0s"), 10),
             (Some("timeout="), 10),
             (Some("timeout=s"), 10),
