@@ -1,0 +1,266 @@
+//! The documents of a text, one after the other.
+//!
+//! The only module that talks to the parser. A mistake costs one document: the next is looked for behind it.
+
+use granit_parser::{ErrorKind, Event, Parser, ScanError, StrInput};
+
+use super::compose::Composer;
+use super::problem::{ManifestProblem, ProblemKind};
+use super::resolve::AliasBudget;
+use super::syntax::SyntaxError;
+use super::{Comment, Document, Limits, Span};
+
+/// How many times over the documents of one text may use what aliases may add to one of them.
+const DOCUMENTS_WITH_ALIASES: usize = 10;
+
+/// The documents of a text in its order, each read when it is asked for.
+pub struct Documents<'t> {
+    text: &'t str,
+    limits: Limits,
+    parser: Parser<'t, StrInput<'t>>,
+    /// Where in the text the parser began.
+    base: usize,
+    /// Comments above a document that has not begun.
+    comments: Vec<Comment<'t>>,
+    /// How many documents may still come.
+    left: usize,
+    budget: AliasBudget,
+    finished: bool,
+}
+
+/// Walks the documents of `text`. What is wrong with one is in its [`Document::problems`].
+pub fn parse<'t>(text: &'t str, limits: &Limits) -> Documents<'t> {
+    // A text whose places do not fit into a span is not begun, whatever the caller's bound.
+    let limits = Limits {
+        bytes: limits.bytes.min(u32::MAX as usize),
+        ..*limits
+    };
+    let base = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+    Documents {
+        text,
+        limits,
+        parser: parser(text, base, &limits),
+        base,
+        comments: Vec::new(),
+        left: limits.documents,
+        budget: AliasBudget {
+            nodes: limits.alias_nodes.saturating_mul(DOCUMENTS_WITH_ALIASES),
+            bytes: limits.alias_bytes.saturating_mul(DOCUMENTS_WITH_ALIASES),
+        },
+        finished: false,
+    }
+}
+
+fn parser<'t>(text: &'t str, base: usize, limits: &Limits) -> Parser<'t, StrInput<'t>> {
+    let options = granit_parser::options! {
+        emit_unresolved_aliases: true,
+        max_buffered_comment_events: limits.comments,
+        flow_nesting_limit: limits.depth,
+        block_nesting_limit: limits.depth,
+    };
+    Parser::new_from_str_with_options(text.get(base..).unwrap_or_default(), options)
+}
+
+impl<'t> Iterator for Documents<'t> {
+    type Item = Document<'t>;
+
+    fn next(&mut self) -> Option<Document<'t>> {
+        if self.finished {
+            return None;
+        }
+        if self.text.len() > self.limits.bytes {
+            let limit = self.limits.bytes;
+            return Some(self.last(0, ProblemKind::TooLarge { limit }));
+        }
+        loop {
+            match self.parser.next_event() {
+                Some(Ok((Event::DocumentStart(..), span))) => {
+                    let start = self.span(&span).start();
+                    return Some(self.counted(start));
+                }
+                Some(Ok((Event::Comment(..), span))) => {
+                    let comment = self.comment(&span);
+                    if let Err(kind) = self.keep(comment) {
+                        return Some(self.last(comment.span.start(), kind));
+                    }
+                }
+                Some(Ok((Event::StreamEnd, _))) | None => {
+                    self.finished = true;
+                    return None;
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => {
+                    let offset = self.offset(&error);
+                    if !self.begins_json(&error, offset) {
+                        let problem = self.syntax(&error, None);
+                        return Some(self.broken(offset, problem));
+                    }
+                    self.restart(offset);
+                }
+            }
+        }
+    }
+}
+
+impl<'t> Documents<'t> {
+    /// The document that begins at `start`, unless there were too many.
+    fn counted(&mut self, start: usize) -> Document<'t> {
+        let Some(left) = self.left.checked_sub(1) else {
+            let limit = self.limits.documents;
+            return self.last(start, ProblemKind::TooManyDocuments { limit });
+        };
+        self.left = left;
+        self.document(start)
+    }
+
+    fn document(&mut self, start: usize) -> Document<'t> {
+        let mut composer = Composer::new(self.text, self.limits, start);
+        let end = loop {
+            match self.parser.next_event() {
+                Some(Ok((Event::DocumentEnd, span))) => break self.span(&span).end(),
+                Some(Ok((Event::StreamEnd, _))) | None => break self.text.len(),
+                Some(Ok((event, span))) => {
+                    let span = self.span(&span);
+                    if let Err(kind) = self.take(&mut composer, event, span) {
+                        return self.broken(start, problem(span, kind));
+                    }
+                }
+                Some(Err(error)) => {
+                    let offset = self.offset(&error);
+                    if *error.kind() == ErrorKind::BomInsideDocument && composer.is_empty() {
+                        // kubectl takes a byte order mark at the beginning of each joined file.
+                        self.restart(offset + '\u{feff}'.len_utf8());
+                    } else {
+                        let problem = self.syntax(&error, Some(&composer));
+                        return self.broken(start, problem);
+                    }
+                }
+            }
+        };
+        let span = Span::new(start, end);
+        let comments = std::mem::take(&mut self.comments);
+        Document::complete(
+            self.text,
+            span,
+            composer.finish(),
+            comments,
+            self.limits,
+            &mut self.budget,
+        )
+    }
+
+    fn take(&mut self, composer: &mut Composer<'t>, event: Event<'t>, span: Span) -> Result<(), ProblemKind> {
+        match event {
+            Event::Comment(..) => self.keep(self.comment_at(span)),
+            event => composer.add(event, span),
+        }
+    }
+
+    fn keep(&mut self, comment: Comment<'t>) -> Result<(), ProblemKind> {
+        let limit = self.limits.comments;
+        if self.comments.len() >= limit {
+            return Err(ProblemKind::TooManyComments { limit });
+        }
+        self.comments.push(comment);
+        Ok(())
+    }
+
+    /// A document that could not be read; what follows it still can.
+    fn broken(&mut self, start: usize, problem: ManifestProblem) -> Document<'t> {
+        self.finished = !matches!(self.parser.proceed_next_document(), Ok(true));
+        let span = Span::new(start, problem.span.end());
+        let comments = std::mem::take(&mut self.comments);
+        Document::broken(span, comments, problem)
+    }
+
+    /// The end of reading: nothing behind `start` is looked at.
+    fn last(&mut self, start: usize, kind: ProblemKind) -> Document<'t> {
+        self.finished = true;
+        let span = Span::new(start, start);
+        Document::broken(span, Vec::new(), problem(span, kind))
+    }
+
+    /// A text of JSON objects one after the other is legal to kubectl, and no YAML.
+    fn begins_json(&self, error: &ScanError, offset: usize) -> bool {
+        let rest = self.text.get(offset..).unwrap_or_default();
+        *error.kind() == ErrorKind::ExpectedDocumentStart && rest.starts_with('{') && offset > self.base
+    }
+
+    fn restart(&mut self, base: usize) {
+        self.base = base;
+        self.parser = parser(self.text, base, &self.limits);
+    }
+
+    fn span(&self, span: &granit_parser::Span) -> Span {
+        let range = span.byte_range().unwrap_or_default();
+        Span::new(self.base + range.start, self.base + range.end)
+    }
+
+    fn comment(&self, span: &granit_parser::Span) -> Comment<'t> {
+        self.comment_at(self.span(span))
+    }
+
+    fn comment_at(&self, span: Span) -> Comment<'t> {
+        let text = span.of(self.text);
+        Comment {
+            text: text.strip_prefix('#').unwrap_or(text),
+            span,
+        }
+    }
+
+    fn offset(&self, error: &ScanError) -> usize {
+        self.base + error.marker().byte_offset().unwrap_or_default()
+    }
+
+    /// What the parser's error means, and where.
+    fn syntax(&self, error: &ScanError, composer: Option<&Composer<'t>>) -> ManifestProblem {
+        let offset = self.offset(error);
+        let rest = self.text.get(offset..).unwrap_or_default();
+        let span = Span::new(offset, offset + rest.chars().next().map_or(0, char::len_utf8));
+        let kind = match error.kind() {
+            ErrorKind::RecursionLimitExceeded => ProblemKind::TooDeep {
+                limit: self.limits.depth,
+            },
+            ErrorKind::TooManyComments => ProblemKind::TooManyComments {
+                limit: self.limits.comments,
+            },
+            _ if is_template(self.text, offset) => ProblemKind::Template,
+            kind => ProblemKind::Syntax(SyntaxError::from_kind(kind)),
+        };
+        let related = match &kind {
+            ProblemKind::Syntax(SyntaxError::UnclosedQuote) => composer.and_then(|composer| {
+                let skipped = composer.written();
+                let unread = self.text.get(skipped..offset)?;
+                let quote = skipped + unread.find(['"', '\''])?;
+                Some(Span::new(quote, quote + 1))
+            }),
+            ProblemKind::Syntax(SyntaxError::UnclosedBracket | SyntaxError::MissingComma) => {
+                composer.and_then(Composer::open_bracket)
+            }
+            _ => None,
+        };
+        ManifestProblem { span, related, kind }
+    }
+}
+
+fn problem(span: Span, kind: ProblemKind) -> ManifestProblem {
+    ManifestProblem {
+        span,
+        related: None,
+        kind,
+    }
+}
+
+/// Whether the line around `offset` holds a template's brackets.
+pub(super) fn is_template(text: &str, offset: usize) -> bool {
+    /// A line of a template is short; a line of anything else can be all of the text.
+    const WINDOW: usize = 200;
+    let start = text.floor_char_boundary(offset.saturating_sub(WINDOW));
+    let end = text.floor_char_boundary(offset.saturating_add(WINDOW).min(text.len()));
+    let before = text.get(start..offset).unwrap_or_default();
+    let behind = text.get(offset..end).unwrap_or_default();
+    let line_start = before.rsplit('\n').next().unwrap_or_default();
+    let line_end = behind.split('\n').next().unwrap_or_default();
+    let line = [line_start, line_end].concat();
+    line.contains("{{") && line.contains("}}")
+}

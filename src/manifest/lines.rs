@@ -1,0 +1,119 @@
+//! From byte offsets to the lines and columns that editors show.
+
+/// Bytes between two checkpoints: small enough that the walk from one is not felt, large enough that the
+/// table of a text of any shape stays far smaller than the text.
+const STRIDE: usize = 4096;
+
+/// A place as editors count it: both numbers from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters (Unicode scalar values). A tab is one character.
+    pub column: usize,
+}
+
+impl Position {
+    const START: Self = Self { line: 1, column: 1 };
+
+    /// The position behind `byte`.
+    fn past(self, byte: u8) -> Self {
+        match byte {
+            b'\n' => Self {
+                line: self.line + 1,
+                column: 1,
+            },
+            // The later bytes of a character were counted with its first.
+            0x80..=0xbf => self,
+            _ => Self {
+                column: self.column + 1,
+                ..self
+            },
+        }
+    }
+}
+
+/// A table that finds the position of any byte of a text in constant time.
+#[derive(Debug)]
+pub struct Lines<'t> {
+    /// The text without its byte order mark.
+    text: &'t [u8],
+    /// The length of the byte order mark, which takes no column.
+    mark: usize,
+    /// The position of the first byte of each stride.
+    checkpoints: Vec<Position>,
+}
+
+impl<'t> Lines<'t> {
+    /// Reads through the text once.
+    pub fn new(text: &'t str) -> Self {
+        let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text).as_bytes();
+        let mut checkpoints = Vec::with_capacity(unmarked.len() / STRIDE + 1);
+        let mut position = Position::START;
+        for stride in unmarked.chunks(STRIDE) {
+            checkpoints.push(position);
+            position = stride.iter().fold(position, |at, byte| at.past(*byte));
+        }
+        Self {
+            text: unmarked,
+            mark: text.len() - unmarked.len(),
+            checkpoints,
+        }
+    }
+
+    /// The position of the character that begins at byte `offset`; behind the text, that of its end.
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = offset.saturating_sub(self.mark).min(self.text.len());
+        let stride = (offset / STRIDE).min(self.checkpoints.len().saturating_sub(1));
+        let start = self.checkpoints.get(stride).copied().unwrap_or(Position::START);
+        let walked = self.text.get(stride * STRIDE..offset).unwrap_or_default();
+        walked.iter().fold(start, |at, byte| at.past(*byte))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(lines: &Lines<'_>, offset: usize) -> (usize, usize) {
+        let position = lines.position(offset);
+        (position.line, position.column)
+    }
+
+    #[test]
+    fn columns_count_characters_and_carriage_returns_end_no_line() {
+        let text = "a: 1\r\n日本: 🚀x\n\tb";
+        let lines = Lines::new(text);
+        assert_eq!(place(&lines, 0), (1, 1));
+        assert_eq!(place(&lines, text.find('日').unwrap()), (2, 1));
+        assert_eq!(place(&lines, text.find('🚀').unwrap()), (2, 5));
+        assert_eq!(place(&lines, text.find('x').unwrap()), (2, 6));
+        assert_eq!(place(&lines, text.find('b').unwrap()), (3, 2));
+        assert_eq!(place(&lines, text.len() + 100), (3, 3));
+    }
+
+    #[test]
+    fn a_byte_order_mark_takes_no_column() {
+        let lines = Lines::new("\u{feff}a");
+        assert_eq!(place(&lines, 0), (1, 1));
+        assert_eq!(place(&lines, 3), (1, 1));
+        assert_eq!(place(&lines, 4), (1, 2));
+        assert_eq!(place(&Lines::new(""), 0), (1, 1));
+    }
+
+    #[test]
+    fn the_table_agrees_with_counting_from_the_start() {
+        let text = "é🚀\nxy z\n".repeat(3000);
+        let lines = Lines::new(&text);
+        let (mut line, mut column) = (1, 1);
+        for (offset, character) in text.char_indices() {
+            assert_eq!(place(&lines, offset), (line, column), "at {offset}");
+            (line, column) = if character == '\n' {
+                (line + 1, 1)
+            } else {
+                (line, column + 1)
+            };
+        }
+        assert_eq!(place(&lines, text.len()), (line, column));
+    }
+}

@@ -1,0 +1,148 @@
+//! From the path of a field to its place in the text, and back.
+
+use poolgate_core::diagnostic::{FieldPath, Segment};
+
+use super::resolve::key_name;
+use super::tree::{Content, NodeId};
+use super::{Document, Span};
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The value itself. Where an alias or a merge led to it, this is in what they share with other fields.
+    pub value: Span,
+    /// Its key; none for list items and for the root.
+    pub key: Option<Span>,
+    /// The first alias on the way to it.
+    pub alias: Option<Span>,
+}
+
+/// A node on the way down a path.
+#[derive(Clone, Copy)]
+struct Found {
+    node: NodeId,
+    key: Option<NodeId>,
+    alias: Option<Span>,
+}
+
+impl Document<'_> {
+    /// Where the value at `path` stands; none if there is no such value.
+    pub fn locate(&self, path: &FieldPath) -> Option<Place> {
+        let root = Found {
+            node: 0,
+            key: None,
+            alias: None,
+        };
+        let found = path
+            .segments()
+            .iter()
+            .try_fold(self.followed(root), |at, segment| {
+                self.child(at, segment).map(|below| self.followed(below))
+            })?;
+        Some(Place {
+            value: self.tree.get(found.node)?.span,
+            key: found.key.and_then(|key| Some(self.tree.get(key)?.span)),
+            alias: found.alias,
+        })
+    }
+
+    /// What to point at for the value at `path`: the value, or the alias that stands in its place.
+    pub fn span_of(&self, path: &FieldPath) -> Option<Span> {
+        self.locate(path).map(|place| place.alias.unwrap_or(place.value))
+    }
+
+    /// What to point at for the key of the value at `path`: the key, or the alias that brings it.
+    pub fn key_span_of(&self, path: &FieldPath) -> Option<Span> {
+        let place = self.locate(path)?;
+        place.alias.or(place.key)
+    }
+
+    /// The path of the innermost key or value that stands at byte `offset`; the root's for what is outside.
+    pub fn path_at(&self, offset: usize) -> FieldPath {
+        let mut path = FieldPath::root();
+        let mut at = Some(0);
+        while let Some(id) = at {
+            at = match self.tree.get(id).map(|node| &node.content) {
+                Some(Content::Mapping(_)) => {
+                    let begun =
+                        |id: &NodeId| self.tree.get(*id).is_some_and(|node| node.span.start() <= offset);
+                    let entry = self.tree.entries(id).take_while(|(key, _)| begun(key)).last();
+                    entry.and_then(|(key, value)| {
+                        path = std::mem::take(&mut path).key(key_name(&self.tree, key)?.into_owned());
+                        Some(value).filter(begun)
+                    })
+                }
+                Some(Content::Sequence(_)) => {
+                    let begun =
+                        |id: &NodeId| self.tree.get(*id).is_some_and(|node| node.span.start() <= offset);
+                    let item = self.tree.children(id).take_while(begun).enumerate().last();
+                    item.map(|(index, value)| {
+                        path = std::mem::take(&mut path).index(index);
+                        value
+                    })
+                }
+                _ => None,
+            };
+        }
+        path
+    }
+
+    /// What an alias stands for, the alias noted. One that stands for nothing stays where it is.
+    fn followed(&self, at: Found) -> Found {
+        let node = self.tree.follow(at.node).unwrap_or(at.node);
+        let here = self.tree.get(at.node).map(|alias| alias.span);
+        Found {
+            node,
+            alias: at.alias.or(here.filter(|_| node != at.node)),
+            ..at
+        }
+    }
+
+    fn child(&self, at: Found, segment: &Segment) -> Option<Found> {
+        match segment {
+            Segment::Key(name) => self.entry(at, name, self.limits.depth),
+            Segment::Index(index) => {
+                let is_sequence = matches!(self.tree.get(at.node)?.content, Content::Sequence(_));
+                let node = self.tree.children(at.node).nth(*index).filter(|_| is_sequence)?;
+                Some(Found {
+                    node,
+                    key: None,
+                    ..at
+                })
+            }
+        }
+    }
+
+    /// The entry that gives a mapping its value of that name: the last one that does, merges included.
+    fn entry(&self, at: Found, name: &str, depth: usize) -> Option<Found> {
+        if !matches!(self.tree.get(at.node)?.content, Content::Mapping(_)) {
+            return None;
+        }
+        let mut found = None;
+        for (key, value) in self.tree.entries(at.node) {
+            if self.tree.is_merge(key) {
+                found = self.merged(at, value, name, depth).or(found);
+            } else if key_name(&self.tree, key).is_some_and(|written| written == name) {
+                found = Some(Found {
+                    node: value,
+                    key: Some(key),
+                    ..at
+                });
+            }
+        }
+        found
+    }
+
+    /// The entry that a merge brings; of a list, the first that has one.
+    fn merged(&self, at: Found, value: NodeId, name: &str, depth: usize) -> Option<Found> {
+        let depth = depth.checked_sub(1)?;
+        let source = |node: NodeId| {
+            let source = self.followed(Found { node, ..at });
+            self.entry(source, name, depth)
+        };
+        match self.tree.get(value)?.content {
+            Content::Sequence(_) => self.tree.children(value).find_map(source),
+            _ => source(value),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Manifests from files: YAML and JSON text to the value that the API server would receive, with the place of
+//! every value in the text.
+//!
+//! [`read`] takes the bytes in, [`parse`] walks the documents. A broken document is reported and its
+//! neighbours are still read. Scalars, keys, merges and duplicates mean what they mean to kubectl. All work
+//! is bounded by [`Limits`]: the text may come from anybody.
+//!
+//! Knows nothing of NodePools, rules, or how a finding is shown.
+
+mod compose;
+mod document;
+mod documents;
+mod float;
+mod limits;
+mod lines;
+mod locate;
+mod problem;
+mod resolve;
+mod scalar;
+mod source;
+mod span;
+mod syntax;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use document::{Comment, Document};
+pub use documents::{Documents, parse};
+pub use limits::Limits;
+pub use lines::{Lines, Position};
+pub use locate::Place;
+pub use problem::{ManifestProblem, ProblemKind};
+pub use source::{ReadError, read};
+pub use span::Span;
+pub use syntax::SyntaxError;
+pub use tree::{NodeRef, Shape, Style};

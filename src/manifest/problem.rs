@@ -1,0 +1,180 @@
+//! What can be wrong with a manifest before anybody asks what it says.
+
+use poolgate_core::diagnostic::{Severity, quoted};
+
+use super::{Span, SyntaxError};
+
+/// Something wrong in the text of a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}")]
+pub struct ManifestProblem {
+    /// Where it is.
+    pub span: Span,
+    /// Another place that it has to do with: the first of two equal keys, the bracket that is still open.
+    pub related: Option<Span>,
+    /// What it is.
+    pub kind: ProblemKind,
+}
+
+/// The kinds of [`ManifestProblem`]. Each reads as a clause without final stop.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProblemKind {
+    /// The text is no YAML; nothing of the document is read.
+    #[error("{0}")]
+    Syntax(SyntaxError),
+    /// `{{ … }}` stands in the text.
+    #[error("this looks like a template that was not rendered: lint the output of `helm template` instead")]
+    Template,
+    /// A key is written twice in one mapping.
+    #[error("the key {} is already set: kubectl keeps the last value, kustomize refuses the file", quoted(.key))]
+    DuplicateKey {
+        /// The key as the API server sees it.
+        key: String,
+    },
+    /// A merge below an explicit key replaces its value.
+    #[error(
+        "`<<` replaces the value of {}: for kubectl the later one counts, for kustomize the explicit one; put `<<` first",
+        quoted(.key)
+    )]
+    MergeReplaces {
+        /// The key as the API server sees it.
+        key: String,
+    },
+    /// The value of `<<` is not what it must be.
+    #[error("the value of `<<` must be a mapping, an alias of one, or a list of these")]
+    MergeOfNoMapping,
+    /// A key that is no text becomes one.
+    #[error("this key is not text to kubectl and becomes {}: quote it", quoted(.becomes))]
+    NonTextKey {
+        /// The key as the API server sees it.
+        becomes: String,
+    },
+    /// A null key.
+    #[error("a key must not be null or empty: kubectl refuses the file")]
+    NullKey,
+    /// A key that is a list or a mapping.
+    #[error("a key must be text, not a list or a mapping: kubectl refuses the file")]
+    CompoundKey,
+    /// A number as key that kubectl cannot turn into text.
+    #[error("a number of this size cannot be a key: kubectl refuses the file; quote it")]
+    HugeKey,
+    /// `.inf` or `.nan`.
+    #[error(
+        "infinity and \"not a number\" cannot be written in JSON: kubectl refuses the file; quote it if text is meant"
+    )]
+    NotFinite,
+    /// A value that is not what its tag says.
+    #[error("{} is no {tag}: kubectl refuses the file", quoted(.text))]
+    WrongTag {
+        /// The tag.
+        tag: &'static str,
+        /// The value as written.
+        text: String,
+    },
+    /// An alias without an anchor.
+    #[error("no anchor of the name {} stands above; quote the value if it is meant to begin with `*`", quoted(.name))]
+    UnknownAlias {
+        /// The name behind `*`.
+        name: String,
+    },
+    /// An alias inside of what it stands for.
+    #[error("the alias stands inside of what it stands for")]
+    RecursiveAlias,
+    /// More nesting than [`super::Limits::depth`].
+    #[error("nested deeper than {limit} levels")]
+    TooDeep {
+        /// The bound.
+        limit: usize,
+    },
+    /// More nodes than [`super::Limits::nodes`].
+    #[error("more than {limit} keys and values in one document")]
+    TooManyNodes {
+        /// The bound.
+        limit: usize,
+    },
+    /// More comments than [`super::Limits::comments`].
+    #[error("more than {limit} comments in one document")]
+    TooManyComments {
+        /// The bound.
+        limit: usize,
+    },
+    /// More documents than [`super::Limits::documents`].
+    #[error("more than {limit} documents in one file; the rest is not read")]
+    TooManyDocuments {
+        /// The bound.
+        limit: usize,
+    },
+    /// Aliases add more than [`super::Limits::alias_nodes`] or [`super::Limits::alias_bytes`].
+    #[error("aliases make the document too large")]
+    TooMuchAliased,
+    /// A longer text than [`super::Limits::bytes`].
+    #[error("larger than {limit} bytes; nothing is read")]
+    TooLarge {
+        /// The bound.
+        limit: usize,
+    },
+}
+
+impl ProblemKind {
+    /// How much it weighs: an error where kubectl, kustomize or poolgate's own bounds refuse the text.
+    pub const fn severity(&self) -> Severity {
+        match self {
+            Self::NonTextKey { .. } | Self::MergeReplaces { .. } => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    /// Whether it is one of poolgate's own bounds, so that something was left unread.
+    pub const fn is_limit(&self) -> bool {
+        matches!(
+            self,
+            Self::TooDeep { .. }
+                | Self::TooManyNodes { .. }
+                | Self::TooManyComments { .. }
+                | Self::TooManyDocuments { .. }
+                | Self::TooMuchAliased
+                | Self::TooLarge { .. }
+        )
+    }
+}
+
+/// How many problems of one document are kept. Nobody reads more, and a text can be made of nothing else.
+const MAX_KEPT: usize = 100;
+
+/// The problems of one document, bounded.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    kept: Vec<ManifestProblem>,
+    found: usize,
+}
+
+impl Problems {
+    pub(super) fn push(&mut self, span: Span, kind: ProblemKind) {
+        self.push_related(span, None, kind);
+    }
+
+    pub(super) fn push_related(&mut self, span: Span, related: Option<Span>, kind: ProblemKind) {
+        self.found += 1;
+        if !self.is_full() {
+            self.kept.push(ManifestProblem { span, related, kind });
+        }
+    }
+
+    /// Whether a further one is only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.kept.len() >= MAX_KEPT
+    }
+
+    pub(super) fn kept(&self) -> &[ManifestProblem] {
+        &self.kept
+    }
+
+    pub(super) fn omitted(&self) -> usize {
+        self.found - self.kept.len()
+    }
+
+    /// Into the order of the text: an alias or a merge is looked at after what it points to.
+    pub(super) fn sort(&mut self) {
+        self.kept.sort_by_key(|problem| problem.span);
+    }
+}

@@ -1,0 +1,359 @@
+//! From what is written to the value that the API server receives: scalars resolved, aliases followed,
+//! merges applied in kubectl's order, keys made text.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::documents::is_template;
+use super::problem::{ProblemKind, Problems};
+use super::scalar::{self, Notation, Scalar, Tag};
+use super::tree::{Content, NodeId, Tree};
+use super::{Limits, Span, float};
+
+/// What aliases may still add, over all documents of a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AliasBudget {
+    pub(super) nodes: usize,
+    pub(super) bytes: usize,
+}
+
+/// The document's value; none if a bound was hit, which is then among the problems.
+pub(super) fn value(
+    text: &str,
+    tree: &Tree<'_>,
+    limits: Limits,
+    budget: &mut AliasBudget,
+    problems: &mut Problems,
+) -> Option<Value> {
+    if tree.len() == 0 {
+        return Some(Value::Null);
+    }
+    let allowed = AliasBudget {
+        nodes: budget.nodes.min(limits.alias_nodes),
+        bytes: budget.bytes.min(limits.alias_bytes),
+    };
+    let mut resolver = Resolver {
+        text,
+        tree,
+        limits,
+        left: allowed,
+        aliases: 0,
+        depth: 0,
+        problems,
+    };
+    let value = resolver.value(0);
+    let left = resolver.left;
+    budget.nodes = budget.nodes.saturating_sub(allowed.nodes - left.nodes);
+    budget.bytes = budget.bytes.saturating_sub(allowed.bytes - left.bytes);
+    value.ok()
+}
+
+/// A bound was hit; the problem is noted.
+struct Stop;
+
+struct Resolver<'r, 't> {
+    text: &'r str,
+    tree: &'r Tree<'t>,
+    limits: Limits,
+    left: AliasBudget,
+    /// How many aliases are being followed, one inside the other.
+    aliases: usize,
+    /// How many collections are open, aliases followed. Bounds the recursion.
+    depth: usize,
+    problems: &'r mut Problems,
+}
+
+/// The mapping that a merge goes into.
+struct Outer<'k> {
+    /// Its keys that are written out above the merge.
+    explicit: &'k HashSet<String>,
+    /// Where the merge stands; none where it was reported before an alias led to it again.
+    merge: Option<Span>,
+}
+
+impl Resolver<'_, '_> {
+    fn value(&mut self, id: NodeId) -> Result<Value, Stop> {
+        let tree = self.tree;
+        let Some(node) = tree.get(id) else {
+            return Ok(Value::Null);
+        };
+        match &node.content {
+            Content::Scalar { text, notation, tag } => {
+                self.spend(id, text.len())?;
+                Ok(self.scalar(node.span, text, *notation, *tag))
+            }
+            Content::Mapping(_) => {
+                self.spend(id, 0)?;
+                self.nested(id, |this| {
+                    let mut map = Map::new();
+                    this.fill(id, &mut map, None)?;
+                    Ok(Value::Object(map))
+                })
+            }
+            Content::Sequence(_) => {
+                self.spend(id, 0)?;
+                self.nested(id, |this| {
+                    let items = tree.children(id).map(|item| this.value(item));
+                    items.collect::<Result<_, _>>().map(Value::Array)
+                })
+            }
+            Content::Alias(_) => match self.target(id) {
+                Some(target) => self.aliased(|this| this.value(target)),
+                None => Ok(Value::Null),
+            },
+        }
+    }
+
+    fn scalar(&mut self, span: Span, text: &str, notation: Notation, tag: Tag) -> Value {
+        let Ok(scalar) = scalar::resolve(text, notation, tag) else {
+            let (tag, text) = (tag.as_str(), text.to_owned());
+            self.report(span, ProblemKind::WrongTag { tag, text });
+            return Value::Null;
+        };
+        scalar.into_value().unwrap_or_else(|| {
+            self.report(span, ProblemKind::NotFinite);
+            text.into()
+        })
+    }
+
+    /// Writes the entries of a mapping into `map`, the later over the earlier.
+    fn fill(
+        &mut self,
+        id: NodeId,
+        map: &mut Map<String, Value>,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<(), Stop> {
+        let tree = self.tree;
+        // The keys written out so far, where `map` may hold others besides.
+        let mut explicit = outer.map(|_| HashSet::new());
+        for (key, value) in tree.entries(id) {
+            if tree.is_merge(key) {
+                let keys = explicit.get_or_insert_with(|| map.keys().cloned().collect());
+                let merge = tree.get(key).map(|node| node.span).filter(|_| self.aliases == 0);
+                let outer = Outer {
+                    explicit: keys,
+                    merge,
+                };
+                self.merge(value, map, &outer)?;
+                continue;
+            }
+            let name = self.key(key)?;
+            let value = self.value(value)?;
+            let Some(name) = name else { continue };
+            if let Some(outer) = outer
+                && let Some(merge) = outer.merge
+                && outer.explicit.contains(&name)
+                && map.get(&name) != Some(&value)
+            {
+                let kind = ProblemKind::MergeReplaces { key: name.clone() };
+                self.problems.push(merge, kind);
+            }
+            let again = match &mut explicit {
+                Some(keys) => !keys.insert(name.clone()),
+                None => map.contains_key(&name),
+            };
+            if again {
+                self.duplicate(id, key, &name);
+            }
+            map.insert(name, value);
+        }
+        Ok(())
+    }
+
+    /// Applies `<<` where it stands, as kubectl does: over what is above, under what is below.
+    fn merge(&mut self, value: NodeId, map: &mut Map<String, Value>, outer: &Outer<'_>) -> Result<(), Stop> {
+        let tree = self.tree;
+        if tree
+            .get(value)
+            .is_some_and(|node| matches!(node.content, Content::Sequence(_)))
+        {
+            self.spend(value, 0)?;
+            let sources: Vec<NodeId> = tree.children(value).collect();
+            // The first of the list counts most, so it comes last.
+            return sources
+                .into_iter()
+                .rev()
+                .try_for_each(|source| self.merge_one(source, map, outer));
+        }
+        self.merge_one(value, map, outer)
+    }
+
+    fn merge_one(
+        &mut self,
+        source: NodeId,
+        map: &mut Map<String, Value>,
+        outer: &Outer<'_>,
+    ) -> Result<(), Stop> {
+        let tree = self.tree;
+        let Some(target) = self.target(source) else {
+            return Ok(());
+        };
+        let Some(node) = tree.get(target) else {
+            return Ok(());
+        };
+        if !matches!(node.content, Content::Mapping(_)) {
+            let span = tree.get(source).map_or(node.span, |node| node.span);
+            self.report(span, ProblemKind::MergeOfNoMapping);
+            return Ok(());
+        }
+        let mut fill = |this: &mut Self| {
+            this.spend(target, 0)?;
+            this.nested(target, |this| this.fill(target, map, Some(outer)))
+        };
+        if target == source {
+            fill(self)
+        } else {
+            self.aliased(fill)
+        }
+    }
+
+    /// The key as the API server sees it; none if it cannot be one, which is then among the problems.
+    fn key(&mut self, id: NodeId) -> Result<Option<String>, Stop> {
+        let tree = self.tree;
+        let Some(target) = self.target(id) else {
+            return Ok(None);
+        };
+        let (Some(written), Some(node)) = (tree.get(id), tree.get(target)) else {
+            return Ok(None);
+        };
+        let Content::Scalar { text, notation, tag } = &node.content else {
+            let kind = if is_template(self.text, written.span.start()) {
+                ProblemKind::Template
+            } else {
+                ProblemKind::CompoundKey
+            };
+            self.report(written.span, kind);
+            return Ok(None);
+        };
+        self.spend(id, text.len())?;
+        let kind = match key_of(text, *notation, *tag) {
+            Ok(Key::Text(name)) => return Ok(Some(name.into_owned())),
+            Ok(Key::Other(name)) => {
+                let becomes = name.clone();
+                self.report(written.span, ProblemKind::NonTextKey { becomes });
+                return Ok(Some(name));
+            }
+            Err(kind) => kind,
+        };
+        self.report(written.span, kind);
+        Ok(None)
+    }
+
+    /// Notes that `key` stands in the mapping for the second time.
+    fn duplicate(&mut self, mapping: NodeId, key: NodeId, name: &str) {
+        let tree = self.tree;
+        if self.aliases > 0 {
+            return;
+        }
+        // Looking for the first of the two walks the mapping: not for one that is only counted.
+        let first = if self.problems.is_full() {
+            None
+        } else {
+            let mut keys = tree.entries(mapping).map(|(key, _)| key);
+            keys.find(|other| key_name(tree, *other).is_some_and(|other| other == name))
+        };
+        let span = |id: NodeId| tree.get(id).map(|node| node.span);
+        let kind = ProblemKind::DuplicateKey { key: name.to_owned() };
+        self.problems
+            .push_related(span(key).unwrap_or(Span::new(0, 0)), first.and_then(span), kind);
+    }
+
+    /// What stands there, an alias followed; none if it leads nowhere, which is then among the problems.
+    fn target(&mut self, id: NodeId) -> Option<NodeId> {
+        let target = self.tree.follow(id);
+        if target.is_none()
+            && let Some(node) = self.tree.get(id)
+        {
+            let kind = match node.content {
+                Content::Alias(None) => ProblemKind::UnknownAlias {
+                    name: node.span.of(self.text).trim_start_matches('*').to_owned(),
+                },
+                _ => ProblemKind::RecursiveAlias,
+            };
+            self.report(node.span, kind);
+        }
+        target
+    }
+
+    /// Notes a problem, unless the same text was seen before an alias led here again.
+    fn report(&mut self, span: Span, kind: ProblemKind) {
+        if self.aliases == 0 {
+            self.problems.push(span, kind);
+        }
+    }
+
+    fn aliased<T>(&mut self, follow: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
+        self.aliases += 1;
+        let result = follow(self);
+        self.aliases -= 1;
+        result
+    }
+
+    fn nested<T>(&mut self, id: NodeId, walk: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
+        let limit = self.limits.depth;
+        if self.depth >= limit {
+            return Err(self.stop(id, ProblemKind::TooDeep { limit }));
+        }
+        self.depth += 1;
+        let result = walk(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Pays for a node that an alias adds.
+    fn spend(&mut self, id: NodeId, bytes: usize) -> Result<(), Stop> {
+        if self.aliases == 0 {
+            return Ok(());
+        }
+        match (self.left.nodes.checked_sub(1), self.left.bytes.checked_sub(bytes)) {
+            (Some(nodes), Some(bytes)) => {
+                self.left = AliasBudget { nodes, bytes };
+                Ok(())
+            }
+            _ => Err(self.stop(id, ProblemKind::TooMuchAliased)),
+        }
+    }
+
+    fn stop(&mut self, id: NodeId, kind: ProblemKind) -> Stop {
+        let span = self.tree.get(id).map_or(Span::new(0, 0), |node| node.span);
+        self.problems.push(span, kind);
+        Stop
+    }
+}
+
+/// A key as the API server sees it.
+enum Key<'a> {
+    /// Written as text.
+    Text(Cow<'a, str>),
+    /// Made text by kubectl.
+    Other(String),
+}
+
+/// What a scalar becomes as a key.
+fn key_of(text: &str, notation: Notation, tag: Tag) -> Result<Key<'_>, ProblemKind> {
+    let scalar = scalar::resolve(text, notation, tag).map_err(|_| ProblemKind::WrongTag {
+        tag: tag.as_str(),
+        text: text.to_owned(),
+    })?;
+    Ok(match scalar {
+        Scalar::Text(text) => Key::Text(text),
+        Scalar::Bool(value) => Key::Other(value.to_string()),
+        Scalar::Int(value) => Key::Other(value.to_string()),
+        Scalar::Float(value) => Key::Other(float::key(value)),
+        Scalar::Big(_) => return Err(ProblemKind::HugeKey),
+        Scalar::Null => return Err(ProblemKind::NullKey),
+    })
+}
+
+/// The name that a key has for the API server; none for what is no key.
+pub(super) fn key_name<'d>(tree: &'d Tree<'_>, id: NodeId) -> Option<Cow<'d, str>> {
+    match &tree.get(tree.follow(id)?)?.content {
+        Content::Scalar { text, notation, tag } => match key_of(text, *notation, *tag).ok()? {
+            Key::Text(name) => Some(name),
+            Key::Other(name) => Some(name.into()),
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,245 @@
+//! What a scalar means to kubectl, which reads YAML 1.1 in the reading of go-yaml v2.
+//!
+//! Rust's YAML crates each resolve differently. The oracle of the tests is kubectl's own decoder.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use serde_json::{Number, Value};
+
+use super::float;
+
+/// How a scalar is written, as far as its meaning depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    /// Without quotes: may be a number, a boolean or null.
+    Plain,
+    /// In quotes or as a block: text.
+    Quoted,
+}
+
+/// The type that a scalar is given with `!!`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tag {
+    None,
+    Text,
+    Bool,
+    Int,
+    Float,
+    Null,
+    Timestamp,
+    Binary,
+    /// Kept as text by kubectl, as is anything tagged `!` or `!name`.
+    Other,
+}
+
+impl Tag {
+    /// The tag that has `name` behind `!!`.
+    pub(super) fn named(name: &str) -> Self {
+        match name {
+            "str" => Self::Text,
+            "bool" => Self::Bool,
+            "int" => Self::Int,
+            "float" => Self::Float,
+            "null" => Self::Null,
+            "timestamp" => Self::Timestamp,
+            "binary" => Self::Binary,
+            _ => Self::Other,
+        }
+    }
+
+    /// As it is written.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::None | Self::Other => "!",
+            Self::Text => "!!str",
+            Self::Bool => "!!bool",
+            Self::Int => "!!int",
+            Self::Float => "!!float",
+            Self::Null => "!!null",
+            Self::Timestamp => "!!timestamp",
+            Self::Binary => "!!binary",
+        }
+    }
+}
+
+/// What a scalar stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Scalar<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// A whole number over the range of [`Scalar::Int`].
+    Big(u64),
+    Float(f64),
+    Text(Cow<'a, str>),
+}
+
+/// A scalar that is not what its tag says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WrongTag;
+
+/// Finds out what a scalar stands for.
+pub(super) fn resolve(text: &str, notation: Notation, tag: Tag) -> Result<Scalar<'_>, WrongTag> {
+    match (tag, notation) {
+        (Tag::None, Notation::Plain) => Ok(plain(text)),
+        (Tag::None, Notation::Quoted) | (Tag::Text | Tag::Other, _) => Ok(Scalar::Text(text.into())),
+        (Tag::Binary, _) => decode(text).ok_or(WrongTag),
+        (Tag::Timestamp, _) => (is_date(text))
+            .then_some(Scalar::Text(text.into()))
+            .ok_or(WrongTag),
+        (Tag::Bool | Tag::Int | Tag::Float | Tag::Null, _) => typed(plain(text), tag).ok_or(WrongTag),
+    }
+}
+
+/// The value if it has the type of the tag.
+fn typed(value: Scalar<'_>, tag: Tag) -> Option<Scalar<'_>> {
+    match (tag, &value) {
+        (Tag::Bool, Scalar::Bool(_))
+        | (Tag::Int, Scalar::Int(_) | Scalar::Big(_))
+        | (Tag::Float, Scalar::Float(_) | Scalar::Int(_))
+        | (Tag::Null, Scalar::Null) => Some(value),
+        _ => None,
+    }
+}
+
+/// The value of a plain scalar.
+fn plain(text: &str) -> Scalar<'_> {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Scalar::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Scalar::Bool(true)
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Scalar::Bool(false)
+        }
+        ".nan" | ".NaN" | ".NAN" => Scalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => Scalar::Float(f64::NEG_INFINITY),
+        _ => number(text).unwrap_or(Scalar::Text(text.into())),
+    }
+}
+
+/// The number that a plain scalar stands for, if any.
+fn number(text: &str) -> Option<Scalar<'_>> {
+    match text.bytes().next()? {
+        b'.' => underscores_part_digits(text)
+            .then(|| decimal(&text.replace('_', "")))
+            .flatten(),
+        b'0'..=b'9' | b'+' | b'-' => {
+            // Nearly always nothing is to be taken away.
+            let digits = if text.contains('_') {
+                Cow::Owned(text.replace('_', ""))
+            } else {
+                Cow::Borrowed(text)
+            };
+            integer(&digits)
+                .or_else(|| decimal(&digits))
+                .or_else(|| digits.strip_prefix("0b").and_then(|rest| signed(rest, 2)))
+        }
+        _ => None,
+    }
+}
+
+/// A whole number, its base told by its first digits as in Go: `0x`, `0o`, `0b`, and `0` for octal.
+fn integer(text: &str) -> Option<Scalar<'static>> {
+    let (sign, digits) = match text.strip_prefix(['+', '-']) {
+        Some(digits) => (text.strip_suffix(digits).unwrap_or_default(), digits),
+        None => ("", text),
+    };
+    let (base, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', _, ..] => (16, digits.get(2..)?),
+        [b'0', b'o' | b'O', _, ..] => (8, digits.get(2..)?),
+        [b'0', b'b' | b'B', _, ..] => (2, digits.get(2..)?),
+        [b'0'] => (10, digits),
+        [b'0', ..] => (8, digits.get(1..)?),
+        _ => (10, digits),
+    };
+    magnitude(sign, digits, base)
+}
+
+/// A whole number of known base with or without a sign.
+fn signed(text: &str, base: u32) -> Option<Scalar<'static>> {
+    match text.strip_prefix(['+', '-']) {
+        Some(digits) => magnitude(text.strip_suffix(digits)?, digits, base),
+        None => magnitude("", text, base),
+    }
+}
+
+fn magnitude(sign: &str, digits: &str, base: u32) -> Option<Scalar<'static>> {
+    // The parser of the standard library would take another sign.
+    if !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let size = u64::from_str_radix(digits, base).ok()?;
+    match sign {
+        "-" => 0_i64.checked_sub_unsigned(size).map(Scalar::Int),
+        _ => match i64::try_from(size) {
+            Ok(size) => Some(Scalar::Int(size)),
+            Err(_) if sign.is_empty() => Some(Scalar::Big(size)),
+            Err(_) => None,
+        },
+    }
+}
+
+/// A decimal number with a fraction, an exponent, both or neither; what is too large for a double is none.
+fn decimal(text: &str) -> Option<Scalar<'static>> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (
+            mantissa,
+            Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        ),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let well_formed = all_digits(whole)
+        && all_digits(fraction)
+        && !(whole.is_empty() && fraction.is_empty())
+        && exponent.is_none_or(|exponent| !exponent.is_empty() && all_digits(exponent));
+    if !well_formed {
+        return None;
+    }
+    let value: f64 = text.parse().ok()?;
+    value.is_finite().then_some(Scalar::Float(value))
+}
+
+/// Whether each underscore stands between two digits.
+fn underscores_part_digits(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    bytes.iter().enumerate().all(|(at, byte)| {
+        *byte != b'_' || (at > 0 && is_digit(bytes.get(at - 1)) && is_digit(bytes.get(at + 1)))
+    })
+}
+
+/// Whether a text begins as a date; kubectl keeps dates as text.
+fn is_date(text: &str) -> bool {
+    let (year, rest) = text.split_at_checked(4).unwrap_or_default();
+    year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit()) && rest.starts_with('-')
+}
+
+fn decode(text: &str) -> Option<Scalar<'_>> {
+    let compact: String = text.split_ascii_whitespace().collect();
+    let bytes = base64::engine::general_purpose::STANDARD.decode(compact).ok()?;
+    Some(Scalar::Text(String::from_utf8_lossy(&bytes).into_owned().into()))
+}
+
+impl Scalar<'_> {
+    /// As the API server receives it; infinities and "not a number" cannot be sent.
+    pub(super) fn into_value(self) -> Option<Value> {
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(value),
+            Self::Int(value) => value.into(),
+            Self::Big(value) => value.into(),
+            Self::Float(value) => match float::as_integer(value) {
+                // JSON written by Go has no fraction where none is needed, and is read back as an integer.
+                Some(whole) => whole.into(),
+                None => Value::Number(Number::from_f64(value)?),
+            },
+            Self::Text(text) => Value::String(text.into_owned()),
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! Bytes from a file or a pipe to text.
+
+use std::io::{self, Read};
+
+use super::Limits;
+
+/// Why there is no text.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The source failed.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// There is more than [`Limits::bytes`].
+    #[error("is larger than {limit} bytes")]
+    TooLarge {
+        /// The bound.
+        limit: usize,
+    },
+    /// Something else than text.
+    #[error("is not UTF-8: the byte at offset {offset} belongs to no character")]
+    NotUtf8 {
+        /// The first byte at fault, from 0.
+        offset: usize,
+    },
+}
+
+/// Reads all of `input` as text, and never more than one byte over the bound.
+pub fn read(input: impl Read, limits: &Limits) -> Result<String, ReadError> {
+    let bound = u64::try_from(limits.bytes).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    input.take(bound).read_to_end(&mut bytes)?;
+    if bytes.len() > limits.bytes {
+        return Err(ReadError::TooLarge { limit: limits.bytes });
+    }
+    String::from_utf8(bytes).map_err(|error| ReadError::NotUtf8 {
+        offset: error.utf8_error().valid_up_to(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_source_is_refused_at_the_bound() {
+        let limits = Limits {
+            bytes: 1000,
+            ..Limits::default()
+        };
+        let error = read(io::repeat(b'a'), &limits).unwrap_err();
+        assert!(matches!(error, ReadError::TooLarge { limit: 1000 }));
+        assert_eq!(read(io::repeat(b'a').take(1000), &limits).unwrap().len(), 1000);
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_named_by_its_first_bad_byte() {
+        let error = read(b"ab\xff".as_slice(), &Limits::default()).unwrap_err();
+        assert!(matches!(error, ReadError::NotUtf8 { offset: 2 }));
+    }
+}

@@ -1,0 +1,110 @@
+//! Why a text is no YAML, in words that lead to the mend.
+//!
+//! The parser has some ninety kinds of error; most of them are a handful of mistakes seen from different
+//! places.
+
+use granit_parser::ErrorKind;
+
+/// A mistake in the syntax. Each reads as a clause without final stop.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SyntaxError {
+    /// A tab in the indentation.
+    #[error("a tab stands where YAML takes only spaces: indent with spaces")]
+    Tab,
+    /// A quote that is never closed, or closed much later.
+    #[error(
+        "a quoted text is not closed, or goes on at a smaller indentation: look for a missing quote above"
+    )]
+    UnclosedQuote,
+    /// A bracket that is never closed.
+    #[error("a bracket is not closed before this place")]
+    UnclosedBracket,
+    /// A bracket closed by one of the other kind, or one that was never opened.
+    #[error("this bracket closes none of its kind")]
+    StrayBracket,
+    /// A list or mapping in brackets without a comma.
+    #[error("a comma or a closing bracket is missing before this place")]
+    MissingComma,
+    /// `a: b: c`, or a key that is indented wrongly.
+    #[error("a second `: ` on one line, or a key at the wrong indentation: quote a text that holds `: `")]
+    NestedColon,
+    /// A line that is not where any open block continues.
+    #[error("the indentation fits no line above")]
+    Indentation,
+    /// A line in a mapping that is no `key: value`.
+    #[error("a `key: value` is expected here: look for a missing `:` or a wrong indentation")]
+    KeyExpected,
+    /// A `-` where no list can stand.
+    #[error("a list item cannot stand here: look at the indentation of `-`")]
+    StrayDash,
+    /// A plain text that begins with a character that YAML keeps for itself.
+    #[error("a text cannot begin with `{0}`: quote it")]
+    Reserved(char),
+    /// A character that may not stand in a manifest as it is.
+    #[error("the character U+{:04X} may not stand in a manifest", u32::from(*.0))]
+    Control(char),
+    /// A byte order mark in the middle.
+    #[error(
+        "a byte order mark stands inside the document: two files were joined here; put `---` between them"
+    )]
+    ByteOrderMark,
+    /// A `\` in double quotes with something unknown behind it.
+    #[error("unknown escape in double quotes: write `\\\\` for a backslash, or use single quotes")]
+    Escape,
+    /// Something behind a closing quote.
+    #[error("something stands behind the closing quote: quote the whole text, or put a comma or `:` between")]
+    BehindQuote,
+    /// Something behind a value that is complete.
+    #[error("the document ends above; another one begins with `---`")]
+    BehindDocument,
+    /// A `#` without a space before it.
+    #[error("a comment needs a space before `#`: quote the text if `#` belongs to it")]
+    Comment,
+    /// All the rest, in the parser's words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl SyntaxError {
+    pub(super) fn from_kind(kind: &ErrorKind) -> Self {
+        use ErrorKind as K;
+        match kind {
+            K::TabNotAllowed
+            | K::TabInBlockIndentation
+            | K::TabInIndentation
+            | K::TabAtBlockScalarStart
+            | K::TabInPlainScalar => Self::Tab,
+            K::UnclosedQuotedScalar | K::InvalidQuotedScalarIndent | K::DocumentIndicatorInQuotedScalar => {
+                Self::UnclosedQuote
+            }
+            K::UnclosedFlowCollection { .. }
+            | K::UnexpectedEofFlowSequence
+            | K::UnexpectedEofFlowMapping
+            | K::UnexpectedEofImplicitFlowMapping
+            | K::InvalidColonPlacement
+            | K::InvalidFlowScalarIndent
+            | K::BlockEntryInFlowCollection => Self::UnclosedBracket,
+            K::MisplacedFlowCollectionEnd | K::MismatchedFlowCollectionEnd { .. } => Self::StrayBracket,
+            K::ExpectedFlowMappingSeparator | K::ExpectedFlowSequenceSeparator => Self::MissingComma,
+            K::MappingValueNotAllowed | K::MappingKeyNotAllowed => Self::NestedColon,
+            K::InvalidIndentation | K::InvalidBlockScalarIndent => Self::Indentation,
+            K::ExpectedBlockMappingKey
+            | K::SimpleKeyExpected
+            | K::InvalidSimpleKey
+            | K::ExpectedBlockSequenceEntry => Self::KeyExpected,
+            K::BlockSequenceEntryNotAllowed | K::InvalidBlockEntryWhitespace => Self::StrayDash,
+            K::UnexpectedCharacter { character } if is_indicator(*character) => Self::Reserved(*character),
+            K::UnexpectedCharacter { character } => Self::Control(*character),
+            K::BomInsideDocument => Self::ByteOrderMark,
+            K::UnknownQuotedScalarEscape | K::InvalidQuotedScalarHexEscape => Self::Escape,
+            K::InvalidTrailingSingleQuotedScalar | K::InvalidTrailingDoubleQuotedScalar => Self::BehindQuote,
+            K::ExpectedDocumentStart | K::InvalidDocumentEnd => Self::BehindDocument,
+            K::CommentNotSeparated | K::CommentInterceptedScalar => Self::Comment,
+            other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+fn is_indicator(character: char) -> bool {
+    character.is_ascii_graphic()
+}

@@ -1,0 +1,126 @@
+//! Texts made to hurt: each ends in bounded time and memory, with a sentence.
+//!
+//! The time allowed is far above what an unoptimised build needs and far below what any of them takes where
+//! the work grows faster than the text.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use super::super::{Limits, ProblemKind, parse};
+
+/// The kinds of the problems of a text, read in bearable time.
+fn kinds(text: &str) -> Vec<ProblemKind> {
+    let begun = Instant::now();
+    let mut kinds = Vec::new();
+    for document in parse(text, &Limits::default()) {
+        kinds.extend(document.problems().iter().map(|problem| problem.kind.clone()));
+    }
+    let taken = begun.elapsed();
+    assert!(taken < Duration::from_secs(20), "{taken:?}");
+    kinds
+}
+
+/// Asserts that nothing but one problem is said.
+fn assert_only(text: &str, expected: &ProblemKind) {
+    let found = kinds(text);
+    assert!(
+        matches!(found.as_slice(), [only] if only == expected),
+        "{text:.40}: {found:?}"
+    );
+}
+
+#[test]
+fn deep_nesting_is_refused_in_every_style() {
+    let deep = ProblemKind::TooDeep { limit: 255 };
+    for text in [
+        format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        "[".repeat(200_000),
+        "{a: ".repeat(50_000),
+        "- ".repeat(100_000),
+        "? ".repeat(100_000),
+        (0..2000).fold(String::new(), |mut text, depth| {
+            let _ = writeln!(text, "{}a:", " ".repeat(depth));
+            text
+        }),
+        format!("{}{}{}", "- ".repeat(200), "[".repeat(200), "]".repeat(200)),
+    ] {
+        assert_only(&text, &deep);
+    }
+}
+
+#[test]
+fn aliases_cannot_be_multiplied_into_depth() {
+    let mut text = String::from("a0: &a0 [x]\n");
+    for level in 1..3000 {
+        let _ = writeln!(text, "a{level}: &a{level} [*a{}]", level - 1);
+    }
+    assert!(kinds(&text).contains(&ProblemKind::TooDeep { limit: 255 }));
+    let merges = text
+        .replace('[', "{<<: ")
+        .replace(']', "}")
+        .replace("<<: x", "x: 1");
+    assert!(kinds(&merges).contains(&ProblemKind::TooDeep { limit: 255 }));
+}
+
+#[test]
+fn aliases_cannot_be_multiplied_into_size() {
+    let mut laughs = String::from("a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n");
+    let mut merges = String::from("a0: &a0 {a: 1, b: 2}\n");
+    for level in 1..10 {
+        let above = vec![format!("*a{}", level - 1); 9].join(",");
+        let _ = writeln!(laughs, "a{level}: &a{level} [{above}]");
+        let _ = writeln!(merges, "a{level}: &a{level} {{<<: [{above}]}}");
+    }
+    let aliased = ProblemKind::TooMuchAliased;
+    assert_only(&laughs, &aliased);
+    assert_only(&merges, &aliased);
+    let copies = vec!["*a"; 20_000].join(",");
+    assert_only(
+        &format!("a: &a {}\nb: [{copies}]\n", "x".repeat(100_000)),
+        &aliased,
+    );
+    // The bound holds for the text, however it is cut into documents.
+    let many = vec![laughs.as_str(); 2000].join("---\n");
+    let found = kinds(&many);
+    assert!(found.len() == 2000 && found.iter().all(|kind| *kind == aliased));
+}
+
+#[test]
+fn long_flat_texts_are_read() {
+    assert_eq!(kinds(&format!("[{}]", vec!["1"; 100_000].join(","))), []);
+    assert_eq!(kinds(&format!("a: {}\n", "x".repeat(10 << 20))), []);
+    assert_eq!(kinds(&format!("a: \"{}\"\n", "x".repeat(10 << 20))), []);
+    assert_eq!(kinds(&format!("a: {}\n", "1".repeat(1 << 20))), []);
+    assert_eq!(kinds(&format!("a:\n{}- x\n", "# comment\n".repeat(100_000))), []);
+    assert_eq!(kinds(&format!("{}a: 1\n", "# comment\n".repeat(100_000))), []);
+}
+
+#[test]
+fn what_is_more_than_anybody_writes_is_refused() {
+    let comments = ProblemKind::TooManyComments { limit: 200_000 };
+    assert_only(&format!("a:\n{}- x\n", "#\n".repeat(300_000)), &comments);
+    assert_only(&format!("a: 1\n{}", "#\n".repeat(300_000)), &comments);
+    let nodes = ProblemKind::TooManyNodes { limit: 1_000_000 };
+    assert_only(&format!("[{}]", "1,".repeat(1_100_000)), &nodes);
+    let documents = ProblemKind::TooManyDocuments { limit: 100_000 };
+    assert_only(&"---\n".repeat(110_000), &documents);
+    assert_only(&"{}\n".repeat(110_000), &documents);
+    let bytes = ProblemKind::TooLarge { limit: 16 << 20 };
+    assert_only(&" ".repeat((16 << 20) + 1), &bytes);
+}
+
+#[test]
+fn a_hundred_thousand_mistakes_cost_no_more_than_a_few() {
+    let keys = |count: usize, indent: &str, value: u8| {
+        (0..count).fold(String::new(), |mut keys, number| {
+            let _ = writeln!(keys, "{indent}k{number}: {value}");
+            keys
+        })
+    };
+    assert_eq!(kinds(&keys(50_000, "", 1).repeat(2)).len(), 100);
+    assert_eq!(kinds(&"a: *nope\n---\n".repeat(20_000)).len(), 20_000);
+    assert_eq!(kinds(&"a: [\n---\n".repeat(20_000)).len(), 20_000);
+    let base = keys(20_000, "  ", 1);
+    let replaced = format!("a: &a\n{base}b:\n{}  <<: *a\n", keys(20_000, "  ", 2));
+    assert_eq!(kinds(&replaced).len(), 100);
+}

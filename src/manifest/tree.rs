@@ -1,0 +1,199 @@
+//! What is written in a document: its nodes in the order of the text, in one vector.
+//!
+//! A collection's nodes follow it directly and each node knows where its own end, so nothing here recurses
+//! and a document of any depth is dropped in one go. Aliases stay what they are: pointers.
+
+use std::borrow::Cow;
+
+use super::Span;
+use super::scalar::{Notation, Tag};
+
+/// A node's index in the vector.
+pub(super) type NodeId = u32;
+
+/// How a collection is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// By lines and indentation.
+    Block,
+    /// In brackets, as in JSON.
+    Flow,
+}
+
+/// One key or value as written.
+#[derive(Debug)]
+pub(super) struct Node<'t> {
+    pub(super) span: Span,
+    /// The first node that is not below this one.
+    pub(super) after: NodeId,
+    pub(super) content: Content<'t>,
+}
+
+#[derive(Debug)]
+pub(super) enum Content<'t> {
+    Scalar {
+        text: Cow<'t, str>,
+        notation: Notation,
+        tag: Tag,
+    },
+    Mapping(Style),
+    Sequence(Style),
+    /// Points at an earlier node; nowhere when no anchor has the name.
+    Alias(Option<NodeId>),
+}
+
+/// All nodes of a document, its root first.
+#[derive(Debug, Default)]
+pub(super) struct Tree<'t>(Vec<Node<'t>>);
+
+impl<'t> Tree<'t> {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn get(&self, id: NodeId) -> Option<&Node<'t>> {
+        self.0.get(id as usize)
+    }
+
+    /// Adds a node that has, as yet, nothing below it.
+    pub(super) fn push(&mut self, span: Span, content: Content<'t>) -> NodeId {
+        let id = self.next_id();
+        self.0.push(Node {
+            span,
+            after: id.saturating_add(1),
+            content,
+        });
+        id
+    }
+
+    /// Ends a collection: all nodes added since are below it.
+    pub(super) fn close(&mut self, id: NodeId, end: usize) {
+        let after = self.next_id();
+        if let Some(node) = self.0.get_mut(id as usize) {
+            node.after = after;
+            node.span = node.span.ending_at(end);
+        }
+    }
+
+    /// The nodes directly below a collection.
+    pub(super) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        let after = self.get(id).map_or(0, |node| node.after);
+        let first = Some(id.saturating_add(1)).filter(|child| *child < after);
+        std::iter::successors(first, move |child| {
+            self.get(*child)
+                .map(|node| node.after)
+                .filter(|next| *next < after)
+        })
+    }
+
+    /// The keys and values directly below a mapping.
+    pub(super) fn entries(&self, id: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> {
+        let mut children = self.children(id);
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
+    }
+
+    /// What an alias stands for; any other node stands for itself. None for an alias that stands for nothing
+    /// or for something that it is itself a part of.
+    pub(super) fn follow(&self, id: NodeId) -> Option<NodeId> {
+        let Content::Alias(target) = &self.get(id)?.content else {
+            return Some(id);
+        };
+        let target = (*target)?;
+        (!self.holds(target, id)).then_some(target)
+    }
+
+    /// Whether one node is part of another.
+    pub(super) fn holds(&self, outer: NodeId, inner: NodeId) -> bool {
+        outer <= inner && self.get(outer).is_some_and(|node| inner < node.after)
+    }
+
+    /// Whether a key is the merge key: `<<` without quotes.
+    pub(super) fn is_merge(&self, key: NodeId) -> bool {
+        self.get(key).is_some_and(|node| {
+            matches!(
+                &node.content,
+                Content::Scalar { text, notation: Notation::Plain, tag: Tag::None } if text == "<<"
+            )
+        })
+    }
+
+    fn next_id(&self) -> NodeId {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// A node of a document with all that is below it, as written.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeRef<'d, 't> {
+    tree: &'d Tree<'t>,
+    id: NodeId,
+}
+
+/// What kind of node stands there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A text, number, boolean or null.
+    Scalar,
+    /// A mapping.
+    Mapping(Style),
+    /// A sequence.
+    Sequence(Style),
+    /// An alias, `*name`.
+    Alias,
+}
+
+impl<'d, 't> NodeRef<'d, 't> {
+    pub(super) fn root(tree: &'d Tree<'t>) -> Option<Self> {
+        (tree.len() > 0).then_some(Self { tree, id: 0 })
+    }
+
+    /// What kind of node it is.
+    pub fn shape(self) -> Shape {
+        match self.tree.get(self.id).map(|node| &node.content) {
+            Some(Content::Mapping(style)) => Shape::Mapping(*style),
+            Some(Content::Sequence(style)) => Shape::Sequence(*style),
+            Some(Content::Alias(_)) => Shape::Alias,
+            Some(Content::Scalar { .. }) | None => Shape::Scalar,
+        }
+    }
+
+    /// Where it stands.
+    pub fn span(self) -> Span {
+        self.tree.get(self.id).map_or(Span::new(0, 0), |node| node.span)
+    }
+
+    /// A scalar's text with quotes and escapes taken away, whatever it resolves to.
+    pub fn text(self) -> Option<&'d str> {
+        match &self.tree.get(self.id)?.content {
+            Content::Scalar { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The keys and values of a mapping in the order of the text, merge keys among them; none for anything
+    /// else.
+    pub fn entries(self) -> impl Iterator<Item = (Self, Self)> {
+        let mapping = matches!(self.shape(), Shape::Mapping(_));
+        let entries = self.tree.entries(self.id).take_while(move |_| mapping);
+        entries.map(move |(key, value)| (self.at(key), self.at(value)))
+    }
+
+    /// The elements of a sequence; none for anything else.
+    pub fn items(self) -> impl Iterator<Item = Self> {
+        let sequence = matches!(self.shape(), Shape::Sequence(_));
+        let items = self.tree.children(self.id).take_while(move |_| sequence);
+        items.map(move |id| self.at(id))
+    }
+
+    /// The last value that a mapping holds under a key written as `key`, merges and aliases not followed.
+    pub fn get(self, key: &str) -> Option<Self> {
+        self.entries()
+            .filter(|(written, _)| written.text() == Some(key))
+            .last()
+            .map(|(_, value)| value)
+    }
+
+    fn at(self, id: NodeId) -> Self {
+        Self { tree: self.tree, id }
+    }
+}
