@@ -167,7 +167,9 @@ impl<'t> Documents<'t> {
 
     /// A document that could not be read; what follows it still can.
     fn broken(&mut self, start: usize, problem: ManifestProblem) -> Document<'t> {
-        self.finished = !matches!(self.parser.proceed_next_document(), Ok(true));
+        // To find the end of a document without end takes as long as to read it.
+        let endless = matches!(problem.kind, ProblemKind::TooManyNodes { .. });
+        self.finished = endless || !matches!(self.parser.proceed_next_document(), Ok(true));
         let span = Span::new(start, problem.span.end());
         let comments = std::mem::take(&mut self.comments);
         Document::broken(span, comments, problem)

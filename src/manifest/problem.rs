@@ -87,7 +87,7 @@ pub enum ProblemKind {
         limit: usize,
     },
     /// More nodes than [`super::Limits::nodes`].
-    #[error("more than {limit} keys and values in one document")]
+    #[error("more than {limit} keys and values in one document; the rest of the file is not read")]
     TooManyNodes {
         /// The bound.
         limit: usize,
