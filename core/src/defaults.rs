@@ -21,15 +21,20 @@ pub struct DefaultValue {
     pub value: Value,
 }
 
-/// The values that `pool` lacks. Empty for an object whose `spec` or `spec.disruption` is of the wrong type.
-pub fn defaults(pool: &NodePool<'_>, values: &DefaultValues) -> Vec<DefaultValue> {
+/// The values that `pool` lacks, which on an update replaces `old`. Empty for an object whose `spec` or
+/// `spec.disruption` is of the wrong type.
+pub fn defaults(
+    pool: &NodePool<'_>,
+    old: Option<&NodePool<'_>>,
+    values: &DefaultValues,
+) -> Vec<DefaultValue> {
     if pool.spec.present().is_none() {
         return Vec::new();
     }
     match &pool.disruption {
         Field::Mistyped => Vec::new(),
         Field::Absent => {
-            let fields: Map<String, Value> = missing(pool, None, values)
+            let fields: Map<String, Value> = missing(pool, None, old, values)
                 .into_iter()
                 .map(|(field, value)| (field.to_owned(), value))
                 .collect();
@@ -38,7 +43,7 @@ pub fn defaults(pool: &NodePool<'_>, values: &DefaultValues) -> Vec<DefaultValue
                 value: Value::Object(fields),
             }]
         }
-        Field::Present(disruption) => missing(pool, Some(disruption), values)
+        Field::Present(disruption) => missing(pool, Some(disruption), old, values)
             .into_iter()
             .map(|(field, value)| DefaultValue {
                 path: Disruption::path(field),
@@ -52,6 +57,7 @@ pub fn defaults(pool: &NodePool<'_>, values: &DefaultValues) -> Vec<DefaultValue
 fn missing(
     pool: &NodePool<'_>,
     disruption: Option<&Disruption<'_>>,
+    old: Option<&NodePool<'_>>,
     values: &DefaultValues,
 ) -> Vec<(&'static str, Value)> {
     let mut missing = Vec::new();
@@ -70,18 +76,25 @@ fn missing(
     {
         missing.push(("consolidateAfter", values.consolidate_after.as_str().into()));
     }
-    if disruption.is_none_or(|disruption| disruption.node_limit_mode.is_absent())
-        && !is_annotated(pool, NODE_LIMIT_MODE_ANNOTATION)
-    {
+    if disruption.is_none_or(|disruption| disruption.node_limit_mode.is_absent()) && takes_mode(pool, old) {
         missing.push(("nodeLimitMode", values.node_limit_mode.as_str().into()));
     }
     missing
 }
 
-fn is_annotated(pool: &NodePool<'_>, annotation: &str) -> bool {
-    pool.annotations
+/// Whether the mode is to be written as a field. Not beside the annotation, which it would overrule. And not
+/// into a stored pool without it: where the CRD lacks the field, the API server prunes it, but not before it has
+/// counted up the generation, so that every write would look like a change.
+fn takes_mode(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
+    let annotated = pool
+        .annotations
         .present()
-        .is_some_and(|annotations| annotations.contains_key(annotation))
+        .is_some_and(|annotations| annotations.contains_key(NODE_LIMIT_MODE_ANNOTATION));
+    let had_mode = |old: &NodePool<'_>| {
+        let disruption = old.disruption.as_ref().present();
+        disruption.is_some_and(|disruption| !disruption.node_limit_mode.is_absent())
+    };
+    !annotated && old.is_none_or(had_mode)
 }
 
 #[cfg(test)]
@@ -89,10 +102,19 @@ mod tests {
     use super::*;
 
     fn written(version: ApiVersion, object: &Value) -> Vec<(String, Value)> {
-        defaults(&NodePool::view(version, object), &DefaultValues::default())
-            .into_iter()
-            .map(|default| (default.path.to_string(), default.value))
-            .collect()
+        written_over(version, object, None)
+    }
+
+    fn written_over(version: ApiVersion, object: &Value, old: Option<&Value>) -> Vec<(String, Value)> {
+        let old = old.map(|old| NodePool::view(version, old));
+        defaults(
+            &NodePool::view(version, object),
+            old.as_ref(),
+            &DefaultValues::default(),
+        )
+        .into_iter()
+        .map(|default| (default.path.to_string(), default.value))
+        .collect()
     }
 
     #[test]
@@ -139,6 +161,19 @@ mod tests {
         assert_eq!(
             written(ApiVersion::V1, &object),
             [("spec.disruption.consolidateAfter".to_owned(), json!("0s"))]
+        );
+    }
+
+    #[test]
+    fn an_update_gets_the_mode_only_where_the_stored_pool_has_it() {
+        let disruption = json!({"budgets": [], "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1m"});
+        let without = json!({"spec": {"disruption": disruption}});
+        let mut with = without.clone();
+        with["spec"]["disruption"]["nodeLimitMode"] = json!("Soft");
+        assert_eq!(written_over(ApiVersion::V1, &without, Some(&without)), []);
+        assert_eq!(
+            written_over(ApiVersion::V1, &without, Some(&with)),
+            [("spec.disruption.nodeLimitMode".to_owned(), json!("Hard"))]
         );
     }
 

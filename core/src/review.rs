@@ -54,8 +54,9 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
     }
     let Subject::NodePool(version) = request.subject;
     let pool = NodePool::view(version, request.object);
+    let old = request.old.map(|old| NodePool::view(version, old));
     Review {
-        defaults: defaults(&pool, &policy.defaults),
+        defaults: defaults(&pool, old.as_ref(), &policy.defaults),
         report: rules::check(&pool, request.object, request.old, release),
     }
 }

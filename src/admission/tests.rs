@@ -66,6 +66,25 @@ fn a_good_pool_is_completed_by_one_endpoint_and_let_through_by_the_other() {
 }
 
 #[test]
+fn a_patched_pool_needs_no_patch() {
+    for spec in [
+        json!({}),
+        json!({"disruption": null}),
+        json!({"disruption": {"budgets": null, "consolidateAfter": "5m"}, "limits": {"nodes": "5"}}),
+    ] {
+        let mut object = json!({"metadata": {"name": "default"}, "spec": spec});
+        let patch: json_patch::Patch =
+            serde_json::from_value(operations(&create(Endpoint::Mutate, &object))).unwrap();
+        json_patch::patch(&mut object, &patch).unwrap();
+        assert_eq!(
+            create(Endpoint::Mutate, &object)["patch"],
+            Value::Null,
+            "{object}"
+        );
+    }
+}
+
+#[test]
 fn a_complete_pool_gets_no_patch() {
     let object = json!({"spec": {"disruption": {
         "budgets": [], "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1m", "nodeLimitMode": "Soft",

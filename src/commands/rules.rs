@@ -22,6 +22,9 @@ pub(crate) struct RulesArgs {
     format: Format,
 }
 
+/// Longest line of a paragraph, in columns.
+const LINE: usize = 100;
+
 /// How the catalogue is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -83,7 +86,7 @@ fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
         rule.severity,
         plain(rule.title)
     )?;
-    writeln!(output, "{}\n\n{}\n", plain(rule.why), plain(origin(rule)))?;
+    writeln!(output, "{}\n\n{}\n", wrapped(rule.why), origin(rule))?;
     if !rule.seen_in.is_empty() {
         writeln!(
             output,
@@ -191,7 +194,12 @@ fn indented(example: &str) -> String {
         .collect()
 }
 
-/// Markdown without its marks, for a terminal.
+/// A paragraph for a terminal.
+fn wrapped(markdown: &str) -> String {
+    textwrap::fill(&plain(markdown), LINE)
+}
+
+/// Markdown without its marks.
 fn plain(markdown: &str) -> String {
     markdown.replace(['`', '*'], "")
 }

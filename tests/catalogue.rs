@@ -1,0 +1,75 @@
+//! Every rule's examples do what the catalogue says of them.
+
+#![cfg(test)]
+
+use poolgate::manifest::{Limits, parse};
+use poolgate_core::diagnostic::Severity;
+use poolgate_core::karpenter::{ApiVersion, Release};
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Subject, review};
+use poolgate_core::rule::Rule;
+use poolgate_core::rules::CATALOGUE;
+use serde_json::{Value, json};
+
+/// The NodePool around an example: nothing that any rule would speak of.
+fn around(example: &str) -> Value {
+    let mut pool = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "example"},
+        "spec": {"template": {"spec": {
+            "requirements": [],
+            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+        }}},
+    });
+    let document = parse(example, &Limits::default())
+        .next()
+        .expect("an example is one document");
+    assert_eq!(document.problems(), [], "{example}");
+    merge(&mut pool, document.into_value());
+    pool
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+/// The rules that speak of an example, each with its severity.
+fn spoken(example: &str) -> Vec<(&'static str, Severity)> {
+    let object = around(example);
+    let request = Request {
+        subject: Subject::NodePool(ApiVersion::V1),
+        object: &object,
+        old: None,
+    };
+    let report = review(&request, &Policy::default(), Release::NEWEST).report;
+    report
+        .diagnostics()
+        .iter()
+        .map(|finding| (finding.rule.as_str(), finding.severity))
+        .collect()
+}
+
+#[test]
+fn a_bad_example_breaks_its_rule_and_no_other() {
+    for Rule {
+        id, severity, bad, ..
+    } in CATALOGUE
+    {
+        assert_eq!(spoken(bad), [(id.as_str(), *severity)], "{id}");
+    }
+}
+
+#[test]
+fn a_good_example_breaks_no_rule() {
+    for Rule { id, good, .. } in CATALOGUE {
+        assert_eq!(spoken(good), [], "{id}");
+    }
+}

@@ -1,0 +1,126 @@
+//! NodePools written by real people, each judged as if it were being created. The table of verdicts is a
+//! snapshot, so that a change of any rule shows what it means for them.
+
+#![cfg(test)]
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::Path;
+
+use poolgate::manifest::{Document, Limits, parse, read};
+use poolgate_core::diagnostic::Severity;
+use poolgate_core::karpenter::Release;
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Subject, review};
+use serde_json::Value;
+
+/// Files that the index marks WRONG for a reason that a rule of the catalogue covers, with that rule.
+const CAUGHT: &[(&str, &str)] = &[
+    (
+        "105-karpenter-design-by-reason-int.yaml",
+        "budget-schedule-duration",
+    ),
+    ("105-karpenter-design-by-reason-int.yaml", "field-type"),
+    ("106-karpenter-design-double-pipe.yaml", "field-type"),
+    ("109-karpenter-design-lowercase-reasons.yaml", "field-type"),
+    (
+        "133-popcorn-daily-no-duration-ko.yaml",
+        "budget-schedule-duration",
+    ),
+    (
+        "137-redemption-schedule-no-duration.yaml",
+        "budget-schedule-duration",
+    ),
+];
+
+struct Entry {
+    name: String,
+    remark: String,
+}
+
+fn index() -> Vec<Entry> {
+    let index = std::fs::read_to_string(directory().join("INDEX.tsv")).unwrap();
+    let mut files: Vec<Entry> = index
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let columns: Vec<&str> = line.split('\t').collect();
+            Entry {
+                name: columns[0].into(),
+                remark: columns[5].into(),
+            }
+        })
+        .collect();
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    files
+}
+
+fn directory() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus"))
+}
+
+fn subject_of(object: &Value) -> Option<Subject> {
+    let (group, version) = object.get("apiVersion")?.as_str()?.split_once('/')?;
+    Subject::of(group, version, object.get("kind")?.as_str()?)
+}
+
+/// A line for each document of the file that is a NodePool or cannot be read.
+fn verdicts(entry: &Entry) -> Vec<String> {
+    let source = File::open(directory().join(&entry.name)).unwrap();
+    let text = read(source, &Limits::default()).expect("every file of the corpus is UTF-8 text");
+    parse(&text, &Limits::default())
+        .filter_map(|document| verdict(&document))
+        .collect()
+}
+
+fn verdict(document: &Document<'_>) -> Option<String> {
+    if let Some(problem) = document.unreadable() {
+        return Some(format!("unreadable: {problem}"));
+    }
+    let object = document.value();
+    let request = Request {
+        subject: subject_of(object)?,
+        object,
+        old: None,
+    };
+    let report = review(&request, &Policy::default(), Release::NEWEST).report;
+    let rules = |severity| {
+        let mut rules: Vec<_> = report
+            .with_severity(severity)
+            .map(|finding| finding.rule.as_str())
+            .collect();
+        rules.dedup();
+        rules.join(" ")
+    };
+    Some(match (rules(Severity::Error), rules(Severity::Warning)) {
+        (errors, warnings) if errors.is_empty() && warnings.is_empty() => "fine".into(),
+        (errors, warnings) if errors.is_empty() => format!("fine, but {warnings}"),
+        (errors, warnings) if warnings.is_empty() => format!("refused: {errors}"),
+        (errors, warnings) => format!("refused: {errors}; also {warnings}"),
+    })
+}
+
+#[test]
+fn every_file_gets_its_verdict() {
+    let mut table = String::new();
+    for file in index() {
+        for verdict in verdicts(&file) {
+            writeln!(table, "{:48} {verdict}", file.name).unwrap();
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn wrong_files_that_a_rule_covers_are_caught() {
+    let files = index();
+    for (name, rule) in CAUGHT {
+        let file = files.iter().find(|file| file.name == *name).expect(name);
+        assert!(file.remark.contains("WRONG"), "{name} is not marked WRONG");
+        assert!(
+            verdicts(file).iter().any(|verdict| verdict.contains(rule)),
+            "{name}: {:?}",
+            verdicts(file)
+        );
+    }
+}
