@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::crd::{self, CrdArgs};
 use crate::commands::rules::{self, RulesArgs};
 use crate::webhook::{self, ServeArgs};
 
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// List the rules, or explain one
     Rules(RulesArgs),
+    /// Extend the NodePool definition
+    Crd(CrdArgs),
 }
 
 impl Command {
@@ -37,6 +40,7 @@ impl Command {
         match self {
             Self::Serve(args) => Ok(webhook::serve(args)?),
             Self::Rules(args) => rules::run(&args),
+            Self::Crd(args) => crd::run(&args),
         }
     }
 }

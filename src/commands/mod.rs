@@ -1,3 +1,4 @@
-//! The commands that answer once and end. Each is one file; none knows of the server.
+//! The commands that answer once and end. Each is one module; none knows of the server.
 
+pub(crate) mod crd;
 pub(crate) mod rules;

@@ -1,0 +1,194 @@
+//! `poolgate crd`: the NodePool definition with the field that upstream's lacks.
+//!
+//! The API server drops fields that a definition does not name, so `spec.disruption.nodeLimitMode` can only
+//! be stored where the definition was extended. Nothing of the definition is written anew: the property is
+//! inserted into the text, and every other byte stays.
+
+mod insertion;
+mod subject;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use poolgate_core::diagnostic::FieldPath;
+use serde_json::Value;
+
+use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Position, ReadError, Span};
+
+use insertion::{Entry, Insertion};
+use subject::Schema;
+
+/// The property that is added.
+const PROPERTY: &str = "nodeLimitMode";
+
+/// It and its schema, as they stand in a definition in block style.
+const PROPERTY_YAML: &str = include_str!("property.yaml");
+
+/// What the user says about the definition.
+#[derive(Debug, Args)]
+pub(crate) struct CrdArgs {
+    #[command(subcommand)]
+    command: CrdCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum CrdCommand {
+    /// Print the NodePool definition from standard input with `spec.disruption.nodeLimitMode` added
+    ///
+    /// The definition may be YAML or JSON, alone, among other documents or in a List; all else is printed
+    /// unchanged, and so is a definition that has the field. For example:
+    /// kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl apply --server-side -f -
+    Patch,
+}
+
+/// Why no patched definition was printed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CrdError {
+    /// There is no text.
+    #[error("the input {0}")]
+    Read(#[from] ReadError),
+    /// The text is neither YAML nor JSON.
+    #[error("the input cannot be read, line {}, column {}: {problem}", .position.line, .position.column)]
+    Broken {
+        /// Where.
+        position: Position,
+        /// What is wrong there.
+        problem: ManifestProblem,
+    },
+    /// The text holds no definition of NodePools.
+    #[error(
+        "the input holds no CustomResourceDefinition of NodePools in the group karpenter.sh; \
+         `kubectl get crd nodepools.karpenter.sh -o yaml` prints the installed one"
+    )]
+    NoDefinition,
+    /// A version does not describe disruption.
+    #[error("version {version} of the definition has no schema of spec.disruption that could be extended")]
+    NoDisruption {
+        /// The version's name.
+        version: String,
+    },
+    /// The text is laid out in a way that cannot be extended by an insertion.
+    #[error(
+        "version {version} of the definition is laid out, line {}, column {}, in a way that cannot be extended \
+         without rewriting it: pass it through `kubectl create --dry-run=client -o yaml -f -` first",
+        .position.line, .position.column
+    )]
+    Layout {
+        /// The version's name.
+        version: String,
+        /// Where the properties of spec.disruption stand.
+        position: Position,
+    },
+    /// The insertion would have changed something else.
+    #[error("the definition is laid out in a way that cannot be extended without changing something else")]
+    Unsafe,
+    /// The patched text could not be written.
+    #[error("the patched definition cannot be written: {0}")]
+    Write(io::Error),
+}
+
+/// Does what was asked. A reader who has gone is no failure.
+pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
+    let CrdCommand::Patch = args.command;
+    match patch(io::stdin().lock(), io::stdout().lock()) {
+        Err(CrdError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        result => Ok(result.map(|()| ExitCode::SUCCESS)?),
+    }
+}
+
+/// Prints what it reads with the property added.
+fn patch(input: impl Read, mut output: impl Write) -> Result<(), CrdError> {
+    let text = manifest::read(input, &Limits::default())?;
+    let patched = patched(&text)?;
+    output.write_all(patched.as_bytes()).map_err(CrdError::Write)?;
+    output.flush().map_err(CrdError::Write)
+}
+
+/// The text with the property added to every served version of every NodePool definition in it.
+fn patched(text: &str) -> Result<String, CrdError> {
+    let lines = Lines::new(text);
+    let mut insertions = Vec::new();
+    let mut wanted = Vec::new();
+    let mut definitions = 0;
+    for document in manifest::parse(text, &Limits::default()) {
+        readable(&document, &lines)?;
+        let mut value = document.value().clone();
+        for definition in subject::definitions(document.value()) {
+            definitions += 1;
+            for schema in subject::unextended(document.value(), &definition)? {
+                insertions.push(insertion(text, &document, &schema, &lines)?);
+                extend(&mut value, &schema.properties);
+            }
+        }
+        wanted.push(value);
+    }
+    if definitions == 0 {
+        return Err(CrdError::NoDefinition);
+    }
+    let patched = insertion::apply(text, insertions);
+    means(&patched, &wanted)
+        .then_some(patched)
+        .ok_or(CrdError::Unsafe)
+}
+
+/// Where and how the property is written into one version.
+fn insertion(
+    text: &str,
+    document: &Document<'_>,
+    schema: &Schema,
+    lines: &Lines<'_>,
+) -> Result<Insertion, CrdError> {
+    let node = subject::node_at(document, &schema.properties);
+    let entry = Entry {
+        key: PROPERTY,
+        value: &property(),
+        yaml: PROPERTY_YAML,
+    };
+    let insertion = node.and_then(|node| insertion::into_mapping(text, node, &entry));
+    insertion.ok_or_else(|| {
+        let place = document.span_of(&schema.properties);
+        CrdError::Layout {
+            version: schema.version.clone(),
+            position: lines.position(place.map_or(0, Span::start)),
+        }
+    })
+}
+
+/// Adds the property to the value of a document.
+fn extend(value: &mut Value, properties: &FieldPath) {
+    let properties = value.pointer_mut(&properties.to_pointer());
+    if let Some(properties) = properties.and_then(Value::as_object_mut) {
+        properties.insert(PROPERTY.to_owned(), property());
+    }
+}
+
+/// Whether a text still says what it should: the last guard before a definition goes to a cluster.
+fn means(text: &str, wanted: &[Value]) -> bool {
+    manifest::parse(text, &Limits::default())
+        .map(Document::into_value)
+        .eq(wanted.iter().cloned())
+}
+
+/// An error where nothing of a document could be read.
+fn readable(document: &Document<'_>, lines: &Lines<'_>) -> Result<(), CrdError> {
+    match document.unreadable() {
+        Some(problem) => Err(CrdError::Broken {
+            position: lines.position(problem.span.start()),
+            problem: problem.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The schema of the property. Without a default: that would give every stored pool a mode at once.
+fn property() -> Value {
+    let document = manifest::parse(PROPERTY_YAML, &Limits::default()).next();
+    let entry = document.map(Document::into_value);
+    entry
+        .and_then(|entry| entry.get(PROPERTY).cloned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,89 @@
+//! Which documents are definitions of NodePools, and where in them the property belongs.
+
+use poolgate_core::diagnostic::{FieldPath, Segment};
+use serde_json::Value;
+
+use super::{CrdError, PROPERTY};
+use crate::manifest::{Document, NodeRef};
+
+/// A version of a definition that lacks the property.
+#[derive(Debug)]
+pub(super) struct Schema {
+    /// The version's name.
+    pub(super) version: String,
+    /// Where the properties of `spec.disruption` stand in the document.
+    pub(super) properties: FieldPath,
+}
+
+/// The paths of the definitions of NodePools in a document: itself, or elements of a List.
+pub(super) fn definitions(document: &Value) -> Vec<FieldPath> {
+    if is_definition(document) {
+        return vec![FieldPath::root()];
+    }
+    let is_list = text(document, &["kind"]).is_some_and(|kind| kind.ends_with("List"));
+    let items = FieldPath::of(&["items"]);
+    let elements = items.find(document).and_then(Value::as_array).filter(|_| is_list);
+    let elements = elements.into_iter().flatten().enumerate();
+    elements
+        .filter(|(_, element)| is_definition(element))
+        .map(|(index, _)| items.clone().index(index))
+        .collect()
+}
+
+fn is_definition(value: &Value) -> bool {
+    text(value, &["kind"]) == Some("CustomResourceDefinition")
+        && text(value, &["spec", "group"]) == Some("karpenter.sh")
+        && text(value, &["spec", "names", "kind"]) == Some("NodePool")
+}
+
+/// The served versions of the definition at `path` that lack the property.
+pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<Schema>, CrdError> {
+    let versions = path.clone().key("spec").key("versions");
+    let listed = versions.find(document).and_then(Value::as_array);
+    let mut schemas = Vec::new();
+    for (index, version) in listed.into_iter().flatten().enumerate() {
+        if version.get("served") != Some(&Value::Bool(true)) {
+            continue;
+        }
+        let name = text(version, &["name"]).unwrap_or_default().to_owned();
+        let properties = below(versions.clone().index(index));
+        match properties.find(document).and_then(Value::as_object) {
+            None => return Err(CrdError::NoDisruption { version: name }),
+            Some(present) if present.contains_key(PROPERTY) => {}
+            Some(_) => schemas.push(Schema {
+                version: name,
+                properties,
+            }),
+        }
+    }
+    Ok(schemas)
+}
+
+/// The properties of `spec.disruption` in a version's schema.
+fn below(version: FieldPath) -> FieldPath {
+    [
+        "schema",
+        "openAPIV3Schema",
+        "properties",
+        "spec",
+        "properties",
+        "disruption",
+        "properties",
+    ]
+    .into_iter()
+    .fold(version, FieldPath::key)
+}
+
+/// The node that is written at a path; none where an alias stands on the way, because what it stands for is
+/// shared with other places.
+pub(super) fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
+    let mut segments = path.segments().iter();
+    segments.try_fold(document.root()?, |node, segment| match segment {
+        Segment::Key(key) => node.get(key),
+        Segment::Index(index) => node.items().nth(*index),
+    })
+}
+
+fn text<'v>(value: &'v Value, keys: &[&'static str]) -> Option<&'v str> {
+    FieldPath::of(keys).find(value).and_then(Value::as_str)
+}

@@ -1,0 +1,203 @@
+//! The definitions that Karpenter ships, in every layout that reaches a cluster.
+
+use poolgate_core::karpenter::NodeLimitMode;
+use serde_json::{Value, json};
+
+use super::*;
+
+const V1: &str = include_str!("../../../tests/data/crds/karpenter-1.14.1-nodepools.yaml");
+const V1_AND_V1BETA1: &str = include_str!("../../../tests/data/crds/karpenter-1.0.8-nodepools.yaml");
+
+const DISRUPTION: &str = "/schema/openAPIV3Schema/properties/spec/properties/disruption/properties";
+
+fn value(text: &str) -> Value {
+    manifest::parse(text, &Limits::default())
+        .next()
+        .unwrap()
+        .into_value()
+}
+
+/// The lines that are new; fails if any other has changed.
+fn added(before: &str, after: &str) -> String {
+    let mut old = before.lines().peekable();
+    let new: Vec<&str> = after
+        .lines()
+        .filter(|line| old.next_if_eq(line).is_none())
+        .collect();
+    assert_eq!(old.next(), None, "a line was changed or lost");
+    new.join("\n")
+}
+
+/// The definition with the property in all versions, made without any text.
+fn extended(definition: &Value) -> Value {
+    let mut definition = definition.clone();
+    for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+        version.pointer_mut(DISRUPTION).unwrap()[PROPERTY] = property();
+    }
+    definition
+}
+
+/// A definition as small as can be.
+fn small() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "nodepools.karpenter.sh"},
+        "spec": {
+            "group": "karpenter.sh",
+            "names": {"kind": "NodePool"},
+            "versions": [{"name": "v1", "served": true, "schema": {"openAPIV3Schema": {"properties": {"spec":
+                {"properties": {"disruption": {"properties": {"budgets": {"type": "array"}}}}}}}}}],
+        },
+    })
+}
+
+#[test]
+fn the_property_is_the_mode_without_a_default() {
+    let property = property();
+    assert_eq!(property["enum"], json!(NodeLimitMode::VALUES));
+    assert_eq!(property["type"], "string");
+    assert_eq!(property.as_object().unwrap().len(), 3);
+}
+
+#[test]
+fn karpenters_definitions_get_the_property_in_every_version_and_keep_every_line() {
+    for text in [V1, V1_AND_V1BETA1] {
+        let after = patched(text).unwrap();
+        assert_eq!(value(&after), extended(&value(text)));
+        let versions = value(text)["spec"]["versions"].as_array().unwrap().len();
+        assert_eq!(added(text, &after).matches("nodeLimitMode:").count(), versions);
+        assert_eq!(patched(&after).unwrap(), after);
+    }
+}
+
+#[test]
+fn the_property_follows_its_neighbours_in_their_layout() {
+    let after = patched(V1).unwrap();
+    let (_, behind) = after.split_once("                        - Balanced\n").unwrap();
+    let indented = PROPERTY_YAML
+        .lines()
+        .map(|line| format!("                    {line}\n"));
+    let expected = [
+        "                      type: string
+",
+        &indented.collect::<String>(),
+        "                  required:
+",
+    ];
+    assert!(behind.starts_with(&expected.concat()), "{behind:.900}");
+}
+
+#[test]
+fn json_is_extended_in_its_own_layout() {
+    let pretty = serde_json::to_string_pretty(&value(V1_AND_V1BETA1)).unwrap();
+    let after = patched(&pretty).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(&after).unwrap(),
+        extended(&value(V1_AND_V1BETA1))
+    );
+    assert_eq!(
+        after,
+        serde_json::to_string_pretty(&extended(&value(V1_AND_V1BETA1))).unwrap()
+    );
+    let compact = small().to_string();
+    let after = patched(&compact).unwrap();
+    assert_eq!(after, extended(&small()).to_string());
+    assert_eq!(patched(&after).unwrap(), after);
+    let empty = compact.replace(r#"{"budgets":{"type":"array"}}"#, "{}");
+    assert!(
+        patched(&empty)
+            .unwrap()
+            .contains(r#"{"properties":{"nodeLimitMode":{"#)
+    );
+}
+
+#[test]
+fn yaml_of_any_layout_is_extended_or_refused() {
+    let head = "kind: CustomResourceDefinition\nspec:\n  group: karpenter.sh\n  names: {kind: NodePool}\n  versions:\n  - name: v1\n    served: true\n    schema:\n      openAPIV3Schema:\n        properties:\n          spec:\n            properties:\n              disruption:\n                properties:";
+    for tail in [
+        "\n                  budgets: {type: array} # last",
+        "\n                  budgets: {type: array} # not last\n                  # above\n                  zebra:\n                    type: string\n",
+        "\n                  # only a comment above\n                  budgets:\n                    description: |+\n                      text\n\n\nstatus: {}\n",
+        "\n                  budgets:\n                  # dangling\n                type: object\n---\nkind: Other\n",
+        " {budgets: {type: array}, } # flow",
+        " {budgets: {type: array},\n    zebra: {} # not the end\n    }\n",
+        " &anchor\n                  budgets: !!map\n                    type: array\n",
+        " {}\n",
+    ] {
+        for newline in ["\n", "\r\n"] {
+            let text = format!("# {{head}}\n{head}{tail}").replace('\n', newline);
+            let wanted = extended(&value(&text));
+            match patched(&text) {
+                Ok(after) => {
+                    assert_eq!(value(&after), wanted, "{after}");
+                    assert_eq!(
+                        after.matches('\n').count(),
+                        after.matches(newline).count(),
+                        "{after:?}"
+                    );
+                    assert_eq!(patched(&after).unwrap(), after);
+                }
+                Err(error) => assert!(tail.contains("|+"), "{error}: {text}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn other_documents_pass_through_and_lists_are_looked_into() {
+    let list = json!({"kind": "List", "items": [{"kind": "ConfigMap"}, small()]}).to_string();
+    let others = "# first\na:   b   # spaced\n";
+    let text = format!("{others}{V1}---\n{list}\n--- # last\nyes: [1,2,\n  3]\n");
+    let after = patched(&text).unwrap();
+    assert!(after.starts_with(others));
+    assert!(after.ends_with("\n--- # last\nyes: [1,2,\n  3]\n"));
+    assert_eq!(after.matches("nodeLimitMode").count(), 2);
+    let values: Vec<Value> = manifest::parse(&after, &Limits::default())
+        .map(Document::into_value)
+        .collect();
+    assert_eq!(values[1], extended(&value(V1)));
+    assert_eq!(values[2]["items"][1], extended(&small()));
+}
+
+#[test]
+fn versions_that_are_not_served_stay_as_they_are() {
+    let mut definition = small();
+    definition["spec"]["versions"][0]["served"] = json!(false);
+    let text = definition.to_string();
+    assert_eq!(patched(&text).unwrap(), text);
+}
+
+fn refusal(text: &str) -> String {
+    patched(text).unwrap_err().to_string()
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    assert!(refusal("kind: NodePool\n").starts_with("the input holds no CustomResourceDefinition"));
+    assert!(refusal("").starts_with("the input holds no CustomResourceDefinition"));
+    let other = V1.replace("group: karpenter.sh", "group: example.com");
+    assert!(refusal(&other).starts_with("the input holds no CustomResourceDefinition"));
+    assert_eq!(
+        refusal("a: 1\n---\nb: [1\nc: 2\n"),
+        "the input cannot be read, line 4, column 2: a bracket is not closed before this place"
+    );
+    assert_eq!(
+        refusal(&V1.replace("                disruption:\n", "                disrupted:\n")),
+        "version v1 of the definition has no schema of spec.disruption that could be extended"
+    );
+    let aliased = "x: &x {budgets: {}}\n".to_owned()
+        + "kind: CustomResourceDefinition\nspec:\n  group: karpenter.sh\n  names: {kind: NodePool}\n  versions:\n  - {name: v1, served: true, schema: {openAPIV3Schema: {properties: {spec: {properties: {disruption: {properties: *x}}}}}}}\n";
+    let column = aliased.lines().last().unwrap().find("*x").unwrap() + 1;
+    let expected = format!("version v1 of the definition is laid out, line 7, column {column}, in a way");
+    assert!(refusal(&aliased).starts_with(&expected), "{}", refusal(&aliased));
+}
+
+#[test]
+fn the_stream_is_read_with_a_bound_and_written_once() {
+    let mut output = Vec::new();
+    patch(V1.as_bytes(), &mut output).unwrap();
+    assert_eq!(output, patched(V1).unwrap().as_bytes());
+    let error = patch(io::repeat(b' '), io::sink()).unwrap_err();
+    assert_eq!(error.to_string(), "the input is larger than 16777216 bytes");
+}
