@@ -41,7 +41,7 @@ enum CrdCommand {
     ///
     /// The definition may be YAML or JSON, alone, among other documents or in a List; all else is printed
     /// unchanged, and so is a definition that has the field. For example:
-    /// kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl apply --server-side -f -
+    /// kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -
     Patch,
 }
 

@@ -61,6 +61,31 @@ fn the_property_is_the_mode_without_a_default() {
 }
 
 #[test]
+fn the_kustomize_components_add_the_same_property_where_upstream_has_the_version() {
+    for (patch, index, version) in [
+        (
+            include_str!("../../../manifests/crd/node-limit-mode.yaml"),
+            0,
+            "v1",
+        ),
+        (
+            include_str!("../../../manifests/crd/v1beta1/node-limit-mode.yaml"),
+            1,
+            "v1beta1",
+        ),
+    ] {
+        let prefix = format!("/spec/versions/{index}");
+        let expected = json!([
+            {"op": "test", "path": format!("{prefix}/name"), "value": version},
+            {"op": "add", "path": format!("{prefix}{DISRUPTION}/{PROPERTY}"), "value": property()},
+        ]);
+        assert_eq!(value(patch), expected);
+        let name = value(V1_AND_V1BETA1)["spec"]["versions"][index]["name"].clone();
+        assert_eq!(name, version);
+    }
+}
+
+#[test]
 fn karpenters_definitions_get_the_property_in_every_version_and_keep_every_line() {
     for text in [V1, V1_AND_V1BETA1] {
         let after = patched(text).unwrap();
