@@ -242,9 +242,9 @@ fn find<'v>(line: &'v Value, field: &str) -> Option<&'v str> {
         .as_str()
 }
 
-/// An update of an ordinary pool: 20 requirements, three budgets, object and old object.
+/// An update of an ordinary pool: 28 requirements, three budgets, object and old object.
 fn review() -> Value {
-    let requirements: Vec<Value> = (0..18)
+    let requirements: Vec<Value> = (0..28)
         .map(|number| json!({"key": format!("example.com/property-{number}"), "operator": "In", "values": ["a", "b", "c"]}))
         .collect();
     let object = json!({

@@ -5,5 +5,7 @@
 mod support;
 
 mod cluster {
+    mod admission;
     mod harness;
+    mod registration;
 }

@@ -76,7 +76,7 @@ impl<'t> Iterator for Documents<'t> {
             match self.parser.next_event() {
                 Some(Ok((Event::DocumentStart(..), span))) => {
                     let start = self.span(&span).start();
-                    return Some(self.counted(start));
+                    return Some(self.counted(start, |documents| documents.document(start)));
                 }
                 Some(Ok((Event::Comment(..), span))) => {
                     let comment = self.comment(&span);
@@ -92,8 +92,10 @@ impl<'t> Iterator for Documents<'t> {
                 Some(Err(error)) => {
                     let offset = self.offset(&error);
                     if !self.begins_json(&error, offset) {
-                        let problem = self.syntax(&error, None);
-                        return Some(self.broken(offset, problem));
+                        return Some(self.counted(offset, |documents| {
+                            let problem = documents.syntax(&error, None);
+                            documents.broken(offset, problem)
+                        }));
                     }
                     self.restart(offset);
                 }
@@ -104,13 +106,13 @@ impl<'t> Iterator for Documents<'t> {
 
 impl<'t> Documents<'t> {
     /// The document that begins at `start`, unless there were too many.
-    fn counted(&mut self, start: usize) -> Document<'t> {
+    fn counted(&mut self, start: usize, read: impl FnOnce(&mut Self) -> Document<'t>) -> Document<'t> {
         let Some(left) = self.left.checked_sub(1) else {
             let limit = self.limits.documents;
             return self.last(start, ProblemKind::TooManyDocuments { limit });
         };
         self.left = left;
-        self.document(start)
+        read(self)
     }
 
     fn document(&mut self, start: usize) -> Document<'t> {

@@ -2,7 +2,7 @@
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
 
-use super::resolve::key_name;
+use super::key::key_name;
 use super::tree::{Content, NodeId};
 use super::{Document, Span};
 

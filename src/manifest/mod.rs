@@ -11,6 +11,7 @@ mod compose;
 mod document;
 mod documents;
 mod float;
+mod key;
 mod limits;
 mod lines;
 mod locate;

@@ -1,16 +1,16 @@
 //! From what is written to the value that the API server receives: scalars resolved, aliases followed,
 //! merges applied in kubectl's order, keys made text.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use super::documents::is_template;
+use super::key::{Key, key_name, key_of};
 use super::problem::{ProblemKind, Problems};
-use super::scalar::{self, Notation, Scalar, Tag};
+use super::scalar::{self, Notation, Tag};
 use super::tree::{Content, NodeId, Tree};
-use super::{Limits, Span, float};
+use super::{Limits, Span};
 
 /// What aliases may still add, over all documents of a text.
 #[derive(Debug, Clone, Copy)]
@@ -320,40 +320,5 @@ impl Resolver<'_, '_> {
         let span = self.tree.get(id).map_or(Span::new(0, 0), |node| node.span);
         self.problems.push(span, kind);
         Stop
-    }
-}
-
-/// A key as the API server sees it.
-enum Key<'a> {
-    /// Written as text.
-    Text(Cow<'a, str>),
-    /// Made text by kubectl.
-    Other(String),
-}
-
-/// What a scalar becomes as a key.
-fn key_of(text: &str, notation: Notation, tag: Tag) -> Result<Key<'_>, ProblemKind> {
-    let scalar = scalar::resolve(text, notation, tag).map_err(|_| ProblemKind::WrongTag {
-        tag: tag.as_str(),
-        text: text.to_owned(),
-    })?;
-    Ok(match scalar {
-        Scalar::Text(text) => Key::Text(text),
-        Scalar::Bool(value) => Key::Other(value.to_string()),
-        Scalar::Int(value) => Key::Other(value.to_string()),
-        Scalar::Float(value) => Key::Other(float::key(value)),
-        Scalar::Big(_) => return Err(ProblemKind::HugeKey),
-        Scalar::Null => return Err(ProblemKind::NullKey),
-    })
-}
-
-/// The name that a key has for the API server; none for what is no key.
-pub(super) fn key_name<'d>(tree: &'d Tree<'_>, id: NodeId) -> Option<Cow<'d, str>> {
-    match &tree.get(tree.follow(id)?)?.content {
-        Content::Scalar { text, notation, tag } => match key_of(text, *notation, *tag).ok()? {
-            Key::Text(name) => Some(name),
-            Key::Other(name) => Some(name.into()),
-        },
-        _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The catalogue: every rule that poolgate knows, and the one pass that applies them.
 //!
 //! A file holds the rules of one part of the spec: first their documentation, then the check. Checks pass over
-//! fields of the wrong type, of which only [`types`] speaks.
+//! fields of the wrong type, of which only `field-type` speaks.
 
 mod budgets;
 mod findings;

@@ -1,0 +1,42 @@
+//! What a key becomes: kubectl makes text of everything that it can.
+
+use std::borrow::Cow;
+
+use super::scalar::{self, Notation, Scalar, Tag};
+use super::tree::{Content, NodeId, Tree};
+use super::{ProblemKind, float};
+
+/// A key as the API server sees it.
+pub(super) enum Key<'a> {
+    /// Text, as it is written.
+    Text(Cow<'a, str>),
+    /// Made text by kubectl.
+    Other(String),
+}
+
+/// What a scalar becomes as a key.
+pub(super) fn key_of(text: &str, notation: Notation, tag: Tag) -> Result<Key<'_>, ProblemKind> {
+    let scalar = scalar::resolve(text, notation, tag).map_err(|_| ProblemKind::WrongTag {
+        tag: tag.as_str(),
+        text: text.to_owned(),
+    })?;
+    Ok(match scalar {
+        Scalar::Text(text) => Key::Text(text),
+        Scalar::Bool(value) => Key::Other(value.to_string()),
+        Scalar::Int(value) => Key::Other(value.to_string()),
+        Scalar::Float(value) => Key::Other(float::key(value)),
+        Scalar::Big(_) => return Err(ProblemKind::HugeKey),
+        Scalar::Null => return Err(ProblemKind::NullKey),
+    })
+}
+
+/// The name that a key has for the API server; none for what is no key.
+pub(super) fn key_name<'d>(tree: &'d Tree<'_>, id: NodeId) -> Option<Cow<'d, str>> {
+    match &tree.get(tree.follow(id)?)?.content {
+        Content::Scalar { text, notation, tag } => match key_of(text, *notation, *tag).ok()? {
+            Key::Text(name) => Some(name),
+            Key::Other(name) => Some(name.into()),
+        },
+        _ => None,
+    }
+}

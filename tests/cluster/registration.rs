@@ -1,0 +1,189 @@
+//! The manifests in `manifests/` on a real API server: they apply, their conditions compile, and they send
+//! poolgate what it judges and nothing else.
+
+use serde_json::{Value, json};
+
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::V1;
+use crate::support::wait::wait_for;
+use std::time::Duration;
+
+const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
+const CERT_MANAGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/cert-manager");
+
+/// The registration of `kind` as the base has it.
+fn registration(plane: &ControlPlane, kind: &str) -> Value {
+    let rendered = plane.kubectl(&["kustomize", BASE], "").success();
+    let file = rendered
+        .split("\n---\n")
+        .find(|document| document.contains(&format!("kind: {kind}\n")))
+        .unwrap_or_else(|| panic!("the base has no {kind}"));
+    plane.kubectl_json(&["create", "--dry-run=client", "-f", "-"], file)
+}
+
+/// A control plane that sends what `kind` of the base asks for to a port where nobody listens: what poolgate
+/// would be asked is refused, everything else passes.
+fn deaf(kind: &str) -> ControlPlane {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    plane
+        .kubectl(&["create", "-f", "-"], &pool().to_string())
+        .success();
+    let mut registration = registration(&plane, kind);
+    registration["webhooks"][0]["clientConfig"] = json!({"url": "https://127.0.0.1:1/"});
+    registration["webhooks"][0]["failurePolicy"] = json!("Fail");
+    plane
+        .kubectl(&["create", "-f", "-"], &registration.to_string())
+        .success();
+    let mut probe = pool();
+    probe["metadata"]["name"] = json!("probe");
+    wait_for("the registration to take effect", Duration::from_mins(1), || {
+        is_asked(&plane, &["create", "--dry-run=server", "-f", "-"], &probe).then_some(())
+    });
+    plane
+}
+
+fn pool() -> Value {
+    json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general", "annotations": {"poolgate.dev/node-limit-mode": "Soft", "team": "blue"}},
+        "spec": {
+            "limits": {"cpu": "10"},
+            "template": {"spec": {
+                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+                "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
+            }},
+        },
+    })
+}
+
+/// Whether poolgate was asked about a request. Any other failure is the test's own.
+#[track_caller]
+fn is_asked(plane: &ControlPlane, args: &[&str], object: &Value) -> bool {
+    let answer = plane.kubectl(args, &object.to_string());
+    let asked = answer.stderr.contains("failed calling webhook");
+    assert!(asked || answer.status.success(), "{args:?}: {answer:?}");
+    asked
+}
+
+#[test]
+fn the_base_and_its_overlay_apply() {
+    let plane = ControlPlane::start();
+    plane.kubectl(&["apply", "-k", BASE], "").success();
+    plane
+        .kubectl(&["apply", "--server-side", "--force-conflicts", "-k", BASE], "")
+        .success();
+    assert_eq!(plane.kubectl(&["diff", "-k", BASE], "").status.code(), Some(0));
+    // Without cert-manager's own definitions only the rendering can be tried.
+    let overlay = plane.kubectl(&["kustomize", CERT_MANAGER], "").success();
+    assert!(
+        overlay.contains("cert-manager.io/inject-ca-from: poolgate-system/poolgate"),
+        "{overlay}"
+    );
+}
+
+#[test]
+fn poolgate_is_asked_about_what_it_judges_and_about_nothing_else() {
+    for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
+        let plane = deaf(kind);
+        let patch = |patch: Value| {
+            let patch = patch.to_string();
+            let args = [
+                "patch",
+                "nodepool",
+                "general",
+                "--dry-run=server",
+                "--type=merge",
+                "-p",
+                &patch,
+            ];
+            is_asked(&plane, &args, &Value::Null)
+        };
+        let mode = |mode: Value| json!({"metadata": {"annotations": {"poolgate.dev/node-limit-mode": mode}}});
+
+        assert!(
+            patch(json!({"spec": {"limits": {"cpu": "20"}}})),
+            "{kind}: a limit"
+        );
+        assert!(patch(json!({"spec": {"limits": null}})), "{kind}: limits removed");
+        assert!(
+            patch(json!({"spec": {"disruption": {"budgets": [{"nodes": "1"}]}}})),
+            "{kind}: a budget"
+        );
+        assert!(patch(mode(json!("Hard"))), "{kind}: another mode");
+        assert!(patch(mode(Value::Null)), "{kind}: the mode removed");
+        assert!(
+            patch(json!({"metadata": {"annotations": null}})),
+            "{kind}: all annotations removed"
+        );
+
+        assert!(!patch(mode(json!("Soft"))), "{kind}: the same mode");
+        assert!(
+            !patch(json!({"metadata": {"labels": {"team": "blue"}}})),
+            "{kind}: a label"
+        );
+        let hash = json!({"metadata": {"annotations": {"karpenter.sh/nodepool-hash": "1"}}});
+        assert!(!patch(hash), "{kind}: Karpenter's hash");
+        assert!(
+            !patch(json!({"metadata": {"finalizers": ["example.com/wait"]}})),
+            "{kind}: a finalizer"
+        );
+        let status = [
+            "patch",
+            "nodepool",
+            "general",
+            "--dry-run=server",
+            "--type=merge",
+            "--subresource=status",
+        ];
+        let status = [&status[..], &["-p", r#"{"status":{"resources":{"cpu":"1"}}}"#]].concat();
+        assert!(!is_asked(&plane, &status, &Value::Null), "{kind}: the status");
+        assert!(
+            !is_asked(
+                &plane,
+                &["delete", "nodepool", "general", "--dry-run=server"],
+                &Value::Null
+            ),
+            "{kind}: deletion"
+        );
+    }
+}
+
+#[test]
+fn a_pool_that_is_being_deleted_can_go_while_nobody_answers() {
+    let plane = deaf("ValidatingWebhookConfiguration");
+    let patch = |patch: &str| {
+        let args = ["patch", "nodepool", "general", "--type=merge", "-p", patch];
+        is_asked(&plane, &args, &Value::Null)
+    };
+    assert!(!patch(r#"{"metadata":{"finalizers":["example.com/wait"]}}"#));
+    plane
+        .kubectl(&["delete", "nodepool", "general", "--wait=false"], "")
+        .success();
+    assert!(!patch(r#"{"spec":{"limits":{"cpu":"20"}}}"#));
+    assert!(!patch(r#"{"metadata":{"finalizers":null}}"#));
+    assert_eq!(
+        plane.kubectl(&["get", "nodepools", "-o", "name"], "").success(),
+        ""
+    );
+}
+
+#[test]
+fn both_registrations_have_the_same_conditions_and_the_image_is_this_version() {
+    let plane = ControlPlane::start();
+    let conditions = |kind| registration(&plane, kind)["webhooks"][0]["matchConditions"].clone();
+    let [mutating, validating] =
+        ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"].map(conditions);
+    assert_eq!(mutating, validating);
+    assert!(
+        mutating
+            .to_string()
+            .contains(poolgate_core::karpenter::NODE_LIMIT_MODE_ANNOTATION)
+    );
+    let rendered = plane.kubectl(&["kustomize", BASE], "").success();
+    assert!(
+        rendered.contains(concat!("image: poolgate:", env!("CARGO_PKG_VERSION"))),
+        "{rendered}"
+    );
+}
