@@ -176,10 +176,14 @@ fn a_pool_that_says_nothing_gets_the_defaults_and_keeps_them() {
 
 #[test]
 fn writes_that_change_nothing_leave_generation_and_version_alone() {
-    for cluster in [Cluster::upstream(V1), Cluster::patched(V1)] {
+    for (cluster, lacks_the_field) in [(Cluster::upstream(V1), true), (Cluster::patched(V1), false)] {
         let pool = pool("plain", &Value::Null).to_string();
         let server_side = |verb| cluster.plane.kubectl(&[verb, "--server-side", "-f", "-"], &pool);
         server_side("apply").success();
+        if lacks_the_field {
+            // What a webhook adds on a creation is stored unpruned. The first write after it cleans that up.
+            server_side("apply").success();
+        }
         let first = cluster.stored("plain");
         assert_eq!(first["metadata"]["generation"], 1);
         for _ in 0..3 {
@@ -330,7 +334,7 @@ fn v1beta1_pools_get_their_own_defaults_and_the_same_verdicts() {
             pool["spec"]["template"]["spec"]["nodeClassRef"] = json!({"name": "default"});
             pool
         };
-        let plain = beta(pool("plain", &json!({"expireAfter": "Never"})));
+        let plain = beta(pool("plain", &Value::Null));
         cluster.apply(&plain).success();
         let stored = cluster
             .plane
@@ -338,7 +342,6 @@ fn v1beta1_pools_get_their_own_defaults_and_the_same_verdicts() {
         let disruption = &stored["spec"]["disruption"];
         assert_eq!(disruption["budgets"], json!([{"nodes": "10%"}]));
         assert_eq!(disruption["consolidationPolicy"], "WhenUnderutilized");
-        assert_eq!(disruption["expireAfter"], "Never");
         assert_eq!(disruption["consolidateAfter"], Value::Null);
         assert_eq!(disruption["nodeLimitMode"], mode);
         assert_eq!(
