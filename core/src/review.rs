@@ -6,7 +6,7 @@ use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::karpenter::{ApiVersion, GROUP, NodePool, Release};
 use crate::policy::Policy;
-use crate::rules;
+use crate::rules::{self, Context};
 
 /// What kind of object is to be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,12 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
     let Subject::NodePool(version) = request.subject;
     let pool = NodePool::view(version, request.object);
     let old = request.old.map(|old| NodePool::view(version, old));
+    let context = Context {
+        old: request.old,
+        release,
+    };
     Review {
         defaults: defaults(&pool, old.as_ref(), &policy.defaults),
-        report: rules::check(&pool, request.object, request.old, release),
+        report: rules::check(&pool, request.object, &context),
     }
 }

@@ -81,3 +81,15 @@ impl<'v> Field<&'v [Value]> {
         })
     }
 }
+
+/// The object under a key; none if something else stands there.
+pub(super) fn child<'a>(of: Option<&'a Map<String, Value>>, key: &str) -> Option<&'a Map<String, Value>> {
+    of?.get(key)?.as_object()
+}
+
+/// The elements of a list that are objects, each with its place.
+pub(super) fn objects(list: &[Value]) -> impl Iterator<Item = (usize, &Map<String, Value>)> {
+    list.iter()
+        .enumerate()
+        .filter_map(|(index, element)| Some((index, element.as_object()?)))
+}

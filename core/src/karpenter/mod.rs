@@ -3,18 +3,22 @@
 //! Reading is tolerant. Whatever stands in the object, a view of it can be made; a field of the wrong type is
 //! seen as such once, by [`shape`], and passed over by everyone else.
 
+mod disruption;
 mod field;
 mod labels;
 mod node_limit_mode;
 mod nodepool;
 mod release;
 pub mod shape;
+mod template;
 
+pub use disruption::{Budget, Disruption};
 pub use field::Field;
 pub use labels::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, canonical_label};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
-pub use nodepool::{Budget, Disruption, NodePool, Requirement, Template};
+pub use nodepool::NodePool;
 pub use release::{Release, UnknownRelease};
+pub use template::{Requirement, Template};
 
 /// The API group of NodePools and NodeClaims.
 pub const GROUP: &str = "karpenter.sh";

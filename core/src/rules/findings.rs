@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::Context;
 use crate::diagnostic::{Diagnostic, FieldPath, Report, Segment, Severity};
 
 /// Said of a mistake that is no longer held against the user.
@@ -19,11 +20,11 @@ pub(crate) struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    /// Nothing found yet in `object`, which on an update replaces `old`.
-    pub(crate) fn new(object: &'a Value, old: Option<&'a Value>) -> Self {
+    /// Nothing found yet in `object`.
+    pub(crate) fn new(object: &'a Value, context: &Context<'a>) -> Self {
         Self {
             object,
-            old,
+            old: context.old,
             report: Report::default(),
             compared: None,
         }
@@ -86,9 +87,14 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::{Problem, RuleId};
+    use crate::karpenter::Release;
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
-        let mut findings = Findings::new(object, old);
+        let context = Context {
+            old,
+            release: Release::NEWEST,
+        };
+        let mut findings = Findings::new(object, &context);
         findings.push(Diagnostic {
             rule: RuleId::new("test"),
             severity: Severity::Error,

@@ -46,14 +46,23 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     CATALOGUE.iter().find(|rule| rule.id.as_str() == id).copied()
 }
 
-/// Applies every rule to a NodePool.
-pub(crate) fn check(pool: &NodePool<'_>, object: &Value, old: Option<&Value>, release: Release) -> Report {
-    let mut findings = Findings::new(object, old);
+/// What a verdict rests on beside the object itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Context<'a> {
+    /// The stored object that is replaced, on an update.
+    pub old: Option<&'a Value>,
+    /// Which Karpenter will read the object.
+    pub release: Release,
+}
+
+/// Applies every rule to a NodePool, which is a view of `object`.
+pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) -> Report {
+    let mut findings = Findings::new(object, context);
     types::check(pool.version, object, &mut findings);
     budgets::check(pool, &mut findings);
     node_limit_mode::check(pool, &mut findings);
     limits::check(pool, &mut findings);
-    requirements::check(pool, release, &mut findings);
+    requirements::check(pool, context, &mut findings);
     findings.into_report()
 }
 

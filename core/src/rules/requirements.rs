@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::Context;
 use super::findings::Findings;
 use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, NodePool, Release, Template, canonical_label,
+    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, NodePool, Template, canonical_label,
 };
 use crate::rule::{Origin, Rule};
 
@@ -56,8 +57,8 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, release: Release, findings: &mut Findings<'_>) {
-    let most = release.max_requirements();
+pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+    let most = context.release.max_requirements();
     let requirements = pool
         .template
         .requirements

@@ -1,0 +1,69 @@
+//! A tolerant, borrowed view of `spec.disruption`.
+
+use serde_json::{Map, Value};
+
+use super::Field;
+use super::field::objects;
+use crate::diagnostic::FieldPath;
+
+/// `spec.disruption`.
+#[derive(Debug)]
+pub struct Disruption<'a> {
+    /// `budgets`: those elements that are objects.
+    pub budgets: Field<Vec<Budget<'a>>>,
+    /// `consolidationPolicy`.
+    pub consolidation_policy: Field<&'a str>,
+    /// `consolidateAfter`.
+    pub consolidate_after: Field<&'a str>,
+    /// `nodeLimitMode`.
+    pub node_limit_mode: Field<&'a str>,
+}
+
+/// One element of `spec.disruption.budgets`.
+#[derive(Debug)]
+pub struct Budget<'a> {
+    /// Its place in the list, from 0.
+    pub index: usize,
+    /// `nodes`.
+    pub nodes: Field<&'a str>,
+    /// `schedule`.
+    pub schedule: Field<&'a str>,
+    /// `duration`.
+    pub duration: Field<&'a str>,
+}
+
+impl<'a> Disruption<'a> {
+    /// The path of a field of `spec.disruption`.
+    pub fn path(field: &'static str) -> FieldPath {
+        FieldPath::of(&["spec", "disruption", field])
+    }
+
+    pub(super) fn view(disruption: &'a Map<String, Value>) -> Self {
+        Self {
+            budgets: Field::list(disruption, "budgets").map(|list| {
+                objects(list)
+                    .map(|(index, budget)| Budget::view(index, budget))
+                    .collect()
+            }),
+            consolidation_policy: Field::text(disruption, "consolidationPolicy"),
+            consolidate_after: Field::text(disruption, "consolidateAfter"),
+            node_limit_mode: Field::text(disruption, "nodeLimitMode"),
+        }
+    }
+}
+
+impl<'a> Budget<'a> {
+    /// The path of a field of this budget.
+    pub fn path(&self, field: &'static str) -> FieldPath {
+        Disruption::path("budgets").index(self.index).key(field)
+    }
+
+    fn view(index: usize, budget: &'a Map<String, Value>) -> Self {
+        Self {
+            index,
+            nodes: Field::text(budget, "nodes"),
+            schedule: Field::text(budget, "schedule"),
+            duration: Field::text(budget, "duration"),
+        }
+    }
+}
