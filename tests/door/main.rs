@@ -6,6 +6,9 @@ mod client;
 mod command_line;
 mod connections;
 mod observed;
+mod readme;
+#[path = "../support/readme.rs"]
+mod readme_blocks;
 mod requests;
 mod rotation;
 mod server;

@@ -12,5 +12,6 @@ pub(crate) mod crds;
 pub(crate) mod pki;
 pub(crate) mod poolgate;
 pub(crate) mod process;
+pub(crate) mod readme;
 pub(crate) mod wait;
 pub(crate) mod webhooks;

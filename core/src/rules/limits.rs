@@ -239,6 +239,8 @@ fn likely_meant(resource: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use serde_json::json;
 
     use super::*;
@@ -264,6 +266,30 @@ mod tests {
             let refused = errors(&limits(&json!({"cpu": text})));
             assert_eq!(refused.len(), 1, "{text}");
             assert!(refused[0].ends_with("[limit-quantity]"), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn what_keeps_karpenter_busy_for_ever_is_refused_within_a_millisecond() {
+        let digits = "9".repeat(100_000);
+        for text in [
+            "1e2147483648".to_owned(),
+            "1e-99999999999".to_owned(),
+            "1e-10000000".to_owned(),
+            "1e10000000".to_owned(),
+            format!("1e{digits}"),
+            format!("1e-{digits}"),
+            format!("{digits}e-{digits}"),
+        ] {
+            let object = limits(&json!({ "cpu": text }));
+            let took = |_| {
+                let begun = Instant::now();
+                assert_eq!(errors(&object).len(), 1, "{text:.20}");
+                begun.elapsed()
+            };
+            // The best of many: this machine may have other work to do.
+            let best = (0..50).map(took).min();
+            assert!(best < Some(Duration::from_millis(1)), "{text:.20} took {best:?}");
         }
     }
 
