@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::labels::{WELL_KNOWN_LABELS, canonical_label};
+use super::labels::{WELL_KNOWN_LABELS, canonical_label, is_well_known};
 use super::provider::{LabelValues, PROVIDERS, Provider};
 use crate::value::label::{domain_of, is_within};
 
@@ -82,7 +82,7 @@ impl LabelSets {
     /// What a label is to a pool whose node class has this API group.
     pub fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind<'_> {
         let key = canonical_label(key);
-        if WELL_KNOWN_LABELS.contains(&key) {
+        if is_well_known(key) {
             return LabelKind::WellKnown(LabelValues::Text);
         }
         if let Some(values) = self.well_known.get(key) {

@@ -16,7 +16,7 @@ pub const OS_LABEL: &str = "kubernetes.io/os";
 
 /// The labels that every provider's instance types carry (`WellKnownLabels` of
 /// `sigs.k8s.io/karpenter/pkg/apis/v1`). The values of none of them are integers.
-pub const WELL_KNOWN_LABELS: &[&str] = &[
+pub(super) const WELL_KNOWN_LABELS: &[&str] = &[
     NODEPOOL_LABEL,
     CAPACITY_TYPE_LABEL,
     INSTANCE_TYPE_LABEL,
@@ -26,6 +26,11 @@ pub const WELL_KNOWN_LABELS: &[&str] = &[
     "topology.kubernetes.io/region",
     "node.kubernetes.io/windows-build",
 ];
+
+/// Whether every provider's instance types carry this label; it is to be given by its present name.
+pub fn is_well_known(key: &str) -> bool {
+    WELL_KNOWN_LABELS.contains(&key)
+}
 
 /// The key under which Karpenter files a label: old names of Kubernetes' own labels become the present ones
 /// (`NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`).

@@ -21,7 +21,7 @@ pub use field::Field;
 pub use label_sets::{LabelKind, LabelSets, likely_label};
 pub use labels::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, OS_LABEL,
-    WELL_KNOWN_LABELS, canonical_label,
+    canonical_label, is_well_known,
 };
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodepool::NodePool;
