@@ -1,7 +1,7 @@
 //! Requirements on labels of the user's own, for which Karpenter has to find a value itself.
 
 use super::Scope;
-use super::groups::Group;
+use super::groups::{Group, Source};
 use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::Selection;
 use crate::rule::{Origin, Rule};
@@ -35,8 +35,7 @@ spec:
 };
 
 pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    if !group.is_custom() || !Selection::all(group.sources.iter().map(|source| source.selection())).is_open()
-    {
+    if !group.is_custom() || !Selection::all(group.sources.iter().map(Source::selection)).is_open() {
         return;
     }
     let Some(entry) = group.entries().next() else {

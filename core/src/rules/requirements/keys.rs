@@ -1,7 +1,5 @@
 //! The key of a requirement as a text.
 
-use serde_json::Value;
-
 use super::Scope;
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Requirement};
@@ -108,9 +106,8 @@ pub(super) fn check<'a>(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::*;
     use crate::rules::requirements::testing::{errors, requirements};
 
     fn of_key(key: &Value) -> Vec<String> {

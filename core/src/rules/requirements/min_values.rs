@@ -150,9 +150,11 @@ pub(super) fn check(
     None
 }
 
-/// Checks what the scheduler makes of the number.
-pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    let Some(least) = entry.min_values else { return };
+/// Checks what the scheduler makes of the number; says whether it can be satisfied.
+pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let Some(least) = entry.min_values else {
+        return true;
+    };
     let found = |rule: &Rule, reason: String, mend: &str| {
         let problem = Problem::Invalid {
             value: least.to_string(),
@@ -166,7 +168,9 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
             entry.key
         );
         findings.push(found(&REQUIREMENT_MIN_VALUES_CUSTOM, reason, "remove it"));
-    } else if entry.operator == Operator::In {
+        return false;
+    }
+    if entry.operator == Operator::In {
         let distinct = entry.values.iter().collect::<HashSet<_>>().len();
         if is_more_than(least, distinct) {
             let reason =
@@ -176,8 +180,10 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
                 reason,
                 "name more values, or lower it",
             ));
+            return false;
         }
     }
+    true
 }
 
 fn is_more_than(least: i64, count: usize) -> bool {

@@ -150,7 +150,9 @@ fn check_entry<'a>(
 
 /// Judges what an entry means for the label that it is about.
 fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    min_values::check_kind(entry, scope, findings);
+    if min_values::check_kind(entry, scope, findings) {
+        values::warn_of_twice(entry, scope, findings);
+    }
     slips::check(entry, scope, findings);
     operators::check_kind(entry, scope, findings)
         && bounds::check(entry, scope, findings)

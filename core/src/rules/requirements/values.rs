@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::Scope;
+use super::{Entry, Scope};
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rule::{Origin, Rule};
@@ -198,10 +198,7 @@ pub(super) fn check<'a>(
         Some(number) if operator.is_numeric() => {
             check_number(index, number, scope, findings).then_some(values)
         }
-        _ => {
-            warn_of_twice(index, &values, scope, findings);
-            check_syntax(index, &values, scope, findings).then_some(values)
-        }
+        _ => check_syntax(index, &values, scope, findings).then_some(values),
     }
 }
 
@@ -288,7 +285,11 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
         let Err(error) = label_value(value) else { continue };
         sound = false;
         let problem = Problem::Invalid { value: quoted(value) };
-        let mend = mended_value(value).map(|mended| format!("write {mended}"));
+        let mend = if is_placeholder(value) {
+            Some("fill in the template first: this is a placeholder".to_owned())
+        } else {
+            mended_value(value).map(|mended| format!("write {mended}"))
+        };
         findings.push(
             REQUIREMENT_VALUE
                 .finding(scope.value(index, position), problem, error.to_string())
@@ -298,15 +299,29 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
     sound
 }
 
+/// Whether this is what a template engine should have replaced.
+fn is_placeholder(value: &str) -> bool {
+    [("${", "}"), ("{{", "}}"), ("<", ">"), ("$(", ")")]
+        .iter()
+        .any(|(start, end)| value.starts_with(start) && value.ends_with(end))
+}
+
 /// Speaks of the first repetition only: a list that is pasted twice is one slip.
-fn warn_of_twice(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    let mut seen = HashSet::with_capacity(values.len());
-    let twice = values.iter().enumerate().find(|(_, value)| !seen.insert(**value));
+pub(super) fn warn_of_twice(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    if entry.values.len() < 2 {
+        return;
+    }
+    let mut seen = HashSet::with_capacity(entry.values.len());
+    let twice = entry
+        .values
+        .iter()
+        .enumerate()
+        .find(|(_, value)| !seen.insert(**value));
     if let Some((position, value)) = twice {
         findings.push(
             REQUIREMENT_VALUE_TWICE
                 .finding(
-                    scope.value(index, position),
+                    scope.value(entry.index, position),
                     Problem::Invalid { value: quoted(value) },
                     "stands further up already",
                 )
@@ -384,6 +399,17 @@ mod tests {
         );
         assert!(refused[1].ends_with("write 8 [requirement-value]"));
         assert!(refused[2].contains("is 64 bytes long and may have 63"));
+    }
+
+    #[test]
+    fn a_placeholder_is_called_one() {
+        for text in ["${ARCH}", "<<AZ>>", "{{ .Values.zone }}"] {
+            let refused = errors(&of("In", &json!([text])));
+            assert!(
+                refused[0].ends_with("this is a placeholder [requirement-value]"),
+                "{refused:?}"
+            );
+        }
     }
 
     #[test]
