@@ -50,9 +50,9 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::values::REQUIREMENT_VALUES,
     &requirements::values::REQUIREMENT_NUMBER,
     &requirements::values::REQUIREMENT_VALUE,
-    &requirements::values::REQUIREMENT_VALUES_IGNORED,
-    &requirements::values::REQUIREMENT_NOT_IN_NOTHING,
-    &requirements::values::REQUIREMENT_VALUE_TWICE,
+    &requirements::unused::REQUIREMENT_VALUES_IGNORED,
+    &requirements::unused::REQUIREMENT_NOT_IN_NOTHING,
+    &requirements::twice::REQUIREMENT_VALUE_TWICE,
     &requirements::slips::REQUIREMENT_VALUE_SLIP,
     &requirements::bounds::REQUIREMENT_BOUND,
     &requirements::min_values::REQUIREMENT_MIN_VALUES,
@@ -62,7 +62,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::capacity_type::CAPACITY_TYPE_UNKNOWN,
     &requirements::conflicts::REQUIREMENT_CONTRADICTION,
     &requirements::conflicts::REQUIREMENT_CONTRADICTION_CUSTOM,
-    &requirements::conflicts::REQUIREMENT_TWICE,
+    &requirements::twice::REQUIREMENT_TWICE,
     &requirements::custom::REQUIREMENT_RANDOM_LABEL,
 ];
 

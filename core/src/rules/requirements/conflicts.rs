@@ -1,7 +1,7 @@
 //! Requirements and template labels that cannot hold together.
 
+use super::Scope;
 use super::groups::{Group, Source};
-use super::{Entry, Scope};
 use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity};
 use crate::karpenter::Selection;
 use crate::rule::{Origin, Rule};
@@ -140,68 +140,6 @@ fn finding(
     rule.finding(at.path(scope), problem, reason).related(place)
 }
 
-pub(in crate::rules) static REQUIREMENT_TWICE: Rule = Rule {
-    id: RuleId::new("requirement-twice"),
-    title: "A requirement stands once",
-    severity: Severity::Warning,
-    origin: Origin::Silent,
-    why: "Karpenter takes all entries of one label together; of two that say the same, one changes nothing. It may be \
-          a slip for another label or other values, and if `minValues` differ, the larger one counts.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64, arm64]
-        - key: kubernetes.io/arch
-          operator: In
-          values: [arm64, amd64]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: kubernetes.io/arch
-          operator: In
-          values: [amd64, arm64]
-",
-};
-
-/// Warns of entries of one label that say the same.
-pub(super) fn warn_of_twice(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    let entries: Vec<&Entry<'_>> = group.entries().collect();
-    if entries.len() < 2 {
-        return;
-    }
-    let mut seen = std::collections::HashMap::new();
-    for entry in entries {
-        let mut values = entry.values.clone();
-        values.sort_unstable();
-        values.dedup();
-        let first: &mut usize = seen.entry((entry.operator, values)).or_insert(entry.index);
-        if *first != entry.index {
-            let earlier = scope.entry(*first);
-            let problem = Problem::Invalid {
-                value: entry.to_string(),
-            };
-            findings.push(
-                REQUIREMENT_TWICE
-                    .finding(
-                        scope.entry(entry.index),
-                        problem,
-                        format!("says the same as {earlier}"),
-                    )
-                    .related(earlier)
-                    .mend("remove one of them"),
-            );
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -313,22 +251,5 @@ mod tests {
             {"key": CPU, "operator": "Exists"},
         ]));
         assert_eq!(errors(&object).len(), 1);
-    }
-
-    #[test]
-    fn the_same_entry_twice_is_a_warning() {
-        let object = requirements(&json!([
-            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]},
-            {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["arm64", "amd64"]},
-            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
-        ]));
-        assert_eq!(errors(&object), [""; 0]);
-        assert_eq!(
-            warnings(&object),
-            [
-                "spec.template.spec.requirements[1]: Invalid value: kubernetes.io/arch In [arm64, amd64]: says the same \
-                 as spec.template.spec.requirements[0]; remove one of them [requirement-twice]"
-            ]
-        );
     }
 }

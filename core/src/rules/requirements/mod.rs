@@ -18,6 +18,8 @@ pub(super) mod restricted;
 pub(super) mod slips;
 #[cfg(test)]
 pub(super) mod testing;
+pub(super) mod twice;
+pub(super) mod unused;
 pub(super) mod values;
 
 use serde_json::{Map, Value};
@@ -117,7 +119,7 @@ pub(super) fn check_list(scope: &Scope<'_>, findings: &mut Findings<'_>) {
     }
     for group in groups::Group::all(&entries, scope) {
         if conflicts::check(&group, scope, findings) {
-            conflicts::warn_of_twice(&group, scope, findings);
+            twice::warn_of_entries(&group, scope, findings);
             custom::check(&group, scope, findings);
         }
     }
@@ -151,8 +153,9 @@ fn check_entry<'a>(
 /// Judges what an entry means for the label that it is about.
 fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     if min_values::check_kind(entry, scope, findings) {
-        values::warn_of_twice(entry, scope, findings);
+        twice::warn_of_values(entry, scope, findings);
     }
+    unused::check(entry, scope, findings);
     slips::check(entry, scope, findings);
     operators::check_kind(entry, scope, findings)
         && bounds::check(entry, scope, findings)

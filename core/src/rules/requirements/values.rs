@@ -1,10 +1,8 @@
 //! The values of a requirement: how many its operator takes, and what each may look like.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
-use super::{Entry, Scope};
+use super::Scope;
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rule::{Origin, Rule};
@@ -95,88 +93,6 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
-    id: RuleId::new("requirement-values-ignored"),
-    title: "`Exists` and `DoesNotExist` have no values",
-    severity: Severity::Warning,
-    origin: Origin::Silent,
-    why: "Karpenter drops the values without a word: `Exists` allows every value, `DoesNotExist` none. Who writes \
-          values probably means `In` or `NotIn`.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: Exists
-          values: [c]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c]
-",
-};
-
-pub(in crate::rules) static REQUIREMENT_NOT_IN_NOTHING: Rule = Rule {
-    id: RuleId::new("requirement-not-in-nothing"),
-    title: "`NotIn` excludes something",
-    severity: Severity::Warning,
-    origin: Origin::Silent,
-    why: "Without values, `NotIn` excludes nothing and acts as `Exists`.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-size
-          operator: NotIn
-          values: []
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-size
-          operator: NotIn
-          values: [nano]
-",
-};
-
-pub(in crate::rules) static REQUIREMENT_VALUE_TWICE: Rule = Rule {
-    id: RuleId::new("requirement-value-twice"),
-    title: "A value stands once in a requirement",
-    severity: Severity::Warning,
-    origin: Origin::Silent,
-    why: "Karpenter makes a set of the values. The second one changes nothing, so it may be a slip for another one.",
-    seen_in: &[],
-    bad: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c, m, c]
-",
-    good: "\
-spec:
-  template:
-    spec:
-      requirements:
-        - key: karpenter.kwok.sh/instance-family
-          operator: In
-          values: [c, m, r]
-",
-};
-
 /// The values of a requirement, where every one can be a label's value and their number suits the operator.
 pub(super) fn check<'a>(
     requirement: &Requirement<'a>,
@@ -231,29 +147,6 @@ fn check_count(
             };
             findings.push(REQUIREMENT_VALUES.finding(path(), problem, reason));
         }
-        Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
-            let meant = if operator == Operator::Exists {
-                "In"
-            } else {
-                "NotIn"
-            };
-            let reason = format!("operator {name} takes no values, and Karpenter drops them");
-            findings.push(
-                REQUIREMENT_VALUES_IGNORED
-                    .finding(path(), whole_list(), reason)
-                    .mend(format!("write operator {meant}, or remove the values")),
-            );
-            return true;
-        }
-        Operator::NotIn if values.is_empty() => {
-            let reason = "without values NotIn excludes nothing and acts as Exists";
-            findings.push(
-                REQUIREMENT_NOT_IN_NOTHING
-                    .finding(path(), Problem::Required, reason)
-                    .mend("name what to exclude, or write operator Exists"),
-            );
-            return true;
-        }
         _ => return true,
     }
     false
@@ -306,36 +199,12 @@ fn is_placeholder(value: &str) -> bool {
         .any(|(start, end)| value.starts_with(start) && value.ends_with(end))
 }
 
-/// Speaks of the first repetition only: a list that is pasted twice is one slip.
-pub(super) fn warn_of_twice(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    if entry.values.len() < 2 {
-        return;
-    }
-    let mut seen = HashSet::with_capacity(entry.values.len());
-    let twice = entry
-        .values
-        .iter()
-        .enumerate()
-        .find(|(_, value)| !seen.insert(**value));
-    if let Some((position, value)) = twice {
-        findings.push(
-            REQUIREMENT_VALUE_TWICE
-                .finding(
-                    scope.value(entry.index, position),
-                    Problem::Invalid { value: quoted(value) },
-                    "stands further up already",
-                )
-                .mend("remove it, or write the value that was meant"),
-        );
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::requirements::testing::{errors, requirements, warnings};
+    use crate::rules::requirements::testing::{errors, requirements};
 
     const CPU: &str = "karpenter.kwok.sh/instance-cpu";
 
@@ -357,14 +226,6 @@ mod tests {
             assert!(refused[0].starts_with("spec.template.spec.requirements[0].values: "));
             assert!(refused[0].ends_with("[requirement-values]"), "{refused:?}");
         }
-        assert_eq!(
-            warnings(&of("Exists", &json!(["4"]))),
-            [
-                "spec.template.spec.requirements[0].values: Invalid value: […]: operator Exists takes no values, and \
-                 Karpenter drops them; write operator In, or remove the values [requirement-values-ignored]"
-            ]
-        );
-        assert!(warnings(&of("NotIn", &json!([])))[0].ends_with("[requirement-not-in-nothing]"));
     }
 
     #[test]
@@ -417,12 +278,5 @@ mod tests {
         let refused = errors(&of("In", &json!([4, "us east"])));
         assert_eq!(refused.len(), 1);
         assert!(refused[0].ends_with("[field-type]"));
-    }
-
-    #[test]
-    fn repeated_values_are_one_warning() {
-        let warned = warnings(&of("In", &json!(["4", "8", "4", "8"])));
-        assert_eq!(warned.len(), 1);
-        assert!(warned[0].starts_with("spec.template.spec.requirements[0].values[2]: "));
     }
 }
