@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
-use crate::karpenter::{ApiVersion, GROUP, NodePool, Release};
+use crate::karpenter::{ApiVersion, GROUP, LabelSets, NodePool, Release};
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
@@ -58,6 +58,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
     let context = Context {
         old: request.old,
         release,
+        labels: LabelSets::BUILT_IN,
     };
     Review {
         defaults: defaults(&pool, old.as_ref(), &policy.defaults),

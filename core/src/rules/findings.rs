@@ -87,12 +87,13 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::{Problem, RuleId};
-    use crate::karpenter::Release;
+    use crate::karpenter::{LabelSets, Release};
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
         let context = Context {
             old,
             release: Release::NEWEST,
+            labels: LabelSets::BUILT_IN,
         };
         let mut findings = Findings::new(object, &context);
         findings.push(Diagnostic {

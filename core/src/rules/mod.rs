@@ -16,7 +16,7 @@ mod types;
 use serde_json::Value;
 
 use crate::diagnostic::Report;
-use crate::karpenter::{NodePool, Release};
+use crate::karpenter::{LabelSets, NodePool, Release};
 use crate::rule::Rule;
 use findings::Findings;
 
@@ -37,8 +37,33 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::LIMIT_NODES_WHOLE,
     &limits::LIMIT_UNKNOWN,
     &limits::LIMIT_UNQUOTED,
-    &requirements::REQUIREMENTS_COUNT,
-    &requirements::NODECLAIM_REQUIREMENTS,
+    &requirements::count::REQUIREMENTS_COUNT,
+    &requirements::count::NODECLAIM_REQUIREMENTS,
+    &requirements::keys::REQUIREMENT_KEY,
+    &requirements::keys::REQUIREMENT_KEY_LENGTH,
+    &requirements::restricted::REQUIREMENT_KEY_RESTRICTED,
+    &requirements::labels::REQUIREMENT_LABEL_MISSPELT,
+    &requirements::labels::REQUIREMENT_LABEL_UNKNOWN,
+    &requirements::labels::REQUIREMENT_LABEL_FOREIGN,
+    &requirements::operators::REQUIREMENT_OPERATOR,
+    &requirements::operators::REQUIREMENT_OPERATOR_NUMERIC,
+    &requirements::values::REQUIREMENT_VALUES,
+    &requirements::values::REQUIREMENT_NUMBER,
+    &requirements::values::REQUIREMENT_VALUE,
+    &requirements::unused::REQUIREMENT_VALUES_IGNORED,
+    &requirements::unused::REQUIREMENT_NOT_IN_NOTHING,
+    &requirements::twice::REQUIREMENT_VALUE_TWICE,
+    &requirements::slips::REQUIREMENT_VALUE_SLIP,
+    &requirements::bounds::REQUIREMENT_BOUND,
+    &requirements::min_values::REQUIREMENT_MIN_VALUES,
+    &requirements::min_values::REQUIREMENT_MIN_VALUES_DISTINCT,
+    &requirements::min_values::REQUIREMENT_MIN_VALUES_CUSTOM,
+    &requirements::capacity_type::CAPACITY_TYPE,
+    &requirements::capacity_type::CAPACITY_TYPE_UNKNOWN,
+    &requirements::conflicts::REQUIREMENT_CONTRADICTION,
+    &requirements::conflicts::REQUIREMENT_CONTRADICTION_CUSTOM,
+    &requirements::twice::REQUIREMENT_TWICE,
+    &requirements::custom::REQUIREMENT_RANDOM_LABEL,
 ];
 
 /// The rule of this name.
@@ -53,6 +78,8 @@ pub(crate) struct Context<'a> {
     pub old: Option<&'a Value>,
     /// Which Karpenter will read the object.
     pub release: Release,
+    /// Which labels Karpenter and its provider know.
+    pub labels: &'a LabelSets,
 }
 
 /// Applies every rule to a NodePool, which is a view of `object`.

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Context;
-use super::findings::Findings;
+use super::Findings;
 use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, NodePool, Template, canonical_label,
 };
 use crate::rule::{Origin, Rule};
 
-pub(super) static REQUIREMENTS_COUNT: Rule = Rule {
+pub(in crate::rules) static REQUIREMENTS_COUNT: Rule = Rule {
     id: RuleId::new("requirements-count"),
     title: "A NodePool has at most 100 requirements",
     severity: Severity::Error,
@@ -20,7 +20,7 @@ pub(super) static REQUIREMENTS_COUNT: Rule = Rule {
     why: "The CRD refuses a longer list (30 before Karpenter 0.37.7). A requirement is one key: several values \
           belong into one entry with `operator: In`.",
     seen_in: &["1344"],
-    bad: include_str!("examples/requirements-count.yaml"),
+    bad: include_str!("../examples/requirements-count.yaml"),
     good: "\
 spec:
   template:
@@ -32,7 +32,7 @@ spec:
 ",
 };
 
-pub(super) static NODECLAIM_REQUIREMENTS: Rule = Rule {
+pub(in crate::rules) static NODECLAIM_REQUIREMENTS: Rule = Rule {
     id: RuleId::new("nodeclaim-requirements"),
     title: "Requirements and template labels together fit into a NodeClaim",
     severity: Severity::Error,
@@ -42,7 +42,7 @@ pub(super) static NODECLAIM_REQUIREMENTS: Rule = Rule {
           have 100 in all. Beyond that the API server refuses every NodeClaim of the pool, so it never launches a \
           node, while the NodePool itself looks healthy. Keys that pods ask for come on top.",
     seen_in: &["aws/karpenter-provider-aws#6387", "1344"],
-    bad: include_str!("examples/nodeclaim-requirements.yaml"),
+    bad: include_str!("../examples/nodeclaim-requirements.yaml"),
     good: "\
 spec:
   template:

@@ -1,0 +1,108 @@
+//! Bounds at the ends of the range of integers.
+
+use super::{Entry, Scope};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Operator, integer};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static REQUIREMENT_BOUND: Rule = Rule {
+    id: RuleId::new("requirement-bound"),
+    title: "A bound leaves numbers to choose from",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "No label's value is below 0 or above 9223372036854775807, so with `Lt` 0 or a bound at the upper end no \
+          instance type fits. If the label is the user's own, Karpenter draws a random value between the bounds, and \
+          drawing from an empty range **crashes Karpenter**: it dies again at each attempt to launch a node for the \
+          pool.",
+    seen_in: &["2674"],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-cpu
+          operator: Lt
+          values: [\"0\"]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-cpu
+          operator: Lt
+          values: [\"64\"]
+",
+};
+
+/// Says whether the bound leaves something.
+pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let Some(text) = entry.values.first().filter(|_| entry.operator.is_numeric()) else {
+        return true;
+    };
+    let reason = match (entry.operator, integer(text)) {
+        (Operator::Lt, Some(0)) => "no label has a value below 0",
+        (Operator::Gt, Some(i64::MAX)) => "no label has a value above it",
+        // Legal numbers lie there, but Karpenter's own arithmetic ends.
+        (Operator::Gt, Some(bound)) if bound == i64::MAX - 1 => "no label has a value above it",
+        (Operator::Gte, Some(i64::MAX)) => "no label has so large a value",
+        (Operator::Lte, Some(i64::MAX)) if !entry.kind.is_well_known() => {
+            "it is so large that Karpenter's arithmetic overflows"
+        }
+        _ => return true,
+    };
+    let effect = if entry.kind.is_well_known() {
+        "so the pool never launches a node"
+    } else {
+        "and Karpenter crashes when it draws a value for this label"
+    };
+    let problem = Problem::Invalid { value: quoted(text) };
+    findings.push(REQUIREMENT_BOUND.finding(
+        scope.value(entry.index, 0),
+        problem,
+        format!("{reason}, {effect}"),
+    ));
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::requirements::testing::{errors, requirements};
+
+    fn of(key: &str, operator: &str, value: &str) -> Vec<String> {
+        errors(&requirements(
+            &json!([{"key": key, "operator": operator, "values": [value]}]),
+        ))
+    }
+
+    #[test]
+    fn bounds_that_leave_nothing_are_refused_for_every_label() {
+        let (largest, before) = ("9223372036854775807", "9223372036854775806");
+        for key in ["example.com/n", "karpenter.kwok.sh/instance-cpu"] {
+            for (operator, value) in [("Lt", "0"), ("Gt", largest), ("Gt", before), ("Gte", largest)] {
+                let refused = of(key, operator, value);
+                assert_eq!(refused.len(), 1, "{key} {operator} {value}");
+                assert!(refused[0].ends_with("[requirement-bound]"));
+            }
+            for (operator, value) in [
+                ("Lt", "1"),
+                ("Lte", "0"),
+                ("Gte", "0"),
+                ("Gte", before),
+                ("Lte", before),
+            ] {
+                assert_eq!(of(key, operator, value), [""; 0], "{key} {operator} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_upper_bound_that_overflows_hurts_only_where_karpenter_draws_a_value() {
+        let largest = "9223372036854775807";
+        assert!(of("example.com/n", "Lte", largest)[0].contains("Karpenter crashes"));
+        assert_eq!(of("karpenter.kwok.sh/instance-cpu", "Lte", largest), [""; 0]);
+    }
+}

@@ -1,0 +1,187 @@
+//! The values of `karpenter.sh/capacity-type`.
+
+use super::{Entry, Scope};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Release};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+const KNOWN: &[&str] = &["on-demand", "spot", "reserved"];
+const BEFORE_RESERVED: &[&str] = &["on-demand", "spot"];
+/// The first release that launches into reservations.
+const RESERVED_SINCE: Release = Release::new(1, 3, 0);
+
+pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
+    id: RuleId::new("capacity-type"),
+    title: "A NodePool allows a capacity type that exists",
+    severity: Severity::Error,
+    origin: Origin::Runtime,
+    why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists none of them, \
+          or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; before, it silently never \
+          launched a node.",
+    seen_in: &["2164"],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: [ondemand]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: [on-demand]
+",
+};
+
+pub(in crate::rules) static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
+    id: RuleId::new("capacity-type-unknown"),
+    title: "Every capacity type that a NodePool names exists",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter passes over a capacity type that it does not know. In a list with others, the pool silently does \
+          without it; in `NotIn`, nothing is excluded.",
+    seen_in: &["2164"],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: [Spot, on-demand]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: [spot, on-demand]
+",
+};
+
+/// Says whether at least one capacity type is left.
+pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let lists = matches!(entry.operator, Operator::In | Operator::NotIn);
+    if entry.key != CAPACITY_TYPE_LABEL || !lists {
+        return true;
+    }
+    let known = if scope.context.release < RESERVED_SINCE {
+        BEFORE_RESERVED
+    } else {
+        KNOWN
+    };
+    let good = entry.values.iter().filter(|value| known.contains(value)).count();
+    let least = entry
+        .min_values
+        .map_or(1, |least| usize::try_from(least).unwrap_or(1));
+    let is_dead = entry.operator == Operator::In && good < least;
+    if is_dead && good > 0 {
+        let problem = Problem::Invalid {
+            value: least.to_string(),
+        };
+        let reason = format!("only {good} of the listed capacity types exist");
+        findings.push(
+            CAPACITY_TYPE
+                .finding(scope.field(entry.index, "minValues"), problem, reason)
+                .mend("lower it, or name capacity types that exist"),
+        );
+    }
+    let rule = if is_dead && good == 0 {
+        &CAPACITY_TYPE
+    } else {
+        &CAPACITY_TYPE_UNKNOWN
+    };
+    let unknown = entry
+        .values
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| !known.contains(value));
+    for (position, value) in unknown {
+        let problem = Problem::Unsupported {
+            value: quoted(value),
+            supported: known,
+        };
+        let reason = if *value == "reserved" {
+            "it needs Karpenter 1.3 or newer"
+        } else {
+            "there is no such capacity type"
+        };
+        findings.push(
+            rule.finding(scope.value(entry.index, position), problem, reason)
+                .mend_if_known(meant(value).map(|meant| format!("did you mean {meant}?"))),
+        );
+    }
+    !is_dead
+}
+
+fn meant(value: &str) -> Option<&'static str> {
+    let bare: String = value
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|letter| letter.to_ascii_lowercase())
+        .collect();
+    KNOWN
+        .iter()
+        .find(|known| *known != &value && strsim::osa_distance(&known.replace('-', ""), &bare) <= 1)
+        .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::karpenter::ApiVersion;
+    use crate::rules::requirements::testing::{errors, errors_in, requirements, warnings};
+
+    fn of(operator: &str, values: &Value) -> Value {
+        requirements(&json!([{"key": CAPACITY_TYPE_LABEL, "operator": operator, "values": values}]))
+    }
+
+    #[test]
+    fn a_list_without_any_known_type_is_refused_and_one_with_some_is_warned_of() {
+        assert_eq!(
+            errors(&of("In", &json!(["Spot"]))),
+            [
+                "spec.template.spec.requirements[0].values[0]: Unsupported value: \"Spot\": supported values: \
+                 \"on-demand\", \"spot\", \"reserved\": there is no such capacity type; did you mean spot? \
+                 [capacity-type]"
+            ]
+        );
+        let mixed = of("In", &json!(["spot", "OnDemand"]));
+        assert_eq!(errors(&mixed), [""; 0]);
+        assert!(warnings(&mixed)[0].ends_with("did you mean on-demand? [capacity-type-unknown]"));
+        let excluded = of("NotIn", &json!(["Spot"]));
+        assert_eq!(errors(&excluded), [""; 0]);
+        assert!(warnings(&excluded)[0].ends_with("[capacity-type-unknown]"));
+    }
+
+    #[test]
+    fn fewer_known_types_than_min_values_are_refused() {
+        let object = requirements(&json!([{
+            "key": CAPACITY_TYPE_LABEL, "operator": "In", "values": ["spot", "cheap"], "minValues": 2,
+        }]));
+        let refused = errors(&object);
+        assert_eq!(refused.len(), 1);
+        assert!(
+            refused[0].starts_with("spec.template.spec.requirements[0].minValues: Invalid value: 2: only 1")
+        );
+    }
+
+    #[test]
+    fn reserved_needs_1_3() {
+        let object = of("In", &json!(["reserved"]));
+        assert_eq!(errors(&object), [""; 0]);
+        let old = errors_in(ApiVersion::V1, Release::new(1, 2, 0), &object);
+        assert!(old[0].contains("it needs Karpenter 1.3 or newer"));
+    }
+}

@@ -1,0 +1,255 @@
+//! Requirements and template labels that cannot hold together.
+
+use super::Scope;
+use super::groups::{Group, Source};
+use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity};
+use crate::karpenter::Selection;
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+/// How many values the entries of one label may have in all for every pair of them to be compared. Beyond that the
+/// message names the entry with which nothing was left, but not the one that it contradicts.
+const MOST_COMPARED: usize = 10_000;
+
+pub(in crate::rules) static REQUIREMENT_CONTRADICTION: Rule = Rule {
+    id: RuleId::new("requirement-contradiction"),
+    title: "Requirements and template labels leave a value for each label",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Karpenter takes all entries of one label together, template labels included, and old names of a label \
+          (`beta.kubernetes.io/arch`) count as the new one. If no value satisfies them all, it looks for machines \
+          without the label. There are none, so the pool never launches a node, while it looks healthy.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    metadata:
+      labels:
+        kubernetes.io/arch: amd64
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [arm64]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [arm64]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_CONTRADICTION_CUSTOM: Rule = Rule {
+    id: RuleId::new("requirement-contradiction-custom"),
+    title: "Requirements and template labels leave a value for each label of the user's own",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "If no value satisfies all entries of a label of the user's own, Karpenter launches nodes **without** that \
+          label. Pods that select it never run, and nodes that have it already count as drifted and are replaced.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: example.com/team
+          operator: In
+          values: [blue]
+        - key: example.com/team
+          operator: In
+          values: [green]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: example.com/team
+          operator: In
+          values: [blue]
+",
+};
+
+/// Says whether the entries of one label can hold together, and names those that cannot.
+pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let sources = &group.sources;
+    if sources.len() < 2 || !contradict(sources) {
+        return true;
+    }
+    // More entries never leave more values, so the first one too many is found by halving.
+    let fine = (1..sources.len())
+        .collect::<Vec<_>>()
+        .partition_point(|count| !contradict(sources.get(..*count).unwrap_or_default()));
+    let (before, culprit) = (sources.get(..fine).unwrap_or_default(), sources.get(fine));
+    if let Some(culprit) = culprit {
+        let values: usize = sources.iter().map(Source::count).sum();
+        let partner = before
+            .iter()
+            .find(|source| values <= MOST_COMPARED && contradict(&[**source, *culprit]));
+        findings.push(finding(group, culprit, before, partner, scope));
+    }
+    false
+}
+
+/// Whether no value is left although a node must carry the label.
+fn contradict(sources: &[Source<'_>]) -> bool {
+    sources.iter().any(Source::demands_label)
+        && Selection::all(sources.iter().map(Source::selection)).is_empty()
+}
+
+fn finding(
+    group: &Group<'_>,
+    culprit: &Source<'_>,
+    before: &[Source<'_>],
+    partner: Option<&Source<'_>>,
+    scope: &Scope<'_>,
+) -> Diagnostic {
+    // The mistake is shown at a requirement where there is one: a label is only the other half of it.
+    let (at, other) = match (culprit, partner.or(before.first())) {
+        (Source::Label { .. }, Some(other @ Source::Entry(_))) => (other, culprit),
+        (_, Some(other)) => (culprit, other),
+        (_, None) => (culprit, culprit),
+    };
+    let (rule, effect) = if group.is_custom() {
+        (
+            &REQUIREMENT_CONTRADICTION_CUSTOM,
+            "so nodes are launched without this label",
+        )
+    } else {
+        (
+            &REQUIREMENT_CONTRADICTION,
+            "so no machine fits and the pool never launches a node",
+        )
+    };
+    let place = other.path(scope);
+    let reason = if partner.is_some() {
+        format!("contradicts {other} at {place}, {effect}")
+    } else {
+        format!(
+            "no value is left together with the other {} entries, the first at {place}, {effect}",
+            before.len()
+        )
+    };
+    let problem = Problem::Invalid {
+        value: at.to_string(),
+    };
+    rule.finding(at.path(scope), problem, reason).related(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::requirements::testing::{errors, requirements, warnings};
+
+    const CPU: &str = "karpenter.kwok.sh/instance-cpu";
+
+    fn with_labels(labels: &Value, list: &Value) -> Value {
+        let mut object = requirements(list);
+        object["spec"]["template"]["metadata"] = json!({"labels": labels});
+        object
+    }
+
+    #[test]
+    fn two_entries_without_a_common_value_name_each_other() {
+        let object = requirements(&json!([
+            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]},
+            {"key": "kubernetes.io/os", "operator": "Exists"},
+            {"key": "beta.kubernetes.io/arch", "operator": "NotIn", "values": ["arm64", "amd64"]},
+        ]));
+        assert_eq!(
+            errors(&object),
+            [
+                "spec.template.spec.requirements[2]: Invalid value: kubernetes.io/arch NotIn [arm64, amd64]: \
+                 contradicts kubernetes.io/arch In [amd64, arm64] at spec.template.spec.requirements[0], so no machine \
+                 fits and the pool never launches a node [requirement-contradiction]"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_label_contradicts_at_the_requirement() {
+        let object = with_labels(
+            &json!({"beta.kubernetes.io/arch": "amd64"}),
+            &json!([{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]),
+        );
+        assert_eq!(
+            errors(&object),
+            [
+                "spec.template.spec.requirements[0]: Invalid value: kubernetes.io/arch In [arm64]: contradicts the \
+                 label kubernetes.io/arch: amd64 at spec.template.metadata.labels[beta.kubernetes.io/arch], so no \
+                 machine fits and the pool never launches a node [requirement-contradiction]"
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_are_compared_as_numbers() {
+        let bounds = |low: &str, high: &str| {
+            errors(&requirements(&json!([
+                {"key": CPU, "operator": "Gt", "values": [low]},
+                {"key": CPU, "operator": "Lt", "values": [high]},
+            ])))
+        };
+        assert_eq!(bounds("5", "6").len(), 1);
+        assert_eq!(bounds("5", "7"), [""; 0]);
+        assert_eq!(bounds("9", "10").len(), 1);
+        assert_eq!(bounds("9", "11"), [""; 0]);
+        let listed = requirements(&json!([
+            {"key": CPU, "operator": "In", "values": ["2", "4"]},
+            {"key": CPU, "operator": "Gt", "values": ["4"]},
+        ]));
+        assert_eq!(errors(&listed).len(), 1);
+    }
+
+    #[test]
+    fn entries_that_contradict_only_together_are_found() {
+        let object = requirements(&json!([
+            {"key": CPU, "operator": "In", "values": ["2", "4", "8"]},
+            {"key": CPU, "operator": "Lt", "values": ["8"]},
+            {"key": CPU, "operator": "NotIn", "values": ["2"]},
+            {"key": CPU, "operator": "Gt", "values": ["4"]},
+            {"key": CPU, "operator": "Exists"},
+        ]));
+        let refused = errors(&object);
+        assert_eq!(refused.len(), 1);
+        assert!(
+            refused[0].starts_with(
+                "spec.template.spec.requirements[3]: Invalid value: karpenter.kwok.sh/instance-cpu Gt [4]: no value is \
+                 left together with the other 3 entries, the first at spec.template.spec.requirements[0]"
+            ),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn own_labels_are_only_warned_of() {
+        let object = with_labels(
+            &json!({"example.com/team": "blue"}),
+            &json!([{"key": "example.com/team", "operator": "NotIn", "values": ["blue"]}]),
+        );
+        assert_eq!(errors(&object), [""; 0]);
+        assert!(
+            warnings(&object)[0]
+                .ends_with("so nodes are launched without this label [requirement-contradiction-custom]")
+        );
+    }
+
+    #[test]
+    fn what_may_be_absent_contradicts_nothing() {
+        let object = requirements(&json!([
+            {"key": CPU, "operator": "DoesNotExist"},
+            {"key": CPU, "operator": "NotIn", "values": ["4"]},
+        ]));
+        assert_eq!(errors(&object), [""; 0]);
+        let object = requirements(&json!([
+            {"key": CPU, "operator": "DoesNotExist"},
+            {"key": CPU, "operator": "Exists"},
+        ]));
+        assert_eq!(errors(&object).len(), 1);
+    }
+}

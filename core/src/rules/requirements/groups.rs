@@ -1,0 +1,142 @@
+//! All that is said of one label, by requirements and by template labels, under all its names.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{Entry, Scope};
+use crate::diagnostic::FieldPath;
+use crate::karpenter::{LabelKind, Operator, Selection, canonical_label};
+use crate::value::label::label_value;
+
+/// How many values a message names; the rest is only counted.
+const MOST_SHOWN: usize = 5;
+
+/// One thing that is said of a label.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// A requirement.
+    Entry(&'a Entry<'a>),
+    /// A label of the template.
+    Label {
+        /// The key as it is written.
+        written: &'a str,
+        /// The key under which Karpenter files it.
+        key: &'a str,
+        /// Its value.
+        value: &'a str,
+    },
+}
+
+/// Everything that is said of one label, in the order in which it stands, requirements first.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    /// What the label is.
+    pub(super) kind: &'a LabelKind<'a>,
+    /// What is said of it; at least one requirement.
+    pub(super) sources: Vec<Source<'a>>,
+}
+
+impl<'a> Group<'a> {
+    /// Groups sound requirements by label, with the labels of the template that they concern.
+    pub(super) fn all(entries: &'a [Entry<'a>], scope: &Scope<'a>) -> Vec<Self> {
+        let mut places: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+        let mut groups: Vec<Self> = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let place = *places.entry(entry.key).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some(group) => group.sources.push(Source::Entry(entry)),
+                None => groups.push(Self {
+                    kind: &entry.kind,
+                    sources: vec![Source::Entry(entry)],
+                }),
+            }
+        }
+        for (written, value) in scope.labels.into_iter().flatten() {
+            let key = canonical_label(written);
+            let group = places.get(key).and_then(|place| groups.get_mut(*place));
+            let value = value_of(value);
+            if let (Some(group), Some(value)) = (group, value) {
+                group.sources.push(Source::Label { written, key, value });
+            }
+        }
+        groups
+    }
+
+    /// The requirements among the sources.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &'a Entry<'a>> {
+        self.sources.iter().filter_map(|source| match source {
+            Source::Entry(entry) => Some(*entry),
+            Source::Label { .. } => None,
+        })
+    }
+
+    /// Whether no instance type carries the label.
+    pub(super) fn is_custom(&self) -> bool {
+        self.kind.is_custom()
+    }
+}
+
+/// A label's value that other rules have nothing against.
+fn value_of(value: &Value) -> Option<&str> {
+    value.as_str().filter(|value| label_value(value).is_ok())
+}
+
+impl<'a> Source<'a> {
+    /// What it allows.
+    pub(super) fn selection(&self) -> Selection<'a> {
+        match self {
+            Self::Entry(entry) => Selection::of(entry.operator, &entry.values),
+            Self::Label { value, .. } => Selection::of(Operator::In, &[value]),
+        }
+    }
+
+    /// Whether a node must carry the label because of it.
+    pub(super) const fn demands_label(&self) -> bool {
+        match self {
+            Self::Entry(entry) => entry.operator.demands_label(),
+            Self::Label { .. } => true,
+        }
+    }
+
+    /// How many values it names.
+    pub(super) const fn count(&self) -> usize {
+        match self {
+            Self::Entry(entry) => entry.values.len(),
+            Self::Label { .. } => 1,
+        }
+    }
+
+    /// Where it stands.
+    pub(super) fn path(&self, scope: &Scope<'_>) -> FieldPath {
+        match self {
+            Self::Entry(entry) => scope.entry(entry.index),
+            Self::Label { written, .. } => scope.labels_path.clone().key((*written).to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entry(entry) => entry.fmt(f),
+            Self::Label { key, value, .. } => write!(f, "the label {key}: {value}"),
+        }
+    }
+}
+
+impl fmt::Display for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.key, self.operator.as_str())?;
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        let shown = self.values.iter().take(MOST_SHOWN).copied().collect::<Vec<_>>();
+        write!(f, " [{}", shown.join(", "))?;
+        match self.values.len() - shown.len() {
+            0 => f.write_str("]"),
+            more => write!(f, " and {more} more]"),
+        }
+    }
+}

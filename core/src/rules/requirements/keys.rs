@@ -1,0 +1,147 @@
+//! The key of a requirement as a text.
+
+use super::Scope;
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Field, Requirement};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::value::label::{matches_crd_key, mended_key, qualified_name};
+
+/// Longest key, in bytes, that the CRD takes. A legal key may be one byte longer.
+const LONGEST_KEY: usize = 316;
+
+pub(in crate::rules) static REQUIREMENT_KEY: Rule = Rule {
+    id: RuleId::new("requirement-key"),
+    title: "A requirement names a label",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A label's key is a name of letters, digits, `-`, `_` and `.`, optionally with a domain in lower case and \
+          one slash before it.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: Example.com/team
+          operator: In
+          values: [blue]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: example.com/team
+          operator: In
+          values: [blue]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_KEY_LENGTH: Rule = Rule {
+    id: RuleId::new("requirement-key-length"),
+    title: "The name in a requirement's key has at most 63 characters",
+    severity: Severity::Error,
+    origin: Origin::Runtime,
+    why: "The CRD bounds only the key as a whole. A label's name may have 63 characters, its domain 253.",
+    seen_in: &["aws/karpenter-provider-aws#6618"],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: example.com/the-team-that-pays-for-the-machines-on-which-its-own-pods-are-run
+          operator: In
+          values: [blue]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: example.com/paying-team
+          operator: In
+          values: [blue]
+",
+};
+
+/// The key of a requirement, where it is one.
+pub(super) fn check<'a>(
+    requirement: &Requirement<'a>,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<&'a str> {
+    let key = match requirement.key {
+        Field::Present(key) => key,
+        Field::Mistyped => return None,
+        Field::Absent => {
+            findings.push(REQUIREMENT_KEY.finding(
+                scope.field(requirement.index, "key"),
+                Problem::Required,
+                "must name the label that the requirement is about",
+            ));
+            return None;
+        }
+    };
+    let read = qualified_name(key);
+    let (rule, reason) = match read {
+        Err(error) if matches_crd_key(key) && key.len() <= LONGEST_KEY => {
+            (&REQUIREMENT_KEY_LENGTH, error.to_string())
+        }
+        Err(error) => (&REQUIREMENT_KEY, error.to_string()),
+        Ok(_) if key.len() > LONGEST_KEY => {
+            let reason = format!("is {} bytes long and may have {LONGEST_KEY}", key.len());
+            (&REQUIREMENT_KEY, reason)
+        }
+        Ok(_) => return Some(key),
+    };
+    let problem = Problem::Invalid { value: quoted(key) };
+    let mend = mended_key(key).map(|mended| format!("write {mended}"));
+    findings.push(
+        rule.finding(scope.field(requirement.index, "key"), problem, reason)
+            .mend_if_known(mend),
+    );
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::requirements::testing::{errors, requirements};
+
+    fn of_key(key: &Value) -> Vec<String> {
+        errors(&requirements(
+            &json!([{"key": key, "operator": "In", "values": ["a"]}]),
+        ))
+    }
+
+    #[test]
+    fn a_missing_or_broken_key_is_refused_without_follow_ups() {
+        assert_eq!(
+            errors(&requirements(&json!([{"operator": "In", "values": []}]))),
+            [
+                "spec.template.spec.requirements[0].key: Required value: must name the label that the requirement is \
+                 about [requirement-key]"
+            ]
+        );
+        assert_eq!(
+            of_key(&json!("Example.com/team")),
+            [
+                "spec.template.spec.requirements[0].key: Invalid value: \"Example.com/team\": the domain before the \
+                 slash holds `E`; it consists of lower-case letters, digits, `-` and `.`, and each part of it begins \
+                 and ends with a letter or digit; write example.com/team [requirement-key]"
+            ]
+        );
+        assert_eq!(of_key(&json!(5)).len(), 1);
+    }
+
+    #[test]
+    fn lengths_are_bounded_by_the_crd_and_by_karpenter() {
+        let key = |domain: usize, name: usize| json!(format!("{}/{}", "d".repeat(domain), "n".repeat(name)));
+        assert_eq!(of_key(&key(252, 63)), [""; 0]);
+        assert!(of_key(&key(253, 63))[0].ends_with("is 317 bytes long and may have 316 [requirement-key]"));
+        assert!(of_key(&key(10, 64))[0].ends_with("[requirement-key-length]"));
+        assert!(of_key(&key(300, 64))[0].ends_with("[requirement-key]"));
+    }
+}

@@ -1,0 +1,191 @@
+//! Labels that the provider of the pool does not know.
+
+use super::Scope;
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{LabelKind, Provider, likely_label};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
+    id: RuleId::new("requirement-label-misspelt"),
+    title: "A requirement spells the provider's label as the provider does",
+    severity: Severity::Error,
+    origin: Origin::Runtime,
+    why: "A provider keeps its domain for the labels of its own instance types. It refuses any other one there: some \
+          by the CRD, all once the NodePool is stored. This label differs by a letter or two, or only by its domain, \
+          from one that Karpenter knows.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-famly
+          operator: In
+          values: [c]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: In
+          values: [c]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
+    id: RuleId::new("requirement-label-unknown"),
+    title: "A requirement in the provider's domain is about a label that the provider has",
+    severity: Severity::Warning,
+    origin: Origin::Runtime,
+    why: "A provider refuses labels in its domain that it does not know, and a label of Kubernetes that is almost \
+          right selects nothing. The label is in none of poolgate's lists, but a newer provider may have brought it: \
+          so this is a warning only. Labels of an own provider can be added in the policy.",
+    seen_in: &["2444"],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/chipset
+          operator: In
+          values: [b450]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-size
+          operator: In
+          values: [large]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
+    id: RuleId::new("requirement-label-foreign"),
+    title: "A requirement is about labels of the pool's own provider",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "The instance types of one provider do not carry the labels of another. The requirement selects nothing; \
+          Karpenter takes the label for one of the user's own and writes some value on every node.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: [c]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+      requirements:
+        - key: karpenter.k8s.aws/instance-category
+          operator: In
+          values: [c]
+",
+};
+
+/// Says whether the provider may take the label, and what is doubtful about it.
+pub(super) fn check(
+    index: usize,
+    key: &str,
+    kind: &LabelKind<'_>,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let own = scope.group.and_then(Provider::of_group);
+    let did_you_mean = |meant: &String| format!("did you mean {meant}?");
+    let (rule, reason, mend) = match kind {
+        LabelKind::Unknown { domain, meant } if meant.is_some() => (
+            &REQUIREMENT_LABEL_MISSPELT,
+            format!("{domain} is the provider's domain, and it has no such label"),
+            meant.as_ref().map(did_you_mean),
+        ),
+        LabelKind::Unknown { domain, .. } => (
+            &REQUIREMENT_LABEL_UNKNOWN,
+            format!("{domain} is the provider's domain, and poolgate knows no such label there"),
+            None,
+        ),
+        LabelKind::Foreign(owner) => (
+            &REQUIREMENT_LABEL_FOREIGN,
+            format!(
+                "instance types of {} carry it, the ones of this pool do not, so it selects nothing",
+                owner.name
+            ),
+            likely_label(key, own).as_ref().map(did_you_mean),
+        ),
+        LabelKind::Custom => match likely_label(key, None) {
+            Some(meant) => (
+                &REQUIREMENT_LABEL_UNKNOWN,
+                "no instance type carries this label, so it selects nothing".into(),
+                Some(did_you_mean(&meant)),
+            ),
+            None => return true,
+        },
+        LabelKind::WellKnown(_) | LabelKind::Unlisted => return true,
+    };
+    let problem = Problem::Invalid { value: quoted(key) };
+    findings.push(
+        rule.finding(scope.field(index, "key"), problem, reason)
+            .mend_if_known(mend),
+    );
+    rule.severity != Severity::Error
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::requirements::testing::{errors, requirements_of, warnings};
+
+    #[test]
+    fn a_misspelt_label_is_refused_and_an_unknown_one_is_warned_of() {
+        let object = requirements_of(
+            "karpenter.k8s.aws",
+            &json!([
+                {"key": "karpenter.k8s.aws/instance-famly", "operator": "In", "values": ["c5"]},
+                {"key": "karpenter.k8s.aws/instance-chipset", "operator": "In", "values": ["x"]},
+                {"key": "topology.kubernetes.io/zones", "operator": "In", "values": ["eu-west-1a"]},
+            ]),
+        );
+        assert_eq!(
+            errors(&object),
+            [
+                "spec.template.spec.requirements[0].key: Invalid value: \"karpenter.k8s.aws/instance-famly\": \
+                 karpenter.k8s.aws is the provider's domain, and it has no such label; did you mean \
+                 karpenter.k8s.aws/instance-family? [requirement-label-misspelt]"
+            ]
+        );
+        let warned = warnings(&object);
+        assert_eq!(warned.len(), 2, "{warned:?}");
+        assert!(warned[0].ends_with("poolgate knows no such label there [requirement-label-unknown]"));
+        assert!(warned[1].contains("did you mean topology.kubernetes.io/zone?"));
+    }
+
+    #[test]
+    fn a_label_of_another_provider_gets_the_pools_own() {
+        let object = requirements_of(
+            "eks.amazonaws.com",
+            &json!([{"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c"]}]),
+        );
+        assert_eq!(
+            warnings(&object),
+            [
+                "spec.template.spec.requirements[0].key: Invalid value: \"karpenter.k8s.aws/instance-category\": \
+                 instance types of AWS carry it, the ones of this pool do not, so it selects nothing; did you mean \
+                 eks.amazonaws.com/instance-category? [requirement-label-foreign]"
+            ]
+        );
+    }
+}

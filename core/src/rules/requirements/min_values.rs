@@ -1,0 +1,241 @@
+//! `minValues`: how many different values the instance types for one node must offer.
+
+use std::collections::HashSet;
+
+use super::{Entry, Scope};
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::karpenter::{Field, Operator, Release, Requirement};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+/// The largest number that the CRD takes.
+const LARGEST: i64 = 50;
+/// The first release that has the field.
+const SINCE: Release = Release::new(0, 35, 0);
+
+pub(in crate::rules) static REQUIREMENT_MIN_VALUES: Rule = Rule {
+    id: RuleId::new("requirement-min-values"),
+    title: "`minValues` is a number from 1 to 50 that the values can satisfy",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "With operator `In` there must be at least as many values as `minValues` says. The number is written \
+          without a decimal point: the CRD's check cannot compare `1.0`.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: In
+          values: [c, m]
+          minValues: 3
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: In
+          values: [c, m, r]
+          minValues: 3
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = Rule {
+    id: RuleId::new("requirement-min-values-distinct"),
+    title: "`minValues` counts different values",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "The CRD and Karpenter's validation count a value that stands twice as two, the scheduler as one. It then \
+          finds too few values and skips the NodePool.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: [c-4x-amd64-linux, c-4x-amd64-linux]
+          minValues: 2
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: [c-4x-amd64-linux, c-8x-amd64-linux]
+          minValues: 2
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = Rule {
+    id: RuleId::new("requirement-min-values-custom"),
+    title: "`minValues` is about a label that instance types carry",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Karpenter counts the values among the instance types. None of them carries a label of the user's own, so the \
+          count is always zero and the NodePool never launches a node, unless Karpenter runs with the best-effort \
+          policy for `minValues`, which then ignores the field.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: example.com/team
+          operator: In
+          values: [blue]
+          minValues: 1
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: example.com/team
+          operator: In
+          values: [blue]
+",
+};
+
+/// Checks the number itself. None where there is none to go on with.
+pub(super) fn check(
+    requirement: &Requirement<'_>,
+    operator: Operator,
+    values: &[&str],
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<i64> {
+    let Field::Present(number) = requirement.min_values else {
+        return None;
+    };
+    // A fraction is of the wrong type, and the type check has spoken.
+    if number.as_f64().is_some_and(|number| number.fract() != 0.0) {
+        return None;
+    }
+    let least = number.as_i64();
+    let (reason, mend) = match least {
+        _ if scope.context.release < SINCE => (
+            "needs Karpenter 0.35 or newer; the API server drops it before".to_owned(),
+            Some("remove it".to_owned()),
+        ),
+        Some(least) if !(1..=LARGEST).contains(&least) => (format!("must be from 1 to {LARGEST}"), None),
+        None if operator == Operator::In => {
+            let whole = number.as_f64().map(|number| format!("write {number:.0}"));
+            (
+                "the CRD cannot compare a number with a decimal point".to_owned(),
+                whole,
+            )
+        }
+        None => return None,
+        Some(least) if operator == Operator::In && is_more_than(least, values.len()) => (
+            format!("operator In lists only {} values", values.len()),
+            Some("name more values, or lower it".to_owned()),
+        ),
+        Some(least) => return Some(least),
+    };
+    let problem = Problem::Invalid {
+        value: number.to_string(),
+    };
+    findings.push(
+        REQUIREMENT_MIN_VALUES
+            .finding(scope.field(requirement.index, "minValues"), problem, reason)
+            .mend_if_known(mend),
+    );
+    None
+}
+
+/// Checks what the scheduler makes of the number; says whether it can be satisfied.
+pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let Some(least) = entry.min_values else {
+        return true;
+    };
+    let found = |rule: &Rule, reason: String, mend: &str| {
+        let problem = Problem::Invalid {
+            value: least.to_string(),
+        };
+        rule.finding(scope.field(entry.index, "minValues"), problem, reason)
+            .mend(mend)
+    };
+    if entry.kind.is_custom() {
+        let reason = format!(
+            "no instance type carries {}, so there are never enough values and the pool never launches a node",
+            entry.key
+        );
+        findings.push(found(&REQUIREMENT_MIN_VALUES_CUSTOM, reason, "remove it"));
+        return false;
+    }
+    if entry.operator == Operator::In {
+        let distinct = entry.values.iter().collect::<HashSet<_>>().len();
+        if is_more_than(least, distinct) {
+            let reason =
+                format!("only {distinct} of the values are different, and the scheduler counts those");
+            findings.push(found(
+                &REQUIREMENT_MIN_VALUES_DISTINCT,
+                reason,
+                "name more values, or lower it",
+            ));
+            return false;
+        }
+    }
+    true
+}
+
+fn is_more_than(least: i64, count: usize) -> bool {
+    usize::try_from(least).is_ok_and(|least| least > count)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::karpenter::ApiVersion;
+    use crate::rules::requirements::testing::{errors, errors_in, requirements};
+
+    fn of(operator: &str, values: &Value, least: &Value) -> Value {
+        requirements(&json!([{
+            "key": "karpenter.kwok.sh/instance-family",
+            "operator": operator, "values": values, "minValues": least,
+        }]))
+    }
+
+    #[test]
+    fn the_number_lies_in_its_range_and_below_the_number_of_values() {
+        for least in [
+            json!(0),
+            json!(-1),
+            json!(51),
+            json!(9_000_000_000_000_000_000_u64),
+            json!(1.0),
+        ] {
+            let refused = errors(&of("In", &json!(["a", "b"]), &least));
+            assert_eq!(refused.len(), 1, "{least}");
+            assert!(refused[0].ends_with("[requirement-min-values]"), "{refused:?}");
+        }
+        assert_eq!(errors(&of("Exists", &json!(null), &json!(50))), [""; 0]);
+        assert_eq!(errors(&of("In", &json!(["a", "b"]), &json!(2))), [""; 0]);
+        assert!(errors(&of("In", &json!(["a"]), &json!(2)))[0].contains("operator In lists only 1 values"));
+        assert!(errors(&of("In", &json!(["a"]), &json!(1.5)))[0].ends_with("[field-type]"));
+    }
+
+    #[test]
+    fn a_value_that_stands_twice_counts_once() {
+        let refused = errors(&of("In", &json!(["a", "a"]), &json!(2)));
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].ends_with("[requirement-min-values-distinct]"));
+    }
+
+    #[test]
+    fn the_field_needs_0_35() {
+        let object = of("Exists", &json!(null), &json!(2));
+        let v1beta1 = |release| errors_in(ApiVersion::V1Beta1, release, &object);
+        assert_eq!(v1beta1(Release::new(0, 35, 0)), [""; 0]);
+        assert!(v1beta1(Release::new(0, 34, 9))[0].contains("needs Karpenter 0.35 or newer"));
+    }
+}

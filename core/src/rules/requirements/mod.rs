@@ -1,0 +1,163 @@
+//! Requirements: what a NodePool or NodeClaim demands of its nodes' labels.
+//!
+//! First each entry is judged by itself. What stays sound is then taken together by label, with the labels of the
+//! template, because that is how Karpenter reads it. An entry that cannot be read gets one finding and is left out
+//! of everything that follows.
+
+pub(super) mod bounds;
+pub(super) mod capacity_type;
+pub(super) mod conflicts;
+pub(super) mod count;
+pub(super) mod custom;
+mod groups;
+pub(super) mod keys;
+pub(super) mod labels;
+pub(super) mod min_values;
+pub(super) mod operators;
+pub(super) mod restricted;
+pub(super) mod slips;
+#[cfg(test)]
+pub(super) mod testing;
+pub(super) mod twice;
+pub(super) mod unused;
+pub(super) mod values;
+
+use serde_json::{Map, Value};
+
+use super::Context;
+use super::findings::Findings;
+use crate::diagnostic::FieldPath;
+use crate::karpenter::{ApiVersion, LabelKind, NodePool, Operator, Requirement, Template, canonical_label};
+
+/// Where a list of requirements stands, and what it is judged against.
+#[derive(Debug)]
+pub(super) struct Scope<'a> {
+    /// The path of the list.
+    pub(super) path: FieldPath,
+    /// The list.
+    pub(super) requirements: &'a [Requirement<'a>],
+    /// The path of the labels that become requirements, too.
+    pub(super) labels_path: FieldPath,
+    /// Those labels.
+    pub(super) labels: Option<&'a Map<String, Value>>,
+    /// The API group of the node class, which tells the provider.
+    pub(super) group: Option<&'a str>,
+    /// Whether a requirement may be about `karpenter.sh/nodepool`: Karpenter writes it into NodeClaims itself.
+    pub(super) may_require_nodepool: bool,
+    /// The version that the object is written in.
+    pub(super) version: ApiVersion,
+    /// What the verdict rests on beside the object.
+    pub(super) context: &'a Context<'a>,
+}
+
+impl<'a> Scope<'a> {
+    fn of_pool(pool: &'a NodePool<'a>, context: &'a Context<'a>) -> Self {
+        let template = &pool.template;
+        Self {
+            path: Template::requirements_path(),
+            requirements: template
+                .requirements
+                .as_ref()
+                .present()
+                .map_or(&[][..], Vec::as_slice),
+            labels_path: Template::labels_path(),
+            labels: template.labels.present(),
+            group: template.node_class_group(),
+            may_require_nodepool: false,
+            version: pool.version,
+            context,
+        }
+    }
+
+    /// The path of an entry.
+    fn entry(&self, index: usize) -> FieldPath {
+        self.path.clone().index(index)
+    }
+
+    /// The path of a field of an entry.
+    fn field(&self, index: usize, field: &'static str) -> FieldPath {
+        self.entry(index).key(field)
+    }
+
+    /// The path of one value of an entry.
+    fn value(&self, index: usize, position: usize) -> FieldPath {
+        self.field(index, "values").index(position)
+    }
+}
+
+/// A requirement that can be read: Karpenter would take every part of it.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    /// Its place in the list.
+    index: usize,
+    /// The label, by the name under which Karpenter files it.
+    key: &'a str,
+    /// What the label is.
+    kind: LabelKind<'a>,
+    operator: Operator,
+    values: Vec<&'a str>,
+    min_values: Option<i64>,
+}
+
+/// Judges the requirements of a NodePool.
+pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+    let scope = Scope::of_pool(pool, context);
+    check_list(&scope, findings);
+    count::check(pool, context, findings);
+}
+
+/// Judges a list of requirements, wherever it stands.
+pub(super) fn check_list(scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let entries: Vec<Entry<'_>> = scope
+        .requirements
+        .iter()
+        .filter_map(|requirement| check_entry(requirement, scope, findings))
+        .collect();
+    // A list that is too long is refused as such, and comparing its entries would only cost time.
+    if scope.requirements.len() > scope.context.release.max_requirements() {
+        return;
+    }
+    for group in groups::Group::all(&entries, scope) {
+        if conflicts::check(&group, scope, findings) {
+            twice::warn_of_entries(&group, scope, findings);
+            custom::check(&group, scope, findings);
+        }
+    }
+}
+
+/// Judges one entry by itself; gives it back if it is sound.
+fn check_entry<'a>(
+    requirement: &Requirement<'a>,
+    scope: &Scope<'a>,
+    findings: &mut Findings<'_>,
+) -> Option<Entry<'a>> {
+    let key = keys::check(requirement, scope, findings);
+    let operator = operators::check(requirement, scope, findings);
+    let (key, operator) = (key?, operator?);
+    let kind = scope.context.labels.kind_of(key, scope.group);
+    let is_known = restricted::check(requirement.index, key, scope, findings)
+        && labels::check(requirement.index, key, &kind, scope, findings);
+    let values = values::check(requirement, operator, scope, findings)?;
+    let min_values = min_values::check(requirement, operator, &values, scope, findings);
+    let entry = Entry {
+        index: requirement.index,
+        key: canonical_label(key),
+        kind,
+        operator,
+        values,
+        min_values,
+    };
+    (is_known && check_meaning(&entry, scope, findings)).then_some(entry)
+}
+
+/// Judges what an entry means for the label that it is about.
+fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    if min_values::check_kind(entry, scope, findings) {
+        twice::warn_of_values(entry, scope, findings);
+    }
+    unused::check(entry, scope, findings);
+    slips::check(entry, scope, findings);
+    operators::check_kind(entry, scope, findings)
+        && bounds::check(entry, scope, findings)
+        && capacity_type::check(entry, scope, findings)
+}

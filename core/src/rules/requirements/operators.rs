@@ -1,0 +1,271 @@
+//! The operator of a requirement, and whether it suits the label.
+
+use super::{Entry, Scope};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Field, LabelKind, LabelValues, Operator, Requirement};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+const ALL: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"];
+const BEFORE_INCLUSIVE: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+
+/// What people write when they mean an operator with another name, in lower case.
+const MEANT: &[(&str, Operator)] = &[
+    ("=", Operator::In),
+    ("==", Operator::In),
+    ("eq", Operator::In),
+    ("equal", Operator::In),
+    ("equals", Operator::In),
+    ("!=", Operator::NotIn),
+    ("notequal", Operator::NotIn),
+    ("notequals", Operator::NotIn),
+    ("not in", Operator::NotIn),
+    ("exist", Operator::Exists),
+    ("notexists", Operator::DoesNotExist),
+    ("doesnotexists", Operator::DoesNotExist),
+    (">", Operator::Gt),
+    ("greaterthan", Operator::Gt),
+    ("<", Operator::Lt),
+    ("lessthan", Operator::Lt),
+    (">=", Operator::Gte),
+    ("ge", Operator::Gte),
+    ("<=", Operator::Lte),
+    ("le", Operator::Lte),
+];
+
+pub(in crate::rules) static REQUIREMENT_OPERATOR: Rule = Rule {
+    id: RuleId::new("requirement-operator"),
+    title: "A requirement has an operator that Karpenter knows",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The operators are `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` and `Lt`, and since Karpenter 1.9 in v1 \
+          also `Gte` and `Lte`. Case matters.",
+    seen_in: &["2674"],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: in
+          values: [amd64]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
+    id: RuleId::new("requirement-operator-numeric"),
+    title: "`Gt`, `Lt`, `Gte` and `Lte` compare labels whose values are numbers",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "To Karpenter a value that is no integer lies outside of any bound. A zone or an instance type is never \
+          greater or less than anything, so no instance type fits and the pool never launches a node. Nothing but an \
+          event on the NodePool tells.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: Gt
+          values: [\"4\"]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-cpu
+          operator: Gt
+          values: [\"4\"]
+",
+};
+
+/// The operator of a requirement, where it is one.
+pub(super) fn check(
+    requirement: &Requirement<'_>,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Operator> {
+    let path = || scope.field(requirement.index, "operator");
+    let text = match requirement.operator {
+        Field::Present(text) => text,
+        Field::Mistyped => return None,
+        Field::Absent => {
+            let mend = if requirement.values.is_absent() {
+                "write operator: Exists"
+            } else {
+                "write operator: In"
+            };
+            findings.push(
+                REQUIREMENT_OPERATOR
+                    .finding(
+                        path(),
+                        Problem::Required,
+                        "must say how the label relates to the values",
+                    )
+                    .mend(mend),
+            );
+            return None;
+        }
+    };
+    let is_old = scope.version == ApiVersion::V1Beta1 || scope.context.release < Operator::INCLUSIVE_SINCE;
+    let operator = Operator::parse(text);
+    if let Some(operator) = operator.filter(|operator| !(is_old && operator.is_inclusive_bound())) {
+        return Some(operator);
+    }
+    let problem = Problem::Unsupported {
+        value: quoted(text),
+        supported: if is_old { BEFORE_INCLUSIVE } else { ALL },
+    };
+    let finding = match operator {
+        Some(operator) => REQUIREMENT_OPERATOR
+            .finding(path(), problem, "it needs Karpenter 1.9 or newer, and v1")
+            .mend_if_known(exclusive(operator, requirement)),
+        None => REQUIREMENT_OPERATOR
+            .finding(path(), problem, "there is no such operator")
+            .mend_if_known(meant(text).map(|meant| format!("did you mean {}?", meant.as_str()))),
+    };
+    findings.push(finding);
+    None
+}
+
+/// Refuses numeric operators on labels whose values are no numbers.
+pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let suits = !entry.operator.is_numeric() || entry.kind != LabelKind::WellKnown(LabelValues::Text);
+    if !suits {
+        let problem = Problem::Invalid {
+            value: quoted(entry.operator.as_str()),
+        };
+        findings.push(
+            REQUIREMENT_OPERATOR_NUMERIC
+                .finding(
+                    scope.field(entry.index, "operator"),
+                    problem,
+                    format!(
+                        "the values of {} are no numbers, so nothing satisfies it and the pool never launches a node",
+                        entry.key
+                    ),
+                )
+                .mend("list the values with operator In"),
+        );
+    }
+    suits
+}
+
+/// The same bound with an operator that every release has.
+fn exclusive(operator: Operator, requirement: &Requirement<'_>) -> Option<String> {
+    let [value] = requirement.values.present()? else {
+        return None;
+    };
+    let bound: i64 = value.as_str()?.parse().ok()?;
+    let (operator, bound) = match operator {
+        Operator::Gte => (Operator::Gt, bound.checked_sub(1).filter(|bound| *bound >= 0)?),
+        _ => (Operator::Lt, bound.checked_add(1)?),
+    };
+    Some(format!("write operator {} with \"{bound}\"", operator.as_str()))
+}
+
+fn meant(text: &str) -> Option<Operator> {
+    let bare = text.trim();
+    if bare.len() > "DoesNotExist".len() + 2 {
+        return None;
+    }
+    let lower = bare.to_ascii_lowercase();
+    let same = ALL.iter().find(|name| name.eq_ignore_ascii_case(bare));
+    same.and_then(|name| Operator::parse(name)).or_else(|| {
+        MEANT
+            .iter()
+            .find(|(written, _)| *written == lower)
+            .map(|(_, operator)| *operator)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::karpenter::Release;
+    use crate::rules::requirements::testing::{errors, errors_in, requirements, requirements_of};
+
+    fn of_operator(operator: &str) -> Vec<String> {
+        errors(&requirements(
+            &json!([{"key": "example.com/n", "operator": operator, "values": ["5"]}]),
+        ))
+    }
+
+    #[test]
+    fn an_operator_in_other_words_gets_its_name() {
+        for (written, meant) in [
+            ("in", "In"),
+            ("IN", "In"),
+            ("Equals", "In"),
+            (">=", "Gte"),
+            ("doesNotExist", "DoesNotExist"),
+            (" Gt", "Gt"),
+        ] {
+            let refused = of_operator(written);
+            assert_eq!(refused.len(), 1, "{written}");
+            assert!(
+                refused[0].contains(&format!("did you mean {meant}? [requirement-operator]")),
+                "{refused:?}"
+            );
+        }
+        assert!(of_operator("matches")[0].ends_with("there is no such operator [requirement-operator]"));
+    }
+
+    #[test]
+    fn a_missing_operator_is_required_and_nothing_follows() {
+        let object = requirements(&json!([{"key": "example.com/n", "values": ["a b"]}]));
+        assert_eq!(
+            errors(&object),
+            [
+                "spec.template.spec.requirements[0].operator: Required value: must say how the label relates to the \
+                 values; write operator: In [requirement-operator]"
+            ]
+        );
+    }
+
+    #[test]
+    fn gte_and_lte_need_1_9_and_have_a_substitute_before() {
+        let object = requirements(
+            &json!([{"key": "karpenter.kwok.sh/instance-cpu", "operator": "Gte", "values": ["4"]}]),
+        );
+        assert_eq!(errors_in(ApiVersion::V1, Release::new(1, 9, 0), &object), [""; 0]);
+        let old = errors_in(ApiVersion::V1, Release::new(1, 8, 0), &object);
+        assert!(
+            old[0].ends_with(
+                "it needs Karpenter 1.9 or newer, and v1; write operator Gt with \"3\" [requirement-operator]"
+            ),
+            "{old:?}"
+        );
+        assert_eq!(errors_in(ApiVersion::V1Beta1, Release::NEWEST, &object).len(), 1);
+    }
+
+    #[test]
+    fn numbers_are_not_compared_with_words() {
+        for key in [
+            "topology.kubernetes.io/zone",
+            "beta.kubernetes.io/arch",
+            "karpenter.k8s.aws/instance-family",
+        ] {
+            let object = requirements_of(
+                "karpenter.k8s.aws",
+                &json!([{"key": key, "operator": "Gt", "values": ["1"]}]),
+            );
+            let refused = errors(&object);
+            assert_eq!(refused.len(), 1, "{key}");
+            assert!(refused[0].ends_with("[requirement-operator-numeric]"));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What stands twice: a value in one requirement, or a whole requirement.
+
+use std::collections::{HashMap, HashSet};
+
+use super::groups::Group;
+use super::{Entry, Scope};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static REQUIREMENT_VALUE_TWICE: Rule = Rule {
+    id: RuleId::new("requirement-value-twice"),
+    title: "A value stands once in a requirement",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter makes a set of the values. The second one changes nothing, so it may be a slip for another one.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: In
+          values: [c, m, c]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: In
+          values: [c, m, r]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_TWICE: Rule = Rule {
+    id: RuleId::new("requirement-twice"),
+    title: "A requirement stands once",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter takes all entries of one label together; of two that say the same, one changes nothing. It may be \
+          a slip for another label or other values, and if `minValues` differ, the larger one counts.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64, arm64]
+        - key: kubernetes.io/arch
+          operator: In
+          values: [arm64, amd64]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64, arm64]
+",
+};
+
+/// Speaks of the first repetition only: a list that is pasted twice is one slip.
+pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    if entry.values.len() < 2 {
+        return;
+    }
+    let mut seen = HashSet::with_capacity(entry.values.len());
+    let twice = entry
+        .values
+        .iter()
+        .enumerate()
+        .find(|(_, value)| !seen.insert(**value));
+    if let Some((position, value)) = twice {
+        findings.push(
+            REQUIREMENT_VALUE_TWICE
+                .finding(
+                    scope.value(entry.index, position),
+                    Problem::Invalid { value: quoted(value) },
+                    "stands further up already",
+                )
+                .mend("remove it, or write the value that was meant"),
+        );
+    }
+}
+
+/// Warns of entries of one label that say the same.
+pub(super) fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let entries: Vec<&Entry<'_>> = group.entries().collect();
+    if entries.len() < 2 {
+        return;
+    }
+    let mut seen = HashMap::new();
+    for entry in entries {
+        let mut values = entry.values.clone();
+        values.sort_unstable();
+        values.dedup();
+        let first: &mut usize = seen.entry((entry.operator, values)).or_insert(entry.index);
+        if *first != entry.index {
+            let earlier = scope.entry(*first);
+            let problem = Problem::Invalid {
+                value: entry.to_string(),
+            };
+            findings.push(
+                REQUIREMENT_TWICE
+                    .finding(
+                        scope.entry(entry.index),
+                        problem,
+                        format!("says the same as {earlier}"),
+                    )
+                    .related(earlier)
+                    .mend("remove one of them"),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::requirements::testing::{errors, requirements, warnings};
+
+    #[test]
+    fn repeated_values_are_one_warning() {
+        let warned = warnings(&requirements(&json!([{
+            "key": "karpenter.kwok.sh/instance-cpu", "operator": "In", "values": ["4", "8", "4", "8"],
+        }])));
+        assert_eq!(warned.len(), 1);
+        assert!(warned[0].starts_with("spec.template.spec.requirements[0].values[2]: "));
+    }
+
+    #[test]
+    fn the_same_entry_twice_is_a_warning() {
+        let object = requirements(&json!([
+            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]},
+            {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["arm64", "amd64"]},
+            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+        ]));
+        assert_eq!(errors(&object), [""; 0]);
+        assert_eq!(
+            warnings(&object),
+            [
+                "spec.template.spec.requirements[1]: Invalid value: kubernetes.io/arch In [arm64, amd64]: says the same \
+                 as spec.template.spec.requirements[0]; remove one of them [requirement-twice]"
+            ]
+        );
+    }
+}

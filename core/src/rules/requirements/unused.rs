@@ -1,0 +1,124 @@
+//! Operators and values that have nothing to do with each other: legal, but not what was meant.
+
+use super::{Entry, Scope};
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::karpenter::Operator;
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
+    id: RuleId::new("requirement-values-ignored"),
+    title: "`Exists` and `DoesNotExist` have no values",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter drops the values without a word: `Exists` allows every value, `DoesNotExist` none. Who writes \
+          values probably means `In` or `NotIn`.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: Exists
+          values: [c]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: In
+          values: [c]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_NOT_IN_NOTHING: Rule = Rule {
+    id: RuleId::new("requirement-not-in-nothing"),
+    title: "`NotIn` excludes something",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Without values, `NotIn` excludes nothing and acts as `Exists`.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-size
+          operator: NotIn
+          values: []
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-size
+          operator: NotIn
+          values: [nano]
+",
+};
+
+pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let path = || scope.field(entry.index, "values");
+    let finding = match entry.operator {
+        Operator::Exists | Operator::DoesNotExist if !entry.values.is_empty() => {
+            let name = entry.operator.as_str();
+            let meant = if entry.operator == Operator::Exists {
+                "In"
+            } else {
+                "NotIn"
+            };
+            let problem = Problem::Invalid {
+                value: "[…]".into()
+            };
+            let reason = format!("operator {name} takes no values, and Karpenter drops them");
+            REQUIREMENT_VALUES_IGNORED
+                .finding(path(), problem, reason)
+                .mend(format!("write operator {meant}, or remove the values"))
+        }
+        Operator::NotIn if entry.values.is_empty() => {
+            let reason = "without values NotIn excludes nothing and acts as Exists";
+            REQUIREMENT_NOT_IN_NOTHING
+                .finding(path(), Problem::Required, reason)
+                .mend("name what to exclude, or write operator Exists")
+        }
+        _ => return,
+    };
+    findings.push(finding);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::requirements::testing::{requirements, warnings};
+
+    fn of(operator: &str, values: &Value) -> Vec<String> {
+        let key = "karpenter.kwok.sh/instance-cpu";
+        warnings(&requirements(
+            &json!([{"key": key, "operator": operator, "values": values}]),
+        ))
+    }
+
+    #[test]
+    fn values_that_the_operator_does_not_take_are_warned_of() {
+        assert_eq!(
+            of("Exists", &json!(["4"])),
+            [
+                "spec.template.spec.requirements[0].values: Invalid value: […]: operator Exists takes no values, and \
+                 Karpenter drops them; write operator In, or remove the values [requirement-values-ignored]"
+            ]
+        );
+        assert!(of("DoesNotExist", &json!(["4"]))[0].contains("write operator NotIn"));
+        assert_eq!(of("Exists", &json!([])), [""; 0]);
+    }
+
+    #[test]
+    fn excluding_nothing_is_warned_of() {
+        assert!(of("NotIn", &json!([]))[0].ends_with("[requirement-not-in-nothing]"));
+        assert!(of("NotIn", &json!(null))[0].ends_with("[requirement-not-in-nothing]"));
+    }
+}

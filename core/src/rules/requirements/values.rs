@@ -1,0 +1,282 @@
+//! The values of a requirement: how many its operator takes, and what each may look like.
+
+use serde_json::Value;
+
+use super::Scope;
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Field, Operator, Requirement, integer};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::value::label::{label_value, mended_value};
+
+pub(in crate::rules) static REQUIREMENT_VALUES: Rule = Rule {
+    id: RuleId::new("requirement-values"),
+    title: "A requirement has as many values as its operator takes",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "`In` takes at least one value; `Gt`, `Lt`, `Gte` and `Lte` take exactly one.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: []
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_NUMBER: Rule = Rule {
+    id: RuleId::new("requirement-number"),
+    title: "`Gt`, `Lt`, `Gte` and `Lte` compare with a whole number of 0 or more",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The value is text that holds a whole number of at most 64 bits, without a unit. The API server's own \
+          message calls it a positive integer, although it takes zero.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-cpu
+          operator: Gt
+          values: [\"3.5\"]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-cpu
+          operator: Gt
+          values: [\"3\"]
+",
+};
+
+pub(in crate::rules) static REQUIREMENT_VALUE: Rule = Rule {
+    id: RuleId::new("requirement-value"),
+    title: "Each value of a requirement can be the value of a label",
+    severity: Severity::Error,
+    origin: Origin::Runtime,
+    why: "A label's value has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a letter or \
+          digit. The CRD means to check this, but its pattern stands at the list instead of its elements and checks \
+          nothing.",
+    seen_in: &["aws/karpenter-provider-aws#6618"],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: [us east]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: [us-east-1a]
+",
+};
+
+/// The values of a requirement, where every one can be a label's value and their number suits the operator.
+pub(super) fn check<'a>(
+    requirement: &Requirement<'a>,
+    operator: Operator,
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Vec<&'a str>> {
+    let list = match requirement.values {
+        Field::Present(list) => list,
+        Field::Absent => &[],
+        Field::Mistyped => return None,
+    };
+    let values: Vec<&str> = list.iter().map(Value::as_str).collect::<Option<_>>()?;
+    let index = requirement.index;
+    if !check_count(index, operator, &values, scope, findings) {
+        return None;
+    }
+    match values.first() {
+        Some(number) if operator.is_numeric() => {
+            check_number(index, number, scope, findings).then_some(values)
+        }
+        _ => check_syntax(index, &values, scope, findings).then_some(values),
+    }
+}
+
+fn check_count(
+    index: usize,
+    operator: Operator,
+    values: &[&str],
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let path = || scope.field(index, "values");
+    let whole_list = || Problem::Invalid {
+        value: "[…]".into()
+    };
+    let name = operator.as_str();
+    match operator {
+        Operator::In if values.is_empty() => {
+            findings.push(REQUIREMENT_VALUES.finding(
+                path(),
+                Problem::Required,
+                "operator In needs at least one value",
+            ));
+        }
+        Operator::Gt | Operator::Lt | Operator::Gte | Operator::Lte if values.len() != 1 => {
+            let (problem, reason) = if values.is_empty() {
+                (Problem::Required, format!("operator {name} needs a number"))
+            } else {
+                let problem = Problem::TooMany { actual: values.len() };
+                (problem, format!("operator {name} compares with one number"))
+            };
+            findings.push(REQUIREMENT_VALUES.finding(path(), problem, reason));
+        }
+        _ => return true,
+    }
+    false
+}
+
+/// The CRD demands a whole number, Karpenter also that it is written as a label's value: without a sign.
+fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let number = integer(text).filter(|number| *number >= 0);
+    let (rule, reason, mend) = match (number, label_value(text)) {
+        (Some(_), Ok(())) => return true,
+        (Some(number), Err(error)) => (&REQUIREMENT_VALUE, error.to_string(), Some(number)),
+        (None, _) => (
+            &REQUIREMENT_NUMBER,
+            "must be a whole number from 0 to 9223372036854775807".to_owned(),
+            integer(text.trim()).filter(|number| *number >= 0),
+        ),
+    };
+    let problem = Problem::Invalid { value: quoted(text) };
+    findings.push(
+        rule.finding(scope.value(index, 0), problem, reason)
+            .mend_if_known(mend.map(|number| format!("write \"{number}\""))),
+    );
+    false
+}
+
+fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let mut sound = true;
+    for (position, value) in values.iter().enumerate() {
+        let Err(error) = label_value(value) else { continue };
+        sound = false;
+        let problem = Problem::Invalid { value: quoted(value) };
+        let mend = if is_placeholder(value) {
+            Some("fill in the template first: this is a placeholder".to_owned())
+        } else {
+            mended_value(value).map(|mended| format!("write {mended}"))
+        };
+        findings.push(
+            REQUIREMENT_VALUE
+                .finding(scope.value(index, position), problem, error.to_string())
+                .mend_if_known(mend),
+        );
+    }
+    sound
+}
+
+/// Whether this is what a template engine should have replaced.
+fn is_placeholder(value: &str) -> bool {
+    [("${", "}"), ("{{", "}}"), ("<", ">"), ("$(", ")")]
+        .iter()
+        .any(|(start, end)| value.starts_with(start) && value.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::requirements::testing::{errors, requirements};
+
+    const CPU: &str = "karpenter.kwok.sh/instance-cpu";
+
+    fn of(operator: &str, values: &Value) -> Value {
+        requirements(&json!([{"key": CPU, "operator": operator, "values": values}]))
+    }
+
+    #[test]
+    fn every_operator_gets_the_number_of_values_it_takes() {
+        for (operator, values) in [
+            ("In", json!([])),
+            ("In", json!(null)),
+            ("Gt", json!([])),
+            ("Lt", json!(null)),
+            ("Gte", json!(["1", "2"])),
+        ] {
+            let refused = errors(&of(operator, &values));
+            assert_eq!(refused.len(), 1, "{operator} {values}");
+            assert!(refused[0].starts_with("spec.template.spec.requirements[0].values: "));
+            assert!(refused[0].ends_with("[requirement-values]"), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_crd_and_then_as_karpenter_reads_them() {
+        for (text, rule) in [
+            ("", "requirement-number"),
+            ("a", "requirement-number"),
+            ("1.5", "requirement-number"),
+            (" 5", "requirement-number"),
+            ("-1", "requirement-number"),
+            ("9223372036854775808", "requirement-number"),
+            ("+5", "requirement-value"),
+            ("-0", "requirement-value"),
+        ] {
+            let refused = errors(&of("Gt", &json!([text])));
+            assert_eq!(refused.len(), 1, "{text}");
+            assert!(refused[0].ends_with(&format!("[{rule}]")), "{refused:?}");
+        }
+        for text in ["0", "5", "007"] {
+            assert_eq!(errors(&of("Gt", &json!([text]))), [""; 0], "{text}");
+        }
+        assert!(errors(&of("Gt", &json!(["+5"])))[0].contains("write \"5\""));
+    }
+
+    #[test]
+    fn each_bad_value_is_named() {
+        let refused = errors(&of("In", &json!(["4", "us east", " 8", "a".repeat(64)])));
+        assert_eq!(refused.len(), 3);
+        assert!(
+            refused[0]
+                .starts_with("spec.template.spec.requirements[0].values[1]: Invalid value: \"us east\"")
+        );
+        assert!(refused[1].ends_with("write 8 [requirement-value]"));
+        assert!(refused[2].contains("is 64 bytes long and may have 63"));
+    }
+
+    #[test]
+    fn a_placeholder_is_called_one() {
+        for text in ["${ARCH}", "<<AZ>>", "{{ .Values.zone }}"] {
+            let refused = errors(&of("In", &json!([text])));
+            assert!(
+                refused[0].ends_with("this is a placeholder [requirement-value]"),
+                "{refused:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_told_once() {
+        let refused = errors(&of("In", &json!([4, "us east"])));
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].ends_with("[field-type]"));
+    }
+}
