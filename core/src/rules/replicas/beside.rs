@@ -48,7 +48,7 @@ spec:
 };
 
 pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    if pool.replicas.is_absent() {
+    if pool.replicas.present().is_none() {
         return;
     }
     let limits = pool.limits.present().into_iter().flatten();

@@ -80,14 +80,11 @@ spec:
 
 /// Speaks of `replicas` where no static pool is known.
 pub(super) fn check_release(pool: &NodePool<'_>, release: Release, findings: &mut Findings<'_>) {
-    if pool.replicas.is_absent() {
+    let Some(replicas) = pool.replicas.present() else {
         return;
-    }
+    };
     let problem = Problem::Invalid {
-        value: pool
-            .replicas
-            .present()
-            .map_or_else(|| "…".to_owned(), |replicas| replicas.to_string()),
+        value: replicas.to_string(),
     };
     let reason = format!("Karpenter {release} has no static pools and drops the field");
     findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).mend(format!(
