@@ -49,7 +49,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &budgets::moot::BUDGET_MOOT,
     &budgets::coverage::BUDGET_ALLOW_WINDOW,
     &budgets::coverage::BUDGET_UNCOVERED_HOURS,
-    &budgets::coverage::BUDGET_UNCOVERED_REASON,
+    &budgets::uncovered::BUDGET_UNCOVERED_REASON,
     &budgets::list::BUDGET_BLOCKS_DRIFT,
     &node_limit_mode::NODE_LIMIT_MODE,
     &limits::amount::LIMIT_QUANTITY,

@@ -1,9 +1,7 @@
-//! Hours and reasons for which no budget holds, where nothing limits disruption.
+//! Hours at which no budget holds, so that nothing limits disruption.
 
-use super::list;
 use super::reading::{Reading, Reasons, Window};
 use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Disruption, NodePool};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
 use crate::value::cron::WeekMinutes;
@@ -67,132 +65,67 @@ spec:
 ",
 };
 
-pub(in crate::rules) static BUDGET_UNCOVERED_REASON: Rule = Rule {
-    id: RuleId::new("budget-uncovered-reason"),
-    title: "Some budget is for drift, and for consolidation where it is on",
-    severity: Severity::Warning,
-    origin: Origin::Silent,
-    why: "The default of 10% holds only where no budget is written. If all budgets name reasons and none names \
-          `Drifted`, a new image may replace every node of the pool at once; the same holds for `Underutilized`, \
-          unless consolidation is off or for empty nodes only.",
-    seen_in: &["aws/karpenter-provider-aws#7026", "2183"],
-    bad: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: \"1\"
-        reasons: [Underutilized, Empty]
-",
-    good: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: \"1\"
-        reasons: [Underutilized, Empty]
-      - nodes: 10%
-        reasons: [Drifted]
-",
-};
-
-/// Speaks of what no budget covers. All budgets of the pool must be readable.
-pub(super) fn check(
-    pool: &NodePool<'_>,
-    disruption: &Disruption<'_>,
-    readings: &[Reading<'_>],
-    findings: &mut Findings<'_>,
-) {
-    // An empty list of budgets, or of reasons, has a rule of its own.
-    if readings.is_empty() || readings.iter().any(|reading| reading.reasons == Reasons::NONE) {
+/// Speaks of windows around which some hour is without any budget for their reasons. All budgets of the pool must be
+/// readable.
+pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
+    let at_times = reasons_limited_at_times(readings);
+    if at_times == Reasons::NONE {
         return;
     }
-    check_reasons(pool, disruption, readings, findings);
-    check_hours(readings, findings);
-}
-
-/// Reasons that no budget names, of those that replace nodes. Empty nodes may go at once without harm.
-fn check_reasons(
-    pool: &NodePool<'_>,
-    disruption: &Disruption<'_>,
-    readings: &[Reading<'_>],
-    findings: &mut Findings<'_>,
-) {
-    let consolidates = pool.replicas.is_absent()
-        && disruption.consolidation_policy.present() != Some("WhenEmpty")
-        && disruption.consolidate_after.present() != Some("Never");
-    let reasons = [
-        (Reasons::DRIFTED, "Drifted", true),
-        (Reasons::UNDERUTILIZED, "Underutilized", consolidates),
-    ];
-    let uncovered = |reason| !readings.iter().any(|reading| reading.reasons.has(reason));
-    let names: Vec<_> = reasons
+    let weeks: Vec<_> = readings
         .iter()
-        .filter(|(reason, _, happens)| *happens && uncovered(*reason))
-        .map(|(_, name, _)| *name)
+        .filter(|reading| reading.reasons.has(at_times))
+        .map(|reading| (reading, week(reading)))
         .collect();
-    if names.is_empty() {
-        return;
-    }
-    let reason = format!(
-        "no budget is for {}, so all nodes of the pool may go at once for it",
-        names.join(" or ")
-    );
-    findings.push(
-        BUDGET_UNCOVERED_REASON
-            .finding(
-                list::path(),
-                Problem::Invalid {
-                    value: "[…]".into()
-                },
-                reason,
-            )
-            .mend("add one for it, or one without reasons, such as nodes: 10%"),
-    );
-}
-
-/// Windows around which some hour is without any budget for their reasons.
-fn check_hours(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
-    let in_gap = Reasons::EACH
+    let with_gap = Reasons::EACH
         .iter()
-        .filter(|(reason, _)| leaves_gap(*reason, readings))
+        .filter(|(reason, _)| at_times.has(*reason) && leaves_gap(*reason, &weeks))
         .fold(Reasons::NONE, |reasons, (reason, _)| reasons.with(*reason));
-    let mut windows = readings.iter().filter(|reading| {
-        !reading.is_always_active()
-            && Reasons::EACH
-                .iter()
-                .any(|(each, _)| reading.reasons.has(*each) && in_gap.has(*each))
-    });
-    let opening: Vec<_> = windows
-        .clone()
-        .filter(|reading| !reading.nodes.is_zero())
-        .collect();
-    for reading in &opening {
-        findings.push(allow_window(reading));
+    // None of these holds always: then its reasons would not be among them.
+    let windows = || readings.iter().filter(|reading| reading.reasons.has(with_gap));
+    let mut freezes_only = true;
+    for opening in windows().filter(|window| !window.nodes.is_zero()) {
+        freezes_only = false;
+        findings.push(allow_window(opening));
     }
-    if let Some(freeze) = windows.next().filter(|_| opening.is_empty()) {
+    if let Some(freeze) = windows().next().filter(|_| freezes_only) {
         findings.push(uncovered_hours(freeze));
     }
 }
 
-/// Whether there surely is a time at which no budget for this reason holds, though some have windows.
-fn leaves_gap(reason: Reasons, readings: &[Reading<'_>]) -> bool {
+/// The reasons for which some budget holds, but none always.
+fn reasons_limited_at_times(readings: &[Reading<'_>]) -> Reasons {
+    let named = |always: bool| {
+        readings
+            .iter()
+            .filter(|reading| reading.is_always_active() == always)
+            .fold(Reasons::NONE, |reasons, reading| reasons.with(reading.reasons))
+    };
+    named(false).without(named(true))
+}
+
+/// The minutes of the week at which a budget holds, if it is the same every week.
+fn week(reading: &Reading<'_>) -> Option<WeekMinutes> {
+    match reading.window {
+        Window::Always => None,
+        Window::Sometimes { schedule, duration } => schedule.week(duration),
+    }
+}
+
+/// Whether there surely is a time at which no budget for this reason holds.
+fn leaves_gap(reason: Reasons, weeks: &[(&Reading<'_>, Option<WeekMinutes>)]) -> bool {
     let mut covered = WeekMinutes::NONE;
     let (mut weekly, mut others) = (0, 0);
-    for reading in readings.iter().filter(|reading| reading.reasons.has(reason)) {
-        let Window::Sometimes { schedule, duration } = reading.window else {
-            return false;
-        };
-        match schedule.week(duration) {
+    for (_, week) in weeks.iter().filter(|(reading, _)| reading.reasons.has(reason)) {
+        match week {
             Some(week) => {
-                covered.add(&week);
+                covered.add(week);
                 weekly += 1;
             }
             None => others += 1,
         }
     }
     match (weekly, others) {
-        (0, 0) => false,
         (_, 0) => !covered.is_whole_week(),
         // Alone it would be always active if it left no gap. With others it may fit into theirs.
         (0, 1) => true,
@@ -280,21 +213,5 @@ mod tests {
         assert!(infos(&freeze)[0].ends_with("[budget-uncovered-hours]"));
         let inside = pool(&json!([{"nodes": "1"}, window("0", "0 8 * * *", "20h")]));
         assert_eq!(infos(&inside), [""; 0]);
-    }
-
-    #[test]
-    fn a_reason_without_any_budget_is_warned_of_unless_it_does_not_happen() {
-        let empty_only = json!([{"nodes": "1", "reasons": ["Empty"]}]);
-        let warned = warnings(&pool(&empty_only));
-        assert!(
-            warned[0].contains("no budget is for Drifted or Underutilized, so"),
-            "{warned:?}"
-        );
-        let mut when_empty = pool(&json!([{"nodes": "1", "reasons": ["Empty", "Drifted"]}]));
-        assert_eq!(warnings(&when_empty).len(), 1);
-        when_empty["spec"]["disruption"]["consolidationPolicy"] = json!("WhenEmpty");
-        assert_eq!(warnings(&when_empty), [""; 0]);
-        let all_but_empty = json!([{"nodes": "1", "reasons": ["Underutilized", "Drifted"]}]);
-        assert_eq!(warned_of("[budget-uncovered-reason]", &all_but_empty), 0);
     }
 }

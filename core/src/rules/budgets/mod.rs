@@ -6,11 +6,12 @@ pub(super) mod moot;
 pub(super) mod nodes;
 mod reading;
 pub(super) mod reasons;
+pub(super) mod uncovered;
 pub(super) mod window;
 
 use super::Context;
 use super::findings::Findings;
-use crate::karpenter::{Budget, Field, NodePool};
+use crate::karpenter::{Budget, Disruption, Field, NodePool};
 use reading::{Reading, Reasons};
 
 pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
@@ -29,10 +30,25 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
     if few_enough {
         list::check_blocked(&readings, findings);
         moot::check(&readings, findings);
-        if readings.len() == budgets.len() {
-            coverage::check(pool, disruption, &readings, findings);
-        }
+        check_coverage(pool, disruption, budgets.len(), &readings, findings);
     }
+}
+
+/// Checks what all budgets together leave open, where all can be read. An empty list, of budgets or of reasons, has a
+/// rule of its own.
+fn check_coverage(
+    pool: &NodePool<'_>,
+    disruption: &Disruption<'_>,
+    count: usize,
+    readings: &[Reading<'_>],
+    findings: &mut Findings<'_>,
+) {
+    let any_for_nothing = readings.iter().any(|reading| reading.reasons == Reasons::NONE);
+    if count == 0 || readings.len() < count || any_for_nothing {
+        return;
+    }
+    uncovered::check(pool, disruption, readings, findings);
+    coverage::check(readings, findings);
 }
 
 /// Checks one budget. Answers with what it says, where all of it can be read.

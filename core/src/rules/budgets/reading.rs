@@ -37,8 +37,13 @@ impl Reasons {
         Self(self.0 | other.0)
     }
 
-    pub(super) const fn has(self, reason: Self) -> bool {
-        self.0 & reason.0 != 0
+    pub(super) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether it has one of these reasons at least.
+    pub(super) const fn has(self, any_of: Self) -> bool {
+        self.0 & any_of.0 != 0
     }
 
     /// The reasons that a budget names; none if one of them cannot be read. A budget without `reasons` is for all
