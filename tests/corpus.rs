@@ -21,12 +21,18 @@ const CAUGHT: &[(&str, &str)] = &[
     ("059-cloudstack-default.yaml", "requirement-value"),
     ("069-doe-doc-no-operator-v1beta1.yaml", "requirement-operator"),
     ("079-forge-blockdevice-in-nodepool.yaml", "requirement-twice"),
+    ("004-ajay-v1-not-migrated.yaml", "consolidation-policy"),
+    ("021-aws-doc-static-with-cpu-limit.yaml", "replicas-limits"),
+    ("036-banking-two-pools-v1beta1.yaml", "consolidate-after-pair"),
+    ("100-karpenter-ci-v1-mixed-api.yaml", "consolidation-policy"),
     (
         "105-karpenter-design-by-reason-int.yaml",
         "budget-schedule-duration",
     ),
     ("105-karpenter-design-by-reason-int.yaml", "field-type"),
     ("106-karpenter-design-double-pipe.yaml", "field-type"),
+    ("106-karpenter-design-double-pipe.yaml", "consolidation-policy"),
+    ("106-karpenter-design-double-pipe.yaml", "consolidate-after"),
     ("109-karpenter-design-lowercase-reasons.yaml", "field-type"),
     (
         "133-popcorn-daily-no-duration-ko.yaml",
@@ -42,6 +48,11 @@ const CAUGHT: &[(&str, &str)] = &[
     ),
     ("138-robot-kubernetes-version-gt.yaml", "requirement-number"),
     ("147-team-a-expire-or-never.yaml", "requirement-value-slip"),
+    (
+        "137-redemption-schedule-no-duration.yaml",
+        "consolidate-after-pair",
+    ),
+    ("150-todo-app-v1beta1-consolidate.yaml", "consolidate-after-pair"),
 ];
 
 struct Entry {

@@ -64,6 +64,7 @@ fn any_leaf() -> impl Strategy<Value = Value> {
         ".{0,12}".prop_map(Value::from),
         "[-+0-9eE.%smhKMGTPEinu ]{0,12}".prop_map(Value::from),
         "[*?/,0-9a-z@ -]{0,20}".prop_map(Value::from),
+        proptest::sample::select(KNOWN_WORDS).prop_map(Value::from),
     ]
 }
 
@@ -75,6 +76,27 @@ fn any_json() -> impl Strategy<Value = Value> {
         ]
     })
 }
+
+/// Values that the rules know.
+const KNOWN_WORDS: &[&str] = &[
+    "0",
+    "1",
+    "10%",
+    "100%",
+    "8h",
+    "24h",
+    "0 2 * * *",
+    "0 9 * * mon-fri",
+    "@monthly",
+    "Drifted",
+    "Empty",
+    "Underutilized",
+    "Never",
+    "30s",
+    "WhenEmpty",
+    "WhenUnderutilized",
+    "WhenEmptyOrUnderutilized",
+];
 
 /// Keys that make the rules look.
 const KNOWN_KEYS: &[&str] = &[
@@ -102,6 +124,7 @@ const KNOWN_KEYS: &[&str] = &[
     "group",
     "kind",
     "weight",
+    "replicas",
     "poolgate.dev/node-limit-mode",
 ];
 
@@ -112,7 +135,8 @@ fn any_key() -> impl Strategy<Value = String> {
 
 /// Objects in which most things stand where they belong.
 fn any_pool() -> impl Strategy<Value = Value> {
-    let budget = btree_map(any_key(), any_leaf(), 0..5);
+    let inside = prop_oneof![3 => any_leaf(), 1 => vec(any_leaf(), 0..4).prop_map(Value::from)];
+    let budget = btree_map(any_key(), inside, 0..5);
     let disruption =
         (vec(budget, 0..4), btree_map(any_key(), any_leaf(), 0..5)).prop_map(|(budgets, rest)| {
             let mut disruption: Map<String, Value> = rest.into_iter().collect();
@@ -126,9 +150,15 @@ fn any_pool() -> impl Strategy<Value = Value> {
             Value::Object(disruption)
         });
     let limits = btree_map(any_key(), any_leaf(), 0..4).prop_map(|map| map.into_iter().collect::<Value>());
-    (prop::option::of(disruption), limits, any_json(), any_json()).prop_map(|(disruption, limits, template, metadata)| {
-        json!({"metadata": metadata, "spec": {"disruption": disruption, "limits": limits, "template": template}})
-    })
+    let replicas = prop::option::of(prop_oneof![any_leaf(), (0_i64..20).prop_map(Value::from)]);
+    let rest = (any_json(), any_json(), replicas);
+    (prop::option::of(disruption), limits, rest).prop_map(
+        |(disruption, limits, (template, metadata, replicas))| {
+            let spec =
+                json!({"disruption": disruption, "limits": limits, "template": template, "replicas": replicas});
+            json!({"metadata": metadata, "spec": spec})
+        },
+    )
 }
 
 fn any_object() -> impl Strategy<Value = Value> {

@@ -115,11 +115,11 @@ fn page(output: &mut impl Write) -> io::Result<()> {
     )?;
     writeln!(
         output,
-        "An **error** refuses the object, a **warning** lets it through and says so. On an update, an error"
+        "An **error** refuses the object, a **warning** lets it through and says so, an **info** is shown offline"
     )?;
     writeln!(
         output,
-        "in a field that the update does not touch becomes a warning.\n"
+        "only. On an update, an error in a field that the update does not touch becomes a warning.\n"
     )?;
     writeln!(
         output,

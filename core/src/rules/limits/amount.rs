@@ -1,33 +1,16 @@
-//! `spec.limits`.
+//! What a limit says: a quantity that is sound for any resource.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use super::path;
+use super::resource::PLAIN_RESOURCES;
+use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 
-/// The resource that counts nodes.
-const NODES: &str = "nodes";
-
-/// Resources that Karpenter compares with what a pool uses and that have no domain in their name.
-const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
-
-/// What people write when they mean a resource with another name.
-const MEANT: &[(&str, &str)] = &[
-    ("gpu", "nvidia.com/gpu"),
-    ("gpus", "nvidia.com/gpu"),
-    ("storage", "ephemeral-storage"),
-    ("ram", "memory"),
-    ("instances", "nodes"),
-    ("replicas", "nodes"),
-];
-
-/// Longest key for which a likely spelling is looked for; no resource has a longer name.
-const LONGEST_GUESSED: usize = 40;
-
-pub(super) static LIMIT_QUANTITY: Rule = Rule {
+pub(in crate::rules) static LIMIT_QUANTITY: Rule = Rule {
     id: RuleId::new("limit-quantity"),
     title: "A limit is a quantity that Karpenter can read",
     severity: Severity::Error,
@@ -49,7 +32,7 @@ spec:
 ",
 };
 
-pub(super) static LIMIT_NEGATIVE: Rule = Rule {
+pub(in crate::rules) static LIMIT_NEGATIVE: Rule = Rule {
     id: RuleId::new("limit-negative"),
     title: "A limit is not negative",
     severity: Severity::Error,
@@ -69,46 +52,30 @@ spec:
 ",
 };
 
-pub(super) static LIMIT_NODES_WHOLE: Rule = Rule {
-    id: RuleId::new("limit-nodes-whole"),
-    title: "`limits.nodes` is a whole number",
-    severity: Severity::Error,
-    origin: Origin::Silent,
-    why: "There is no half node. Karpenter compares the limit as it stands, so `1.5` acts as 2.",
-    seen_in: &[],
-    bad: "\
-spec:
-  limits:
-    nodes: \"1.5\"
-",
-    good: "\
-spec:
-  limits:
-    nodes: \"2\"
-",
-};
-
-pub(super) static LIMIT_UNKNOWN: Rule = Rule {
-    id: RuleId::new("limit-unknown"),
-    title: "A limit names a resource that nodes have",
+pub(in crate::rules) static LIMIT_ZERO: Rule = Rule {
+    id: RuleId::new("limit-zero"),
+    title: "A limit leaves room for a node",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared with \
-          nothing, so there is no limit at all, and nobody says so.",
-    seen_in: &[],
+    why: "Every node has cpu, memory, pods and storage, so a limit of 0 for one of them switches the pool off: it \
+          never launches a node, and Karpenter logs an error for each pending pod that it could serve. That works as \
+          an off switch, but it is no way to say *no limit*. A limit of 0 for a device, such as `nvidia.com/gpu`, \
+          only keeps out the machines that have it.",
+    seen_in: &["3160", "2711"],
     bad: "\
 spec:
   limits:
-    CPU: \"1000\"
+    cpu: \"0\"
 ",
     good: "\
 spec:
   limits:
     cpu: \"1000\"
+    nvidia.com/gpu: \"0\"
 ",
 };
 
-pub(super) static LIMIT_UNQUOTED: Rule = Rule {
+pub(in crate::rules) static LIMIT_UNQUOTED: Rule = Rule {
     id: RuleId::new("limit-unquoted"),
     title: "A limit is written in quotes",
     severity: Severity::Warning,
@@ -128,21 +95,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    let Some(limits) = pool.limits.present() else {
-        return;
-    };
-    for (resource, value) in limits.iter().filter(|(_, value)| !value.is_null()) {
-        check_resource(resource, value, limits, findings);
-        check_value(resource, value, findings);
-    }
-}
-
-fn path(resource: &str) -> FieldPath {
-    FieldPath::of(&["spec", "limits"]).key(resource.to_owned())
-}
-
-fn check_value(resource: &str, value: &Value, findings: &mut Findings<'_>) {
+pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings: &mut Findings<'_>) {
     let found = |rule: &Rule, reason: String| rule.finding(path(resource), Problem::invalid(value), reason);
     let quantity = match value {
         Value::String(text) => match Quantity::parse(text) {
@@ -177,64 +130,15 @@ fn check_value(resource: &str, value: &Value, findings: &mut Findings<'_>) {
             )
             .mend("write a limit of 0 or more, or leave it out for none"),
         );
-    } else if resource == NODES && !quantity.is_whole() {
+    } else if quantity.is_zero() && pool.replicas.is_absent() && PLAIN_RESOURCES.contains(&resource) {
         findings.push(
-            found(&LIMIT_NODES_WHOLE, "there is no part of a node".into()).mend("write a whole number"),
+            found(
+                &LIMIT_ZERO,
+                "every node has some, so this pool never launches one".into(),
+            )
+            .mend("leave it out for no limit; fine if the pool is meant to be off"),
         );
     }
-}
-
-fn check_resource(resource: &str, value: &Value, limits: &Map<String, Value>, findings: &mut Findings<'_>) {
-    if is_plausible(resource) {
-        return;
-    }
-    let finding = LIMIT_UNKNOWN.finding(
-        path(resource),
-        Problem::invalid(value),
-        "nodes have no resource of this name, so this limits nothing",
-    );
-    let meant = likely_meant(resource).filter(|meant| !limits.contains_key(*meant));
-    findings.push(finding.mend_if_known(meant.map(|meant| format!("did you mean {meant}?"))));
-}
-
-/// Whether a node may have a resource of this name: one of Kubernetes' own, or an extended one, which always
-/// has a domain.
-fn is_plausible(resource: &str) -> bool {
-    if PLAIN_RESOURCES.contains(&resource) || resource.starts_with("hugepages-") {
-        return true;
-    }
-    let part = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-    };
-    resource
-        .split_once('/')
-        .is_some_and(|(domain, name)| part(domain) && part(name))
-}
-
-/// The resource that was probably meant.
-fn likely_meant(resource: &str) -> Option<&'static str> {
-    if resource.len() > LONGEST_GUESSED {
-        return None;
-    }
-    let lower = resource.to_ascii_lowercase();
-    let bare = lower
-        .strip_prefix("limits.")
-        .or_else(|| lower.strip_prefix("requests."))
-        .unwrap_or(&lower);
-    let bare = bare.trim();
-    let known = MEANT
-        .iter()
-        .find(|(written, _)| *written == bare)
-        .map(|(_, meant)| *meant);
-    known.or_else(|| {
-        let distance = |name: &&&str| strsim::osa_distance(bare, name);
-        let closest = PLAIN_RESOURCES.iter().min_by_key(distance)?;
-        // More than one slip in three letters is another word.
-        (distance(&closest) * 3 <= closest.len()).then_some(*closest)
-    })
 }
 
 #[cfg(test)]
@@ -253,8 +157,8 @@ mod tests {
     #[test]
     fn usual_limits_pass_without_a_word() {
         let object = limits(&json!({
-            "cpu": "1000", "memory": "1000Gi", "nodes": "10", "pods": "0", "ephemeral-storage": "1.5Ti",
-            "nvidia.com/gpu": "2", "hugepages-2Mi": "1Gi", "smarter-devices/fuse": "20",
+            "cpu": "1000", "memory": "1000Gi", "nodes": "10", "pods": "110", "ephemeral-storage": "1.5Ti",
+            "nvidia.com/gpu": "0", "hugepages-2Mi": "0", "smarter-devices/fuse": "20",
         }));
         assert_eq!(errors(&object), [""; 0]);
         assert_eq!(warnings(&object), [""; 0]);
@@ -294,10 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn negative_and_fractional_limits_are_refused() {
+    fn negative_limits_are_refused() {
         assert!(errors(&limits(&json!({"cpu": "-5"})))[0].ends_with("[limit-negative]"));
         assert!(errors(&limits(&json!({"cpu": -5})))[0].ends_with("[limit-negative]"));
-        assert!(errors(&limits(&json!({"nodes": "1500m"})))[0].ends_with("[limit-nodes-whole]"));
         assert_eq!(
             errors(&limits(&json!({"nodes": "2000m", "cpu": "1500m"}))),
             [""; 0]
@@ -317,19 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_resources_get_a_likely_spelling() {
-        for (written, meant) in [
-            ("CPU", "cpu"),
-            ("node", "nodes"),
-            ("limits.cpu", "cpu"),
-            ("gpu", "nvidia.com/gpu"),
-            ("memroy", "memory"),
-            ("ephemeral_storage", "ephemeral-storage"),
-        ] {
-            assert_eq!(likely_meant(written), Some(meant), "{written}");
+    fn a_limit_of_nothing_is_warned_of_where_every_node_has_some() {
+        for resource in ["cpu", "memory", "nodes", "pods", "ephemeral-storage"] {
+            let warned = warnings(&limits(&json!({resource: "0"})));
+            assert_eq!(warned.len(), 1, "{warned:?}");
+            assert!(warned[0].ends_with("[limit-zero]"), "{warned:?}");
         }
-        for strange in ["x", "licences", &"m".repeat(1_000_000)] {
-            assert_eq!(likely_meant(strange), None);
-        }
+        let stopped = json!({"spec": {"replicas": 0, "limits": {"nodes": "0"}}});
+        assert_eq!(warnings(&stopped), [""; 0], "replicas say that it is off");
     }
 }

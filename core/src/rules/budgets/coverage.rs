@@ -1,0 +1,217 @@
+//! Hours at which no budget holds, so that nothing limits disruption.
+
+use super::reading::{Reading, Reasons, Window};
+use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::value::cron::WeekMinutes;
+
+pub(in crate::rules) static BUDGET_ALLOW_WINDOW: Rule = Rule {
+    id: RuleId::new("budget-allow-window"),
+    title: "A window that lets nodes go has a budget around it",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Budgets only restrict. A budget of 10% with a schedule does not allow disruption in its window, it limits \
+          it there; outside of it nothing limits at all, and every node may go at once. To let nodes go in some \
+          hours only, block the others: a budget of 0 whose schedule and duration cover them.",
+    seen_in: &["1939", "2183", "aws/karpenter-provider-aws#7026", "2374"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+        schedule: 0 2 * * *
+        duration: 4h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"0\"
+        schedule: 0 6 * * *
+        duration: 20h
+",
+};
+
+pub(in crate::rules) static BUDGET_UNCOVERED_HOURS: Rule = Rule {
+    id: RuleId::new("budget-uncovered-hours"),
+    title: "Some budget holds at every hour",
+    severity: Severity::Info,
+    origin: Origin::Silent,
+    why: "The default of 10% holds only where no budget is written. Where the only budgets are freezes with a \
+          schedule, nothing limits disruption outside of them, and every node may go at once.",
+    seen_in: &["aws/karpenter-provider-aws#7026", "1190"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 9 * * mon-fri
+        duration: 8h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"0\"
+        schedule: 0 9 * * mon-fri
+        duration: 8h
+",
+};
+
+/// Speaks of windows around which some hour is without any budget for their reasons. All budgets of the pool must be
+/// readable.
+pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
+    let at_times = reasons_limited_at_times(readings);
+    if at_times == Reasons::NONE {
+        return;
+    }
+    let weeks: Vec<_> = readings
+        .iter()
+        .filter(|reading| reading.reasons.has(at_times))
+        .map(|reading| (reading, week(reading)))
+        .collect();
+    let with_gap = Reasons::EACH
+        .iter()
+        .filter(|(reason, _)| at_times.has(*reason) && leaves_gap(*reason, &weeks))
+        .fold(Reasons::NONE, |reasons, (reason, _)| reasons.with(*reason));
+    // None of these holds always: then its reasons would not be among them.
+    let windows = || readings.iter().filter(|reading| reading.reasons.has(with_gap));
+    let mut freezes_only = true;
+    for opening in windows().filter(|window| !window.nodes.is_zero()) {
+        freezes_only = false;
+        findings.push(allow_window(opening));
+    }
+    if let Some(freeze) = windows().next().filter(|_| freezes_only) {
+        findings.push(uncovered_hours(freeze));
+    }
+}
+
+/// The reasons for which some budget holds, but none always.
+fn reasons_limited_at_times(readings: &[Reading<'_>]) -> Reasons {
+    let named = |always: bool| {
+        readings
+            .iter()
+            .filter(|reading| reading.is_always_active() == always)
+            .fold(Reasons::NONE, |reasons, reading| reasons.with(reading.reasons))
+    };
+    named(false).without(named(true))
+}
+
+/// The minutes of the week at which a budget holds, if it is the same every week.
+fn week(reading: &Reading<'_>) -> Option<WeekMinutes> {
+    match reading.window {
+        Window::Always => None,
+        Window::Sometimes { schedule, duration } => schedule.week(duration),
+    }
+}
+
+/// Whether there surely is a time at which no budget for this reason holds.
+fn leaves_gap(reason: Reasons, weeks: &[(&Reading<'_>, Option<WeekMinutes>)]) -> bool {
+    let mut covered = WeekMinutes::NONE;
+    let (mut weekly, mut others) = (0, 0);
+    for (_, week) in weeks.iter().filter(|(reading, _)| reading.reasons.has(reason)) {
+        match week {
+            Some(week) => {
+                covered.add(week);
+                weekly += 1;
+            }
+            None => others += 1,
+        }
+    }
+    match (weekly, others) {
+        (_, 0) => !covered.is_whole_week(),
+        // Alone it would be always active if it left no gap. With others it may fit into theirs.
+        (0, 1) => true,
+        _ => false,
+    }
+}
+
+fn allow_window(reading: &Reading<'_>) -> Diagnostic {
+    let text = reading.budget.schedule.present().unwrap_or_default();
+    BUDGET_ALLOW_WINDOW
+        .finding(
+            reading.budget.path("schedule"),
+            Problem::Invalid { value: quoted(text) },
+            "budgets only restrict: outside their windows nothing does, and all nodes may go at once",
+        )
+        .mend("add a budget without schedule, or one of 0 for the hours in which no node may go")
+        .related(reading.budget.path("nodes"))
+}
+
+fn uncovered_hours(reading: &Reading<'_>) -> Diagnostic {
+    let text = reading.budget.schedule.present().unwrap_or_default();
+    BUDGET_UNCOVERED_HOURS
+        .finding(
+            reading.budget.path("schedule"),
+            Problem::Invalid { value: quoted(text) },
+            "outside this freeze no budget holds, and all nodes may go at once",
+        )
+        .mend("add a budget without schedule, such as nodes: 10%")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::{infos, warnings};
+
+    fn pool(budgets: &Value) -> Value {
+        json!({"spec": {"disruption": {"budgets": budgets}}})
+    }
+
+    fn window(nodes: &str, schedule: &str, duration: &str) -> Value {
+        json!({"nodes": nodes, "schedule": schedule, "duration": duration})
+    }
+
+    fn warned_of(rule: &str, budgets: &Value) -> usize {
+        let warned = warnings(&pool(budgets));
+        warned.iter().filter(|warning| warning.ends_with(rule)).count()
+    }
+
+    #[test]
+    fn a_window_meant_to_allow_is_warned_of() {
+        for budgets in [
+            json!([window("10%", "0 2 * * *", "4h")]),
+            json!([window("10%", "@monthly", "4h")]),
+            json!([window("0", "0 9 * * *", "8h"), window("20%", "0 17 * * *", "15h")]),
+            json!([{"nodes": "5", "reasons": ["Empty"]}, window("10%", "0 2 * * *", "4h")]),
+        ] {
+            assert_eq!(warned_of("[budget-allow-window]", &budgets), 1, "{budgets}");
+        }
+    }
+
+    #[test]
+    fn windows_with_a_budget_around_them_are_fine() {
+        for budgets in [
+            json!([{"nodes": "20%"}, window("10%", "0 2 * * *", "4h")]),
+            json!([window("0", "0 9 * * *", "8h"), window("20%", "0 17 * * *", "16h")]),
+            json!([
+                window("0", "0 0 * * 1-5", "24h"),
+                window("20%", "0 0 * * 0,6", "24h")
+            ]),
+            json!([
+                window("1", "0 0 * 1-6 *", "24h"),
+                window("2", "0 0 * 7-12 *", "24h")
+            ]),
+            json!([window("10%", "@daily", "24h")]),
+        ] {
+            assert_eq!(warned_of("[budget-allow-window]", &budgets), 0, "{budgets}");
+        }
+    }
+
+    #[test]
+    fn a_freeze_alone_is_noted_but_not_warned_of() {
+        let freeze = pool(&json!([window("0", "0 8 * * *", "20h")]));
+        assert_eq!(warnings(&freeze), [""; 0]);
+        assert!(infos(&freeze)[0].ends_with("[budget-uncovered-hours]"));
+        let inside = pool(&json!([{"nodes": "1"}, window("0", "0 8 * * *", "20h")]));
+        assert_eq!(infos(&inside), [""; 0]);
+    }
+}

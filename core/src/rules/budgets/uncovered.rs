@@ -1,0 +1,105 @@
+//! Reasons for which there is no budget, so that nothing limits disruption.
+
+use super::list;
+use super::reading::{Reading, Reasons};
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::karpenter::{Disruption, NodePool};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static BUDGET_UNCOVERED_REASON: Rule = Rule {
+    id: RuleId::new("budget-uncovered-reason"),
+    title: "Some budget is for drift, and for consolidation where it is on",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "The default of 10% holds only where no budget is written. If all budgets name reasons and none names \
+          `Drifted`, a new image may replace every node of the pool at once; the same holds for `Underutilized`, \
+          unless consolidation is off or for empty nodes only.",
+    seen_in: &["aws/karpenter-provider-aws#7026", "2183"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"1\"
+        reasons: [Underutilized, Empty]
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"1\"
+        reasons: [Underutilized, Empty]
+      - nodes: 10%
+        reasons: [Drifted]
+",
+};
+
+/// Speaks of reasons that no budget names, of those that replace nodes: empty nodes may go at once without harm. All
+/// budgets of the pool must be readable.
+pub(super) fn check(
+    pool: &NodePool<'_>,
+    disruption: &Disruption<'_>,
+    readings: &[Reading<'_>],
+    findings: &mut Findings<'_>,
+) {
+    let consolidates = pool.replicas.is_absent()
+        && disruption.consolidation_policy.present() != Some("WhenEmpty")
+        && disruption.consolidate_after.present() != Some("Never");
+    let reasons = [
+        (Reasons::DRIFTED, "Drifted", true),
+        (Reasons::UNDERUTILIZED, "Underutilized", consolidates),
+    ];
+    let uncovered = |reason| !readings.iter().any(|reading| reading.reasons.has(reason));
+    let names: Vec<_> = reasons
+        .iter()
+        .filter(|(reason, _, happens)| *happens && uncovered(*reason))
+        .map(|(_, name, _)| *name)
+        .collect();
+    if names.is_empty() {
+        return;
+    }
+    let reason = format!(
+        "no budget is for {}, so all nodes of the pool may go at once for it",
+        names.join(" or ")
+    );
+    findings.push(
+        BUDGET_UNCOVERED_REASON
+            .finding(
+                list::path(),
+                Problem::Invalid {
+                    value: "[…]".into()
+                },
+                reason,
+            )
+            .mend("add one for it, or one without reasons, such as nodes: 10%"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::warnings;
+
+    fn pool(budgets: &Value) -> Value {
+        json!({"spec": {"disruption": {"budgets": budgets}}})
+    }
+
+    #[test]
+    fn a_reason_without_any_budget_is_warned_of_unless_it_does_not_happen() {
+        let empty_only = json!([{"nodes": "1", "reasons": ["Empty"]}]);
+        let warned = warnings(&pool(&empty_only));
+        assert!(
+            warned[0].contains("no budget is for Drifted or Underutilized, so"),
+            "{warned:?}"
+        );
+        let mut when_empty = pool(&json!([{"nodes": "1", "reasons": ["Empty", "Drifted"]}]));
+        assert_eq!(warnings(&when_empty).len(), 1);
+        when_empty["spec"]["disruption"]["consolidationPolicy"] = json!("WhenEmpty");
+        assert_eq!(warnings(&when_empty), [""; 0]);
+        let all_but_empty = json!([{"nodes": "1", "reasons": ["Underutilized", "Drifted"]}]);
+        assert_eq!(warnings(&pool(&all_but_empty)), [""; 0]);
+    }
+}
