@@ -6,6 +6,7 @@
 pub mod cron;
 pub mod duration;
 mod excerpt;
+pub mod label;
 pub mod nodes;
 pub mod quantity;
 

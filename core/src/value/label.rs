@@ -1,0 +1,311 @@
+//! The names and values of Kubernetes labels, as `k8s.io/apimachinery/pkg/util/validation` reads them, and the
+//! looser pattern that Karpenter's CRDs put on keys. Taints use the same two grammars.
+
+use super::excerpt;
+
+/// Longest domain of a key, in bytes.
+const LONGEST_DOMAIN: usize = 253;
+/// Longest name behind the domain, in bytes.
+const LONGEST_NAME: usize = 63;
+/// Longest value, in bytes.
+const LONGEST_VALUE: usize = 63;
+
+/// Why a text is no qualified name or no label value: a clause about the text, without subject's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LabelError {
+    /// There is nothing at all.
+    #[error("must not be empty")]
+    Empty,
+    /// A slash at the beginning.
+    #[error("nothing stands before the slash, where a domain belongs")]
+    NoDomain,
+    /// A slash at the end.
+    #[error("nothing stands behind the slash, where a name belongs")]
+    NoName,
+    /// More than one slash.
+    #[error("has {0} slashes and may have one, between domain and name")]
+    Slashes(usize),
+    /// Too much before the slash.
+    #[error("the domain before the slash is {0} bytes long and may have {LONGEST_DOMAIN}")]
+    LongDomain(usize),
+    /// Too much behind the slash, or in all where there is none.
+    #[error("the name is {0} bytes long and may have {LONGEST_NAME}")]
+    LongName(usize),
+    /// Too long for a value.
+    #[error("is {0} bytes long and may have {LONGEST_VALUE}")]
+    LongValue(usize),
+    /// Something before the slash that no domain holds.
+    #[error(
+        "the domain before the slash holds `{0}`; it consists of lower-case letters, digits, `-` and `.`, and \
+         each part of it begins and ends with a letter or digit"
+    )]
+    Domain(String),
+    /// Something that no name or value holds.
+    #[error("holds `{0}`; only letters, digits, `-`, `_` and `.` may stand there")]
+    Character(String),
+    /// A mark where a letter or digit must stand.
+    #[error("must begin and end with a letter or digit")]
+    Ends,
+}
+
+/// A key taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QualifiedName<'a> {
+    /// The text before the slash, where there is one.
+    pub domain: Option<&'a str>,
+    /// The text behind the slash, or all of it.
+    pub name: &'a str,
+}
+
+/// Reads a key: an optional domain of at most 253 bytes and a slash, then a name of at most 63
+/// (`IsQualifiedName`).
+pub fn qualified_name(text: &str) -> Result<QualifiedName<'_>, LabelError> {
+    let Some((domain, name)) = text.split_once('/') else {
+        if text.is_empty() {
+            return Err(LabelError::Empty);
+        }
+        check_name(text)?;
+        return Ok(QualifiedName {
+            domain: None,
+            name: text,
+        });
+    };
+    let slashes = 1 + name.bytes().filter(|byte| *byte == b'/').count();
+    if slashes > 1 {
+        return Err(LabelError::Slashes(slashes));
+    }
+    if domain.is_empty() {
+        return Err(LabelError::NoDomain);
+    }
+    if domain.len() > LONGEST_DOMAIN {
+        return Err(LabelError::LongDomain(domain.len()));
+    }
+    if !is_subdomain(domain) {
+        return Err(LabelError::Domain(culprit(domain, is_domain_byte)));
+    }
+    if name.is_empty() {
+        return Err(LabelError::NoName);
+    }
+    check_name(name)?;
+    Ok(QualifiedName {
+        domain: Some(domain),
+        name,
+    })
+}
+
+/// Checks a label's value: at most 63 bytes, and empty is fine (`IsValidLabelValue`).
+pub fn label_value(text: &str) -> Result<(), LabelError> {
+    if text.len() > LONGEST_VALUE {
+        return Err(LabelError::LongValue(text.len()));
+    }
+    if text.is_empty() { Ok(()) } else { check_word(text) }
+}
+
+/// Whether the CRDs' pattern for requirement keys, taint keys and taint values takes this text. It is looser than
+/// [`qualified_name`] only in that it bounds no length:
+/// `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`.
+pub fn matches_crd_key(text: &str) -> bool {
+    match text.split_once('/') {
+        Some((domain, name)) => is_subdomain(domain) && is_word(name),
+        None => is_word(text),
+    }
+}
+
+/// The domain of a key as Karpenter takes it: what stands before the first slash, nothing where there is none
+/// (`GetLabelDomain` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
+pub fn domain_of(key: &str) -> &str {
+    key.split_once('/').map_or("", |(domain, _)| domain)
+}
+
+/// Whether a domain is `parent` or lies below it: `a.karpenter.sh` is within `karpenter.sh`, `mykarpenter.sh` is
+/// not.
+pub fn is_within(domain: &str, parent: &str) -> bool {
+    domain
+        .strip_suffix(parent)
+        .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+}
+
+/// What to write instead, where only white space around it or the case of a key's domain is wrong.
+pub fn mended_key(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    let mended = match trimmed.split_once('/') {
+        Some((domain, name)) if domain.len() <= LONGEST_DOMAIN && name.len() <= LONGEST_NAME => {
+            format!("{}/{name}", domain.to_ascii_lowercase())
+        }
+        None if trimmed.len() <= LONGEST_NAME => trimmed.to_owned(),
+        _ => return None,
+    };
+    qualified_name(&mended).ok()?;
+    (mended != text).then_some(mended)
+}
+
+/// What to write instead, where only white space around it is wrong.
+pub fn mended_value(text: &str) -> Option<&str> {
+    let trimmed = text.trim();
+    (trimmed.len() != text.len() && !trimmed.is_empty() && label_value(trimmed).is_ok()).then_some(trimmed)
+}
+
+fn check_name(name: &str) -> Result<(), LabelError> {
+    if name.len() > LONGEST_NAME {
+        return Err(LabelError::LongName(name.len()));
+    }
+    check_word(name)
+}
+
+fn check_word(text: &str) -> Result<(), LabelError> {
+    if is_word(text) {
+        Ok(())
+    } else if text.bytes().all(is_word_byte) {
+        Err(LabelError::Ends)
+    } else {
+        Err(LabelError::Character(culprit(text, is_word_byte)))
+    }
+}
+
+/// `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`
+fn is_word(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    ends(bytes.first()) && ends(bytes.last()) && bytes.iter().copied().all(is_word_byte)
+}
+
+const fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+/// Parts of lower-case letters, digits and inner hyphens, with a dot between each two.
+fn is_subdomain(text: &str) -> bool {
+    text.split('.').all(|part| {
+        let bytes = part.as_bytes();
+        let ends = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
+        ends(bytes.first())
+            && ends(bytes.last())
+            && bytes
+                .iter()
+                .copied()
+                .all(|byte| byte != b'.' && is_domain_byte(byte))
+    })
+}
+
+const fn is_domain_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.')
+}
+
+/// The first character that does not belong, or the whole text where each one does and only the order is wrong.
+fn culprit(text: &str, belongs: fn(u8) -> bool) -> String {
+    let wrong = text
+        .char_indices()
+        .find(|(_, character)| !u8::try_from(*character).is_ok_and(|byte| byte.is_ascii() && belongs(byte)));
+    match wrong {
+        Some((_, character)) => excerpt(character.encode_utf8(&mut [0; 4])),
+        None => excerpt(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    use super::*;
+
+    fn key_error(text: &str) -> String {
+        qualified_name(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn keys_with_and_without_a_domain_are_read() {
+        assert_eq!(
+            qualified_name("example.com/Team_a.b").unwrap(),
+            QualifiedName {
+                domain: Some("example.com"),
+                name: "Team_a.b"
+            }
+        );
+        for key in ["a", "A", "true", "a/b", "foo.com/Bar", "a_b", "0", "1.2/3"] {
+            assert!(qualified_name(key).is_ok(), "{key}");
+            assert!(matches_crd_key(key), "{key}");
+        }
+        let longest = format!("{}/{}", "d".repeat(253), "n".repeat(63));
+        assert!(qualified_name(&longest).is_ok());
+    }
+
+    #[test]
+    fn an_error_tells_which_part_of_a_key_is_wrong() {
+        assert_eq!(key_error(""), "must not be empty");
+        assert_eq!(
+            key_error("/b"),
+            "nothing stands before the slash, where a domain belongs"
+        );
+        assert_eq!(
+            key_error("a/"),
+            "nothing stands behind the slash, where a name belongs"
+        );
+        assert!(key_error("a/b/c").starts_with("has 2 slashes"));
+        assert!(key_error("Foo.com/bar").starts_with("the domain before the slash holds `F`;"));
+        assert!(key_error("foo..com/bar").starts_with("the domain before the slash holds `foo..com`;"));
+        assert!(key_error("a b").starts_with("holds ` `;"));
+        assert!(key_error("a\u{1b}").starts_with("holds `\\u{1b}`;"));
+        assert_eq!(key_error("-a"), "must begin and end with a letter or digit");
+        assert!(key_error(&"n".repeat(64)).starts_with("the name is 64 bytes long"));
+        assert!(
+            key_error(&format!("{}/n", "d".repeat(254))).starts_with("the domain before the slash is 254")
+        );
+    }
+
+    #[test]
+    fn values_may_be_empty_but_not_long_or_oddly_ended() {
+        for value in ["", "a", "A.b-c_9", &"v".repeat(63)] {
+            assert_eq!(label_value(value), Ok(()), "{value}");
+        }
+        assert_eq!(label_value(&"v".repeat(64)), Err(LabelError::LongValue(64)));
+        assert_eq!(label_value("a-"), Err(LabelError::Ends));
+        assert_eq!(label_value("us east"), Err(LabelError::Character(" ".into())));
+        assert_eq!(label_value("a/b"), Err(LabelError::Character("/".into())));
+    }
+
+    #[test]
+    fn the_crd_pattern_bounds_no_length() {
+        let long = format!("k/{}", "n".repeat(64));
+        assert!(matches_crd_key(&long));
+        assert_eq!(qualified_name(&long), Err(LabelError::LongName(64)));
+    }
+
+    #[test]
+    fn a_domain_lies_within_itself_and_its_parents_only() {
+        assert!(is_within("karpenter.sh", "karpenter.sh"));
+        assert!(is_within("a.karpenter.sh", "karpenter.sh"));
+        assert!(!is_within("mykarpenter.sh", "karpenter.sh"));
+        assert!(!is_within("", "karpenter.sh"));
+        assert_eq!(domain_of("a/b/c"), "a");
+        assert_eq!(domain_of("karpenter.sh"), "");
+    }
+
+    #[test]
+    fn white_space_and_the_case_of_a_domain_are_mended() {
+        assert_eq!(
+            mended_key(" Example.com/Team ").as_deref(),
+            Some("example.com/Team")
+        );
+        assert_eq!(mended_key("example.com/te am"), None);
+        assert_eq!(mended_key("fine"), None);
+        assert_eq!(mended_value(" blue\n"), Some("blue"));
+        assert_eq!(mended_value("blue"), None);
+        assert_eq!(mended_value(" "), None);
+    }
+
+    proptest! {
+        #[test]
+        fn texts_are_judged_as_the_patterns_of_the_api_judge_them(
+            text in "[a-cA-B0-1./_ -]{0,12}|.{0,6}"
+        ) {
+            let word = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+            let part = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+            let key = Regex::new(&format!(r"^({part}(\.{part})*(/))?{word}$")).unwrap();
+            let value = Regex::new(&format!("^({word})?$")).unwrap();
+            prop_assert_eq!(matches_crd_key(&text), key.is_match(&text));
+            prop_assert_eq!(qualified_name(&text).is_ok(), key.is_match(&text));
+            prop_assert_eq!(label_value(&text).is_ok(), value.is_match(&text));
+        }
+    }
+}
