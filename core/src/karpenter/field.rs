@@ -1,6 +1,6 @@
 //! A field as it was found.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// A field of an object that may be missing or of the wrong JSON type. An explicit `null` counts as missing,
 /// because the API server prunes it before it looks at anything else.
@@ -58,6 +58,16 @@ impl<'v> Field<&'v str> {
     /// The text under `key`.
     pub fn text(of: &'v Map<String, Value>, key: &str) -> Self {
         Self::read(of.get(key), Value::as_str)
+    }
+}
+
+impl<'v> Field<&'v Number> {
+    /// The number under `key`.
+    pub fn number(of: &'v Map<String, Value>, key: &str) -> Self {
+        Self::read(of.get(key), |value| match value {
+            Value::Number(number) => Some(number),
+            _ => None,
+        })
     }
 }
 

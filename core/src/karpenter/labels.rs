@@ -7,12 +7,32 @@ pub const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
 /// The label for the machine type.
 pub const INSTANCE_TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
 
+/// The label that names the machine itself.
+pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
+/// The label for the processor architecture.
+pub const ARCH_LABEL: &str = "kubernetes.io/arch";
+/// The label for the operating system.
+pub const OS_LABEL: &str = "kubernetes.io/os";
+
+/// The labels that every provider's instance types carry (`WellKnownLabels` of
+/// `sigs.k8s.io/karpenter/pkg/apis/v1`). The values of none of them are integers.
+pub const WELL_KNOWN_LABELS: &[&str] = &[
+    NODEPOOL_LABEL,
+    CAPACITY_TYPE_LABEL,
+    INSTANCE_TYPE_LABEL,
+    ARCH_LABEL,
+    OS_LABEL,
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "node.kubernetes.io/windows-build",
+];
+
 /// The key under which Karpenter files a label: old names of Kubernetes' own labels become the present ones
 /// (`NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
 pub fn canonical_label(key: &str) -> &str {
     match key {
-        "beta.kubernetes.io/arch" => "kubernetes.io/arch",
-        "beta.kubernetes.io/os" => "kubernetes.io/os",
+        "beta.kubernetes.io/arch" => ARCH_LABEL,
+        "beta.kubernetes.io/os" => OS_LABEL,
         "beta.kubernetes.io/instance-type" => INSTANCE_TYPE_LABEL,
         "failure-domain.beta.kubernetes.io/zone" => "topology.kubernetes.io/zone",
         "failure-domain.beta.kubernetes.io/region" => "topology.kubernetes.io/region",

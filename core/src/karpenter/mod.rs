@@ -5,19 +5,30 @@
 
 mod disruption;
 mod field;
+mod label_sets;
 mod labels;
 mod node_limit_mode;
 mod nodepool;
+mod operator;
+mod provider;
 mod release;
+mod selection;
 pub mod shape;
 mod template;
 
 pub use disruption::{Budget, Disruption};
 pub use field::Field;
-pub use labels::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, canonical_label};
+pub use label_sets::{LabelKind, LabelSets, likely_label};
+pub use labels::{
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, OS_LABEL,
+    WELL_KNOWN_LABELS, canonical_label,
+};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodepool::NodePool;
+pub use operator::Operator;
+pub use provider::{LabelValues, PROVIDERS, Provider};
 pub use release::{Release, UnknownRelease};
+pub use selection::{Selection, integer};
 pub use template::{Requirement, Template};
 
 /// The API group of NodePools and NodeClaims.

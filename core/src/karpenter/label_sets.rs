@@ -1,0 +1,285 @@
+//! What Karpenter makes of a label: one that instance types carry, one that its domain forbids, or the user's own.
+
+use std::collections::BTreeMap;
+
+use super::labels::{WELL_KNOWN_LABELS, canonical_label};
+use super::provider::{LabelValues, PROVIDERS, Provider};
+use crate::value::label::{domain_of, is_within};
+
+/// Longest key for which a likely spelling is looked for; no label of a provider is longer.
+const LONGEST_GUESSED: usize = 80;
+/// How many slips of the keyboard may lie between what was written and what was meant. A third one is as likely a
+/// label that a newer provider brought.
+const MOST_SLIPS: usize = 2;
+
+/// The labels that Karpenter and its provider know: the built-in lists, and what an organisation adds for a
+/// provider of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LabelSets {
+    well_known: BTreeMap<String, LabelValues>,
+    restricted_domains: Vec<String>,
+}
+
+impl PartialEq for Provider {
+    fn eq(&self, other: &Self) -> bool {
+        self.group == other.group
+    }
+}
+
+impl Eq for Provider {}
+
+/// What a label is to Karpenter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LabelKind<'a> {
+    /// Instance types carry it, so a requirement selects among them.
+    WellKnown(LabelValues),
+    /// It lies in a domain of which the provider refuses every label that it does not know.
+    Unknown {
+        /// That domain.
+        domain: &'a str,
+        /// The label that was probably meant.
+        meant: Option<String>,
+    },
+    /// It belongs to another provider than the pool's.
+    Foreign(&'static Provider),
+    /// It lies in the domain of a provider that poolgate has no list for: it may be anything.
+    Unlisted,
+    /// The user's own: Karpenter writes it on the nodes.
+    Custom,
+}
+
+impl LabelKind<'_> {
+    /// Whether it is certain that instance types carry the label.
+    pub const fn is_well_known(&self) -> bool {
+        matches!(self, Self::WellKnown(_))
+    }
+
+    /// Whether it is certain that no instance type carries the label.
+    pub const fn is_custom(&self) -> bool {
+        matches!(self, Self::Custom | Self::Foreign(_))
+    }
+}
+
+impl LabelSets {
+    /// The built-in lists alone.
+    pub const BUILT_IN: &'static Self = &Self {
+        well_known: BTreeMap::new(),
+        restricted_domains: Vec::new(),
+    };
+
+    /// The built-in lists and more: labels that the instance types of another provider carry, and domains in which
+    /// that provider refuses all other labels.
+    pub fn with(
+        well_known: impl IntoIterator<Item = (String, LabelValues)>,
+        restricted_domains: impl IntoIterator<Item = String>,
+    ) -> Self {
+        Self {
+            well_known: well_known.into_iter().collect(),
+            restricted_domains: restricted_domains.into_iter().collect(),
+        }
+    }
+
+    /// What a label is to a pool whose node class has this API group.
+    pub fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind<'_> {
+        let key = canonical_label(key);
+        if WELL_KNOWN_LABELS.contains(&key) {
+            return LabelKind::WellKnown(LabelValues::Text);
+        }
+        if let Some(values) = self.well_known.get(key) {
+            return LabelKind::WellKnown(*values);
+        }
+        let domain = domain_of(key);
+        if let Some(restricted) = self
+            .restricted_domains
+            .iter()
+            .find(|parent| is_within(domain, parent))
+        {
+            let meant = closest(
+                key,
+                self.well_known.keys().filter_map(|known| known.split_once('/')),
+            );
+            return LabelKind::Unknown {
+                domain: restricted,
+                meant,
+            };
+        }
+        if let Some(kind) = kind_by_provider(key, group) {
+            return kind;
+        }
+        let is_providers = match group {
+            Some(group) => is_within(domain, group) || is_within(group, domain),
+            None => domain.contains("karpenter"),
+        };
+        if is_providers {
+            LabelKind::Unlisted
+        } else {
+            LabelKind::Custom
+        }
+    }
+}
+
+fn kind_by_provider(key: &str, group: Option<&str>) -> Option<LabelKind<'static>> {
+    let own = group.and_then(Provider::of_group);
+    if let Some(values) = own.and_then(|provider| provider.values_of(key)) {
+        return Some(LabelKind::WellKnown(values));
+    }
+    let owner = PROVIDERS
+        .iter()
+        .find(|provider| provider.owns(key) || provider.values_of(key).is_some())?;
+    match (own, group) {
+        (Some(own), _) if own != owner => Some(LabelKind::Foreign(owner)),
+        (None, Some(_)) => Some(LabelKind::Unlisted),
+        _ => Some(match owner.values_of(key) {
+            Some(values) => LabelKind::WellKnown(values),
+            None if owner.is_closed => LabelKind::Unknown {
+                domain: owner.group,
+                meant: meant_of(key, owner),
+            },
+            None => LabelKind::Unlisted,
+        }),
+    }
+}
+
+/// The label that was probably meant by one in the provider's domain: a label of Karpenter or Kubernetes with this
+/// name, or one of the provider with almost this name.
+fn meant_of(key: &str, provider: &Provider) -> Option<String> {
+    let name = key.split_once('/').map_or(key, |(_, name)| name);
+    let elsewhere = WELL_KNOWN_LABELS
+        .iter()
+        .find(|label| label.split_once('/').is_some_and(|(_, known)| known == name));
+    elsewhere
+        .map(|label| (*label).to_owned())
+        .or_else(|| closest(key, provider.labels()))
+}
+
+/// The well-known label of Kubernetes or Karpenter, or of this provider, that was probably meant by a key.
+pub fn likely_label(key: &str, provider: Option<&Provider>) -> Option<String> {
+    let well_known = WELL_KNOWN_LABELS.iter().filter_map(|label| label.split_once('/'));
+    let name = key.split_once('/').map_or(key, |(_, name)| name);
+    closest(key, well_known).or_else(|| {
+        let (domain, name) = provider?.labels().find(|(_, known)| *known == name)?;
+        Some(format!("{domain}/{name}"))
+    })
+}
+
+/// The one of these labels that is a few slips away from what was written.
+fn closest<'a>(written: &str, labels: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
+    if written.len() > LONGEST_GUESSED {
+        return None;
+    }
+    let (written_domain, written_name) = written.split_once('/')?;
+    labels
+        .filter(|(domain, _)| *domain == written_domain)
+        .map(|(domain, name)| (strsim::osa_distance(written_name, name), domain, name))
+        .filter(|(slips, _, name)| *slips <= MOST_SLIPS && *slips * 3 <= name.len())
+        .min()
+        .map(|(_, domain, name)| format!("{domain}/{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AWS: Option<&str> = Some("karpenter.k8s.aws");
+
+    fn kind(key: &str, group: Option<&str>) -> LabelKind<'static> {
+        LabelSets::BUILT_IN.kind_of(key, group)
+    }
+
+    fn unknown(domain: &'static str, meant: Option<&str>) -> LabelKind<'static> {
+        LabelKind::Unknown {
+            domain,
+            meant: meant.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn labels_of_karpenter_and_the_pools_provider_are_well_known() {
+        let text = LabelKind::WellKnown(LabelValues::Text);
+        assert_eq!(kind("kubernetes.io/arch", None), text);
+        assert_eq!(kind("beta.kubernetes.io/arch", AWS), text);
+        assert_eq!(kind("karpenter.k8s.aws/instance-family", AWS), text);
+        assert_eq!(kind("topology.k8s.aws/zone-id", AWS), text);
+        assert_eq!(
+            kind("karpenter.azure.com/sku-cpu", None),
+            LabelKind::WellKnown(LabelValues::Number)
+        );
+    }
+
+    #[test]
+    fn a_misspelt_label_of_the_provider_gets_its_likely_name() {
+        let domain = "karpenter.k8s.aws";
+        for (written, meant) in [
+            (
+                "karpenter.k8s.aws/instance-famly",
+                Some("karpenter.k8s.aws/instance-family"),
+            ),
+            (
+                "karpenter.k8s.aws/capacity-type",
+                Some("karpenter.sh/capacity-type"),
+            ),
+            (
+                "karpenter.k8s.aws/instance-type",
+                Some("node.kubernetes.io/instance-type"),
+            ),
+            ("karpenter.k8s.aws/instance-chipset", None),
+        ] {
+            assert_eq!(kind(written, AWS), unknown(domain, meant), "{written}");
+        }
+    }
+
+    #[test]
+    fn a_label_of_another_provider_is_foreign_and_one_of_an_unlisted_provider_anything() {
+        assert!(matches!(
+            kind("karpenter.k8s.aws/instance-family", Some("eks.amazonaws.com")),
+            LabelKind::Foreign(provider) if provider.name == "AWS"
+        ));
+        assert_eq!(
+            kind("karpenter.k8s.gcp/instance-family", Some("karpenter.k8s.gcp")),
+            LabelKind::Unlisted
+        );
+        assert_eq!(
+            kind("karpenter.k8s.aws/instance-family", Some("karpenter.example.com")),
+            LabelKind::Unlisted
+        );
+        assert_eq!(kind("example.com/team", AWS), LabelKind::Custom);
+        assert_eq!(kind("team", None), LabelKind::Custom);
+    }
+
+    #[test]
+    fn an_organisation_can_add_labels_and_domains() {
+        let sets = LabelSets::with(
+            [("machines.example.com/cores".to_owned(), LabelValues::Number)],
+            ["machines.example.com".to_owned()],
+        );
+        assert_eq!(
+            sets.kind_of("machines.example.com/cores", None),
+            LabelKind::WellKnown(LabelValues::Number)
+        );
+        assert_eq!(
+            sets.kind_of("machines.example.com/corse", None),
+            unknown("machines.example.com", Some("machines.example.com/cores"))
+        );
+    }
+
+    #[test]
+    fn a_well_known_label_is_guessed_from_a_slip_or_from_the_wrong_domain() {
+        assert_eq!(
+            likely_label("topology.kubernetes.io/zones", None).as_deref(),
+            Some("topology.kubernetes.io/zone")
+        );
+        assert_eq!(
+            likely_label(
+                "karpenter.sh/instance-family",
+                Provider::of_group("karpenter.k8s.aws")
+            )
+            .as_deref(),
+            Some("karpenter.k8s.aws/instance-family")
+        );
+        assert_eq!(likely_label("example.com/zone", None), None);
+        assert_eq!(
+            likely_label(&format!("kubernetes.io/{}", "a".repeat(1_000_000)), None),
+            None
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! The labels of the providers that poolgate has a list for: which ones their instance types carry, and whether
+//! the values are numbers.
+
+use crate::value::label::{domain_of, is_within};
+
+/// What the values of a label look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LabelValues {
+    /// Words, of which none is an integer.
+    Text,
+    /// Integers.
+    Number,
+    /// Either, or not known.
+    Any,
+}
+
+use LabelValues::{Any, Number, Text};
+
+/// A provider of machines.
+#[derive(Debug)]
+pub struct Provider {
+    /// What people call it.
+    pub name: &'static str,
+    /// The API group of its node class.
+    pub group: &'static str,
+    /// Whether the provider refuses every label of its group that it does not know.
+    pub is_closed: bool,
+    /// Its labels in the domain named like the group.
+    labels: &'static [(&'static str, LabelValues)],
+    /// Its labels elsewhere, with their domain.
+    elsewhere: &'static [(&'static str, LabelValues)],
+}
+
+/// The provider's labels as of `karpenter-provider-aws` 1.12 (`pkg/apis/v1/labels.go`).
+const AWS_LABELS: &[(&str, LabelValues)] = &[
+    ("capacity-reservation-id", Text),
+    ("capacity-reservation-interruptible", Text),
+    ("capacity-reservation-type", Text),
+    ("instance-accelerator-count", Number),
+    ("instance-accelerator-manufacturer", Text),
+    ("instance-accelerator-name", Text),
+    ("instance-capability-flex", Text),
+    ("instance-category", Text),
+    ("instance-cpu", Number),
+    ("instance-cpu-manufacturer", Text),
+    ("instance-cpu-sustained-clock-speed-mhz", Number),
+    ("instance-ebs-bandwidth", Number),
+    ("instance-encryption-in-transit-supported", Text),
+    ("instance-family", Text),
+    ("instance-generation", Number),
+    ("instance-gpu-count", Number),
+    ("instance-gpu-manufacturer", Text),
+    ("instance-gpu-memory", Number),
+    ("instance-gpu-name", Any),
+    ("instance-hypervisor", Text),
+    ("instance-local-nvme", Number),
+    ("instance-memory", Number),
+    ("instance-network-bandwidth", Number),
+    ("instance-pods", Number),
+    ("instance-size", Text),
+    ("instance-tenancy", Text),
+    ("placement-group-id", Text),
+    ("placement-group-partition", Number),
+];
+
+/// Every provider with a list. Others have labels that poolgate says nothing of.
+pub static PROVIDERS: &[Provider] = &[
+    Provider {
+        name: "AWS",
+        group: "karpenter.k8s.aws",
+        is_closed: true,
+        labels: AWS_LABELS,
+        elsewhere: &[("topology.k8s.aws/zone-id", Text)],
+    },
+    Provider {
+        name: "EKS Auto Mode",
+        group: "eks.amazonaws.com",
+        // Its list is not public as code, and other parts of EKS use the domain, too.
+        is_closed: false,
+        labels: AWS_LABELS,
+        elsewhere: &[("topology.k8s.aws/zone-id", Text)],
+    },
+    Provider {
+        name: "Azure",
+        group: "karpenter.azure.com",
+        is_closed: true,
+        labels: &[
+            ("placement-scope", Text),
+            ("sku-cpu", Number),
+            ("sku-family", Text),
+            ("sku-gpu-count", Number),
+            ("sku-gpu-manufacturer", Text),
+            ("sku-gpu-name", Any),
+            ("sku-memory", Number),
+            ("sku-name", Text),
+            ("sku-networking-accelerated", Text),
+            ("sku-series", Text),
+            ("sku-storage-ephemeralos-maxsize", Any),
+            ("sku-storage-premium-capable", Text),
+            ("sku-version", Number),
+        ],
+        elsewhere: &[
+            ("kubernetes.azure.com/cluster", Text),
+            ("kubernetes.azure.com/fips_enabled", Text),
+            ("kubernetes.azure.com/mode", Text),
+            ("kubernetes.azure.com/os-sku", Text),
+            ("kubernetes.azure.com/priority", Text),
+            ("kubernetes.azure.com/scalesetpriority", Text),
+            ("kubernetes.azure.com/sku-cpu", Number),
+            ("kubernetes.azure.com/sku-memory", Number),
+        ],
+    },
+    Provider {
+        name: "kwok",
+        group: "karpenter.kwok.sh",
+        is_closed: true,
+        labels: &[
+            ("instance-cpu", Any),
+            ("instance-family", Text),
+            ("instance-memory", Any),
+            ("instance-size", Any),
+        ],
+        elsewhere: &[],
+    },
+];
+
+impl Provider {
+    /// The provider whose node class has this group.
+    pub fn of_group(group: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.group == group)
+    }
+
+    /// Whether a label lies in the domain of the provider.
+    pub fn owns(&self, key: &str) -> bool {
+        is_within(domain_of(key), self.group)
+    }
+
+    /// What the values of a label look like; none if the provider does not know the label.
+    pub fn values_of(&self, key: &str) -> Option<LabelValues> {
+        let listed = |list: &[(&str, LabelValues)], wanted: &str| {
+            list.iter()
+                .find(|(label, _)| *label == wanted)
+                .map(|(_, values)| *values)
+        };
+        match key.split_once('/') {
+            Some((domain, name)) if domain == self.group => listed(self.labels, name),
+            _ => listed(self.elsewhere, key),
+        }
+    }
+
+    /// Every label of the provider, as domain and name.
+    pub fn labels(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let own = self.labels.iter().map(|(name, _)| (self.group, *name));
+        let elsewhere = self.elsewhere.iter().filter_map(|(key, _)| key.split_once('/'));
+        own.chain(elsewhere)
+    }
+}

@@ -1,0 +1,304 @@
+//! Which values of one label several requirements allow together: the algebra of Karpenter's scheduler
+//! (`Requirement.Intersection` of `sigs.k8s.io/karpenter/pkg/scheduling`). Knows nothing of labels or NodePools.
+
+use std::collections::HashSet;
+
+use super::Operator;
+
+/// Longest range of integers that is searched for one that is not excluded. `NotIn` lists longer than this are no
+/// reason to call a range empty.
+const LONGEST_SEARCH: u64 = 10_000;
+
+/// What one requirement or several allow. The label may be absent where nothing is allowed at all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection<'a> {
+    /// The only values allowed; all but [`Selection::excluded`] where there are none.
+    allowed: Option<HashSet<&'a str>>,
+    /// Values that are not allowed. Empty where `allowed` says it all.
+    excluded: HashSet<&'a str>,
+    /// The smallest integer allowed; with a bound, everything that is no integer is out.
+    at_least: Option<i64>,
+    /// The largest integer allowed.
+    at_most: Option<i64>,
+}
+
+impl<'a> Selection<'a> {
+    /// What one requirement allows. A numeric operator takes its bound from the first value; one that cannot be
+    /// read bounds nothing, because other rules refuse it.
+    pub fn of(operator: Operator, values: &[&'a str]) -> Self {
+        let bound = || values.first().and_then(|value| integer(value));
+        let listed = || values.iter().copied().collect();
+        match operator {
+            Operator::In => Self::only(listed()),
+            Operator::NotIn => Self {
+                excluded: listed(),
+                ..Self::default()
+            },
+            Operator::Exists => Self::default(),
+            Operator::DoesNotExist => Self::nothing(),
+            Operator::Gt => match bound() {
+                Some(i64::MAX) => Self::nothing(),
+                bound => Self::between(bound.map(|bound| bound + 1), None),
+            },
+            Operator::Gte => Self::between(bound(), None),
+            Operator::Lt => Self::between(None, bound().map(|bound| bound.saturating_sub(1))),
+            Operator::Lte => Self::between(None, bound()),
+        }
+    }
+
+    /// What all of them allow together. Takes time in proportion to the number of values.
+    pub fn all(selections: impl IntoIterator<Item = Self>) -> Self {
+        let mut together = Self::default();
+        let mut lists = Vec::new();
+        for selection in selections {
+            if selection.allowed.is_some() {
+                lists.push(selection);
+            } else {
+                together = together.and(selection);
+            }
+        }
+        // From the shortest list on, so that no list is gone through for every other one.
+        lists.sort_by_key(|list| list.allowed.as_ref().map_or(0, HashSet::len));
+        lists.into_iter().fold(together, Self::and)
+    }
+
+    /// What both allow.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let at_least = self.at_least.max(other.at_least);
+        let at_most = [self.at_most, other.at_most].into_iter().flatten().min();
+        let bounds = Self::between(at_least, at_most);
+        if bounds.is_inside_out() {
+            return Self::nothing();
+        }
+        let allowed = match (self.allowed, other.allowed) {
+            (None, None) => {
+                return Self {
+                    excluded: union(self.excluded, other.excluded),
+                    ..bounds
+                };
+            }
+            (Some(one), None) => without(one, &other.excluded),
+            (None, Some(other)) => without(other, &self.excluded),
+            (Some(one), Some(other)) => common(one, &other),
+        };
+        Self::only(allowed.into_iter().filter(|value| bounds.has(value)).collect())
+    }
+
+    /// Whether a value is allowed.
+    pub fn has(&self, value: &str) -> bool {
+        let listed = match &self.allowed {
+            Some(allowed) => allowed.contains(value),
+            None => !self.excluded.contains(value),
+        };
+        listed && self.is_within_bounds(value)
+    }
+
+    /// Whether no value is left. Karpenter then treats the label as one that must not exist.
+    pub fn is_empty(&self) -> bool {
+        match &self.allowed {
+            Some(allowed) => allowed.is_empty(),
+            None => self.is_inside_out() || self.excludes_all_between_bounds(),
+        }
+    }
+
+    /// The range of integers from which Karpenter draws a value, where any value will do; none where the values are
+    /// listed.
+    pub fn bounds(&self) -> Option<(Option<i64>, Option<i64>)> {
+        self.allowed.is_none().then_some((self.at_least, self.at_most))
+    }
+
+    fn only(values: HashSet<&'a str>) -> Self {
+        Self {
+            allowed: Some(values),
+            ..Self::default()
+        }
+    }
+
+    fn nothing() -> Self {
+        Self::only(HashSet::new())
+    }
+
+    fn between(at_least: Option<i64>, at_most: Option<i64>) -> Self {
+        Self {
+            at_least,
+            at_most,
+            ..Self::default()
+        }
+    }
+
+    fn is_inside_out(&self) -> bool {
+        matches!((self.at_least, self.at_most), (Some(least), Some(most)) if least > most)
+    }
+
+    fn is_within_bounds(&self, value: &str) -> bool {
+        if self.at_least.is_none() && self.at_most.is_none() {
+            return true;
+        }
+        integer(value).is_some_and(|number| {
+            self.at_least.is_none_or(|least| number >= least)
+                && self.at_most.is_none_or(|most| number <= most)
+        })
+    }
+
+    /// Karpenter itself overlooks this case, but no instance type has a value that is left.
+    fn excludes_all_between_bounds(&self) -> bool {
+        let (Some(least), Some(most)) = (self.at_least, self.at_most) else {
+            return false;
+        };
+        let size = most.abs_diff(least);
+        size < LONGEST_SEARCH
+            && size < u64::try_from(self.excluded.len()).unwrap_or(u64::MAX)
+            && (least..=most).all(|number| self.excluded.contains(number.to_string().as_str()))
+    }
+}
+
+/// A whole number as Go's `strconv.Atoi` reads it.
+pub fn integer(text: &str) -> Option<i64> {
+    text.parse().ok()
+}
+
+fn union<'a>(one: HashSet<&'a str>, other: HashSet<&'a str>) -> HashSet<&'a str> {
+    let (mut larger, smaller) = if one.len() < other.len() {
+        (other, one)
+    } else {
+        (one, other)
+    };
+    larger.extend(smaller);
+    larger
+}
+
+fn without<'a>(mut from: HashSet<&'a str>, excluded: &HashSet<&'a str>) -> HashSet<&'a str> {
+    if excluded.len() < from.len() {
+        for value in excluded {
+            from.remove(value);
+        }
+    } else {
+        from.retain(|value| !excluded.contains(value));
+    }
+    from
+}
+
+fn common<'a>(mut one: HashSet<&'a str>, other: &HashSet<&str>) -> HashSet<&'a str> {
+    one.retain(|value| other.contains(value));
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const UNIVERSE: &[&str] = &["0", "1", "2", "3", "4", "007", "a", "b", "9223372036854775807"];
+
+    /// What one requirement says of one value, without any algebra.
+    fn allows(operator: Operator, values: &[&str], value: &str) -> bool {
+        let bound = || values[0].parse::<i64>().unwrap();
+        let number = value.parse::<i64>();
+        match operator {
+            Operator::In => values.contains(&value),
+            Operator::NotIn => !values.contains(&value),
+            Operator::Exists => true,
+            Operator::DoesNotExist => false,
+            Operator::Gt => number.is_ok_and(|number| number > bound()),
+            Operator::Gte => number.is_ok_and(|number| number >= bound()),
+            Operator::Lt => number.is_ok_and(|number| number < bound()),
+            Operator::Lte => number.is_ok_and(|number| number <= bound()),
+        }
+    }
+
+    fn requirement() -> impl Strategy<Value = (Operator, Vec<&'static str>)> {
+        let listed = prop::collection::vec(prop::sample::select(UNIVERSE), 0..6);
+        let bound = prop::sample::select(&["0", "1", "2", "3", "4", "9223372036854775807"][..]);
+        prop_oneof![
+            (
+                prop::sample::select(&[Operator::In, Operator::NotIn, Operator::Exists][..]),
+                listed
+            ),
+            (
+                prop::sample::select(
+                    &[
+                        Operator::Gt,
+                        Operator::Gte,
+                        Operator::Lt,
+                        Operator::Lte,
+                        Operator::DoesNotExist
+                    ][..]
+                ),
+                bound.prop_map(|bound| vec![bound])
+            ),
+        ]
+    }
+
+    fn together<'a>(requirements: &[(Operator, Vec<&'a str>)]) -> Selection<'a> {
+        Selection::all(
+            requirements
+                .iter()
+                .map(|(operator, values)| Selection::of(*operator, values)),
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_all_allow_is_what_each_allows(requirements in prop::collection::vec(requirement(), 0..5)) {
+            let together = together(&requirements);
+            for value in UNIVERSE {
+                let each = requirements
+                    .iter()
+                    .all(|(operator, values)| allows(*operator, values, value));
+                prop_assert_eq!(together.has(value), each, "{} in {:?}", value, requirements);
+                prop_assert!(!(each && together.is_empty()));
+            }
+        }
+
+        #[test]
+        fn what_is_called_empty_holds_no_value_and_the_order_never_matters(
+            requirements in prop::collection::vec(requirement(), 0..5)
+        ) {
+            let together = together(&requirements);
+            let selections = || requirements
+                .iter()
+                .map(|(operator, values)| Selection::of(*operator, values));
+            let forwards = selections().fold(Selection::default(), Selection::and);
+            let backwards = selections().rev().fold(Selection::default(), Selection::and);
+            prop_assert_eq!(together.is_empty(), forwards.is_empty());
+            prop_assert_eq!(forwards.is_empty(), backwards.is_empty());
+            let listed = requirements
+                .iter()
+                .any(|(operator, _)| matches!(operator, Operator::In | Operator::DoesNotExist));
+            if listed {
+                let none = !UNIVERSE.iter().any(|value| together.has(value));
+                prop_assert_eq!(together.is_empty(), none, "{:?}", requirements);
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_are_inclusive_whichever_way_they_are_written() {
+        let between = |requirements: &[(Operator, Vec<&'static str>)]| together(requirements);
+        assert!(between(&[(Operator::Gt, vec!["5"]), (Operator::Lt, vec!["6"])]).is_empty());
+        let seven = between(&[(Operator::Gt, vec!["6"]), (Operator::Lte, vec!["7"])]);
+        assert!(!seven.is_empty() && seven.has("7") && seven.has("007"));
+        assert_eq!(seven.bounds(), Some((Some(7), Some(7))));
+    }
+
+    #[test]
+    fn a_range_of_which_every_number_is_excluded_is_empty() {
+        let bounds = [(Operator::Gte, vec!["2"]), (Operator::Lte, vec!["3"])];
+        let with = |values| [bounds.to_vec(), vec![(Operator::NotIn, values)]].concat();
+        assert!(together(&with(vec!["2", "3"])).is_empty());
+        assert!(!together(&with(vec!["2", "4"])).is_empty());
+    }
+
+    #[test]
+    fn the_largest_integer_does_not_wrap_around() {
+        let largest = vec!["9223372036854775807"];
+        assert!(Selection::of(Operator::Gt, &largest).is_empty());
+        assert!(Selection::of(Operator::Gte, &largest).has(largest[0]));
+        assert_eq!(
+            Selection::of(Operator::Lt, &["0"]).bounds(),
+            Some((None, Some(-1)))
+        );
+    }
+}
