@@ -7,6 +7,8 @@ use crate::diagnostic::{Diagnostic, FieldPath, Problem, RuleId, Severity};
 pub enum Origin {
     /// The API server refuses it by the schema or the CEL rules of Karpenter's CRD, with less explanation.
     Schema,
+    /// Karpenter itself, once the object is stored: it marks the NodePool not ready and passes it over.
+    Runtime,
     /// Nobody at apply time: Karpenter takes it and suffers later.
     Silent,
     /// It concerns a field that poolgate itself defines.

@@ -167,6 +167,10 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
 const fn origin(rule: &Rule) -> &'static str {
     match rule.origin {
         Origin::Schema => "Karpenter's CRD refuses this, too.",
+        Origin::Runtime => {
+            "Karpenter's CRD lets this through; Karpenter then marks the NodePool not ready and launches nothing \
+             for it."
+        }
         Origin::Silent => "Karpenter's CRD lets this through.",
         Origin::Poolgate => "The field is poolgate's own.",
     }
