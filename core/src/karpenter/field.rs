@@ -84,7 +84,10 @@ impl Field<i64> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "what is too large becomes the nearest number")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "what is too large becomes the nearest number"
+)]
 fn whole(value: &Value) -> Option<i64> {
     let number = value.as_number()?;
     if number.is_u64() {

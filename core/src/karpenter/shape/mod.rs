@@ -144,7 +144,8 @@ fn unknown<'a>(
     found: &mut impl FnMut(Oddity<'a>),
 ) {
     for name in names.filter(|name| !known.iter().any(|(known, _)| known == name)) {
-        let steps = path.iter().chain(std::iter::once(&Step::Key(name)));
+        let last = Step::Key(name);
+        let steps = path.iter().chain(std::iter::once(&last));
         found(Oddity::Unknown {
             path: steps.map(Step::to_segment).collect(),
             name,

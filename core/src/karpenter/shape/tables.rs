@@ -55,8 +55,11 @@ const TAINTS: Shape = Shape::List(&Shape::Object(&[
 
 const RESOURCES: Shape = Shape::Object(&[("requests", QUANTITIES)]);
 
-const NODE_CLASS_REF_V1: Shape =
-    Shape::Object(&[("group", Shape::Text), ("kind", Shape::Text), ("name", Shape::Text)]);
+const NODE_CLASS_REF_V1: Shape = Shape::Object(&[
+    ("group", Shape::Text),
+    ("kind", Shape::Text),
+    ("name", Shape::Text),
+]);
 
 const NODE_CLASS_REF_V1BETA1: Shape = Shape::Object(&[
     ("apiVersion", Shape::Text),

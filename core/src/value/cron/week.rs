@@ -29,7 +29,11 @@ impl WeekMinutes {
 
     /// Whether it holds every minute of the week.
     pub fn is_whole_week(&self) -> bool {
-        self.0.iter().map(|word| word.count_ones() as usize).sum::<usize>() == MINUTES
+        self.0
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum::<usize>()
+            == MINUTES
     }
 
     fn set(&mut self, minute: usize) {

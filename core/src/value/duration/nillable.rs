@@ -228,7 +228,11 @@ mod tests {
             ("1hr", E::Unit("1hr".into()), Some("write 1h")),
             ("30d", E::Unit("30d".into()), Some("write 720h")),
             ("100ms", E::Unit("100ms".into()), None),
-            ("99999999h", E::Overflow, Some("write Never if it should never happen")),
+            (
+                "99999999h",
+                E::Overflow,
+                Some("write Never if it should never happen"),
+            ),
             ("soon", E::Other, None),
         ] {
             assert_eq!(strict(text), Err(error.clone()), "{text}");
