@@ -58,7 +58,8 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion, is_pool: bool) -> Op
         (V1, "disruption", "terminationGracePeriod") => "it is spec.template.spec.terminationGracePeriod",
         (V1, "nodeClassRef", "apiVersion") => "in v1 it is group, without the version",
         (V1, "nodeClassRef", "apiGroup") => "it is group",
-        (V1, "spec", "kubelet") => "in v1 it belongs into the node class",
+        (V1, "spec", "kubelet" | "kubeletConfiguration") => "in v1 it belongs into the node class",
+        (V1Beta1, "spec", "kubeletConfiguration") => "it became kubelet",
         (V1Beta1, "nodeClassRef", "group" | "apiGroup") => "in v1beta1 it is apiVersion, with the version",
         (V1Beta1, "spec", "expireAfter") if is_pool => "in v1beta1 it is spec.disruption.expireAfter",
         (V1Beta1, "spec", "terminationGracePeriod" | "replicas") | (V1Beta1, "budgets", "reasons") => {
@@ -84,7 +85,6 @@ fn of_provisioner(name: &str) -> Option<&'static str> {
         "ttlSecondsUntilExpired" => "it became expireAfter, a duration such as 720h",
         "consolidation" => "it became spec.disruption.consolidationPolicy",
         "provider" | "providerRef" => "it became spec.template.spec.nodeClassRef",
-        "kubeletConfiguration" => "it became kubelet of the node class",
         "labels" => "it became spec.template.metadata.labels",
         "annotations" => "it became spec.template.metadata.annotations",
         _ => return None,

@@ -52,23 +52,23 @@ pub(super) static NODE_CLASS_IMMUTABLE: Rule = Rule {
 spec:
   template:
     spec:
-      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
+      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: default }
 ---
 spec:
   template:
     spec:
-      nodeClassRef: { group: eks.amazonaws.com, kind: NodeClass, name: default }
+      nodeClassRef: { group: karpenter.hetzner.cloud, kind: HCloudNodeClass, name: default }
 ",
     good: "\
 spec:
   template:
     spec:
-      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
+      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: default }
 ---
 spec:
   template:
     spec:
-      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: other }
+      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: other }
 ",
 };
 

@@ -7,7 +7,7 @@ mod tables;
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::diagnostic::{FieldPath, Segment};
 
@@ -126,7 +126,7 @@ fn walk<'a>(
                 }
             }
             if seen < map.len() && matches!(shape, Shape::Object(_)) {
-                unknown(map.keys(), fields, path, found);
+                unknown(map, fields, path, found);
             }
         }
         _ => found(Oddity::Mistyped {
@@ -137,13 +137,18 @@ fn walk<'a>(
     }
 }
 
+/// Speaks of the fields that are not in the table. An explicit `null` is as good as nothing: no one loses anything
+/// by it, and Go programs write `creationTimestamp: null`.
 fn unknown<'a>(
-    names: impl Iterator<Item = &'a String>,
+    map: &'a Map<String, Value>,
     known: Fields,
     path: &[Step<'a>],
     found: &mut impl FnMut(Oddity<'a>),
 ) {
-    for name in names.filter(|name| !known.iter().any(|(known, _)| known == name)) {
+    for (name, value) in map {
+        if value.is_null() || known.iter().any(|(known, _)| known == name) {
+            continue;
+        }
         let last = Step::Key(name);
         let steps = path.iter().chain(std::iter::once(&last));
         found(Oddity::Unknown {
@@ -240,7 +245,7 @@ mod tests {
         let object = json!({
             "metadata": {"name": "x", "ownerReferences": []},
             "status": {"anything": 1},
-            "spec": {"wieght": 1, "limits": {"any/key": "1"}, "template": {"spec": {"taints": [{"oprator": null}]}}},
+            "spec": {"wieght": 1, "limits": {"any/key": "1"}, "template": {"spec": {"taints": [{"oprator": 1}], "kubelet": null}}},
             "extra": {},
         });
         assert_eq!(
