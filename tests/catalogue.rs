@@ -4,7 +4,7 @@
 
 use poolgate::manifest::{Limits, parse};
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::karpenter::{ApiVersion, Release};
+use poolgate_core::karpenter::Release;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::Rule;
@@ -15,45 +15,55 @@ use serde_json::{Value, json};
 const BY_RELEASE: &[(&str, Release, Release)] =
     &[("replicas-release", Release::new(1, 7, 0), Release::new(1, 8, 0))];
 
-/// The NodePool around an example: nothing that any rule would speak of.
+/// The object around an example: nothing that any rule would speak of.
 fn around(example: Value) -> Value {
-    let version = version_of(&example);
-    let node_class = match version {
-        ApiVersion::V1 => json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"}),
-        ApiVersion::V1Beta1 => {
-            json!({"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass", "name": "default"})
-        }
+    let text = |field: &str, otherwise: &str| {
+        let named = example.get(field).and_then(Value::as_str);
+        named.unwrap_or(otherwise).to_owned()
     };
-    let mut pool = json!({
-        "apiVersion": format!("karpenter.sh/{}", version.as_str()),
-        "kind": "NodePool",
-        "metadata": {"name": "example"},
-        "spec": {"template": {"spec": {"requirements": [], "nodeClassRef": node_class}}},
-    });
-    merge(&mut pool, example);
-    pool
+    let (api_version, kind) = (text("apiVersion", "karpenter.sh/v1"), text("kind", "NodePool"));
+    let mut node_class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
+    // An example that is about fields which nodes have by their lifetime names one itself.
+    let mut spec = json!({"requirements": [], "expireAfter": "Never"});
+    if api_version == "karpenter.sh/v1beta1" {
+        node_class =
+            json!({"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass", "name": "default"});
+        spec = json!({"requirements": []});
+    }
+    spec["nodeClassRef"] = node_class;
+    let spec = if kind == "NodePool" {
+        json!({"template": {"spec": spec}})
+    } else {
+        spec
+    };
+    let mut object =
+        json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "example"}, "spec": spec});
+    merge(&mut object, example);
+    object
 }
 
-/// The version that an example names, or v1.
-fn version_of(example: &Value) -> ApiVersion {
-    let named = example.get("apiVersion").and_then(Value::as_str);
-    named.map_or(ApiVersion::V1, |name| {
-        let (_, version) = name.split_once('/').expect("a group and a version");
-        ApiVersion::parse(version).expect("a version of the API")
-    })
+fn subject_of(object: &Value) -> Subject {
+    let text = |field: &str| {
+        object
+            .get(field)
+            .and_then(Value::as_str)
+            .expect("it is filled in")
+    };
+    let (group, version) = text("apiVersion").split_once('/').expect("a group and a version");
+    Subject::of(group, version, text("kind")).expect("an object that poolgate judges")
 }
 
-/// The NodePools of an example: where there are two, the first is stored and the second replaces it.
-fn pools(example: &str) -> (Option<Value>, Value) {
-    let mut pools: Vec<Value> = parse(example, &Limits::default())
+/// The objects of an example: where there are two, the first is stored and the second replaces it.
+fn objects(example: &str) -> (Option<Value>, Value) {
+    let mut objects: Vec<Value> = parse(example, &Limits::default())
         .map(|document| {
             assert_eq!(document.problems(), [], "{example}");
             around(document.into_value())
         })
         .collect();
-    let object = pools.pop().expect("an example is a document or two");
-    let old = pools.pop();
-    assert!(pools.is_empty(), "{example}");
+    let object = objects.pop().expect("an example is a document or two");
+    let old = objects.pop();
+    assert!(objects.is_empty(), "{example}");
     (old, object)
 }
 
@@ -61,7 +71,13 @@ fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value);
+                let entry = into.entry(key.clone()).or_insert(Value::Null);
+                // A node class is one thing: an example names it whole, or means any.
+                if key == "nodeClassRef" {
+                    *entry = value;
+                } else {
+                    merge(entry, value);
+                }
             }
         }
         (into, from) => *into = from,
@@ -71,9 +87,9 @@ fn merge(into: &mut Value, from: Value) {
 /// The rules that speak of an example, each with its severity. Notes of other rules are passed over: what is worth
 /// knowing of every static pool, say, is no fault of an example.
 fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Severity)> {
-    let (old, object) = pools(example);
+    let (old, object) = objects(example);
     let request = Request {
-        subject: Subject::NodePool(version_of(&object)),
+        subject: subject_of(&object),
         object: &object,
         old: old.as_ref(),
     };

@@ -1,4 +1,4 @@
-//! NodePools written by real people, each judged as if it were being created. The table of verdicts is a
+//! NodePools and NodeClaims written by real people, each judged as if it were being created. The table of verdicts is a
 //! snapshot, so that a change of any rule shows what it means for them.
 
 #![cfg(test)]
@@ -16,24 +16,50 @@ use serde_json::Value;
 
 /// Files that the index marks WRONG for a reason that a rule of the catalogue covers, with that rule.
 const CAUGHT: &[(&str, &str)] = &[
+    ("002-ack-prow-control-plane-720h.yaml", "eks-auto-mode-lifetime"),
+    ("004-ajay-v1-not-migrated.yaml", "consolidation-policy"),
+    ("004-ajay-v1-not-migrated.yaml", "field-required"),
+    ("004-ajay-v1-not-migrated.yaml", "field-unknown"),
+    ("021-aws-doc-static-with-cpu-limit.yaml", "field-required"),
+    ("021-aws-doc-static-with-cpu-limit.yaml", "replicas-limits"),
+    ("025-aws-max-node-lifetime-typo.yaml", "field-unknown"),
+    ("029-aws-windows-group-with-version.yaml", "node-class-ref"),
+    ("036-banking-two-pools-v1beta1.yaml", "consolidate-after-pair"),
+    ("036-banking-two-pools-v1beta1.yaml", "expire-after-short"),
+    ("036-banking-two-pools-v1beta1.yaml", "label-restricted"),
     ("054-careflow-flow-style.yaml", "field-type"),
     ("054-careflow-flow-style.yaml", "requirement-label-foreign"),
+    ("059-cloudstack-default.yaml", "field-unknown"),
     ("059-cloudstack-default.yaml", "requirement-value"),
+    ("062-devops-lab-managed-label.yaml", "label-restricted"),
+    ("063-devyoushin-gpu-taint-operator.yaml", "field-unknown"),
+    ("065-devyoushin-ondemand-kubelet.yaml", "field-unknown"),
+    ("069-doe-doc-no-operator-v1beta1.yaml", "field-required"),
     ("069-doe-doc-no-operator-v1beta1.yaml", "requirement-operator"),
+    ("070-doe-doc-ref-name-only.yaml", "field-required"),
+    ("073-doe-local-provisioner-kubelet.yaml", "field-unknown"),
+    ("079-forge-blockdevice-in-nodepool.yaml", "field-unknown"),
     ("079-forge-blockdevice-in-nodepool.yaml", "requirement-twice"),
-    ("004-ajay-v1-not-migrated.yaml", "consolidation-policy"),
-    ("021-aws-doc-static-with-cpu-limit.yaml", "replicas-limits"),
-    ("036-banking-two-pools-v1beta1.yaml", "consolidate-after-pair"),
+    ("090-ibm-block-device-apiversion-ref.yaml", "field-required"),
+    ("091-ibm-doc-flexible-list.yaml", "field-required"),
+    ("092-ibm-doc-zone-ref-name-only.yaml", "field-required"),
+    ("093-ibm-image-selector.yaml", "field-unknown"),
+    ("095-ibm-userdata-apigroup.yaml", "field-unknown"),
     ("100-karpenter-ci-v1-mixed-api.yaml", "consolidation-policy"),
+    ("100-karpenter-ci-v1-mixed-api.yaml", "field-required"),
     (
         "105-karpenter-design-by-reason-int.yaml",
         "budget-schedule-duration",
     ),
     ("105-karpenter-design-by-reason-int.yaml", "field-type"),
-    ("106-karpenter-design-double-pipe.yaml", "field-type"),
-    ("106-karpenter-design-double-pipe.yaml", "consolidation-policy"),
     ("106-karpenter-design-double-pipe.yaml", "consolidate-after"),
+    ("106-karpenter-design-double-pipe.yaml", "consolidation-policy"),
+    ("106-karpenter-design-double-pipe.yaml", "expire-after"),
+    ("106-karpenter-design-double-pipe.yaml", "field-type"),
+    ("109-karpenter-design-lowercase-reasons.yaml", "expire-after"),
     ("109-karpenter-design-lowercase-reasons.yaml", "field-type"),
+    ("116-kontrol-no-group.yaml", "field-required"),
+    ("131-phoenix-liveview-half-migrated.yaml", "field-unknown"),
     (
         "133-popcorn-daily-no-duration-ko.yaml",
         "budget-schedule-duration",
@@ -43,15 +69,16 @@ const CAUGHT: &[(&str, &str)] = &[
         "budget-schedule-duration",
     ),
     (
+        "137-redemption-schedule-no-duration.yaml",
+        "consolidate-after-pair",
+    ),
+    (
         "138-robot-kubernetes-version-gt.yaml",
         "requirement-key-restricted",
     ),
     ("138-robot-kubernetes-version-gt.yaml", "requirement-number"),
+    ("147-team-a-expire-or-never.yaml", "expire-after"),
     ("147-team-a-expire-or-never.yaml", "requirement-value-slip"),
-    (
-        "137-redemption-schedule-no-duration.yaml",
-        "consolidate-after-pair",
-    ),
     ("150-todo-app-v1beta1-consolidate.yaml", "consolidate-after-pair"),
 ];
 
@@ -86,7 +113,7 @@ fn subject_of(object: &Value) -> Option<Subject> {
     Subject::of(group, version, object.get("kind")?.as_str()?)
 }
 
-/// A line for each document of the file that is a NodePool or cannot be read.
+/// A line for each document of the file that is a NodePool or NodeClaim, or cannot be read.
 fn verdicts(entry: &Entry) -> Vec<String> {
     let source = File::open(directory().join(&entry.name)).unwrap();
     let text = read(source, &Limits::default()).expect("every file of the corpus is UTF-8 text");

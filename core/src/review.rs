@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
-use crate::karpenter::{ApiVersion, GROUP, LabelSets, NodePool, Release};
+use crate::karpenter::{ApiVersion, GROUP, LabelSets, NodeClaim, NodePool, Release};
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
@@ -13,6 +13,8 @@ use crate::rules::{self, Context};
 pub enum Subject {
     /// A NodePool of this version.
     NodePool(ApiVersion),
+    /// A NodeClaim of this version.
+    NodeClaim(ApiVersion),
 }
 
 impl Subject {
@@ -20,6 +22,7 @@ impl Subject {
     pub fn of(group: &str, version: &str, kind: &str) -> Option<Self> {
         match (group, kind) {
             (GROUP, "NodePool") => ApiVersion::parse(version).map(Self::NodePool),
+            (GROUP, "NodeClaim") => ApiVersion::parse(version).map(Self::NodeClaim),
             _ => None,
         }
     }
@@ -52,16 +55,28 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
     if request.old.is_some_and(|old| deletion.find(old).is_some()) {
         return Review::default();
     }
-    let Subject::NodePool(version) = request.subject;
-    let pool = NodePool::view(version, request.object);
-    let old = request.old.map(|old| NodePool::view(version, old));
     let context = Context {
         old: request.old,
+        policy,
         release,
         labels: LabelSets::BUILT_IN,
     };
-    Review {
-        defaults: defaults(&pool, old.as_ref(), &policy.defaults),
-        report: rules::check(&pool, request.object, &context),
+    match request.subject {
+        Subject::NodePool(version) => {
+            let pool = NodePool::view(version, request.object);
+            let old = request.old.map(|old| NodePool::view(version, old));
+            Review {
+                defaults: defaults(&pool, old.as_ref(), &policy.defaults),
+                report: rules::check(&pool, request.object, &context),
+            }
+        }
+        // NodeClaims are Karpenter's: nothing is written into them.
+        Subject::NodeClaim(version) => {
+            let claim = NodeClaim::view(version, request.object);
+            Review {
+                defaults: Vec::new(),
+                report: rules::check_claim(&claim, request.object, &context),
+            }
+        }
     }
 }

@@ -31,7 +31,8 @@ pub struct Rule {
     /// Where users met it: issues of `kubernetes-sigs/karpenter` unless another repository is named.
     pub seen_in: &'static [&'static str],
     /// The fields of a NodePool that matter here, as YAML; they break this rule and no other. In v1 unless an
-    /// `apiVersion` says otherwise. Of two documents, the first is the stored NodePool that the second replaces.
+    /// `apiVersion` says otherwise, and a NodePool unless `kind` does. Of two documents, the first is the stored
+    /// object that the second replaces.
     pub bad: &'static str,
     /// The same fields mended: no rule speaks.
     pub good: &'static str,

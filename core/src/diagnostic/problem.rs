@@ -29,6 +29,8 @@ pub enum Problem {
         /// What may stand there.
         supported: &'static [&'static str],
     },
+    /// The API has no such field.
+    Unknown,
     /// The list or map has more entries than can be held.
     TooMany {
         /// How many there are.
@@ -40,7 +42,7 @@ impl Problem {
     /// The name of the problem in `status.details.causes[].reason`.
     pub const fn cause_reason(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } => "FieldValueInvalid",
+            Self::Invalid { .. } | Self::Unknown => "FieldValueInvalid",
             Self::Mistyped { .. } => "FieldValueTypeInvalid",
             Self::Required => "FieldValueRequired",
             Self::Unsupported { .. } => "FieldValueNotSupported",
@@ -64,6 +66,7 @@ impl fmt::Display for Problem {
         match self {
             Self::Invalid { value } | Self::Mistyped { value } => write!(f, "Invalid value: {value}"),
             Self::Required => f.write_str("Required value"),
+            Self::Unknown => f.write_str("Unknown field"),
             Self::Unsupported { value, supported } => {
                 write!(f, "Unsupported value: {value}: supported values: ")?;
                 for (position, word) in supported.iter().enumerate() {

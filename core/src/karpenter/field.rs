@@ -57,7 +57,12 @@ impl<T> Field<T> {
 impl<'v> Field<&'v str> {
     /// The text under `key`.
     pub fn text(of: &'v Map<String, Value>, key: &str) -> Self {
-        Self::read(of.get(key), Value::as_str)
+        Self::text_in(Some(of), key)
+    }
+
+    /// The text under `key`; absent where its parent is.
+    pub fn text_in(of: Option<&'v Map<String, Value>>, key: &str) -> Self {
+        Self::read(of.and_then(|parent| parent.get(key)), Value::as_str)
     }
 }
 

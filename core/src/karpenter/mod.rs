@@ -7,13 +7,16 @@ mod disruption;
 mod field;
 mod label_sets;
 mod labels;
+mod node_class;
 mod node_limit_mode;
+mod nodeclaim;
 mod nodepool;
 mod operator;
 mod provider;
 mod release;
 mod selection;
 pub mod shape;
+mod taint;
 mod template;
 
 pub use disruption::{Budget, Disruption};
@@ -23,13 +26,16 @@ pub use labels::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, OS_LABEL,
     canonical_label, is_well_known,
 };
+pub use node_class::{NodeClassKind, node_class_label};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
+pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;
 pub use operator::Operator;
 pub use provider::{LabelValues, PROVIDERS, Provider};
 pub use release::{Release, UnknownRelease};
 pub use selection::{Selection, integer};
-pub use template::{Requirement, Template};
+pub use taint::{Taint, TaintList};
+pub use template::{Place, Requirement, Template};
 
 /// The API group of NodePools and NodeClaims.
 pub const GROUP: &str = "karpenter.sh";

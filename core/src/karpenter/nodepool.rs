@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::field::child;
-use super::{ApiVersion, Disruption, Field, Template};
+use super::{ApiVersion, Disruption, Field, Place, Template};
+use crate::diagnostic::FieldPath;
 
 /// A NodePool as far as defaults and rules look at it, borrowed from the JSON as it came.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct NodePool<'a> {
     pub weight: Field<i64>,
     /// `spec.replicas`. Where it stands, the pool is a static one. Only v1 knows it.
     pub replicas: Field<i64>,
+    /// `expireAfter`, which each version has elsewhere; see [`Self::expire_after_path`].
+    pub expire_after: Field<&'a str>,
     /// `spec.template`; empty where it is missing.
     pub template: Template<'a>,
 }
@@ -39,7 +42,22 @@ impl<'a> NodePool<'a> {
             limits: Field::map_in(spec, "limits"),
             weight: Field::integer_in(spec, "weight"),
             replicas: Field::integer_in(spec, "replicas"),
-            template: Template::view(child(spec, "template")),
+            expire_after: Field::text_in(
+                match version {
+                    ApiVersion::V1 => child(child(spec, "template"), "spec"),
+                    ApiVersion::V1Beta1 => child(spec, "disruption"),
+                },
+                "expireAfter",
+            ),
+            template: Template::view(Place::Pool, child(spec, "template")),
+        }
+    }
+
+    /// The path of `expireAfter` in a NodePool of this version.
+    pub fn expire_after_path(version: ApiVersion) -> FieldPath {
+        match version {
+            ApiVersion::V1 => Place::Pool.path("expireAfter"),
+            ApiVersion::V1Beta1 => Disruption::path("expireAfter"),
         }
     }
 }

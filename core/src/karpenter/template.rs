@@ -1,20 +1,44 @@
-//! A tolerant, borrowed view of `spec.template`: what the nodes of a pool look like.
+//! A tolerant, borrowed view of what one node looks like: `spec.template` of a NodePool, or a NodeClaim.
 
 use serde_json::{Map, Number, Value};
 
 use super::Field;
 use super::field::{child, objects};
+use super::taint::{Taint, TaintList};
 use crate::diagnostic::FieldPath;
 
-/// `spec.template`.
+/// Where a template stands, and so what its paths begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In a NodePool, under `spec.template`.
+    Pool,
+    /// It is a NodeClaim.
+    Claim,
+}
+
+/// `spec.template` of a NodePool, or a NodeClaim.
 #[derive(Debug)]
 pub struct Template<'a> {
+    /// Where it stands.
+    pub place: Place,
     /// `metadata.labels`.
     pub labels: Field<&'a Map<String, Value>>,
+    /// `metadata.annotations`.
+    pub annotations: Field<&'a Map<String, Value>>,
     /// `spec.requirements`: those elements that are objects.
     pub requirements: Field<Vec<Requirement<'a>>>,
     /// `spec.nodeClassRef`.
     pub node_class_ref: Field<&'a Map<String, Value>>,
+    /// `spec.taints`: those elements that are objects.
+    pub taints: Field<Vec<Taint<'a>>>,
+    /// `spec.startupTaints`: those elements that are objects.
+    pub startup_taints: Field<Vec<Taint<'a>>>,
+    /// `spec.terminationGracePeriod`.
+    pub termination_grace_period: Field<&'a str>,
+    /// `spec.kubelet`. Only v1beta1 knows it.
+    pub kubelet: Field<&'a Map<String, Value>>,
+    /// `spec.resources`. A NodeClaim has it, and a NodePool of v1beta1.
+    pub resources: Field<&'a Map<String, Value>>,
 }
 
 /// One element of `spec.template.spec.requirements`.
@@ -32,15 +56,33 @@ pub struct Requirement<'a> {
     pub min_values: Field<&'a Number>,
 }
 
+impl Place {
+    /// The path of a field below `metadata`.
+    pub fn metadata_path(self, field: &'static str) -> FieldPath {
+        match self {
+            Self::Pool => FieldPath::of(&["spec", "template", "metadata", field]),
+            Self::Claim => FieldPath::of(&["metadata", field]),
+        }
+    }
+
+    /// The path of a field below `spec`.
+    pub fn path(self, field: &'static str) -> FieldPath {
+        match self {
+            Self::Pool => FieldPath::of(&["spec", "template", "spec", field]),
+            Self::Claim => FieldPath::of(&["spec", field]),
+        }
+    }
+}
+
 impl<'a> Template<'a> {
     /// The path of `spec.template.metadata.labels`.
     pub fn labels_path() -> FieldPath {
-        FieldPath::of(&["spec", "template", "metadata", "labels"])
+        Place::Pool.metadata_path("labels")
     }
 
     /// The path of `spec.template.spec.requirements`.
     pub fn requirements_path() -> FieldPath {
-        FieldPath::of(&["spec", "template", "spec", "requirements"])
+        Place::Pool.path("requirements")
     }
 
     /// The API group of the node class: `group` in v1, the part of `apiVersion` before the slash in v1beta1.
@@ -51,16 +93,31 @@ impl<'a> Template<'a> {
         group.split('/').next().filter(|group| !group.is_empty())
     }
 
-    pub(super) fn view(template: Option<&'a Map<String, Value>>) -> Self {
+    pub(super) fn view(place: Place, template: Option<&'a Map<String, Value>>) -> Self {
+        let metadata = child(template, "metadata");
         let spec = child(template, "spec");
+        let taints = |list: TaintList| {
+            Field::list_in(spec, list.field()).map(|taints| {
+                objects(taints)
+                    .map(|(index, taint)| Taint::view(place, list, index, taint))
+                    .collect()
+            })
+        };
         Self {
-            labels: Field::map_in(child(template, "metadata"), "labels"),
+            place,
+            labels: Field::map_in(metadata, "labels"),
+            annotations: Field::map_in(metadata, "annotations"),
             requirements: Field::list_in(spec, "requirements").map(|list| {
                 objects(list)
                     .map(|(index, requirement)| Requirement::view(index, requirement))
                     .collect()
             }),
             node_class_ref: Field::map_in(spec, "nodeClassRef"),
+            taints: taints(TaintList::Taints),
+            startup_taints: taints(TaintList::StartupTaints),
+            termination_grace_period: Field::text_in(spec, "terminationGracePeriod"),
+            kubelet: Field::map_in(spec, "kubelet"),
+            resources: Field::map_in(spec, "resources"),
         }
     }
 }

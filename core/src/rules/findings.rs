@@ -1,5 +1,7 @@
 //! Where rules put what they find, and the ratchet: an update is not refused for what it does not touch.
 
+use std::collections::VecDeque;
+
 use serde_json::Value;
 
 use super::Context;
@@ -8,15 +10,18 @@ use crate::diagnostic::{Diagnostic, FieldPath, Report, Segment, Severity};
 /// Said of a mistake that is no longer held against the user.
 const FORGIVEN: &str = " (stored already and untouched by this update, so not refused)";
 
+/// How many compared units are kept; no finding rests on more lists.
+const COMPARED: usize = 4;
+
 /// The findings of one review.
 #[derive(Debug)]
 pub(crate) struct Findings<'a> {
     object: &'a Value,
     old: Option<&'a Value>,
     report: Report,
-    /// The unit that was compared last. Findings come in runs on one list, and comparing it again for each of
-    /// them would cost the square of its length.
-    compared: Option<(FieldPath, bool)>,
+    /// The units that were compared last. Findings come in runs on one list or two, and comparing those again for
+    /// each finding would cost the square of their length.
+    compared: VecDeque<(FieldPath, bool)>,
 }
 
 impl<'a> Findings<'a> {
@@ -26,7 +31,7 @@ impl<'a> Findings<'a> {
             object,
             old: context.old,
             report: Report::default(),
-            compared: None,
+            compared: VecDeque::with_capacity(COMPARED),
         }
     }
 
@@ -49,14 +54,13 @@ impl<'a> Findings<'a> {
             .chain(&diagnostic.related)
             .all(|path| {
                 let unit = unit_of(path);
-                match &self.compared {
-                    Some((compared, untouched)) if *compared == unit => *untouched,
-                    _ => {
-                        let untouched = is_same(&unit, self.object, old);
-                        self.compared = Some((unit, untouched));
-                        untouched
-                    }
+                if let Some((_, untouched)) = self.compared.iter().find(|(compared, _)| *compared == unit) {
+                    return *untouched;
                 }
+                let untouched = is_same(&unit, self.object, old);
+                self.compared.truncate(COMPARED - 1);
+                self.compared.push_front((unit, untouched));
+                untouched
             })
     }
 }
@@ -96,10 +100,12 @@ mod tests {
     use super::*;
     use crate::diagnostic::{Problem, RuleId};
     use crate::karpenter::{LabelSets, Release};
+    use crate::policy::Policy;
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
         let context = Context {
             old,
+            policy: &Policy::default(),
             release: Release::NEWEST,
             labels: LabelSets::BUILT_IN,
         };

@@ -3,30 +3,49 @@
 //! A file holds the rules of one part of the spec: first their documentation, then the check. Checks pass over
 //! fields of the wrong type, of which only `field-type` speaks.
 
+mod annotations;
 mod budgets;
 mod consolidation;
+mod fields;
 mod findings;
+mod kubelet;
+mod label_domains;
+mod labels;
+mod lifetime;
+mod lifetime_bounds;
 mod limits;
+mod moved;
+mod node_class;
 mod node_limit_mode;
+mod nodeclaim;
+mod nodepool_name;
 mod replicas;
+mod required;
 mod requirements;
 mod schedules;
 mod spelling;
+mod taint_lists;
+mod taints;
 #[cfg(test)]
 mod testing;
 mod types;
+mod unknown;
 mod weight;
 
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Report};
-use crate::karpenter::{LabelSets, NodePool, Release};
+use crate::karpenter::{ApiVersion, LabelSets, NodeClaim, NodePool, Release, Template};
+use crate::policy::Policy;
 use crate::rule::Rule;
 use findings::Findings;
 
 /// Every rule, in the order of the documentation: from the general to the particular, then along the spec.
 pub static CATALOGUE: &[&Rule] = &[
     &types::FIELD_TYPE,
+    &unknown::FIELD_UNKNOWN,
+    &required::FIELD_REQUIRED,
+    &nodepool_name::NODEPOOL_NAME,
     &consolidation::policy::CONSOLIDATION_POLICY,
     &consolidation::after::CONSOLIDATE_AFTER,
     &consolidation::after::CONSOLIDATE_AFTER_PAIR,
@@ -96,6 +115,36 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::conflicts::REQUIREMENT_CONTRADICTION_CUSTOM,
     &requirements::twice::REQUIREMENT_TWICE,
     &requirements::custom::REQUIREMENT_RANDOM_LABEL,
+    &labels::LABELS_COUNT,
+    &labels::LABEL_KEY,
+    &labels::LABEL_VALUE,
+    &label_domains::LABEL_RESTRICTED,
+    &label_domains::LABEL_PROVIDER_MISSPELT,
+    &label_domains::LABEL_PROVIDER_UNKNOWN,
+    &annotations::TEMPLATE_ANNOTATIONS,
+    &annotations::DO_NOT_DISRUPT_TEMPLATE,
+    &node_class::NODE_CLASS_REF,
+    &node_class::NODE_CLASS_KIND,
+    &node_class::NODE_CLASS_NAME,
+    &node_class::NODE_CLASS_IMMUTABLE,
+    &taints::TAINT_KEY,
+    &taints::TAINT_VALUE,
+    &taints::TAINT_EFFECT,
+    &taints::TAINT_TIME_ADDED,
+    &taint_lists::TAINT_REPEATED,
+    &taint_lists::TAINT_RESERVED,
+    &taint_lists::TAINT_STARTUP,
+    &lifetime::EXPIRE_AFTER,
+    &lifetime::EXPIRE_AFTER_ZERO,
+    &lifetime::EXPIRE_AFTER_SHORT,
+    &lifetime::TERMINATION_GRACE_PERIOD,
+    &lifetime::TERMINATION_GRACE_PERIOD_ZERO,
+    &lifetime_bounds::EKS_AUTO_MODE_LIFETIME,
+    &lifetime_bounds::HARD_LIMIT_DRAIN,
+    &kubelet::KUBELET,
+    &kubelet::TEMPLATE_RESOURCES,
+    &nodeclaim::NODECLAIM_IMMUTABLE,
+    &nodeclaim::NODECLAIM_REQUEST,
 ];
 
 /// The rule of this name.
@@ -108,6 +157,8 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 pub(crate) struct Context<'a> {
     /// The stored object that is replaced, on an update.
     pub old: Option<&'a Value>,
+    /// What the organisation wants.
+    pub policy: &'a Policy,
     /// Which Karpenter will read the object.
     pub release: Release,
     /// Which labels Karpenter and its provider know.
@@ -117,7 +168,8 @@ pub(crate) struct Context<'a> {
 /// Applies every rule to a NodePool, which is a view of `object`.
 pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) -> Report {
     let mut findings = Findings::new(object, context);
-    types::check(pool.version, object, &mut findings);
+    fields::check_pool(pool, object, context.release, &mut findings);
+    nodepool_name::check(object, context.old, &mut findings);
     consolidation::check(pool, context, &mut findings);
     budgets::check(pool, context, &mut findings);
     node_limit_mode::check(pool, &mut findings);
@@ -125,6 +177,9 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
     weight::check(pool, &mut findings);
     replicas::check(pool, context, &mut findings);
     requirements::check(pool, context, &mut findings);
+    check_template(&pool.template, pool.version, context, &mut findings);
+    let lifetime = lifetime::check_pool(pool, context, &mut findings);
+    lifetime_bounds::check(pool, lifetime, context, &mut findings);
     findings.into_report()
 }
 
@@ -137,6 +192,31 @@ pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) ->
     } else {
         finding
     })
+}
+
+/// Applies every rule that concerns them to a NodeClaim, which is a view of `object`.
+pub(crate) fn check_claim(claim: &NodeClaim<'_>, object: &Value, context: &Context<'_>) -> Report {
+    let mut findings = Findings::new(object, context);
+    fields::check_claim(claim, object, context.release, &mut findings);
+    check_template(&claim.template, claim.version, context, &mut findings);
+    lifetime::check_claim(claim, context, &mut findings);
+    nodeclaim::check(claim, context.old, &mut findings);
+    findings.into_report()
+}
+
+/// Applies the rules on what a NodeClaim shares with the template of a NodePool.
+fn check_template(
+    template: &Template<'_>,
+    version: ApiVersion,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
+    labels::check(template, version, context, findings);
+    annotations::check(template, findings);
+    node_class::check(template, version, context, findings);
+    taints::check(template, findings);
+    taint_lists::check(template, findings);
+    kubelet::check(template, version, context.release, findings);
 }
 
 /// Longest schedule or duration, in bytes, that is read. Nobody writes one by hand that is a tenth as long, and

@@ -1,6 +1,6 @@
 //! What the tests of every rule share.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::diagnostic::Severity;
 use crate::karpenter::{ApiVersion, Release};
@@ -19,7 +19,8 @@ pub(crate) fn warnings(object: &Value) -> Vec<String> {
 
 /// The notes on a v1 NodePool that is being created, as lines.
 pub(crate) fn infos(object: &Value) -> Vec<String> {
-    lines(ApiVersion::V1, Release::NEWEST, object, None, Severity::Info)
+    let subject = Subject::NodePool(ApiVersion::V1);
+    lines(subject, Release::NEWEST, object, None, Severity::Info)
 }
 
 /// The errors of a NodePool of this version, read by this Karpenter, that replaces `old`.
@@ -29,7 +30,7 @@ pub(crate) fn errors_for(
     object: &Value,
     old: Option<&Value>,
 ) -> Vec<String> {
-    lines(version, release, object, old, Severity::Error)
+    errors_on(Subject::NodePool(version), release, object, old)
 }
 
 /// The warnings of a NodePool of this version, read by this Karpenter, that replaces `old`.
@@ -39,17 +40,77 @@ pub(crate) fn warnings_for(
     object: &Value,
     old: Option<&Value>,
 ) -> Vec<String> {
-    lines(version, release, object, old, Severity::Warning)
+    lines(
+        Subject::NodePool(version),
+        release,
+        object,
+        old,
+        Severity::Warning,
+    )
+}
+
+/// The errors of an object, read by this Karpenter, that replaces `old`.
+pub(crate) fn errors_on(
+    subject: Subject,
+    release: Release,
+    object: &Value,
+    old: Option<&Value>,
+) -> Vec<String> {
+    lines(subject, release, object, old, Severity::Error)
 }
 
 fn lines(
-    version: ApiVersion,
+    subject: Subject,
     release: Release,
     object: &Value,
     old: Option<&Value>,
     severity: Severity,
 ) -> Vec<String> {
-    let subject = Subject::NodePool(version);
-    let report = review(&Request { subject, object, old }, &Policy::default(), release).report;
+    let object = completed(subject, object);
+    let old = old.map(|old| completed(subject, old));
+    let request = Request {
+        subject,
+        object: &object,
+        old: old.as_ref(),
+    };
+    let report = review(&request, &Policy::default(), release).report;
     report.with_severity(severity).map(ToString::to_string).collect()
+}
+
+/// The object with what every object of its kind must have, so that a test names only what it is about. What is
+/// there stays as it is, an explicit `null` included.
+pub(crate) fn completed(subject: Subject, object: &Value) -> Value {
+    let v1 = || json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
+    let v1beta1 = || json!({"name": "default"});
+    let spec = |reference| json!({"requirements": [], "nodeClassRef": reference});
+    let rest = match subject {
+        Subject::NodePool(ApiVersion::V1) => {
+            // Nodes that expire are worth a warning beside a node limit.
+            let mut spec = spec(v1());
+            fill(&mut spec, json!({"expireAfter": "Never"}));
+            json!({"spec": {"template": {"spec": spec}}})
+        }
+        Subject::NodePool(ApiVersion::V1Beta1) => json!({"spec": {"template": {"spec": spec(v1beta1())}}}),
+        Subject::NodeClaim(ApiVersion::V1) => json!({"spec": spec(v1())}),
+        Subject::NodeClaim(ApiVersion::V1Beta1) => json!({"spec": spec(v1beta1())}),
+    };
+    let mut object = object.clone();
+    fill(&mut object, rest);
+    object
+}
+
+/// Fills in what `object` lacks. A node class is one thing: it is taken whole or not at all.
+fn fill(object: &mut Value, rest: Value) {
+    let (Value::Object(object), Value::Object(rest)) = (object, rest) else {
+        return;
+    };
+    for (key, value) in rest {
+        match object.get_mut(&key) {
+            Some(present) if key != "nodeClassRef" => fill(present, value),
+            Some(_) => {}
+            None => {
+                object.insert(key, value);
+            }
+        }
+    }
 }

@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{Problem, RuleId, Severity};
-use crate::karpenter::ApiVersion;
-use crate::karpenter::shape::{self, Shape};
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::karpenter::shape::Shape;
 use crate::rule::{Origin, Rule};
 
 pub(super) static FIELD_TYPE: Rule = Rule {
@@ -31,17 +30,10 @@ spec:
 ",
 };
 
-pub(super) fn check(version: ApiVersion, object: &Value, findings: &mut Findings<'_>) {
-    shape::mismatches(object, shape::nodepool(version), &mut |mismatch| {
-        let reason = format!("must be {}", mismatch.expected);
-        let mend = mend(mismatch.value, mismatch.expected);
-        let problem = Problem::mistyped(mismatch.value);
-        findings.push(
-            FIELD_TYPE
-                .finding(mismatch.path, problem, reason)
-                .mend_if_known(mend),
-        );
-    });
+/// Speaks of one value of the wrong type.
+pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings: &mut Findings<'_>) {
+    let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
+    findings.push(finding.mend_if_known(mend(value, expected)));
 }
 
 fn mend(value: &Value, expected: &Shape) -> Option<String> {
@@ -52,6 +44,9 @@ fn mend(value: &Value, expected: &Shape) -> Option<String> {
         (Value::String(text), Shape::Integer) => {
             let number: i64 = text.trim().parse().ok()?;
             Some(format!("write it without quotes: {number}"))
+        }
+        (Value::String(text), Shape::Boolean) if matches!(text.as_str(), "true" | "false") => {
+            Some(format!("write it without quotes: {text}"))
         }
         (Value::Object(_), Shape::List(_)) => Some("begin each element with a dash".into()),
         _ => None,

@@ -9,5 +9,6 @@ mod excerpt;
 pub mod label;
 pub mod nodes;
 pub mod quantity;
+pub mod timestamp;
 
 use excerpt::{excerpt, is_cut};

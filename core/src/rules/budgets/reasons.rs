@@ -230,12 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn v1beta1_knows_no_reasons_so_nobody_judges_them() {
+    fn v1beta1_knows_no_reasons_so_only_the_field_is_judged() {
         let object = reasons(&json!(["Whatever"]));
-        assert_eq!(
-            errors_for(ApiVersion::V1Beta1, Release::NEWEST, &object, None),
-            [""; 0]
-        );
+        let refused = errors_for(ApiVersion::V1Beta1, Release::NEWEST, &object, None);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(refused[0].ends_with("[field-unknown]"), "{refused:?}");
     }
 
     #[test]

@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::Context;
 use super::Findings;
 use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, NodePool, Template, canonical_label,
+    node_class_label,
 };
 use crate::rule::{Origin, Rule};
 
@@ -138,17 +137,9 @@ fn count_in_nodeclaim(template: &Template<'_>) -> usize {
     keys.len() + twice + usize::from(!has_node_class)
 }
 
-/// The label under which Karpenter files the node class: `<group>/<kind in lower case>`.
-fn node_class_label(template: &Template<'_>) -> Option<String> {
-    let reference = template.node_class_ref.present()?;
-    let group = reference.get("group").and_then(Value::as_str)?;
-    let kind = reference.get("kind").and_then(Value::as_str)?;
-    Some(format!("{group}/{}", kind.to_ascii_lowercase()))
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, json};
+    use serde_json::{Map, Value, json};
 
     use super::*;
     use crate::rules::testing::errors;

@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::diagnostic::Severity;
 use crate::karpenter::{ApiVersion, Release};
-use crate::policy::Policy;
-use crate::review::{Request, Subject, review};
+use crate::rules::testing::errors_for;
 pub(super) use crate::rules::testing::{errors, warnings};
 
 /// A NodePool of kwok with these requirements.
@@ -15,22 +13,26 @@ pub(super) fn requirements(list: &Value) -> Value {
 
 /// A NodePool of the provider with this API group, with these requirements.
 pub(super) fn requirements_of(group: &str, list: &Value) -> Value {
+    let kind = match group {
+        "karpenter.k8s.aws" => "EC2NodeClass",
+        "karpenter.azure.com" => "AKSNodeClass",
+        "karpenter.kwok.sh" => "KWOKNodeClass",
+        _ => "NodeClass",
+    };
     json!({"spec": {"template": {"spec": {
         "requirements": list,
-        "nodeClassRef": {"group": group, "kind": "NodeClass", "name": "default"},
+        "nodeClassRef": {"group": group, "kind": kind, "name": "default"},
     }}}})
 }
 
 /// The errors of a NodePool of this version, before this release of Karpenter.
 pub(super) fn errors_in(version: ApiVersion, release: Release, object: &Value) -> Vec<String> {
-    let request = Request {
-        subject: Subject::NodePool(version),
-        object,
-        old: None,
-    };
-    let report = review(&request, &Policy::default(), release).report;
-    report
-        .with_severity(Severity::Error)
-        .map(ToString::to_string)
-        .collect()
+    let mut object = object.clone();
+    if version == ApiVersion::V1Beta1 {
+        let reference = &mut object["spec"]["template"]["spec"]["nodeClassRef"];
+        let group = reference["group"].as_str().expect("the helpers above name one");
+        *reference =
+            json!({"apiVersion": format!("{group}/v1beta1"), "kind": reference["kind"], "name": "default"});
+    }
+    errors_for(version, release, &object, None)
 }

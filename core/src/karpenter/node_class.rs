@@ -1,0 +1,149 @@
+//! The kinds of node class that providers of machines have.
+
+use serde_json::Value;
+
+use super::Template;
+
+/// A kind of node class.
+#[derive(Debug)]
+pub struct NodeClassKind {
+    /// The API group.
+    pub group: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    /// Whether the kind belongs to this group alone: no fork or second provider uses the name.
+    pub is_sole: bool,
+}
+
+const fn sole(group: &'static str, kind: &'static str) -> NodeClassKind {
+    NodeClassKind {
+        group,
+        kind,
+        is_sole: true,
+    }
+}
+
+const fn shared(group: &'static str, kind: &'static str) -> NodeClassKind {
+    NodeClassKind {
+        group,
+        kind,
+        is_sole: false,
+    }
+}
+
+/// Every kind that poolgate knows. Another one is no mistake by itself: anybody can write a provider.
+const KNOWN: &[NodeClassKind] = &[
+    sole("karpenter.k8s.aws", "EC2NodeClass"),
+    shared("eks.amazonaws.com", "NodeClass"),
+    sole("karpenter.azure.com", "AKSNodeClass"),
+    sole("karpenter.kwok.sh", "KWOKNodeClass"),
+    sole("karpenter.k8s.gcp", "GCENodeClass"),
+    shared("karpenter.alibabacloud.com", "ECSNodeClass"),
+    shared("karpenter.cluster.x-k8s.io", "ClusterAPINodeClass"),
+    shared("karpenter-ibm.sh", "IBMNodeClass"),
+    shared("karpenter.k8s.tke", "TKEMachineNodeClass"),
+    shared("karpenter.k8s.linode", "LinodeNodeClass"),
+    shared("karpenter.k8s.cloudstack", "CloudStackNodeClass"),
+    shared("karpenter.proxmox.sinextra.dev", "ProxmoxNodeClass"),
+    shared("karpenter.hetzner.cloud", "HCloudNodeClass"),
+    shared("karpenter.itsh.dev", "HCloudNodeClass"),
+    shared("karpenter.clever-cloud.com", "CleverNodeClass"),
+    shared("karpenter.exoscale.com", "ExoscaleNodeClass"),
+    shared("karpenter.lambda.cloud", "LambdaNodeClass"),
+    shared("karpenter.ovhcloud.sh", "OVHNodeClass"),
+    shared("karpenter.rafay.io", "RafayNodeClass"),
+    shared("karpenter.upcloud.com", "UpCloudNodeClass"),
+    shared("karpenter.yandex.cloud", "YandexNodeClass"),
+];
+
+/// Longest name that is compared with known ones; none of them is half as long.
+const LONGEST_GUESSED: usize = 80;
+
+impl NodeClassKind {
+    /// The kind that was probably meant, where group and kind cannot both be right; none where they may be.
+    pub fn meant(group: &str, kind: &str) -> Option<&'static Self> {
+        if KNOWN
+            .iter()
+            .any(|known| known.group == group && known.kind == kind)
+        {
+            return None;
+        }
+        if group.len() > LONGEST_GUESSED || kind.len() > LONGEST_GUESSED {
+            return None;
+        }
+        KNOWN
+            .iter()
+            .find(|known| known.group == group)
+            .or_else(|| {
+                KNOWN
+                    .iter()
+                    .find(|known| known.kind == kind && is_slip(group, known.group))
+            })
+            .or_else(|| KNOWN.iter().find(|known| known.kind == kind && known.is_sole))
+            .or_else(|| {
+                KNOWN
+                    .iter()
+                    .find(|known| is_slip(group, known.group) && is_slip(kind, known.kind))
+            })
+    }
+}
+
+/// Whether one text was probably meant to be the other: alike but for case or a slip or two.
+fn is_slip(written: &str, meant: &str) -> bool {
+    strsim::osa_distance(&written.trim().to_ascii_lowercase(), &meant.to_ascii_lowercase()) <= 2
+}
+
+/// The key of the label under which Karpenter files the node class on NodeClaims and Nodes
+/// (`NodeClassLabelKey` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
+pub fn node_class_label(template: &Template<'_>) -> Option<String> {
+    let reference = template.node_class_ref.present()?;
+    let group = template.node_class_group()?;
+    let kind = reference.get("kind").and_then(Value::as_str)?;
+    Some(format!("{group}/{}", kind.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meant(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
+        NodeClassKind::meant(group, kind).map(|known| (known.group, known.kind))
+    }
+
+    #[test]
+    fn what_may_be_right_is_left_alone() {
+        for known in KNOWN {
+            assert_eq!(meant(known.group, known.kind), None);
+        }
+        assert_eq!(meant("karpenter.example.com", "ExampleNodeClass"), None);
+        assert_eq!(meant("karpenter.example.com", "NodeClass"), None);
+        assert_eq!(
+            meant("hcloud.example.com", "HCloudNodeClass"),
+            None,
+            "providers share names"
+        );
+        assert_eq!(meant(&"k".repeat(1_000_000), "EC2NodeClass"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_right_together_is_told_with_what_was_meant() {
+        let ec2 = Some(("karpenter.k8s.aws", "EC2NodeClass"));
+        for (group, kind) in [
+            ("karpenter.k8s.aws", "Ec2NodeClass"),
+            ("karpenter.k8s.aws", "AWSNodeTemplate"),
+            ("karpenter.k8s.aws", "NodeClass"),
+            ("Karpenter.k8s.aws", "EC2NodeClass"),
+            ("karpenter.sh", "EC2NodeClass"),
+            ("eks.amazonaws.co", "EC2NodeClass"),
+        ] {
+            assert_eq!(meant(group, kind), ec2, "{group}/{kind}");
+        }
+        let auto_mode = Some(("eks.amazonaws.com", "NodeClass"));
+        assert_eq!(meant("eks.amazonaws.com", "EC2NodeClass"), auto_mode);
+        assert_eq!(meant("eks.amazonaws.co", "nodeclass"), auto_mode);
+        assert_eq!(
+            meant("karpenter-ibm.sh", "IbmNodeClass"),
+            Some(("karpenter-ibm.sh", "IBMNodeClass"))
+        );
+    }
+}

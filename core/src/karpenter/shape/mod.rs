@@ -1,0 +1,260 @@
+//! Which fields the API has, and of which JSON type.
+//!
+//! One table per kind and version says what stands where; [`oddities`] walks object and table together. Everyone
+//! else can then pass over a field of the wrong type, or one that the API does not know, without a word.
+
+mod tables;
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::diagnostic::{FieldPath, Segment};
+
+pub use tables::{nodeclaim, nodepool};
+
+/// The fields of an object, each with its shape.
+pub type Fields = &'static [(&'static str, Shape)];
+
+/// What may stand at a place.
+#[derive(Debug)]
+pub enum Shape {
+    /// A string.
+    Text,
+    /// A whole number.
+    Integer,
+    /// A whole number or a string.
+    IntegerOrText,
+    /// `true` or `false`.
+    Boolean,
+    /// A list of one shape.
+    List(&'static Self),
+    /// An object with keys of the user's choice.
+    Map(&'static Self),
+    /// An object with these fields and no others.
+    Object(Fields),
+    /// An object of which poolgate knows these fields; others are none of its business.
+    Open(Fields),
+    /// Something that is none of poolgate's business.
+    Any,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "a string",
+            Self::Integer => "a whole number",
+            Self::IntegerOrText => "a whole number or a string",
+            Self::Boolean => "true or false",
+            Self::List(_) => "a list",
+            Self::Map(_) | Self::Object(_) | Self::Open(_) => "an object",
+            Self::Any => "anything",
+        })
+    }
+}
+
+/// Something that the API does not take as it stands.
+#[derive(Debug)]
+pub enum Oddity<'a> {
+    /// A value of the wrong type.
+    Mistyped {
+        /// Where it stands.
+        path: FieldPath,
+        /// What stands there.
+        value: &'a Value,
+        /// What should stand there.
+        expected: &'static Shape,
+    },
+    /// A field that the API does not know.
+    Unknown {
+        /// Where it stands.
+        path: FieldPath,
+        /// Its name.
+        name: &'a str,
+        /// The fields that the API knows in its place.
+        known: Fields,
+    },
+}
+
+/// Hands everything to `found` that is of the wrong type or unknown: parents before children, and nothing below
+/// an oddity.
+pub fn oddities<'a>(object: &'a Value, shape: &'static Shape, found: &mut impl FnMut(Oddity<'a>)) {
+    if object.is_null() {
+        found(Oddity::Mistyped {
+            path: FieldPath::root(),
+            value: object,
+            expected: shape,
+        });
+    } else {
+        walk(object, shape, &mut Vec::new(), found);
+    }
+}
+
+fn walk<'a>(
+    value: &'a Value,
+    shape: &'static Shape,
+    path: &mut Vec<Step<'a>>,
+    found: &mut impl FnMut(Oddity<'a>),
+) {
+    let mut inside = |step: Step<'a>, value: &'a Value, shape: &'static Shape| {
+        path.push(step);
+        walk(value, shape, path, found);
+        path.pop();
+    };
+    match (shape, value) {
+        (Shape::Any, _)
+        | (Shape::Text | Shape::IntegerOrText, Value::String(_))
+        | (Shape::Boolean, Value::Bool(_)) => {}
+        (Shape::Integer | Shape::IntegerOrText, Value::Number(number)) if is_whole(number) => {}
+        (Shape::List(element), Value::Array(list)) => {
+            for (index, value) in list.iter().enumerate() {
+                inside(Step::Index(index), value, element);
+            }
+        }
+        (Shape::Map(entry), Value::Object(map)) => {
+            for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
+                inside(Step::Key(key), value, entry);
+            }
+        }
+        (Shape::Object(fields) | Shape::Open(fields), Value::Object(map)) => {
+            let mut seen = 0;
+            for (name, shape) in *fields {
+                let Some(value) = map.get(*name) else { continue };
+                seen += 1;
+                if !value.is_null() {
+                    inside(Step::Field(name), value, shape);
+                }
+            }
+            if seen < map.len() && matches!(shape, Shape::Object(_)) {
+                unknown(map, fields, path, found);
+            }
+        }
+        _ => found(Oddity::Mistyped {
+            path: path.iter().map(Step::to_segment).collect(),
+            value,
+            expected: shape,
+        }),
+    }
+}
+
+/// Speaks of the fields that are not in the table. An explicit `null` is as good as nothing: no one loses anything
+/// by it, and Go programs write `creationTimestamp: null`.
+fn unknown<'a>(
+    map: &'a Map<String, Value>,
+    known: Fields,
+    path: &[Step<'a>],
+    found: &mut impl FnMut(Oddity<'a>),
+) {
+    for (name, value) in map {
+        if value.is_null() || known.iter().any(|(known, _)| known == name) {
+            continue;
+        }
+        let last = Step::Key(name);
+        let steps = path.iter().chain(std::iter::once(&last));
+        found(Oddity::Unknown {
+            path: steps.map(Step::to_segment).collect(),
+            name,
+            known,
+        });
+    }
+}
+
+/// One step down while walking; owned only once there is something to say.
+enum Step<'a> {
+    Field(&'static str),
+    Key(&'a str),
+    Index(usize),
+}
+
+impl Step<'_> {
+    fn to_segment(&self) -> Segment {
+        match *self {
+            Self::Field(name) => Segment::Key(name.into()),
+            Self::Key(key) => Segment::Key(key.to_owned().into()),
+            Self::Index(index) => Segment::Index(index),
+        }
+    }
+}
+
+/// JSON does not tell `3` from `3.0`; the API server takes both for whole, as long as nothing follows the point.
+fn is_whole(number: &serde_json::Number) -> bool {
+    !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::karpenter::ApiVersion;
+
+    fn found(object: &Value) -> Vec<String> {
+        let mut lines = Vec::new();
+        oddities(object, nodepool(ApiVersion::V1), &mut |oddity| {
+            lines.push(match oddity {
+                Oddity::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
+                Oddity::Unknown { path, .. } => format!("{path} is unknown"),
+            });
+        });
+        lines
+    }
+
+    #[test]
+    fn one_mismatch_is_told_once_and_nothing_below_it() {
+        let object =
+            json!({"spec": {"disruption": {"budgets": {"nodes": 5}}, "limits": [1], "weight": "10"}});
+        assert_eq!(
+            found(&object),
+            [
+                "spec.disruption.budgets must be a list",
+                "spec.limits must be an object",
+                "spec.weight must be a whole number"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_object_that_is_none_is_one_mismatch_at_the_root() {
+        for object in [json!(null), json!("text"), json!([{}])] {
+            assert_eq!(found(&object), ["<object> must be an object"]);
+        }
+    }
+
+    #[test]
+    fn null_counts_as_absent_in_objects_but_not_in_lists() {
+        assert_eq!(
+            found(&json!({"spec": {"limits": {"cpu": null}, "disruption": null}})),
+            [""; 0]
+        );
+        assert_eq!(
+            found(&json!({"spec": {"disruption": {"budgets": [null]}}})),
+            ["spec.disruption.budgets[0] must be an object"]
+        );
+    }
+
+    #[test]
+    fn whole_floats_pass_for_whole_numbers() {
+        assert_eq!(
+            found(&json!({"spec": {"weight": 10.0, "limits": {"cpu": 1.5, "nodes": 3.0}}})),
+            ["spec.limits.cpu must be a whole number or a string"]
+        );
+    }
+
+    #[test]
+    fn unknown_fields_are_found_everywhere_but_in_metadata_and_status() {
+        let object = json!({
+            "metadata": {"name": "x", "ownerReferences": []},
+            "status": {"anything": 1},
+            "spec": {"wieght": 1, "limits": {"any/key": "1"}, "template": {"spec": {"taints": [{"oprator": 1}], "kubelet": null}}},
+            "extra": {},
+        });
+        assert_eq!(
+            found(&object),
+            [
+                "spec.template.spec.taints[0].oprator is unknown",
+                "spec.wieght is unknown",
+                "extra is unknown"
+            ]
+        );
+    }
+}

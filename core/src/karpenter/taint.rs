@@ -1,0 +1,66 @@
+//! A tolerant, borrowed view of a taint.
+
+use serde_json::{Map, Value};
+
+use super::{Field, Place};
+use crate::diagnostic::FieldPath;
+
+/// The two lists in which taints stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaintList {
+    /// Those that stay on the node.
+    Taints,
+    /// Those that somebody removes once the node is ready.
+    StartupTaints,
+}
+
+/// One taint.
+#[derive(Debug)]
+pub struct Taint<'a> {
+    place: Place,
+    /// The list in which it stands.
+    pub list: TaintList,
+    index: usize,
+    /// `key`.
+    pub key: Field<&'a str>,
+    /// `value`.
+    pub value: Field<&'a str>,
+    /// `effect`.
+    pub effect: Field<&'a str>,
+    /// `timeAdded`.
+    pub time_added: Field<&'a str>,
+}
+
+impl TaintList {
+    /// The field that holds the list.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Taints => "taints",
+            Self::StartupTaints => "startupTaints",
+        }
+    }
+}
+
+impl<'a> Taint<'a> {
+    /// The path of the taint itself.
+    pub fn here(&self) -> FieldPath {
+        self.place.path(self.list.field()).index(self.index)
+    }
+
+    /// The path of a field of the taint.
+    pub fn path(&self, field: &'static str) -> FieldPath {
+        self.here().key(field)
+    }
+
+    pub(super) fn view(place: Place, list: TaintList, index: usize, taint: &'a Map<String, Value>) -> Self {
+        Self {
+            place,
+            list,
+            index,
+            key: Field::text(taint, "key"),
+            value: Field::text(taint, "value"),
+            effect: Field::text(taint, "effect"),
+            time_added: Field::text(taint, "timeAdded"),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The annotations that a template gives its nodes.
+
+use serde_json::{Map, Value};
+
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Place, Template};
+use crate::rule::{Origin, Rule};
+use crate::value::label::{mended_key, qualified_name};
+
+/// Most bytes that the keys and values of an object's annotations may have together
+/// (`TotalAnnotationSizeLimitB` of `k8s.io/apimachinery/pkg/api/validation`).
+const MOST_BYTES: usize = 256 * 1024;
+/// The bytes of the two annotations that Karpenter adds to every NodeClaim: the pool's hash, of at most 20 digits,
+/// and the version of the hash.
+const KARPENTERS_OWN: usize =
+    "karpenter.sh/nodepool-hash".len() + 20 + "karpenter.sh/nodepool-hash-version".len() + "v3".len();
+const MOST_IN_TEMPLATE: usize = MOST_BYTES - KARPENTERS_OWN;
+
+/// The annotation that keeps Karpenter from disrupting a node.
+const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
+
+pub(super) static TEMPLATE_ANNOTATIONS: Rule = Rule {
+    id: RuleId::new("template-annotations"),
+    title: "A template's annotations are ones that a NodeClaim can have",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Karpenter copies the template's annotations to every NodeClaim and adds two of its own. The API server \
+          refuses a NodeClaim with a wrong key, or with more than 256 KiB of keys and values together. The pool \
+          then looks healthy and never launches a node.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    metadata:
+      annotations:
+        owned by: blue
+",
+    good: "\
+spec:
+  template:
+    metadata:
+      annotations:
+        example.com/owned-by: blue
+",
+};
+
+pub(super) static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
+    id: RuleId::new("do-not-disrupt-template"),
+    title: "A template does not protect every node of the pool from disruption",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter copies `karpenter.sh/do-not-disrupt` from the template to every node, so it never consolidates \
+          or replaces one of them, drifted ones included. A budget of `nodes: \"0\"` does the same, can be limited \
+          to times and reasons, and is seen by whoever reads `spec.disruption`.",
+    seen_in: &["aws/karpenter-provider-aws#6383"],
+    bad: "\
+spec:
+  template:
+    metadata:
+      annotations:
+        karpenter.sh/do-not-disrupt: \"true\"
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 8 * * mon-fri
+        duration: 10h
+      - nodes: 10%
+",
+};
+
+/// Checks the annotations of a template. Those of a NodeClaim are its own metadata, which Kubernetes checks.
+pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+    let Some(annotations) = template.annotations.present() else {
+        return;
+    };
+    if template.place == Place::Claim {
+        return;
+    }
+    for key in annotations.keys() {
+        check_key(key, findings);
+    }
+    check_size(annotations, findings);
+    if annotations.get(DO_NOT_DISRUPT).and_then(Value::as_str) == Some("true") {
+        let problem = Problem::Invalid {
+            value: quoted("true"),
+        };
+        findings.push(
+            DO_NOT_DISRUPT_TEMPLATE
+                .finding(
+                    path().key(DO_NOT_DISRUPT),
+                    problem,
+                    "every node gets it, so none is ever consolidated or replaced after a drift",
+                )
+                .mend("write a disruption budget of nodes: \"0\" instead"),
+        );
+    }
+}
+
+fn path() -> FieldPath {
+    Place::Pool.metadata_path("annotations")
+}
+
+fn check_key(key: &str, findings: &mut Findings<'_>) {
+    // Kubernetes looks at an annotation's key in lower case.
+    let is_plain = qualified_name(key).is_ok();
+    if is_plain {
+        return;
+    }
+    if let Err(error) = qualified_name(&key.to_ascii_lowercase()) {
+        findings.push(
+            TEMPLATE_ANNOTATIONS
+                .finding(
+                    path().key(key.to_owned()),
+                    Problem::Invalid { value: quoted(key) },
+                    format!("{error}, so the API server would refuse every NodeClaim of this pool"),
+                )
+                .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
+        );
+    }
+}
+
+fn check_size(annotations: &Map<String, Value>, findings: &mut Findings<'_>) {
+    let sizes = annotations
+        .iter()
+        .map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
+    let size: usize = sizes.sum();
+    if size > MOST_IN_TEMPLATE {
+        let reason = format!(
+            "keys and values are {size} bytes long together and may have {MOST_IN_TEMPLATE}, or the API server \
+             refuses every NodeClaim of this pool"
+        );
+        let problem = Problem::Invalid {
+            value: "{…}".into()
+        };
+        findings.push(TEMPLATE_ANNOTATIONS.finding(path(), problem, reason));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::testing::{errors, warnings};
+
+    fn annotations(annotations: &Value) -> Value {
+        json!({"spec": {"template": {"metadata": {"annotations": annotations}}}})
+    }
+
+    #[test]
+    fn keys_are_read_without_regard_to_case() {
+        assert_eq!(
+            errors(&annotations(&json!({"Example.com/Owner": "x", "a": ""}))),
+            [""; 0]
+        );
+        let refused = errors(&annotations(&json!({"owned by": "x"})));
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].ends_with("[template-annotations]"), "{refused:?}");
+    }
+
+    #[test]
+    fn all_of_them_together_leave_room_for_karpenters_own() {
+        let of = |size: usize| annotations(&json!({"a": "x".repeat(size - 1)}));
+        assert_eq!(errors(&of(MOST_IN_TEMPLATE)), [""; 0]);
+        assert!(errors(&of(MOST_IN_TEMPLATE + 1))[0].ends_with("[template-annotations]"));
+    }
+
+    #[test]
+    fn a_pool_that_is_never_disrupted_is_warned_of() {
+        let never = annotations(&json!({"karpenter.sh/do-not-disrupt": "true"}));
+        assert!(warnings(&never)[0].ends_with("[do-not-disrupt-template]"));
+        let off = annotations(&json!({"karpenter.sh/do-not-disrupt": "false"}));
+        assert_eq!(warnings(&off), [""; 0]);
+    }
+}

@@ -1,0 +1,353 @@
+//! What only templates of v1beta1 have: the kubelet's settings, and `resources`.
+
+use serde_json::{Map, Value};
+
+use super::findings::Findings;
+use super::too_long;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Place, Release, Template};
+use crate::rule::{Origin, Rule};
+use crate::value::duration::GoDuration;
+use crate::value::quantity::Quantity;
+
+const SIGNALS: &[&str] = &[
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    "pid.available",
+];
+const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
+
+/// The first release whose CRD wants `resources` of a NodePool to be empty.
+const RESOURCES_EMPTY_SINCE: Release = Release::new(0, 34, 0);
+
+pub(super) static KUBELET: Rule = Rule {
+    id: RuleId::new("kubelet"),
+    title: "The kubelet's settings in a v1beta1 template fit together",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The CRD knows which eviction signals and reserved resources there are, wants a grace period for each soft \
+          eviction threshold and the other way round, and a high image threshold above the low one. A grace period \
+          that Go cannot read makes the list of **all** NodePools unreadable. In v1 these settings belong to the \
+          node class.",
+    seen_in: &[],
+    bad: "\
+apiVersion: karpenter.sh/v1beta1
+spec:
+  template:
+    spec:
+      kubelet:
+        evictionSoft:
+          memory.available: 500Mi
+",
+    good: "\
+apiVersion: karpenter.sh/v1beta1
+spec:
+  template:
+    spec:
+      kubelet:
+        evictionSoft:
+          memory.available: 500Mi
+        evictionSoftGracePeriod:
+          memory.available: 1m
+",
+};
+
+pub(super) static TEMPLATE_RESOURCES: Rule = Rule {
+    id: RuleId::new("template-resources"),
+    title: "The template of a v1beta1 NodePool names no resources",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "Karpenter adds up what pods request. `resources` is there for NodeClaims only.",
+    seen_in: &[],
+    bad: "\
+apiVersion: karpenter.sh/v1beta1
+spec:
+  template:
+    spec:
+      resources:
+        requests:
+          cpu: \"4\"
+",
+    good: "\
+apiVersion: karpenter.sh/v1beta1
+spec:
+  limits:
+    cpu: \"4\"
+",
+};
+
+pub(super) fn check(
+    template: &Template<'_>,
+    version: ApiVersion,
+    release: Release,
+    findings: &mut Findings<'_>,
+) {
+    if version != ApiVersion::V1Beta1 {
+        return;
+    }
+    if let Some(kubelet) = template.kubelet.present() {
+        Kubelet {
+            place: template.place,
+            settings: kubelet,
+        }
+        .check(findings);
+    }
+    if template.place == Place::Pool
+        && release >= RESOURCES_EMPTY_SINCE
+        && template
+            .resources
+            .present()
+            .is_some_and(|resources| !resources.is_empty())
+    {
+        let problem = Problem::Invalid {
+            value: "{…}".into()
+        };
+        findings.push(
+            TEMPLATE_RESOURCES
+                .finding(
+                    Place::Pool.path("resources"),
+                    problem,
+                    "Karpenter adds up what pods request",
+                )
+                .mend("leave it out"),
+        );
+    }
+}
+
+struct Kubelet<'a> {
+    place: Place,
+    settings: &'a Map<String, Value>,
+}
+
+impl<'a> Kubelet<'a> {
+    fn path(&self, field: &'static str) -> FieldPath {
+        self.place.path("kubelet").key(field)
+    }
+
+    /// The texts under a setting that is a map.
+    fn texts(&self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let map = self.settings.get(field).and_then(Value::as_object);
+        map.into_iter()
+            .flatten()
+            .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+    }
+
+    fn has(&self, field: &str, key: &str) -> bool {
+        let map = self.settings.get(field).and_then(Value::as_object);
+        map.is_some_and(|map| map.contains_key(key))
+    }
+
+    fn check(&self, findings: &mut Findings<'_>) {
+        self.check_numbers(findings);
+        for field in ["evictionHard", "evictionSoft"] {
+            self.check_keys(field, SIGNALS, findings);
+            self.check_each(field, threshold, findings);
+        }
+        self.check_keys("evictionSoftGracePeriod", SIGNALS, findings);
+        self.check_each("evictionSoftGracePeriod", grace_period, findings);
+        self.check_pairs("evictionSoft", "evictionSoftGracePeriod", findings);
+        self.check_pairs("evictionSoftGracePeriod", "evictionSoft", findings);
+        for field in ["kubeReserved", "systemReserved"] {
+            self.check_keys(field, RESERVED, findings);
+            self.check_each(field, reserved, findings);
+        }
+    }
+
+    fn check_numbers(&self, findings: &mut Findings<'_>) {
+        let number = |field: &str| self.settings.get(field).and_then(Value::as_f64);
+        for (field, most) in [
+            ("maxPods", f64::from(i32::MAX)),
+            ("podsPerCore", f64::from(i32::MAX)),
+            ("imageGCHighThresholdPercent", 100.0),
+            ("imageGCLowThresholdPercent", 100.0),
+        ] {
+            if let Some(value) = number(field).filter(|value| !(0.0..=most).contains(value)) {
+                let reason = format!("must be from 0 to {most}");
+                push(self.path(field), &value.to_string(), &reason, findings);
+            }
+        }
+        let (high, low) = ("imageGCHighThresholdPercent", "imageGCLowThresholdPercent");
+        if let (Some(most), Some(least)) = (number(high), number(low))
+            && most <= least
+        {
+            let problem = Problem::Invalid {
+                value: most.to_string(),
+            };
+            let reason = format!("must be greater than {low}, which is {least}");
+            findings.push(
+                KUBELET
+                    .finding(self.path(high), problem, reason)
+                    .related(self.path(low)),
+            );
+        }
+    }
+
+    fn check_keys(&self, field: &'static str, known: &'static [&'static str], findings: &mut Findings<'_>) {
+        for (key, _) in self.texts(field).filter(|(key, _)| !known.contains(key)) {
+            let problem = Problem::Unsupported {
+                value: quoted(key),
+                supported: known,
+            };
+            let path = self.path(field).key(key.to_owned());
+            findings.push(KUBELET.finding(path, problem, "the kubelet knows no other key here"));
+        }
+    }
+
+    fn check_each(
+        &self,
+        field: &'static str,
+        judge: fn(&str) -> Result<(), String>,
+        findings: &mut Findings<'_>,
+    ) {
+        for (key, text) in self.texts(field) {
+            if let Err(reason) = too_long(text).map_or_else(|| judge(text), Err) {
+                push(
+                    self.path(field).key(key.to_owned()),
+                    &quoted(text),
+                    &reason,
+                    findings,
+                );
+            }
+        }
+    }
+
+    fn check_pairs(&self, field: &'static str, other: &'static str, findings: &mut Findings<'_>) {
+        for (key, text) in self.texts(field).filter(|(key, _)| !self.has(other, key)) {
+            let problem = Problem::Invalid { value: quoted(text) };
+            let reason = format!("{other} has no value for it, and the two go together");
+            findings.push(
+                KUBELET
+                    .finding(self.path(field).key(key.to_owned()), problem, reason)
+                    .related(self.path(other)),
+            );
+        }
+    }
+}
+
+fn push(path: FieldPath, value: &str, reason: &str, findings: &mut Findings<'_>) {
+    let problem = Problem::Invalid {
+        value: value.to_owned(),
+    };
+    findings.push(KUBELET.finding(path, problem, reason));
+}
+
+/// A percentage with at most two decimals, or a quantity. The CRD's pattern takes an empty text, too.
+fn threshold(text: &str) -> Result<(), String> {
+    let Some(percent) = text.strip_suffix('%') else {
+        return if text.is_empty() { Ok(()) } else { quantity(text) };
+    };
+    let (whole, decimals) = percent.split_once('.').unwrap_or((percent, "0"));
+    let digits = |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_hundred = whole == "100" && matches!(decimals, "0" | "00");
+    if is_hundred || (digits(whole) && digits(decimals)) {
+        Ok(())
+    } else {
+        Err("a percentage goes from 0% to 100%, with at most two decimals".into())
+    }
+}
+
+fn reserved(text: &str) -> Result<(), String> {
+    if text.starts_with('-') {
+        return Err("less than nothing cannot be reserved".into());
+    }
+    quantity(text)
+}
+
+fn quantity(text: &str) -> Result<(), String> {
+    Quantity::parse(text)
+        .map(|_| ())
+        .map_err(|error| error.to_string())
+}
+
+fn grace_period(text: &str) -> Result<(), String> {
+    GoDuration::parse(text).map(|_| ()).map_err(|error| {
+        format!("{error}; the CRD lets it through, and Karpenter could then list no NodePool at all")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::testing::errors_for;
+
+    fn errors(kubelet: &Value) -> Vec<String> {
+        let object = json!({"spec": {"template": {"spec": {"kubelet": kubelet}}}});
+        errors_for(ApiVersion::V1Beta1, Release::new(1, 0, 8), &object, None)
+    }
+
+    #[test]
+    fn a_whole_block_of_usual_settings_passes() {
+        let kubelet = json!({
+            "clusterDNS": ["10.0.1.100"],
+            "cpuCFSQuota": true,
+            "evictionHard": {"memory.available": "5%", "nodefs.available": "10.25%", "nodefs.inodesFree": "1Gi"},
+            "evictionMaxPodGracePeriod": 60,
+            "evictionSoft": {"memory.available": "500Mi"},
+            "evictionSoftGracePeriod": {"memory.available": "1m30s"},
+            "imageGCHighThresholdPercent": 85,
+            "imageGCLowThresholdPercent": 80,
+            "kubeReserved": {"cpu": "200m", "pid": "100"},
+            "maxPods": 20,
+            "podsPerCore": 2,
+            "systemReserved": {"memory": "100Mi"},
+        });
+        assert_eq!(errors(&kubelet), [""; 0]);
+    }
+
+    #[test]
+    fn each_rule_of_the_crd_is_kept() {
+        for (kubelet, piece) in [
+            (
+                json!({"maxPods": -1}),
+                "kubelet.maxPods: Invalid value: -1: must be from 0",
+            ),
+            (json!({"imageGCLowThresholdPercent": 101}), "from 0 to 100"),
+            (
+                json!({"imageGCHighThresholdPercent": 50, "imageGCLowThresholdPercent": 50}),
+                "must be greater than imageGCLowThresholdPercent, which is 50",
+            ),
+            (
+                json!({"evictionHard": {"disk": "5%"}}),
+                "evictionHard.disk: Unsupported value: \"disk\"",
+            ),
+            (
+                json!({"evictionHard": {"pid.available": "101%"}}),
+                "from 0% to 100%",
+            ),
+            (
+                json!({"evictionSoft": {"pid.available": "1%"}}),
+                "evictionSoftGracePeriod has no value for it",
+            ),
+            (
+                json!({"evictionSoftGracePeriod": {"pid.available": "1m"}}),
+                "evictionSoft has no value for it",
+            ),
+            (
+                json!({"kubeReserved": {"gpu": "1"}}),
+                "\"cpu\", \"memory\", \"ephemeral-storage\", \"pid\"",
+            ),
+            (json!({"systemReserved": {"cpu": "-1"}}), "less than nothing"),
+        ] {
+            let refused = errors(&kubelet);
+            assert_eq!(refused.len(), 1, "{refused:?}");
+            assert!(
+                refused[0].contains(piece) && refused[0].ends_with("[kubelet]"),
+                "{refused:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_grace_period_that_poisons_the_list_is_refused() {
+        let kubelet = json!({
+            "evictionSoft": {"memory.available": "5%"},
+            "evictionSoftGracePeriod": {"memory.available": "1 minute"},
+        });
+        assert!(errors(&kubelet)[0].contains("could then list no NodePool at all"));
+    }
+}

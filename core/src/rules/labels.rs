@@ -1,0 +1,201 @@
+//! The labels that a template gives its nodes.
+
+use serde_json::{Map, Value};
+
+use super::Context;
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Place, Template};
+use crate::rule::{Origin, Rule};
+use crate::value::label::{label_value, mended_key, mended_value, qualified_name};
+
+/// Most labels that the CRD takes.
+const MOST_LABELS: usize = 100;
+
+pub(super) static LABELS_COUNT: Rule = Rule {
+    id: RuleId::new("labels-count"),
+    title: "A template has at most 100 labels",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The CRD refuses more. Each label becomes a requirement of the NodeClaim, which may have 100 in all.",
+    seen_in: &[],
+    bad: include_str!("examples/labels-count.yaml"),
+    good: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: blue
+",
+};
+
+pub(super) static LABEL_KEY: Rule = Rule {
+    id: RuleId::new("label-key"),
+    title: "A template label's key is one that Kubernetes takes",
+    severity: Severity::Error,
+    origin: Origin::Runtime,
+    why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and `.`. \
+          Users see a wrong one only in the condition `ValidationSucceeded`.",
+    seen_in: &["aws/karpenter-provider-aws#6618"],
+    bad: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/my team: blue
+",
+    good: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/my-team: blue
+",
+};
+
+pub(super) static LABEL_VALUE: Rule = Rule {
+    id: RuleId::new("label-value"),
+    title: "A template label's value is one that Kubernetes takes",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A value is empty, or at most 63 letters, digits, `-`, `_` and `.` that begin and end with a letter or \
+          digit.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/region: us east
+",
+    good: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/region: us-east
+",
+};
+
+pub(super) fn check(
+    template: &Template<'_>,
+    version: ApiVersion,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let Some(labels) = template.labels.present() else {
+        return;
+    };
+    if template.place == Place::Pool {
+        check_count(labels, findings);
+    }
+    for (key, value) in labels.iter().filter(|(_, value)| !value.is_null()) {
+        check_label(template, key, value, version, context, findings);
+    }
+}
+
+fn check_count(labels: &Map<String, Value>, findings: &mut Findings<'_>) {
+    if labels.len() > MOST_LABELS {
+        let problem = Problem::TooMany { actual: labels.len() };
+        findings.push(LABELS_COUNT.finding(
+            Place::Pool.metadata_path("labels"),
+            problem,
+            format!("must have at most {MOST_LABELS} labels"),
+        ));
+    }
+}
+
+fn check_label(
+    template: &Template<'_>,
+    key: &str,
+    value: &Value,
+    version: ApiVersion,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let path = || path(template.place, key);
+    match qualified_name(key) {
+        Err(error) => {
+            let problem = Problem::Invalid { value: quoted(key) };
+            findings.push(
+                LABEL_KEY
+                    .finding(path(), problem, error.to_string())
+                    .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
+            );
+        }
+        Ok(_) if template.place == Place::Pool => {
+            let kind = || context.labels.kind_of(key, template.node_class_group());
+            super::label_domains::check(key, kind, version, context.release, path, findings);
+        }
+        Ok(_) => {}
+    }
+    let Some(text) = value.as_str() else { return };
+    if let Err(error) = label_value(text) {
+        findings.push(
+            LABEL_VALUE
+                .finding(path(), Problem::invalid(value), error.to_string())
+                .mend_if_known(mended_value(text).map(|value| format!("write {value}"))),
+        );
+    }
+}
+
+fn path(place: Place, key: &str) -> FieldPath {
+    place.metadata_path("labels").key(key.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::karpenter::Release;
+    use crate::review::Subject;
+    use crate::rules::testing::{errors, errors_on};
+
+    fn labels(labels: &Value) -> Value {
+        json!({"spec": {"template": {"metadata": {"labels": labels}}}})
+    }
+
+    #[test]
+    fn keys_and_values_are_read_as_kubernetes_reads_them() {
+        assert_eq!(
+            errors(&labels(&json!({"a": "", "example.com/A_b": "x.Y-1"}))),
+            [""; 0]
+        );
+        assert_eq!(
+            errors(&labels(&json!({" Example.com/team": "blue "}))),
+            [
+                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \" Example.com/team\": the \
+                 domain before the slash holds ` `; it consists of lower-case letters, digits, `-` and `.`, and \
+                 each part of it begins and ends with a letter or digit; write example.com/team [label-key]",
+                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \"blue \": holds ` `; \
+                 only letters, digits, `-`, `_` and `.` may stand there; write blue [label-value]",
+            ]
+        );
+        assert!(errors(&labels(&json!({"a": "v".repeat(64)})))[0].ends_with("[label-value]"));
+    }
+
+    #[test]
+    fn a_hundred_labels_may_stand_there_and_one_more_may_not() {
+        let many = |count: usize| -> Value {
+            let all: Map<String, Value> = (0..count)
+                .map(|number| (format!("example.com/l{number}"), json!("x")))
+                .collect();
+            labels(&Value::Object(all))
+        };
+        let about_count = |object: &Value| errors(object).iter().any(|line| line.ends_with("[labels-count]"));
+        assert!(!about_count(&many(100)));
+        assert!(about_count(&many(101)));
+    }
+
+    #[test]
+    fn a_claims_labels_are_karpenters_and_only_their_syntax_is_judged() {
+        let claim = |labels: Value| json!({"metadata": {"labels": labels}});
+        let errors =
+            |object: &Value| errors_on(Subject::NodeClaim(ApiVersion::V1), Release::NEWEST, object, None);
+        let own = claim(json!({"karpenter.sh/nodepool": "default", "kubernetes.io/hostname": "x"}));
+        assert_eq!(errors(&own), [""; 0]);
+        let refused = errors(&claim(json!({"a b": "x"})));
+        assert!(refused[0].starts_with("metadata.labels[a b]"), "{refused:?}");
+    }
+}

@@ -1,0 +1,240 @@
+//! What a node's lifetime means beside other fields: the node limit, and the most that EKS Auto Mode allows.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Context;
+use super::findings::Findings;
+use super::lifetime::Lifetime;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, Place};
+use crate::rule::{Origin, Rule};
+use crate::value::duration::NillableDuration;
+
+const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
+/// The longest that EKS Auto Mode lets a node live, the time that it takes to go included.
+const MOST_IN_AUTO_MODE: Duration = Duration::from_hours(21 * 24);
+/// `terminationGracePeriod` where a pool of EKS Auto Mode names none.
+const GRACE_IN_AUTO_MODE: Duration = Duration::from_hours(24);
+
+pub(super) static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
+    id: RuleId::new("eks-auto-mode-lifetime"),
+    title: "In EKS Auto Mode, nodes live 21 days at most",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "EKS Auto Mode refuses a NodePool whose `expireAfter` and `terminationGracePeriod` are more than 21 days \
+          together. The second is 24 hours there if it is left out, so Karpenter's usual `720h` is too long.",
+    seen_in: &["aws-controllers-k8s/test-infra#1000"],
+    bad: "\
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: eks.amazonaws.com, kind: NodeClass, name: default }
+      expireAfter: 720h
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: eks.amazonaws.com, kind: NodeClass, name: default }
+      expireAfter: 336h
+",
+};
+
+pub(super) static HARD_LIMIT_DRAIN: Rule = Rule {
+    id: RuleId::new("hard-limit-drain"),
+    title: "Nodes under a hard node limit that expire have a `terminationGracePeriod`",
+    severity: Severity::Warning,
+    origin: Origin::Poolgate,
+    why: "Under `nodeLimitMode: Hard` a node counts until its machine is gone. One that expires drains first, and a \
+          PodDisruptionBudget can hold the drain up for ever: the node then keeps its place, and no other one can be \
+          launched for it. `terminationGracePeriod` ends such a drain.",
+    seen_in: &[],
+    bad: "\
+spec:
+  limits:
+    nodes: \"10\"
+  template:
+    spec:
+      expireAfter: 720h
+",
+    good: "\
+spec:
+  limits:
+    nodes: \"10\"
+  template:
+    spec:
+      expireAfter: 720h
+      terminationGracePeriod: 48h
+",
+};
+
+pub(super) fn check(
+    pool: &NodePool<'_>,
+    lifetime: Lifetime,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
+    if pool.version == ApiVersion::V1 {
+        check_auto_mode(pool, lifetime, findings);
+        check_hard_limit(pool, lifetime, context, findings);
+    }
+}
+
+fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findings<'_>) {
+    let Some(NillableDuration::After(expiry)) = lifetime.expire_after else {
+        return;
+    };
+    if pool.template.node_class_group() != Some(EKS_AUTO_MODE) {
+        return;
+    }
+    let grace = lifetime.grace.unwrap_or(GRACE_IN_AUTO_MODE);
+    let total = expiry.saturating_add(grace);
+    if total > MOST_IN_AUTO_MODE {
+        let hours = |length: Duration| length.as_secs() / 3_600;
+        let source = if lifetime.grace.is_some() {
+            ""
+        } else {
+            ", which is 24h there if left out"
+        };
+        let reason = format!(
+            "with terminationGracePeriod{source}, nodes would live {}h, and EKS Auto Mode allows 504h",
+            hours(total)
+        );
+        let value = pool.expire_after.present().map_or(Value::Null, Value::from);
+        let most = MOST_IN_AUTO_MODE.saturating_sub(grace);
+        let mend = if most.is_zero() {
+            "write a shorter terminationGracePeriod".to_owned()
+        } else {
+            format!("write at most {}h", hours(most))
+        };
+        findings.push(
+            EKS_AUTO_MODE_LIFETIME
+                .finding(
+                    NodePool::expire_after_path(pool.version),
+                    Problem::invalid(&value),
+                    reason,
+                )
+                .related(Place::Pool.path("terminationGracePeriod"))
+                .mend(mend),
+        );
+    }
+}
+
+fn check_hard_limit(
+    pool: &NodePool<'_>,
+    lifetime: Lifetime,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let is_limited = pool
+        .limits
+        .present()
+        .and_then(|limits| limits.get("nodes"))
+        .is_some_and(|nodes| nodes.is_string() || nodes.is_number());
+    // Where it is left out, the CRD writes 720h; where it cannot be read, another rule has spoken.
+    let expires =
+        pool.expire_after.is_absent() || matches!(lifetime.expire_after, Some(NillableDuration::After(_)));
+    if is_limited
+        && expires
+        && pool.template.termination_grace_period.is_absent()
+        && mode(pool, context) == Some(NodeLimitMode::Hard)
+    {
+        let reason = "nodes expire, and one whose drain a PodDisruptionBudget holds up would keep its place under \
+                      limits.nodes for ever";
+        findings.push(
+            HARD_LIMIT_DRAIN
+                .finding(
+                    Place::Pool.path("terminationGracePeriod"),
+                    Problem::Required,
+                    reason,
+                )
+                .related(FieldPath::of(&["spec", "limits", "nodes"]))
+                .mend("write the longest that a drain may take"),
+        );
+    }
+}
+
+/// The mode that holds for the pool: of the field, the annotation or the policy. None where what is written there
+/// is no mode.
+fn mode(pool: &NodePool<'_>, context: &Context<'_>) -> Option<NodeLimitMode> {
+    let field = pool
+        .disruption
+        .as_ref()
+        .present()
+        .and_then(|disruption| disruption.node_limit_mode.present());
+    let annotation = || {
+        let annotations = pool.annotations.present()?;
+        annotations.get(NODE_LIMIT_MODE_ANNOTATION)?.as_str()
+    };
+    match field.or_else(annotation) {
+        Some(text) => NodeLimitMode::parse(text),
+        None => Some(context.policy.defaults.node_limit_mode),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::testing::warnings;
+
+    fn auto_mode(expire_after: &str, grace: Option<&str>) -> Value {
+        json!({"spec": {"template": {"spec": {
+            "nodeClassRef": {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"},
+            "expireAfter": expire_after,
+            "terminationGracePeriod": grace,
+        }}}})
+    }
+
+    #[test]
+    fn auto_mode_allows_21_days_in_all() {
+        assert_eq!(warnings(&auto_mode("480h", None)), [""; 0]);
+        assert_eq!(warnings(&auto_mode("500h", Some("4h"))), [""; 0]);
+        assert_eq!(
+            warnings(&auto_mode("720h", None)),
+            [
+                "spec.template.spec.expireAfter: Invalid value: \"720h\": with terminationGracePeriod, which is 24h \
+                 there if left out, nodes would live 744h, and EKS Auto Mode allows 504h; write at most 480h \
+                 [eks-auto-mode-lifetime]"
+            ]
+        );
+        assert_eq!(warnings(&auto_mode("2562047h", Some("2562047h"))).len(), 1);
+    }
+
+    fn limited(
+        mode: Option<&str>,
+        annotation: Option<&str>,
+        expire_after: Option<&str>,
+        grace: Option<&str>,
+    ) -> bool {
+        let object = json!({
+            "metadata": {"annotations": {"poolgate.dev/node-limit-mode": annotation}},
+            "spec": {
+                "limits": {"nodes": "10"},
+                "disruption": {"consolidateAfter": "1m", "nodeLimitMode": mode},
+                "template": {"spec": {"expireAfter": expire_after, "terminationGracePeriod": grace}},
+            },
+        });
+        warnings(&object)
+            .iter()
+            .any(|line| line.ends_with("[hard-limit-drain]"))
+    }
+
+    #[test]
+    fn a_drain_without_end_is_warned_of_where_nodes_expire_under_a_hard_limit() {
+        assert!(limited(None, None, None, None), "Hard and 720h are the defaults");
+        assert!(
+            limited(Some("Hard"), Some("Soft"), Some("24h"), None),
+            "the field wins"
+        );
+        assert!(!limited(Some("Soft"), None, None, None));
+        assert!(!limited(None, Some("Soft"), None, None));
+        assert!(!limited(None, None, Some("Never"), None));
+        assert!(!limited(None, None, None, Some("1h")));
+        let unlimited = json!({"spec": {"limits": {"cpu": "10"}}});
+        assert_eq!(warnings(&unlimited), [""; 0]);
+    }
+}

@@ -1,0 +1,191 @@
+//! What only NodeClaims have.
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::karpenter::{ApiVersion, Field, NodeClaim};
+use crate::rule::{Origin, Rule};
+use crate::value::quantity::Quantity;
+
+pub(super) static NODECLAIM_IMMUTABLE: Rule = Rule {
+    id: RuleId::new("nodeclaim-immutable"),
+    title: "The `spec` of a NodeClaim stays as it is",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A NodeClaim is one machine, and the CRD of v1 refuses any change of its `spec`. Change the NodePool \
+          instead: Karpenter replaces the nodes that differ from it.",
+    seen_in: &[],
+    bad: "\
+kind: NodeClaim
+spec:
+  expireAfter: 720h
+---
+kind: NodeClaim
+spec:
+  expireAfter: 24h
+",
+    good: "\
+kind: NodeClaim
+metadata:
+  labels:
+    example.com/team: blue
+spec:
+  expireAfter: 720h
+---
+kind: NodeClaim
+metadata:
+  labels:
+    example.com/team: green
+spec:
+  expireAfter: 720h
+",
+};
+
+pub(super) static NODECLAIM_REQUEST: Rule = Rule {
+    id: RuleId::new("nodeclaim-request"),
+    title: "A resource that a NodeClaim requests is a quantity that Karpenter can read",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "The CRD's pattern lets texts through that Karpenter's parser refuses (`1e1.5`) or never returns from \
+          (`1e2147483648`). Then the list of **all** NodeClaims is unreadable, or Karpenter hangs.",
+    seen_in: &[],
+    bad: "\
+kind: NodeClaim
+spec:
+  resources:
+    requests:
+      cpu: 1e1.5
+",
+    good: "\
+kind: NodeClaim
+spec:
+  resources:
+    requests:
+      cpu: \"4\"
+",
+};
+
+pub(super) fn check(claim: &NodeClaim<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+    if claim.version == ApiVersion::V1 {
+        check_immutable(claim, old, findings);
+    }
+    check_requests(claim, findings);
+}
+
+fn check_immutable(claim: &NodeClaim<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+    let path = FieldPath::of(&["spec"]);
+    let (Field::Present(spec), Some(before)) = (
+        claim.spec,
+        old.and_then(|old| path.find(old)).and_then(Value::as_object),
+    ) else {
+        return;
+    };
+    let same = |field: &String| is_same(spec.get(field), before.get(field));
+    for field in spec.keys().filter(|field| !same(field)) {
+        push(path.clone().key(field.clone()), spec.get(field), findings);
+    }
+    for field in before
+        .keys()
+        .filter(|field| !spec.contains_key(*field) && !same(field))
+    {
+        push(path.clone().key(field.clone()), None, findings);
+    }
+}
+
+/// An explicit `null` is as good as nothing.
+fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
+    one.filter(|value| !value.is_null()) == other.filter(|value| !value.is_null())
+}
+
+fn push(path: FieldPath, value: Option<&Value>, findings: &mut Findings<'_>) {
+    let problem = value.map_or(Problem::Required, Problem::invalid);
+    findings.push(
+        NODECLAIM_IMMUTABLE
+            .finding(path, problem, "the spec of a NodeClaim cannot be changed")
+            .mend("change the NodePool, and Karpenter replaces the node"),
+    );
+}
+
+fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
+    let requests = claim
+        .template
+        .resources
+        .present()
+        .and_then(|resources| resources.get("requests"))
+        .and_then(Value::as_object);
+    for (resource, value) in requests.into_iter().flatten() {
+        let Some(text) = value.as_str() else { continue };
+        if let Err(error) = Quantity::parse(text) {
+            let path = NodeClaim::request_path(resource);
+            findings.push(
+                NODECLAIM_REQUEST
+                    .finding(path, Problem::invalid(value), error.to_string())
+                    .mend_if_known(error.mend()),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::karpenter::Release;
+    use crate::review::Subject;
+    use crate::rules::testing::errors_on;
+
+    fn errors(object: &Value, old: Option<&Value>) -> Vec<String> {
+        errors_on(Subject::NodeClaim(ApiVersion::V1), Release::NEWEST, object, old)
+    }
+
+    #[test]
+    fn an_untouched_spec_may_be_written_again() {
+        let claim = json!({"spec": {"expireAfter": "720h", "taints": null}});
+        let labelled = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"expireAfter": "720h"}});
+        assert_eq!(errors(&labelled, Some(&claim)), [""; 0]);
+    }
+
+    #[test]
+    fn every_field_that_changes_is_told() {
+        let old = json!({"spec": {"expireAfter": "720h", "terminationGracePeriod": "1h"}});
+        let new = json!({"spec": {"expireAfter": "24h", "taints": []}});
+        assert_eq!(
+            errors(&new, Some(&old)),
+            [
+                "spec.expireAfter: Invalid value: \"24h\": the spec of a NodeClaim cannot be changed; change the \
+                 NodePool, and Karpenter replaces the node [nodeclaim-immutable]",
+                "spec.taints: Invalid value: […]: the spec of a NodeClaim cannot be changed; change the NodePool, \
+                 and Karpenter replaces the node [nodeclaim-immutable]",
+                "spec.terminationGracePeriod: Required value: the spec of a NodeClaim cannot be changed; change the \
+                 NodePool, and Karpenter replaces the node [nodeclaim-immutable]",
+            ]
+        );
+    }
+
+    #[test]
+    fn requests_are_quantities() {
+        let claim = |cpu: &str| json!({"spec": {"resources": {"requests": {"cpu": cpu, "pods": 8}}}});
+        assert_eq!(errors(&claim("5150m"), None), [""; 0]);
+        for cpu in ["1e1.5", "1e2147483648", "four"] {
+            let refused = errors(&claim(cpu), None);
+            assert_eq!(refused.len(), 1, "{cpu}");
+            assert!(
+                refused[0].starts_with("spec.resources.requests.cpu: "),
+                "{refused:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_claim_needs_what_a_template_needs() {
+        let claim = json!({"spec": {"nodeClassRef": null}});
+        let refused = errors(&claim, None);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(
+            refused[0].starts_with("spec.nodeClassRef: Required value"),
+            "{refused:?}"
+        );
+    }
+}

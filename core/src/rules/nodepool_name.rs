@@ -1,0 +1,64 @@
+//! The name of a NodePool.
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::rule::{Origin, Rule};
+use crate::value::label::label_value;
+
+pub(super) static NODEPOOL_NAME: Rule = Rule {
+    id: RuleId::new("nodepool-name"),
+    title: "The name of a NodePool can be a label's value",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Kubernetes takes names of up to 253 characters, but Karpenter writes the pool's name into the label \
+          `karpenter.sh/nodepool` of every NodeClaim, and a label's value has 63 at most. The API server then \
+          refuses every NodeClaim of the pool, and no name can be changed afterwards.",
+    seen_in: &["kaito-project/kaito#2259"],
+    bad: "\
+metadata:
+  name: the-pool-of-the-team-that-always-gives-very-long-names-to-all-of-its-things
+",
+    good: "\
+metadata:
+  name: default
+",
+};
+
+/// Checks the name of a pool that is being created. A stored one has its name for good.
+pub(super) fn check(object: &Value, old: Option<&Value>, findings: &mut Findings<'_>) {
+    let path = FieldPath::of(&["metadata", "name"]);
+    let Some(name) = path.find(object).filter(|_| old.is_none()) else {
+        return;
+    };
+    // Kubernetes itself speaks of an empty name.
+    let Some(text) = name.as_str().filter(|text| !text.is_empty()) else {
+        return;
+    };
+    if let Err(error) = label_value(text) {
+        let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
+        findings.push(NODEPOOL_NAME.finding(path, Problem::invalid(name), reason));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::rules::testing::{errors, errors_for};
+
+    #[test]
+    fn a_name_has_at_most_63_characters_unless_it_is_stored_already() {
+        let named = |length: usize| json!({"metadata": {"name": "n".repeat(length)}});
+        assert_eq!(errors(&named(63)), [""; 0]);
+        assert!(errors(&named(64))[0].ends_with("[nodepool-name]"));
+        let stored = named(64);
+        assert_eq!(
+            errors_for(ApiVersion::V1, Release::NEWEST, &stored, Some(&stored)),
+            [""; 0]
+        );
+        assert!(errors(&json!({"metadata": {"name": "${NAME}"}}))[0].ends_with("[nodepool-name]"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Fields that must be there. Of several missing ones inside each other only the outermost is told.
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::karpenter::{ApiVersion, Field, NodeClaim, NodePool, Place, Release, Taint, Template};
+use crate::rule::{Origin, Rule};
+
+/// The first release whose CRD demands anything; 0.32 took an empty `spec`.
+const DEMANDED_SINCE: Release = Release::new(0, 33, 0);
+
+pub(super) static FIELD_REQUIRED: Rule = Rule {
+    id: RuleId::new("field-required"),
+    title: "A field that the API demands is there",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A NodePool needs `spec.template.spec` with `requirements`, which may be an empty list, and a \
+          `nodeClassRef` of `group`, `kind` and `name`; a taint needs `key` and `effect`. Manifests written for \
+          v1beta1 name the node class by `apiVersion`, which v1 does not know.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        kind: EC2NodeClass
+        name: default
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+",
+};
+
+pub(super) fn check_pool(pool: &NodePool<'_>, object: &Value, release: Release, findings: &mut Findings<'_>) {
+    if release < DEMANDED_SINCE {
+        return;
+    }
+    if stands(object, &["spec", "template", "spec"], findings) {
+        check_template(&pool.template, pool.version, findings);
+    }
+    check_taints(&pool.template, findings);
+}
+
+pub(super) fn check_claim(
+    claim: &NodeClaim<'_>,
+    object: &Value,
+    release: Release,
+    findings: &mut Findings<'_>,
+) {
+    if release < DEMANDED_SINCE {
+        return;
+    }
+    if stands(object, &["spec"], findings) {
+        check_template(&claim.template, claim.version, findings);
+    }
+    check_taints(&claim.template, findings);
+}
+
+/// Whether an object stands at the end of the path. Of a missing step it speaks.
+fn stands(object: &Value, path: &[&'static str], findings: &mut Findings<'_>) -> bool {
+    let mut value = object;
+    for (position, key) in path.iter().enumerate() {
+        let Some(map) = value.as_object() else {
+            return false;
+        };
+        match map.get(*key) {
+            Some(Value::Null) | None => {
+                let path = FieldPath::of(path.get(..=position).unwrap_or(path));
+                findings.push(missing(path, "nothing can be launched without it"));
+                return false;
+            }
+            Some(next) => value = next,
+        }
+    }
+    value.is_object()
+}
+
+fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
+    let place = template.place;
+    match template.node_class_ref {
+        Field::Absent => findings.push(
+            missing(place.path("nodeClassRef"), "it names what machines are made of")
+                .mend("name the group, kind and name of your node class"),
+        ),
+        Field::Present(reference) => {
+            let demanded: &[&str] = match version {
+                ApiVersion::V1 => &["group", "kind", "name"],
+                ApiVersion::V1Beta1 => &["name"],
+            };
+            for field in demanded {
+                if reference.get(*field).is_none_or(Value::is_null) {
+                    let mend = from_api_version(field, reference.get("apiVersion"));
+                    findings.push(
+                        missing(
+                            reference_path(place, field),
+                            "the node class cannot be found without it",
+                        )
+                        .mend_if_known(mend),
+                    );
+                }
+            }
+        }
+        Field::Mistyped => {}
+    }
+    if template.requirements.is_absent() {
+        findings.push(
+            missing(
+                place.path("requirements"),
+                "the API demands the list, though it may be empty",
+            )
+            .mend("write requirements: []"),
+        );
+    }
+}
+
+/// The group to write, where the manifest names it the way that v1beta1 did.
+fn from_api_version(field: &str, api_version: Option<&Value>) -> Option<String> {
+    let (group, _) = api_version
+        .filter(|_| field == "group")?
+        .as_str()?
+        .split_once('/')?;
+    let is_group = !group.is_empty() && group.len() <= 253 && !group.contains(char::is_control);
+    is_group.then(|| format!("write group: {group}"))
+}
+
+fn reference_path(place: Place, field: &str) -> FieldPath {
+    place.path("nodeClassRef").key(field.to_owned())
+}
+
+fn check_taints(template: &Template<'_>, findings: &mut Findings<'_>) {
+    for taint in all_taints(template) {
+        if taint.key.is_absent() {
+            findings.push(missing(taint.path("key"), "a taint has a key"));
+        }
+        if taint.effect.is_absent() {
+            findings.push(
+                missing(taint.path("effect"), "a taint says what it keeps away")
+                    .mend("write NoSchedule, PreferNoSchedule or NoExecute"),
+            );
+        }
+    }
+}
+
+/// The taints of both lists.
+pub(super) fn all_taints<'t, 'v>(template: &'t Template<'v>) -> impl Iterator<Item = &'t Taint<'v>> {
+    let list = |taints: &'t Field<Vec<Taint<'v>>>| taints.as_ref().present().into_iter().flatten();
+    list(&template.taints).chain(list(&template.startup_taints))
+}
+
+fn missing(path: FieldPath, reason: &str) -> crate::diagnostic::Diagnostic {
+    FIELD_REQUIRED.finding(path, Problem::Required, reason)
+}

@@ -1,0 +1,243 @@
+//! What taints and startup taints mean together, and to Karpenter.
+
+use std::collections::HashMap;
+
+use super::findings::Findings;
+use super::required::all_taints;
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Place, Taint, TaintList, Template};
+use crate::rule::{Origin, Rule};
+
+/// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
+const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];
+/// Karpenter's taint on nodes that it has not yet registered.
+const UNREGISTERED: &str = "karpenter.sh/unregistered";
+
+/// Taints that an agent removes from every node once it runs there.
+const REMOVED_BY_AGENTS: &[(&str, &str)] = &[
+    ("node.cilium.io/agent-not-ready", "Cilium"),
+    ("ebs.csi.aws.com/agent-not-ready", "the EBS CSI driver"),
+    ("efs.csi.aws.com/agent-not-ready", "the EFS CSI driver"),
+];
+
+pub(super) static TAINT_REPEATED: Rule = Rule {
+    id: RuleId::new("taint-repeated"),
+    title: "Key and effect of a taint stand once, in one of the two lists",
+    severity: Severity::Error,
+    origin: Origin::Runtime,
+    why: "A node has at most one taint of a key and an effect, whatever the value. Karpenter looks at `taints` and \
+          `startupTaints` together.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      taints:
+        - { key: example.com/team, value: blue, effect: NoSchedule }
+      startupTaints:
+        - { key: example.com/team, value: green, effect: NoSchedule }
+",
+    good: "\
+spec:
+  template:
+    spec:
+      taints:
+        - { key: example.com/team, value: blue, effect: NoSchedule }
+      startupTaints:
+        - { key: example.com/team, value: green, effect: NoExecute }
+",
+};
+
+pub(super) static TAINT_RESERVED: Rule = Rule {
+    id: RuleId::new("taint-reserved"),
+    title: "A template does not set the taints by which Karpenter marks nodes",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "`karpenter.sh/disrupted` is how Karpenter marks a node that it is about to remove, and it takes the taint \
+          off every other node. `karpenter.sh/unregistered` it takes off as soon as a node has registered. Under \
+          `taints` both make Karpenter expect pods to tolerate them, so the pool gets none.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: karpenter.sh/disrupted
+          effect: NoSchedule
+",
+    good: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/out-of-order
+          effect: NoSchedule
+",
+};
+
+pub(super) static TAINT_STARTUP: Rule = Rule {
+    id: RuleId::new("taint-startup"),
+    title: "A taint that an agent removes stands under `startupTaints`",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter takes what stands under `taints` to stay on the node and launches none for pods that do not \
+          tolerate it. A taint that an agent on the node removes belongs under `startupTaints`, which pods need not \
+          tolerate.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: node.cilium.io/agent-not-ready
+          effect: NoExecute
+",
+    good: "\
+spec:
+  template:
+    spec:
+      startupTaints:
+        - key: node.cilium.io/agent-not-ready
+          effect: NoExecute
+",
+};
+
+pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+    // Of a NodeClaim Karpenter checks nothing, and of two taints it keeps the first.
+    if template.place == Place::Pool {
+        check_repeated(template, findings);
+    }
+    for taint in all_taints(template) {
+        check_reserved(taint, findings);
+        check_startup(taint, findings);
+    }
+}
+
+fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
+    let mut first: HashMap<(&str, &str), &Taint<'_>> = HashMap::new();
+    for taint in all_taints(template) {
+        let (Some(key), Some(effect)) = (taint.key.present(), taint.effect.present()) else {
+            continue;
+        };
+        let Some(earlier) = first.get(&(key, effect)) else {
+            first.insert((key, effect), taint);
+            continue;
+        };
+        let reason = format!(
+            "{} has this key and effect already, whatever the value",
+            earlier.here()
+        );
+        let problem = Problem::Invalid { value: quoted(key) };
+        let finding = TAINT_REPEATED.finding(taint.path("key"), problem, reason);
+        findings.push(if earlier.list == taint.list {
+            finding
+        } else {
+            finding.related(earlier.here())
+        });
+    }
+}
+
+fn check_reserved(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+    let Some(key) = taint.key.present() else { return };
+    let is_reserved = DISRUPTED.contains(&key) || (key == UNREGISTERED && taint.list == TaintList::Taints);
+    if is_reserved {
+        let reason = "Karpenter sets and removes this taint itself, so here it keeps pods away or vanishes";
+        let problem = Problem::Invalid { value: quoted(key) };
+        findings.push(
+            TAINT_RESERVED
+                .finding(taint.path("key"), problem, reason)
+                .mend("use a key of your own"),
+        );
+    }
+}
+
+fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+    let Some(key) = taint.key.present().filter(|_| taint.list == TaintList::Taints) else {
+        return;
+    };
+    if let Some((_, agent)) = REMOVED_BY_AGENTS.iter().find(|(known, _)| *known == key) {
+        let reason = format!(
+            "{agent} removes it, but Karpenter expects it to stay and launches nothing for other pods"
+        );
+        findings.push(
+            TAINT_STARTUP
+                .finding(taint.path("key"), Problem::Invalid { value: quoted(key) }, reason)
+                .mend("move it to startupTaints"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::review::Subject;
+    use crate::rules::testing::{errors, errors_for, errors_on, warnings};
+
+    fn pool(taints: &Value, startup: &Value) -> Value {
+        json!({"spec": {"template": {"spec": {"taints": taints, "startupTaints": startup}}}})
+    }
+
+    fn taint(key: &str, effect: &str) -> Value {
+        json!({"key": key, "effect": effect})
+    }
+
+    #[test]
+    fn a_pair_may_stand_once_in_both_lists_together() {
+        let apart = pool(
+            &json!([taint("a", "NoSchedule"), taint("a", "NoExecute")]),
+            &json!([]),
+        );
+        assert_eq!(errors(&apart), [""; 0]);
+        let both = pool(
+            &json!([taint("a", "NoSchedule")]),
+            &json!([taint("a", "NoSchedule")]),
+        );
+        assert_eq!(
+            errors(&both),
+            [
+                "spec.template.spec.startupTaints[0].key: Invalid value: \"a\": spec.template.spec.taints[0] has this \
+                 key and effect already, whatever the value [taint-repeated]"
+            ]
+        );
+        assert_eq!(
+            errors_for(ApiVersion::V1, Release::NEWEST, &both, Some(&both)),
+            [""; 0],
+            "stored already"
+        );
+    }
+
+    #[test]
+    fn a_claim_may_repeat_a_taint() {
+        let claim = json!({"spec": {"taints": [taint("a", "NoSchedule"), taint("a", "NoSchedule")]}});
+        let subject = Subject::NodeClaim(ApiVersion::V1);
+        assert_eq!(errors_on(subject, Release::NEWEST, &claim, None), [""; 0]);
+    }
+
+    #[test]
+    fn karpenters_own_taints_are_warned_of() {
+        let unregistered = json!([taint("karpenter.sh/unregistered", "NoExecute")]);
+        assert!(warnings(&pool(&unregistered, &json!([])))[0].ends_with("[taint-reserved]"));
+        assert_eq!(warnings(&pool(&json!([]), &unregistered)), [""; 0]);
+        let disrupted = json!([taint("karpenter.sh/disrupted", "NoSchedule")]);
+        assert!(warnings(&pool(&json!([]), &disrupted))[0].ends_with("[taint-reserved]"));
+    }
+
+    #[test]
+    fn taints_of_agents_are_warned_of_where_they_would_stay() {
+        let cilium = json!([taint("node.cilium.io/agent-not-ready", "NoExecute")]);
+        assert!(warnings(&pool(&cilium, &json!([])))[0].contains("Cilium removes it"));
+        assert_eq!(warnings(&pool(&json!([]), &cilium)), [""; 0]);
+    }
+
+    #[test]
+    fn thousands_of_repeated_taints_cost_little_on_an_update() {
+        let many: Vec<Value> = (0..10_000).map(|_| taint("a", "NoSchedule")).collect();
+        let object = pool(&json!(many), &json!(many));
+        assert_eq!(
+            errors_for(ApiVersion::V1, Release::NEWEST, &object, Some(&object)),
+            [""; 0]
+        );
+    }
+}

@@ -1,0 +1,280 @@
+//! Taints and startup taints, each by itself.
+
+use super::findings::Findings;
+use super::required::all_taints;
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Taint, Template};
+use crate::rule::{Origin, Rule};
+use crate::value::label::{label_value, matches_crd_key, mended_key, mended_value, qualified_name};
+use crate::value::timestamp::{check_timestamp, mended_timestamp};
+
+const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+pub(super) static TAINT_KEY: Rule = Rule {
+    id: RuleId::new("taint-key"),
+    title: "A taint's key is one that Kubernetes takes",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A key is an optional domain and a slash, then a name of letters, digits, `-`, `_` and `.`. The CRD bounds \
+          no length: of a name beyond 63 characters Karpenter says only in the condition `ValidationSucceeded`, and \
+          launches nothing.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/team=blue
+          effect: NoSchedule
+",
+    good: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/team
+          value: blue
+          effect: NoSchedule
+",
+};
+
+pub(super) static TAINT_EFFECT: Rule = Rule {
+    id: RuleId::new("taint-effect"),
+    title: "A taint's effect is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The CRD takes these three words, in this spelling.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/team
+          effect: noSchedule
+",
+    good: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/team
+          effect: NoSchedule
+",
+};
+
+pub(super) static TAINT_VALUE: Rule = Rule {
+    id: RuleId::new("taint-value"),
+    title: "A taint's value is one that a node can have",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Karpenter checks the value like a key, but on the node it must be like a label's value. A value such as \
+          `team/blue` passes the CRD and Karpenter's own check; then no node of the pool can register, and each is \
+          terminated after a quarter of an hour. An empty text is refused by the CRD: leave `value` out.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/owner
+          value: team/blue
+          effect: NoSchedule
+",
+    good: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/owner
+          value: team-blue
+          effect: NoSchedule
+",
+};
+
+pub(super) static TAINT_TIME_ADDED: Rule = Rule {
+    id: RuleId::new("taint-time-added"),
+    title: "A taint's `timeAdded` is a time that Karpenter can read",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "The CRD takes lower-case letters in a time, Karpenter's decoder does not. One such NodePool makes the list \
+          of **all** NodePools unreadable. The field is the kubelet's and the control plane's anyway: leave it out.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/team
+          effect: NoSchedule
+          timeAdded: 2026-01-02t03:04:05z
+",
+    good: "\
+spec:
+  template:
+    spec:
+      taints:
+        - key: example.com/team
+          effect: NoSchedule
+",
+};
+
+pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+    for taint in all_taints(template) {
+        check_key(taint, findings);
+        check_effect(taint, findings);
+        check_value(taint, findings);
+        check_time_added(taint, findings);
+    }
+}
+
+fn check_key(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+    let Some(key) = taint.key.present() else { return };
+    if let Err(error) = qualified_name(key) {
+        findings.push(
+            TAINT_KEY
+                .finding(
+                    taint.path("key"),
+                    Problem::Invalid { value: quoted(key) },
+                    error.to_string(),
+                )
+                .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
+        );
+    }
+}
+
+fn check_effect(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+    let Some(effect) = taint.effect.present() else {
+        return;
+    };
+    if EFFECTS.contains(&effect) {
+        return;
+    }
+    let problem = Problem::Unsupported {
+        value: quoted(effect),
+        supported: EFFECTS,
+    };
+    let meant = EFFECTS
+        .iter()
+        .find(|known| known.eq_ignore_ascii_case(effect.trim()));
+    findings.push(
+        TAINT_EFFECT
+            .finding(taint.path("effect"), problem, "Kubernetes knows no other effect")
+            .mend_if_known(meant.map(|meant| format!("write {meant}"))),
+    );
+}
+
+fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+    let Some(value) = taint.value.present() else {
+        return;
+    };
+    let (reason, mend) = if value.is_empty() {
+        (
+            "the CRD refuses an empty value".to_owned(),
+            Some("leave value out".to_owned()),
+        )
+    } else if let Err(error) = label_value(value) {
+        let consequence = if matches_crd_key(value) {
+            ", so no node of this pool could register"
+        } else {
+            ""
+        };
+        let mend = mended_value(value).map(|value| format!("write {value}"));
+        (format!("{error}{consequence}"), mend)
+    } else {
+        return;
+    };
+    let problem = Problem::Invalid { value: quoted(value) };
+    findings.push(
+        TAINT_VALUE
+            .finding(taint.path("value"), problem, reason)
+            .mend_if_known(mend),
+    );
+}
+
+fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+    let Some(time) = taint.time_added.present() else {
+        return;
+    };
+    if let Err(error) = check_timestamp(time) {
+        let mend = mended_timestamp(time);
+        findings.push(
+            TAINT_TIME_ADDED
+                .finding(
+                    taint.path("timeAdded"),
+                    Problem::Invalid { value: quoted(time) },
+                    error.to_string(),
+                )
+                .mend(mend.map_or_else(
+                    || "leave it out".to_owned(),
+                    |time| format!("leave it out, or write {time}"),
+                )),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::errors;
+
+    fn errors_of(taint: &Value) -> Vec<String> {
+        errors(&json!({"spec": {"template": {"spec": {"startupTaints": [taint]}}}}))
+    }
+
+    #[test]
+    fn usual_taints_pass() {
+        for taint in [
+            json!({"key": "a", "effect": "NoSchedule"}),
+            json!({"key": "example.com/a", "value": "true", "effect": "NoExecute"}),
+            json!({"key": "a", "value": null, "effect": "PreferNoSchedule", "timeAdded": "2026-01-02T03:04:05Z"}),
+        ] {
+            assert_eq!(errors_of(&taint), [""; 0], "{taint}");
+        }
+    }
+
+    #[test]
+    fn each_part_is_judged_at_its_place() {
+        let refused = errors_of(&json!({
+            "key": "Example.com/team", "value": "a/b", "effect": "noSchedule", "timeAdded": "2026-01-02t03:04:05z",
+        }));
+        assert_eq!(refused.len(), 4, "{refused:?}");
+        assert!(refused[0].starts_with("spec.template.spec.startupTaints[0].key: "));
+        assert!(refused[0].ends_with("; write example.com/team [taint-key]"));
+        assert!(refused[1].ends_with("; write NoSchedule [taint-effect]"));
+        assert!(refused[2].ends_with(", so no node of this pool could register [taint-value]"));
+        assert!(refused[3].ends_with("; leave it out, or write 2026-01-02T03:04:05Z [taint-time-added]"));
+    }
+
+    #[test]
+    fn what_the_crd_lets_through_for_want_of_a_length_is_refused() {
+        let long = "n".repeat(64);
+        assert!(errors_of(&json!({"key": long, "effect": "NoExecute"}))[0].ends_with("[taint-key]"));
+        assert!(
+            errors_of(&json!({"key": "a", "value": long, "effect": "NoExecute"}))[0]
+                .ends_with("[taint-value]")
+        );
+    }
+
+    #[test]
+    fn an_empty_value_is_left_out_instead() {
+        let refused = errors_of(&json!({"key": "a", "value": "", "effect": "NoExecute"}));
+        assert!(
+            refused[0].ends_with("; leave value out [taint-value]"),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn key_and_effect_must_be_there() {
+        assert_eq!(
+            errors_of(&json!({"value": "a"})),
+            [
+                "spec.template.spec.startupTaints[0].key: Required value: a taint has a key [field-required]",
+                "spec.template.spec.startupTaints[0].effect: Required value: a taint says what it keeps away; write \
+                 NoSchedule, PreferNoSchedule or NoExecute [field-required]",
+            ]
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! Fields that the API does not know.
+
+use super::findings::Findings;
+use super::moved;
+use crate::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Problem, RuleId, Segment, Severity};
+use crate::karpenter::ApiVersion;
+use crate::karpenter::shape::{self, Fields, Shape};
+use crate::rule::{Origin, Rule};
+
+/// Longest name, in bytes, for which a likely spelling is looked for; no field has a longer one.
+const LONGEST_GUESSED: usize = 40;
+
+pub(super) static FIELD_UNKNOWN: Rule = Rule {
+    id: RuleId::new("field-unknown"),
+    title: "Every field is one that the API knows",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "`kubectl` refuses a field that the CRD does not know; every other client loses it without a word, and the \
+          pool then behaves as if it had never been written. Mostly it is a misspelt field, one that stands in the \
+          wrong place, or one of an older API version: `disruption.expireAfter` of v1beta1 is \
+          `template.spec.expireAfter` in v1, and `kubelet` moved to the node class.",
+    seen_in: &[
+        "aws/karpenter-provider-aws#8019",
+        "aws/karpenter-provider-aws#7562",
+    ],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    expireAfter: 720h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+  template:
+    spec:
+      expireAfter: 720h
+",
+};
+
+/// What is needed to tell what an unknown field was meant to be.
+#[derive(Debug)]
+pub(super) struct Spelling {
+    is_pool: bool,
+    version: ApiVersion,
+    root: &'static Shape,
+    told: usize,
+}
+
+impl Spelling {
+    pub(super) const fn of_pool(version: ApiVersion) -> Self {
+        Self {
+            is_pool: true,
+            version,
+            root: shape::nodepool(version),
+            told: 0,
+        }
+    }
+
+    pub(super) const fn of_claim(version: ApiVersion) -> Self {
+        Self {
+            is_pool: false,
+            version,
+            root: shape::nodeclaim(version),
+            told: 0,
+        }
+    }
+
+    /// What to write instead. A guess takes longer than everything else, so no more are made than are told.
+    fn mend(&mut self, path: &FieldPath, name: &str, known: Fields) -> Option<String> {
+        self.told += 1;
+        if self.told > MAX_KEPT || name.len() > LONGEST_GUESSED {
+            return None;
+        }
+        let has = |field: &str| known.iter().any(|(known, _)| *known == field);
+        moved::what_became_of(path, name, self.version, self.is_pool, has)
+            .map(str::to_owned)
+            .or_else(|| Some(format!("did you mean {}?", likely(name, known)?)))
+            .or_else(|| Some(format!("did you mean {}?", self.elsewhere(name)?)))
+    }
+
+    /// The one place below `spec` where the API has a field of this name.
+    fn elsewhere(&self, name: &str) -> Option<String> {
+        let mut places = Vec::new();
+        collect(self.root, name, &mut Vec::new(), &mut places);
+        match places.as_slice() {
+            [place] => Some(place.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Speaks of one unknown field.
+pub(super) fn report(
+    path: FieldPath,
+    name: &str,
+    known: Fields,
+    spelling: &mut Spelling,
+    findings: &mut Findings<'_>,
+) {
+    let mend = spelling.mend(&path, name, known);
+    findings.push(finding(path, spelling.version).mend_if_known(mend));
+}
+
+fn finding(path: FieldPath, version: ApiVersion) -> Diagnostic {
+    let reason = format!(
+        "karpenter.sh/{} has no such field; kubectl refuses it and other clients lose it",
+        version.as_str()
+    );
+    FIELD_UNKNOWN.finding(path, Problem::Unknown, reason)
+}
+
+/// The known field that was probably meant: the same but for case, or with one slip in three letters.
+fn likely(name: &str, known: Fields) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let distance = |known: &str| strsim::osa_distance(&lower, &known.to_ascii_lowercase());
+    let (nearest, _) = known.iter().min_by_key(|(known, _)| distance(known))?;
+    (distance(nearest) * 3 <= nearest.len()).then_some(*nearest)
+}
+
+/// Gathers every path at which a field of this name stands. Lists and maps of the user's are left out: a field
+/// belongs into one of their elements, and nobody can tell into which.
+fn collect(shape: &'static Shape, name: &str, path: &mut Vec<&'static str>, places: &mut Vec<String>) {
+    let (Shape::Object(fields) | Shape::Open(fields)) = shape else {
+        return;
+    };
+    for (field, shape) in *fields {
+        path.push(field);
+        if *field == name && path.first() == Some(&"spec") {
+            let path: FieldPath = path.iter().map(|key| Segment::Key((*key).into())).collect();
+            places.push(path.to_string());
+        }
+        collect(shape, name, path, places);
+        path.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::rules::testing::{errors, errors_for};
+
+    fn mend_of(object: &Value) -> String {
+        let refused = errors(object);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        let (_, mend) = refused[0].split_once("; ").unwrap();
+        let (_, mend) = mend.split_once("; ").unwrap_or_default();
+        mend.strip_suffix(" [field-unknown]")
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    #[test]
+    fn an_unknown_field_is_one_error_with_its_likely_spelling() {
+        assert_eq!(
+            errors(&json!({"spec": {"wieght": 10}})),
+            [
+                "spec.wieght: Unknown field: karpenter.sh/v1 has no such field; kubectl refuses it and other \
+                 clients lose it; did you mean weight? [field-unknown]"
+            ]
+        );
+        let typo = json!({"spec": {"template": {"spec": {"terminationGracePeirod": "1h"}}}});
+        assert_eq!(mend_of(&typo), "did you mean terminationGracePeriod?");
+    }
+
+    #[test]
+    fn a_field_in_the_wrong_place_gets_its_place() {
+        let object = json!({"spec": {"expireAfter": "1h"}});
+        assert_eq!(mend_of(&object), "did you mean spec.template.spec.expireAfter?");
+        let object = json!({"spec": {"budgets": []}});
+        assert_eq!(mend_of(&object), "did you mean spec.disruption.budgets?");
+    }
+
+    #[test]
+    fn a_field_of_another_version_or_object_gets_what_became_of_it() {
+        let object = json!({"spec": {"disruption": {"expireAfter": "720h"}}});
+        assert_eq!(mend_of(&object), "in v1 it is spec.template.spec.expireAfter");
+        let object = json!({"spec": {"template": {"spec": {"kubelet": {"maxPods": 20}}}}});
+        assert_eq!(mend_of(&object), "in v1 it belongs into the node class");
+        let object = json!({"spec": {"ttlSecondsAfterEmpty": 30}});
+        assert!(mend_of(&object).contains("consolidateAfter"));
+        let object = json!({"spec": {"template": {"spec": {"taints": [
+            {"key": "a", "effect": "NoSchedule", "operator": "Exists"}
+        ]}}}});
+        assert!(mend_of(&object).starts_with("leave it out"));
+    }
+
+    #[test]
+    fn each_version_has_fields_of_its_own() {
+        let v1 = json!({"spec": {"template": {"spec": {"expireAfter": "1h"}}}});
+        let refused = errors_for(ApiVersion::V1Beta1, Release::new(1, 0, 8), &v1, None);
+        assert!(
+            refused[0].contains("in v1beta1 it is spec.disruption.expireAfter"),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn metadata_and_status_are_not_judged() {
+        let object = json!({"metadata": {"name": "x", "uuid": 5}, "status": {"whatever": true}});
+        assert_eq!(errors(&object), [""; 0]);
+    }
+
+    #[test]
+    fn a_flood_of_unknown_fields_costs_little() {
+        let flood: serde_json::Map<String, Value> = (0..100_000)
+            .map(|number| (format!("field{number}"), json!(1)))
+            .collect();
+        assert_eq!(errors(&json!({"spec": flood})).len(), 100);
+    }
+}

@@ -1,0 +1,175 @@
+//! Points in time as a typed Kubernetes client reads them (RFC 3339 by Go's `time.Parse`), which is not quite what
+//! a CRD's `format: date-time` lets through.
+
+use jiff::civil::Date;
+
+/// Why a text is no point in time: a clause without final stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TimestampError {
+    /// The CRD takes lower-case letters, Go does not.
+    #[error("`T` and `Z` are capital letters")]
+    LowerCase,
+    /// No `Z` and no offset.
+    #[error("the time zone is missing: Z, or an offset such as +09:00")]
+    NoZone,
+    /// Anything else.
+    #[error("a time is written as 2026-01-02T15:04:05Z")]
+    Other,
+}
+
+/// Checks a point in time such as `2026-01-02T15:04:05Z`: both the CRD's format and Go take what passes.
+pub fn check_timestamp(text: &str) -> Result<(), TimestampError> {
+    match text.split_at_checked("2026-01-02".len()) {
+        Some((date, rest)) if is_date(date) && is_time(rest.as_bytes()) => Ok(()),
+        _ => Err(diagnose(text)),
+    }
+}
+
+/// What to write instead, where only the case of the letters is wrong.
+pub fn mended_timestamp(text: &str) -> Option<String> {
+    let upper = text.get(..text.len().min(64))?.trim().to_ascii_uppercase();
+    (text.len() <= 64 && upper != text && check_timestamp(&upper).is_ok()).then_some(upper)
+}
+
+fn diagnose(text: &str) -> TimestampError {
+    // No time is longer than this, so nothing longer is only a letter away from one.
+    if text.len() > 64 {
+        return TimestampError::Other;
+    }
+    let upper = text.to_ascii_uppercase();
+    if upper != text && check_timestamp(&upper).is_ok() {
+        TimestampError::LowerCase
+    } else if check_timestamp(&format!("{text}Z")).is_ok() {
+        TimestampError::NoZone
+    } else {
+        TimestampError::Other
+    }
+}
+
+fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let part = |from: usize, to: usize| number(bytes.get(from..to)?);
+    let (Some(year), Some(month), Some(day)) = (part(0, 4), part(5, 7), part(8, 10)) else {
+        return false;
+    };
+    let hyphens = bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
+    let (Ok(year), Ok(month), Ok(day)) = (i16::try_from(year), i8::try_from(month), i8::try_from(day)) else {
+        return false;
+    };
+    hyphens && Date::new(year, month, day).is_ok()
+}
+
+/// `T15:04:05`, perhaps a fraction of a second, and a time zone. Seconds do not leap.
+fn is_time(bytes: &[u8]) -> bool {
+    let part = |from: usize, most: u16| {
+        bytes
+            .get(from..from + 2)
+            .and_then(number)
+            .is_some_and(|value| value <= most)
+    };
+    let marks = bytes.first() == Some(&b'T') && bytes.get(3) == Some(&b':') && bytes.get(6) == Some(&b':');
+    if !marks || !part(1, 23) || !part(4, 59) || !part(7, 59) {
+        return false;
+    }
+    let Some(rest) = bytes.get(9..) else { return false };
+    is_zone(match rest {
+        // Go takes a comma as well.
+        [b'.' | b',', fraction @ ..] => {
+            let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits == 0 {
+                return false;
+            }
+            fraction.get(digits..).unwrap_or_default()
+        }
+        other => other,
+    })
+}
+
+/// `Z` or an offset. Go takes offsets of 24 hours and 60 minutes, and nothing beyond.
+fn is_zone(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'Z'] => true,
+        [b'+' | b'-', h1, h2, b':', m1, m2] => {
+            number(&[*h1, *h2]).is_some_and(|hours| hours <= 24)
+                && number(&[*m1, *m2]).is_some_and(|minutes| minutes <= 60)
+        }
+        _ => false,
+    }
+}
+
+/// A short run of digits as a number.
+fn number(digits: &[u8]) -> Option<u16> {
+    digits.iter().try_fold(0_u16, |value, digit| {
+        let digit = digit.is_ascii_digit().then(|| u16::from(digit - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Texts with the verdict of `strfmt.IsDateTime` of `k8s.io/kube-openapi` and Go's
+    /// `time.Parse(time.RFC3339, …)` together.
+    #[test]
+    fn what_both_the_crd_and_go_take_passes_and_nothing_else() {
+        for text in [
+            "2026-01-02T03:04:05Z",
+            "2026-01-02T03:04:05.5Z",
+            "2026-01-02T03:04:05,5Z",
+            "2026-01-02T03:04:05+09:00",
+            "2026-01-02T03:04:05-24:60",
+            "2026-01-02T03:04:05.1234567890123+01:00",
+            "2024-02-29T00:00:00Z",
+            "0000-01-01T00:00:00Z",
+            "9999-12-31T23:59:59Z",
+        ] {
+            assert_eq!(check_timestamp(text), Ok(()), "{text}");
+        }
+        for text in [
+            "",
+            "2026-01-02T3:04:05Z",
+            "2026-01-02T03:04:05x5Z",
+            "2026-01-02T03:04:05+25:00",
+            "2026-01-02T03:04:05+24:61",
+            "2026-02-29T00:00:00Z",
+            "2026-01-02T24:00:00Z",
+            "2026-01-02T23:59:60Z",
+            "2026-01-02 03:04:05Z",
+            "2026-01-02T03:04:05ZtX",
+            "2026-01-02T03:04:05.Z",
+            "2026-01-02T03:04:05Z ",
+            "2026-13-02T03:04:05Z",
+            "2026-01-02T03:04Z",
+            "20260102T030405Z",
+        ] {
+            assert_eq!(check_timestamp(text), Err(TimestampError::Other), "{text}");
+        }
+    }
+
+    #[test]
+    fn near_misses_are_told_and_mended() {
+        assert_eq!(
+            check_timestamp("2026-01-02t03:04:05z"),
+            Err(TimestampError::LowerCase)
+        );
+        assert_eq!(
+            mended_timestamp("2026-01-02t03:04:05z").as_deref(),
+            Some("2026-01-02T03:04:05Z")
+        );
+        assert_eq!(
+            check_timestamp("2026-01-02T03:04:05"),
+            Err(TimestampError::NoZone)
+        );
+        assert_eq!(mended_timestamp("tomorrow"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_judged(text in r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.,x][0-9]{0,3})?(Z|z|[+-][0-9]{2}:[0-9]{2})|\PC*") {
+            let _ = (check_timestamp(&text), mended_timestamp(&text));
+        }
+    }
+}
