@@ -139,9 +139,9 @@ fn allow_window(reading: &Reading<'_>) -> Diagnostic {
         .finding(
             reading.budget.path("schedule"),
             Problem::Invalid { value: quoted(text) },
-            "budgets only restrict: outside their windows nothing does, and all nodes may go at once",
+            "budgets only restrict: outside its window all nodes may go at once",
         )
-        .mend("add a budget without schedule, or one of 0 for the hours in which no node may go")
+        .mend("add a budget without schedule, or one of 0 for the other hours")
         .related(reading.budget.path("nodes"))
 }
 

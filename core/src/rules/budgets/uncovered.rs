@@ -61,7 +61,7 @@ pub(super) fn check(
         return;
     }
     let reason = format!(
-        "no budget is for {}, so all nodes of the pool may go at once for it",
+        "no budget is for {}, which may then take all nodes of the pool at once",
         names.join(" or ")
     );
     findings.push(
@@ -73,7 +73,7 @@ pub(super) fn check(
                 },
                 reason,
             )
-            .mend("add one for it, or one without reasons, such as nodes: 10%"),
+            .mend("add one, or one without reasons, such as nodes: 10%"),
     );
 }
 
@@ -92,7 +92,7 @@ mod tests {
         let empty_only = json!([{"nodes": "1", "reasons": ["Empty"]}]);
         let warned = warnings(&pool(&empty_only));
         assert!(
-            warned[0].contains("no budget is for Drifted or Underutilized, so"),
+            warned[0].contains("no budget is for Drifted or Underutilized, which"),
             "{warned:?}"
         );
         let mut when_empty = pool(&json!([{"nodes": "1", "reasons": ["Empty", "Drifted"]}]));

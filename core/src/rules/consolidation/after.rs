@@ -149,7 +149,7 @@ fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>)
     };
     let mut reason = error.to_string();
     if pattern.accepts(text) {
-        reason.push_str("; the CRD takes it, but Karpenter could then read no NodePool at all");
+        reason.push_str(", and Karpenter could then read no NodePool at all");
     }
     findings.push(found(reason).mend_if_known(error.mend()));
 }

@@ -165,18 +165,15 @@ fn check_lowered(
         return;
     };
     let above = standing - allowed;
-    let (nodes, them) = if above == 1 {
-        ("node is", "it")
-    } else {
-        ("nodes are", "them")
-    };
+    let stand = if above == 1 { "stands" } else { "stand" };
     let reason = format!(
-        "the pool has {standing}, so {above} {nodes} above the limit; Karpenter does not remove {them}"
+        "the pool has {standing} nodes, so {above} {stand} above the limit; Karpenter removes none for that, and \
+         launches none before enough have gone"
     );
     findings.push(
         LIMIT_BELOW_NODES
             .finding(path(NODES), Problem::invalid(value), reason)
-            .mend("no node will launch before enough have gone"),
+            .mend(format!("write {standing} or more if all should stay")),
     );
 }
 
@@ -244,14 +241,15 @@ mod tests {
         assert_eq!(
             warned("10", stored.clone()),
             [
-                "spec.limits.nodes: Invalid value: \"10\": the pool has 12, so 2 nodes are above the limit; \
-                 Karpenter does not remove them; no node will launch before enough have gone [limit-below-nodes]"
+                "spec.limits.nodes: Invalid value: \"10\": the pool has 12 nodes, so 2 stand above the limit; Karpenter \
+                 removes none for that, and launches none before enough have gone; write 12 or more if all should \
+                 stay [limit-below-nodes]"
             ]
         );
         assert_eq!(warned("12", stored.clone()), [""; 0]);
         stored["spec"] = json!({});
         stored["status"] = json!({"resources": {"nodes": "11"}});
-        assert!(warned("10", stored.clone())[0].contains("1 node is above the limit"));
+        assert!(warned("10", stored.clone())[0].contains("so 1 stands above the limit"));
         stored["spec"] = json!({"limits": {"nodes": "10"}});
         assert_eq!(warned("10", stored.clone()), [""; 0], "the limit is as it was");
         stored["spec"] = json!({"limits": {"nodes": "5"}});

@@ -26,7 +26,9 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
     let Some(replicas) = pool.replicas.present() else {
         return;
     };
-    number::check(replicas, findings);
+    if !number::check(replicas, findings) {
+        return;
+    }
     mode::note_gate(replicas, findings);
     if let Some(finding) = limit::judge(replicas, limit::of(pool).as_ref()) {
         findings.push(finding);

@@ -118,8 +118,11 @@ pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&Value>, finding
     findings.push(finding);
 }
 
-/// Reminds of the gate.
+/// Reminds of the gate, where there is a node to launch.
 pub(super) fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
+    if replicas == 0 {
+        return;
+    }
     let problem = Problem::Invalid {
         value: replicas.to_string(),
     };

@@ -26,17 +26,18 @@ spec:
 ",
 };
 
-pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) {
+/// Answers whether it is a legal number.
+pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
+    let reason = match replicas {
+        0..=LARGEST => return true,
+        ..0 => "a pool cannot have fewer than no nodes",
+        _ => "it is above 2147483647, so no later update of this pool would be taken",
+    };
     let problem = Problem::Invalid {
         value: replicas.to_string(),
     };
-    if replicas < 0 {
-        let reason = "a pool cannot have fewer than no nodes";
-        findings.push(REPLICAS_RANGE.finding(path(), problem, reason));
-    } else if replicas > LARGEST {
-        let reason = "it is above 2147483647, so no later update of this pool would be taken";
-        findings.push(REPLICAS_RANGE.finding(path(), problem, reason));
-    }
+    findings.push(REPLICAS_RANGE.finding(path(), problem, reason));
+    false
 }
 
 #[cfg(test)]
