@@ -42,10 +42,9 @@ impl Problem {
     /// The name of the problem in `status.details.causes[].reason`.
     pub const fn cause_reason(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } => "FieldValueInvalid",
+            Self::Invalid { .. } | Self::Unknown => "FieldValueInvalid",
             Self::Mistyped { .. } => "FieldValueTypeInvalid",
             Self::Required => "FieldValueRequired",
-            Self::Unknown => "FieldValueInvalid",
             Self::Unsupported { .. } => "FieldValueNotSupported",
             Self::TooMany { .. } => "FieldValueTooMany",
         }

@@ -122,7 +122,7 @@ impl NillableDurationError {
             Self::NeverMisspelt => Some("write Never".into()),
             Self::Overflow => Some("write Never if it should never happen".into()),
             Self::Alternatives => Some("choose one".into()),
-            Self::Blank(joined) => proposal(joined.clone()).or_else(|| in_known_unit(joined)),
+            Self::Blank(joined) => proposal(joined).or_else(|| in_known_unit(joined)),
             Self::Unit(text) => in_known_unit(text),
             Self::Empty | Self::Sign | Self::Fraction | Self::MissingUnit | Self::Other => None,
         }
@@ -130,8 +130,8 @@ impl NillableDurationError {
 }
 
 /// Proposes a text if it is legal.
-fn proposal(text: String) -> Option<String> {
-    (!is_cut(&text) && NillableDuration::parse(&text, DurationPattern::Anchored).is_ok())
+fn proposal(text: &str) -> Option<String> {
+    (!is_cut(text) && NillableDuration::parse(text, DurationPattern::Anchored).is_ok())
         .then(|| format!("write {text}"))
 }
 
@@ -180,7 +180,7 @@ fn in_known_unit(text: &str) -> Option<String> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
     let (_, meant, factor) = MEANT_UNITS.iter().find(|(written, ..)| *written == unit)?;
-    proposal(format!("{}{meant}", count.checked_mul(*factor)?))
+    proposal(&format!("{}{meant}", count.checked_mul(*factor)?))
 }
 
 #[cfg(test)]
