@@ -12,11 +12,11 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 fn judge(version: ApiVersion, object: &Value, old: Option<&Value>) -> Review {
-    let request = Request {
-        subject: Subject::NodePool(version),
-        object,
-        old,
-    };
+    judge_as(Subject::NodePool(version), object, old)
+}
+
+fn judge_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
+    let request = Request { subject, object, old };
     review(&request, &Policy::default(), Release::NEWEST)
 }
 
@@ -121,6 +121,20 @@ const KNOWN_KEYS: &[&str] = &[
     "operator",
     "values",
     "nodeClassRef",
+    "apiVersion",
+    "name",
+    "taints",
+    "startupTaints",
+    "value",
+    "effect",
+    "timeAdded",
+    "expireAfter",
+    "terminationGracePeriod",
+    "kubelet",
+    "evictionSoft",
+    "evictionSoftGracePeriod",
+    "resources",
+    "requests",
     "group",
     "kind",
     "weight",
@@ -151,7 +165,7 @@ fn any_pool() -> impl Strategy<Value = Value> {
         });
     let limits = btree_map(any_key(), any_leaf(), 0..4).prop_map(|map| map.into_iter().collect::<Value>());
     let replicas = prop::option::of(prop_oneof![any_leaf(), (0_i64..20).prop_map(Value::from)]);
-    let rest = (any_json(), any_json(), replicas);
+    let rest = (any_template(), any_json(), replicas);
     (prop::option::of(disruption), limits, rest).prop_map(
         |(disruption, limits, (template, metadata, replicas))| {
             let spec =
@@ -159,6 +173,22 @@ fn any_pool() -> impl Strategy<Value = Value> {
             json!({"metadata": metadata, "spec": spec})
         },
     )
+}
+
+/// Templates in which most things stand where they belong.
+fn any_template() -> impl Strategy<Value = Value> {
+    let fields = || btree_map(any_key(), any_leaf(), 0..5).prop_map(|map| map.into_iter().collect::<Value>());
+    let taints = || vec(fields(), 0..4);
+    let lifetime = (any_leaf(), any_leaf());
+    let template = (fields(), taints(), taints(), fields(), lifetime).prop_map(
+        |(labels, taints, startup, reference, (expiry, grace))| {
+            json!({"metadata": {"labels": labels, "annotations": labels}, "spec": {
+                "requirements": [], "taints": taints, "startupTaints": startup, "nodeClassRef": reference,
+                "expireAfter": expiry, "terminationGracePeriod": grace,
+            }})
+        },
+    );
+    prop_oneof![3 => template, 1 => any_json()]
 }
 
 fn any_object() -> impl Strategy<Value = Value> {
@@ -173,6 +203,17 @@ proptest! {
         for diagnostic in review.report.diagnostics() {
             prop_assert!(!diagnostic.to_string().chars().any(char::is_control), "{:?}", diagnostic.to_string());
         }
+    }
+
+    #[test]
+    fn a_claim_is_answered_whatever_it_is_and_never_written_to(version in any_version(), object in any_object(), old in prop::option::of(any_object())) {
+        let subject = Subject::NodeClaim(version);
+        let review = judge_as(subject, &object, old.as_ref());
+        prop_assert_eq!(review.defaults, vec![]);
+        for diagnostic in review.report.diagnostics() {
+            prop_assert!(!diagnostic.to_string().chars().any(char::is_control), "{:?}", diagnostic.to_string());
+        }
+        prop_assert!(!judge_as(subject, &object, Some(&object)).report.refuses());
     }
 
     #[test]

@@ -9,7 +9,23 @@ use super::*;
 const REVIEWER: fn() -> Reviewer =
     || Reviewer::new(Policy::default(), Release::NEWEST, MutateVerdict::default());
 
+/// The NodePool with a template, so that a test names only what it is about.
+fn with_template(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.entry("template").or_insert_with(|| {
+            json!({"spec": {
+                "requirements": [],
+                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+                "expireAfter": "Never",
+            }})
+        });
+    }
+    object
+}
+
 fn nodepool_review(operation: &str, object: &Value, old: &Value) -> Value {
+    let (object, old) = (with_template(object), with_template(old));
     json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -240,6 +256,29 @@ fn what_poolgate_does_not_judge_passes() {
     let mut status = nodepool_review("UPDATE", &bad, &Value::Null);
     status["request"]["subResource"] = json!("status");
     assert_eq!(respond(Endpoint::Validate, &status)["response"]["allowed"], true);
+}
+
+#[test]
+fn a_node_claim_that_is_sent_is_judged_and_never_written_to() {
+    let claim = json!({"metadata": {"name": "default-x7k2q"}, "spec": {
+        "requirements": [],
+        "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+    }});
+    let mut review = nodepool_review("CREATE", &Value::Null, &Value::Null);
+    review["request"]["kind"]["kind"] = json!("NodeClaim");
+    review["request"]["object"] = claim.clone();
+    for endpoint in [Endpoint::Mutate, Endpoint::Validate] {
+        assert_eq!(
+            respond(endpoint, &review)["response"],
+            json!({"uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "allowed": true})
+        );
+    }
+    review["request"]["operation"] = json!("UPDATE");
+    review["request"]["oldObject"] = claim;
+    review["request"]["object"]["spec"]["expireAfter"] = json!("24h");
+    let response = &respond(Endpoint::Validate, &review)["response"];
+    assert_eq!(response["auditAnnotations"]["refused-by"], "nodeclaim-immutable");
+    assert_eq!(response["status"]["details"]["kind"], "NodeClaim");
 }
 
 #[test]

@@ -166,7 +166,7 @@ impl<'a> Kubelet<'a> {
         ] {
             if let Some(value) = number(field).filter(|value| !(0.0..=most).contains(value)) {
                 let reason = format!("must be from 0 to {most}");
-                push(self.path(field), &value.to_string(), &reason, findings);
+                push(self.path(field), value.to_string(), reason, findings);
             }
         }
         let (high, low) = ("imageGCHighThresholdPercent", "imageGCLowThresholdPercent");
@@ -206,8 +206,8 @@ impl<'a> Kubelet<'a> {
             if let Err(reason) = too_long(text).map_or_else(|| judge(text), Err) {
                 push(
                     self.path(field).key(key.to_owned()),
-                    &quoted(text),
-                    &reason,
+                    quoted(text),
+                    reason,
                     findings,
                 );
             }
@@ -227,11 +227,8 @@ impl<'a> Kubelet<'a> {
     }
 }
 
-fn push(path: FieldPath, value: &str, reason: &str, findings: &mut Findings<'_>) {
-    let problem = Problem::Invalid {
-        value: value.to_owned(),
-    };
-    findings.push(KUBELET.finding(path, problem, reason));
+fn push(path: FieldPath, value: String, reason: String, findings: &mut Findings<'_>) {
+    findings.push(KUBELET.finding(path, Problem::Invalid { value }, reason));
 }
 
 /// A percentage with at most two decimals, or a quantity. The CRD's pattern takes an empty text, too.
