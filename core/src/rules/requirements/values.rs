@@ -126,9 +126,6 @@ fn check_count(
     findings: &mut Findings<'_>,
 ) -> bool {
     let path = || scope.field(index, "values");
-    let whole_list = || Problem::Invalid {
-        value: "[…]".into()
-    };
     let name = operator.as_str();
     match operator {
         Operator::In if values.is_empty() => {
