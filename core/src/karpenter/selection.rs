@@ -71,7 +71,7 @@ impl<'a> Selection<'a> {
         if bounds.is_inside_out() {
             return Self::nothing();
         }
-        let allowed = match (self.allowed, other.allowed) {
+        let mut allowed = match (self.allowed, other.allowed) {
             (None, None) => {
                 return Self {
                     excluded: union(self.excluded, other.excluded),
@@ -82,7 +82,8 @@ impl<'a> Selection<'a> {
             (None, Some(other)) => without(other, &self.excluded),
             (Some(one), Some(other)) => common(one, &other),
         };
-        Self::only(allowed.into_iter().filter(|value| bounds.has(value)).collect())
+        allowed.retain(|value| bounds.is_within_bounds(value));
+        Self::only(allowed)
     }
 
     /// Whether a value is allowed.
