@@ -7,6 +7,7 @@ mod support;
 mod cluster {
     mod admission;
     mod harness;
+    mod parity;
     mod readme;
     mod registration;
 }

@@ -107,7 +107,8 @@ pub(crate) fn assets() -> PathBuf {
     PathBuf::from(directory)
 }
 
-fn program(name: &str) -> PathBuf {
+/// A program of the control plane.
+pub(crate) fn program(name: &str) -> PathBuf {
     assets().join("bin").join(name)
 }
 

@@ -7,6 +7,7 @@
 // Each test binary that includes this module uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod api;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
 pub(crate) mod pki;

@@ -15,7 +15,7 @@ const PROBE_LABEL: &str = "poolgate.dev/registration";
 static REGISTRATIONS: AtomicU32 = AtomicU32::new(0);
 
 impl ControlPlane {
-    /// Registers the NodePool webhooks at `base` (`https://127.0.0.1:PORT`), whose certificate `ca` signs,
+    /// Registers the webhooks for NodePools and NodeClaims at `base` (`https://127.0.0.1:PORT`), whose certificate `ca` signs,
     /// and waits until both are in effect. A second registration replaces the first.
     ///
     /// The API server follows its own configuration with a delay and tells nobody when it has caught up. So
@@ -34,7 +34,7 @@ impl ControlPlane {
                 "apiVersion": "admissionregistration.k8s.io/v1",
                 "kind": kind,
                 "metadata": {"name": "poolgate"},
-                "webhooks": [nodepool_webhook(base, path, ca), probe_webhook(&probe, &registration)],
+                "webhooks": [karpenter_webhook(base, path, ca), probe_webhook(&probe, &registration)],
             });
             self.kubectl(&["apply", "-f", "-"], &configuration.to_string())
                 .success();
@@ -56,14 +56,14 @@ impl ControlPlane {
     }
 }
 
-fn nodepool_webhook(base: &str, path: &str, ca: &str) -> Value {
+fn karpenter_webhook(base: &str, path: &str, ca: &str) -> Value {
     json!({
         "name": format!("{path}.poolgate.dev"),
         "clientConfig": {"url": format!("{base}/{path}"), "caBundle": STANDARD.encode(ca)},
         "rules": [{
             "apiGroups": ["karpenter.sh"],
             "apiVersions": ["v1", "v1beta1"],
-            "resources": ["nodepools"],
+            "resources": ["nodepools", "nodeclaims"],
             "operations": ["CREATE", "UPDATE"],
         }],
         "matchPolicy": "Equivalent",

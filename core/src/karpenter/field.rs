@@ -77,23 +77,29 @@ impl<'v> Field<&'v Number> {
 }
 
 impl Field<i64> {
-    /// The whole number under `key`, also one that is written as `3.0`; absent where its parent is. What is beyond
-    /// an `i64` becomes the nearest one.
+    /// The whole number under `key`, also one that is written as `3.0`; absent where its parent is.
     pub fn integer_in(of: Option<&Map<String, Value>>, key: &str) -> Self {
-        Self::read(of.and_then(|parent| parent.get(key)), whole)
+        Self::read(of.and_then(|parent| parent.get(key)), |value| {
+            value.as_number().and_then(whole_number)
+        })
     }
 }
 
+/// The largest whole number that a float holds exactly.
+const EXACT: f64 = 9_007_199_254_740_991.0;
+
+/// The number if the API server takes it for a whole one: `3.0` is, and what is beyond 64 bits is none, because to it
+/// that is a float which may have lost digits.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "what is too large becomes the nearest number"
+    reason = "a whole float of at most 53 bits fits"
 )]
-fn whole(value: &Value) -> Option<i64> {
-    let number = value.as_number()?;
-    if number.is_u64() {
-        return Some(number.as_i64().unwrap_or(i64::MAX));
-    }
-    let float = || number.as_f64().filter(|value| value.fract() == 0.0);
+pub(crate) fn whole_number(number: &Number) -> Option<i64> {
+    let float = || {
+        number
+            .as_f64()
+            .filter(|value| value.fract() == 0.0 && value.abs() <= EXACT)
+    };
     number.as_i64().or_else(|| float().map(|value| value as i64))
 }
 

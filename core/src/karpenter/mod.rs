@@ -21,6 +21,7 @@ mod template;
 
 pub use disruption::{Budget, Disruption};
 pub use field::Field;
+pub(crate) use field::whole_number;
 pub use label_sets::{LabelKind, LabelSets, likely_label};
 pub use labels::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, OS_LABEL,

@@ -75,14 +75,14 @@ impl Place {
 }
 
 impl<'a> Template<'a> {
-    /// The path of `spec.template.metadata.labels`.
-    pub fn labels_path() -> FieldPath {
-        Place::Pool.metadata_path("labels")
+    /// The path of the labels.
+    pub fn labels_path(&self) -> FieldPath {
+        self.place.metadata_path("labels")
     }
 
-    /// The path of `spec.template.spec.requirements`.
-    pub fn requirements_path() -> FieldPath {
-        Place::Pool.path("requirements")
+    /// The path of the requirements.
+    pub fn requirements_path(&self) -> FieldPath {
+        self.place.path("requirements")
     }
 
     /// The API group of the node class: `group` in v1, the part of `apiVersion` before the slash in v1beta1.

@@ -176,7 +176,6 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
     limits::check(pool, context, &mut findings);
     weight::check(pool, &mut findings);
     replicas::check(pool, context, &mut findings);
-    requirements::check(pool, context, &mut findings);
     check_template(&pool.template, pool.version, context, &mut findings);
     let lifetime = lifetime::check_pool(pool, context, &mut findings);
     lifetime_bounds::check(pool, lifetime, context, &mut findings);
@@ -211,6 +210,7 @@ fn check_template(
     context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
+    requirements::check(template, version, context, findings);
     labels::check(template, version, context, findings);
     annotations::check(template, findings);
     node_class::check(template, version, context, findings);

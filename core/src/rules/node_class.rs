@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, NodeClassKind, Place, Release, Template};
+use crate::karpenter::{ApiVersion, NodeClassKind, Place, Release, Template, node_class_label};
 use crate::rule::{Origin, Rule};
-use crate::value::label::label_value;
+use crate::value::label::{label_value, qualified_name};
 
 /// The first release that pins group and kind.
 const IMMUTABLE_SINCE: Release = Release::new(1, 1, 0);
@@ -103,11 +103,12 @@ spec:
 
 pub(super) static NODE_CLASS_NAME: Rule = Rule {
     id: RuleId::new("node-class-name"),
-    title: "The name of the node class can be a label's value",
+    title: "Group, kind and name of the node class can be a label",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter writes the name of the node class into a label of every NodeClaim. A name of more than 63 \
-          characters, or one that no label may hold, makes the API server refuse every NodeClaim of the pool.",
+    why: "Karpenter labels every NodeClaim with the node class: group and kind are the key, the name is the value. A \
+          name of more than 63 characters, or anything else that no label may hold, makes the API server refuse \
+          every NodeClaim of the pool.",
     seen_in: &[],
     bad: "\
 spec:
@@ -142,6 +143,7 @@ pub(super) fn check(
     let is_sound = check_texts(reference, version, place, findings);
     if is_sound && let Some(group) = template.node_class_group() {
         check_kind(group, reference, version, place, findings);
+        check_label(template, version, findings);
     }
     if version == ApiVersion::V1 && place == Place::Pool && context.release >= IMMUTABLE_SINCE {
         check_immutable(reference, context.old, findings);
@@ -173,10 +175,10 @@ fn check_texts(
                 .mend_if_known(mend),
         );
     };
-    // In v1beta1 apiVersion and kind may be missing, and an empty one says no more than a missing one.
+    // In v1beta1 an empty text says no more than a missing one.
     let demanded: &[&'static str] = match version {
         ApiVersion::V1 => &["group", "kind", "name"],
-        ApiVersion::V1Beta1 => &["name"],
+        ApiVersion::V1Beta1 => &[],
     };
     for field in demanded {
         if let Some(value) = text(reference, field).filter(|value| value.is_empty()) {
@@ -193,16 +195,57 @@ fn check_texts(
         let mend = bare.map(|bare| format!("write {}", bare.escape_debug()));
         found("group", group, "a group has no slash and names no version", mend);
     }
-    if let Some(name) = text(reference, "name")
-        && let Err(error) = label_value(name)
-    {
-        findings.push(NODE_CLASS_NAME.finding(
-            path(place, "name"),
-            Problem::Invalid { value: quoted(name) },
-            format!("{error}, because Karpenter writes it into a label of every NodeClaim"),
-        ));
-    }
+    check_name(reference, version, place, findings);
     is_sound
+}
+
+/// Checks the name by what becomes of it: the value of a label.
+fn check_name(
+    reference: &Map<String, Value>,
+    version: ApiVersion,
+    place: Place,
+    findings: &mut Findings<'_>,
+) {
+    let Some(name) = text(reference, "name") else {
+        return;
+    };
+    let reason = match label_value(name) {
+        Err(error) => format!("{error}, because Karpenter writes it into a label of every NodeClaim"),
+        // In v1 the CRD demands a name, and that has been said.
+        Ok(()) if name.is_empty() && version == ApiVersion::V1Beta1 => {
+            "no node class has this name".to_owned()
+        }
+        Ok(()) => return,
+    };
+    let problem = Problem::Invalid { value: quoted(name) };
+    findings.push(NODE_CLASS_NAME.finding(path(place, "name"), problem, reason));
+}
+
+/// Checks group and kind by what becomes of them: the key of a label.
+fn check_label(template: &Template<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
+    let Some(Err(error)) = node_class_label(template).map(|label| qualified_name(&label).map(drop)) else {
+        return;
+    };
+    let group = template.node_class_group().unwrap_or_default();
+    findings.push(
+        NODE_CLASS_NAME
+            .finding(
+                path(template.place, group_field(version)),
+                Problem::Invalid { value: quoted(group) },
+                format!(
+                    "{error}, because Karpenter makes group and kind the key of a label on every NodeClaim"
+                ),
+            )
+            .related(path(template.place, "kind")),
+    );
+}
+
+/// The field that names the group.
+fn group_field(version: ApiVersion) -> &'static str {
+    match version {
+        ApiVersion::V1 => "group",
+        ApiVersion::V1Beta1 => "apiVersion",
+    }
 }
 
 fn check_kind(
@@ -218,10 +261,7 @@ fn check_kind(
     let Some(meant) = NodeClassKind::meant(group, kind) else {
         return;
     };
-    let group_field = match version {
-        ApiVersion::V1 => "group",
-        ApiVersion::V1Beta1 => "apiVersion",
-    };
+    let group_field = group_field(version);
     let (field, value, other) = if meant.group == group {
         ("kind", kind, group_field)
     } else {
@@ -285,7 +325,15 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_label_holds_is_refused() {
+    fn what_no_label_holds_is_refused() {
+        let refused = errors(&pool("é", "A", "default"));
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(
+            refused[0].starts_with("spec.template.spec.nodeClassRef.group: "),
+            "{refused:?}"
+        );
+        assert!(refused[0].ends_with("[node-class-name]"), "{refused:?}");
+        assert!(errors(&pool("a.example", &"K".repeat(64), "default"))[0].ends_with("[node-class-name]"));
         assert!(errors(&pool("a.example", "B", &"n".repeat(64)))[0].ends_with("[node-class-name]"));
         assert_eq!(errors(&pool("a.example", "B", &"n".repeat(63))), [""; 0]);
     }

@@ -14,7 +14,7 @@ pub(super) static TAINT_KEY: Rule = Rule {
     id: RuleId::new("taint-key"),
     title: "A taint's key is one that Kubernetes takes",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origin: Origin::Silent,
     why: "A key is an optional domain and a slash, then a name of letters, digits, `-`, `_` and `.`. The CRD bounds \
           no length: of a name beyond 63 characters Karpenter says only in the condition `ValidationSucceeded`, and \
           launches nothing.",

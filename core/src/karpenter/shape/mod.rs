@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::whole_number;
 use crate::diagnostic::{FieldPath, Segment};
 
 pub use tables::{nodeclaim, nodepool};
@@ -105,7 +106,7 @@ fn walk<'a>(
         (Shape::Any, _)
         | (Shape::Text | Shape::IntegerOrText, Value::String(_))
         | (Shape::Boolean, Value::Bool(_)) => {}
-        (Shape::Integer | Shape::IntegerOrText, Value::Number(number)) if is_whole(number) => {}
+        (Shape::Integer | Shape::IntegerOrText, Value::Number(number)) if whole_number(number).is_some() => {}
         (Shape::List(element), Value::Array(list)) => {
             for (index, value) in list.iter().enumerate() {
                 inside(Step::Index(index), value, element);
@@ -176,11 +177,6 @@ impl Step<'_> {
     }
 }
 
-/// JSON does not tell `3` from `3.0`; the API server takes both for whole, as long as nothing follows the point.
-fn is_whole(number: &serde_json::Number) -> bool {
-    !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -237,6 +233,17 @@ mod tests {
         assert_eq!(
             found(&json!({"spec": {"weight": 10.0, "limits": {"cpu": 1.5, "nodes": 3.0}}})),
             ["spec.limits.cpu must be a whole number or a string"]
+        );
+    }
+
+    #[test]
+    fn what_is_beyond_64_bits_is_no_whole_number() {
+        assert_eq!(
+            found(&json!({"spec": {"replicas": 1e300, "weight": i64::MAX, "limits": {"cpu": u64::MAX}}})),
+            [
+                "spec.limits.cpu must be a whole number or a string",
+                "spec.replicas must be a whole number"
+            ]
         );
     }
 

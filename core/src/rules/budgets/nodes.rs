@@ -13,7 +13,7 @@ pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("budget-nodes"),
     title: "A budget's `nodes` is a count or a percentage",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origin: Origin::Silent,
     why: "`nodes` is a text: a whole number up to 2147483647, or 0% to 100%. The CRD lets larger numbers through; \
           Karpenter cuts them to 32 bits, and the budget then blocks everything, limits nothing, or means another \
           number, depending on the bits that are left.",

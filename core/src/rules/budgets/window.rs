@@ -40,7 +40,7 @@ pub(in crate::rules) static BUDGET_DURATION: Rule = Rule {
     id: RuleId::new("budget-duration"),
     title: "A budget's duration is hours and minutes that Karpenter can read",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origin: Origin::Silent,
     why: "A budget's window is counted in hours and minutes, `8h`, `90m` or `1h30m`; there are no days. From \
           `2562048h` on the CRD still accepts the text, but it no longer fits Go's duration: Karpenter then cannot \
           read this NodePool, and because it reads all NodePools as one list, it cannot read any.",

@@ -21,7 +21,7 @@ pub(in crate::rules) static CONSOLIDATE_AFTER: Rule = Rule {
     id: RuleId::new("consolidate-after"),
     title: "`consolidateAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origin: Origin::Silent,
     why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. Before Karpenter 1.4, and in v1beta1, \
           the CRD's pattern lets anything follow, such as `1hr`; and every CRD takes `99999999h`, which does not \
           fit Go's duration. Karpenter then cannot read this NodePool, and because it reads all NodePools as one \

@@ -51,7 +51,7 @@ mod tests {
         for replicas in [0, 3, 2_147_483_647_i64] {
             assert_eq!(errors(&json!({"spec": {"replicas": replicas}})), [""; 0]);
         }
-        for replicas in [json!(-1), json!(2_147_483_648_i64), json!(u64::MAX), json!(1e300)] {
+        for replicas in [json!(-1), json!(2_147_483_648_i64), json!(i64::MAX)] {
             let refused = errors(&json!({"spec": {"replicas": replicas}}));
             assert_eq!(refused.len(), 1, "{refused:?}");
             assert!(refused[0].ends_with("[replicas-range]"), "{refused:?}");

@@ -6,7 +6,7 @@ use super::Context;
 use super::Findings;
 use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, NodePool, Template, canonical_label,
+    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, Place, Template, canonical_label,
     node_class_label,
 };
 use crate::rule::{Origin, Rule};
@@ -56,40 +56,40 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+/// Whether there are few enough entries to go on comparing them with each other.
+pub(super) fn check(template: &Template<'_>, context: &Context<'_>, findings: &mut Findings<'_>) -> bool {
     let most = context.release.max_requirements();
-    let requirements = pool
-        .template
-        .requirements
-        .as_ref()
-        .present()
-        .map_or(&[][..], Vec::as_slice);
-    if requirements.len() > most {
-        let problem = Problem::TooMany {
-            actual: requirements.len(),
-        };
+    let list = template.requirements.as_ref().present();
+    let actual = list.map_or(0, Vec::len);
+    if actual > most {
         findings.push(
             REQUIREMENTS_COUNT
                 .finding(
-                    Template::requirements_path(),
-                    problem,
+                    template.requirements_path(),
+                    Problem::TooMany { actual },
                     format!("must have at most {most} items"),
                 )
                 .mend("join entries of one key with operator In"),
         );
-        return;
+        return false;
     }
-    let in_claim = count_in_nodeclaim(&pool.template);
-    if in_claim > most {
-        let problem = Problem::TooMany { actual: in_claim };
+    if template.place == Place::Pool {
+        check_claim(template, most, findings);
+    }
+    true
+}
+
+fn check_claim(template: &Template<'_>, most: usize, findings: &mut Findings<'_>) {
+    let actual = count_in_nodeclaim(template);
+    if actual > most {
         let reason = format!(
-            "with the template labels and what Karpenter adds, a NodeClaim of this pool has {in_claim} \
+            "with the template labels and what Karpenter adds, a NodeClaim of this pool has {actual} \
              requirements and may have {most}, so no node would ever launch"
         );
         findings.push(
             NODECLAIM_REQUIREMENTS
-                .finding(Template::requirements_path(), problem, reason)
-                .related(Template::labels_path())
+                .finding(template.requirements_path(), Problem::TooMany { actual }, reason)
+                .related(template.labels_path())
                 .mend("remove labels or requirements"),
         );
     }
@@ -142,6 +142,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::*;
+    use crate::karpenter::NodePool;
     use crate::rules::testing::errors;
 
     fn pool(requirements: usize, labels: usize) -> Value {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Problem, RuleId, Severity};
-use crate::karpenter::{Field, Operator, Release, Requirement};
+use crate::karpenter::{Field, Operator, Release, Requirement, whole_number};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
 
@@ -115,29 +115,22 @@ pub(super) fn check(
         return None;
     };
     // A fraction is of the wrong type, and the type check has spoken.
-    if number.as_f64().is_some_and(|number| number.fract() != 0.0) {
-        return None;
-    }
-    let least = number.as_i64();
+    let least = whole_number(number)?;
     let (reason, mend) = match least {
         _ if scope.context.release < SINCE => (
             "needs Karpenter 0.35 or newer; the API server drops it before".to_owned(),
             Some("remove it".to_owned()),
         ),
-        Some(least) if !(1..=LARGEST).contains(&least) => (format!("must be from 1 to {LARGEST}"), None),
-        None if operator == Operator::In => {
-            let whole = number.as_f64().map(|number| format!("write {number:.0}"));
-            (
-                "the CRD cannot compare a number with a decimal point".to_owned(),
-                whole,
-            )
-        }
-        None => return None,
-        Some(least) if operator == Operator::In && is_more_than(least, values.len()) => (
+        least if !(1..=LARGEST).contains(&least) => (format!("must be from 1 to {LARGEST}"), None),
+        least if number.is_f64() && operator == Operator::In => (
+            "the CRD cannot compare a number with a decimal point".to_owned(),
+            Some(format!("write {least}")),
+        ),
+        least if operator == Operator::In && is_more_than(least, values.len()) => (
             format!("operator In lists only {} values", values.len()),
             Some("name more values, or lower it".to_owned()),
         ),
-        Some(least) => return Some(least),
+        least => return Some(least),
     };
     let problem = Problem::Invalid {
         value: number.to_string(),

@@ -27,11 +27,13 @@ use serde_json::{Map, Value};
 use super::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, LabelKind, NodePool, Operator, Requirement, Template, canonical_label};
+use crate::karpenter::{ApiVersion, LabelKind, Operator, Place, Requirement, Template, canonical_label};
 
 /// Where a list of requirements stands, and what it is judged against.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
+    /// In what the list stands.
+    pub(super) place: Place,
     /// The path of the list.
     pub(super) path: FieldPath,
     /// The list.
@@ -42,8 +44,6 @@ pub(super) struct Scope<'a> {
     pub(super) labels: Option<&'a Map<String, Value>>,
     /// The API group of the node class, which tells the provider.
     pub(super) group: Option<&'a str>,
-    /// Whether a requirement may be about `karpenter.sh/nodepool`: Karpenter writes it into NodeClaims itself.
-    pub(super) may_require_nodepool: bool,
     /// The version that the object is written in.
     pub(super) version: ApiVersion,
     /// What the verdict rests on beside the object.
@@ -51,22 +51,26 @@ pub(super) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    fn of_pool(pool: &'a NodePool<'a>, context: &'a Context<'a>) -> Self {
-        let template = &pool.template;
+    fn of(template: &'a Template<'a>, version: ApiVersion, context: &'a Context<'a>) -> Self {
         Self {
-            path: Template::requirements_path(),
+            place: template.place,
+            path: template.requirements_path(),
             requirements: template
                 .requirements
                 .as_ref()
                 .present()
                 .map_or(&[][..], Vec::as_slice),
-            labels_path: Template::labels_path(),
+            labels_path: template.labels_path(),
             labels: template.labels.present(),
             group: template.node_class_group(),
-            may_require_nodepool: false,
-            version: pool.version,
+            version,
             context,
         }
+    }
+
+    /// Whether a requirement may be about `karpenter.sh/nodepool`: Karpenter writes it into NodeClaims itself.
+    fn may_require_nodepool(&self) -> bool {
+        self.place == Place::Claim
     }
 
     /// The path of an entry.
@@ -99,25 +103,27 @@ pub(super) struct Entry<'a> {
     min_values: Option<i64>,
 }
 
-/// Judges the requirements of a NodePool.
-pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
-    let scope = Scope::of_pool(pool, context);
-    check_list(&scope, findings);
-    count::check(pool, context, findings);
-}
-
-/// Judges a list of requirements, wherever it stands.
-pub(super) fn check_list(scope: &Scope<'_>, findings: &mut Findings<'_>) {
+/// Judges the requirements of a NodePool or NodeClaim.
+pub(super) fn check(
+    template: &Template<'_>,
+    version: ApiVersion,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let scope = Scope::of(template, version, context);
     let entries: Vec<Entry<'_>> = scope
         .requirements
         .iter()
-        .filter_map(|requirement| check_entry(requirement, scope, findings))
+        .filter_map(|requirement| check_entry(requirement, &scope, findings))
         .collect();
-    // A list that is too long is refused as such, and comparing its entries would only cost time.
-    if scope.requirements.len() > scope.context.release.max_requirements() {
-        return;
+    if count::check(template, context, findings) && scope.place == Place::Pool {
+        check_together(&entries, &scope, findings);
     }
-    for group in groups::Group::all(&entries, scope) {
+}
+
+/// Judges what entries and labels mean together. In a NodeClaim Karpenter has put them together already.
+fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    for group in groups::Group::all(entries, scope) {
         if conflicts::check(&group, scope, findings) {
             twice::warn_of_entries(&group, scope, findings);
             custom::check(&group, scope, findings);

@@ -59,7 +59,7 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
 fn restriction(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
     if key == NODEPOOL_LABEL {
         let reason = "Karpenter sets this label itself, to the name of the NodePool";
-        return (!scope.may_require_nodepool).then_some(reason);
+        return (!scope.may_require_nodepool()).then_some(reason);
     }
     if key == HOSTNAME_LABEL {
         return Some("each node has its own, so no NodePool can require one");

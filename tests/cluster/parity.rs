@@ -1,0 +1,193 @@
+//! poolgate in the place of the CRD's validation: an API server whose CRDs check types alone, with poolgate
+//! behind both webhooks, and one with Karpenter's CRDs as published and no webhook, asked the same questions.
+//!
+//! The second one is the oracle: the table says what is tried and where the two differ on purpose, never what
+//! is legal.
+
+mod cases;
+mod expansion;
+mod sides;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use poolgate_core::rule::Origin;
+use poolgate_core::rules::{CATALOGUE, find};
+use serde_json::Value;
+
+use crate::support::poolgate::Poolgate;
+use cases::{Case, Difference, Stricter};
+use sides::{Side, Verdict};
+
+/// What the issue that asked for this table demands of it.
+const FEWEST_CASES: usize = 150;
+
+/// Rules on texts of which the schema checks a looser form: they refuse what it refuses, and more. So they must not
+/// claim to come from it.
+const STRICTER_GRAMMARS: [&str; 11] = [
+    "budget-duration",
+    "budget-nodes",
+    "consolidate-after",
+    "expire-after",
+    "limit-quantity",
+    "nodeclaim-request",
+    "schedule-syntax",
+    "taint-key",
+    "taint-time-added",
+    "taint-value",
+    "termination-grace-period",
+];
+
+/// The most characters of an object that are shown.
+const LONGEST_EXCERPT: usize = 400;
+
+#[test]
+fn poolgate_refuses_what_the_crd_refuses_and_more_only_by_rules_that_say_so() {
+    let cases = cases::all();
+    assert!(cases.len() >= FEWEST_CASES, "{} cases", cases.len());
+    // Before the sides, so that nobody is asked who is gone.
+    let poolgate = Poolgate::serve();
+    let ((mut published, by_crd), (by_types, by_poolgate)) = std::thread::scope(|scope| {
+        let published = scope.spawn(|| {
+            let mut side = Side::unchecked(&cases);
+            side.check_all();
+            let verdicts = side.verdicts(&cases);
+            (side, verdicts)
+        });
+        let mut stripped = Side::unchecked(&cases);
+        let by_types = stripped.verdicts(&cases);
+        stripped.ask(&poolgate);
+        let by_poolgate = stripped.verdicts(&cases);
+        (
+            published.join().expect("the CRD's side answers"),
+            (by_types, by_poolgate),
+        )
+    });
+
+    let mut mismatches = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        let outcome = compare(case, &by_crd[number], &by_poolgate[number])
+            .and_then(|()| only_types(&by_types[number]))
+            .and_then(|()| completed(&mut published, number, case, &by_poolgate[number]));
+        if let Err(wrong) = outcome {
+            mismatches.push(told(case, &wrong, &by_crd[number], &by_poolgate[number]));
+        }
+    }
+    assert!(
+        mismatches.is_empty(),
+        "{} of {} cases:\n\n{}",
+        mismatches.len(),
+        cases.len(),
+        mismatches.join("\n")
+    );
+    assert_eq!(
+        unused_rules(&by_poolgate),
+        Vec::<&str>::new(),
+        "rules of the schema without a case"
+    );
+}
+
+/// Whether the two verdicts are the same, or differ as the case says.
+fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), String> {
+    use Verdict::{Admitted, Refused};
+    match (&case.difference, by_crd, by_poolgate) {
+        (None, Admitted(_), Admitted(_))
+        // What is added is looked at later.
+        | (Some(Difference::Ratchet(Stricter::Crd) | Difference::Completed(_)), Refused(_), Admitted(_)) => {
+            Ok(())
+        }
+        (None, Refused(_), Refused(refusal))
+        | (Some(Difference::Ratchet(Stricter::Poolgate)), Admitted(_), Refused(refusal)) => {
+            if !refusal.rules.iter().any(|rule| stands_for_schema(rule)) {
+                return Err(format!("refused by none of the rules that stand for the schema: {:?}", refusal.rules));
+            }
+            Ok(())
+        }
+        (Some(Difference::More(rule)), Admitted(_), Refused(refusal)) => {
+            if refusal.rules != [rule.as_str()] {
+                return Err(format!("should be refused by {rule} alone, not by {:?}", refusal.rules));
+            }
+            match find(rule).map(|rule| rule.origin) {
+                None => Err(format!("{rule} is no rule")),
+                Some(Origin::Schema) => Err(format!("{rule} says that the CRD refuses this too")),
+                Some(_) => Ok(()),
+            }
+        }
+        (None, Refused(_), Admitted(_)) => Err("poolgate admits what the CRD refuses".to_owned()),
+        (None, Admitted(_), Refused(_)) => Err("poolgate refuses what the CRD admits".to_owned()),
+        (Some(difference), _, _) => Err(format!("does not differ as said: {difference:?}")),
+    }
+}
+
+/// Whether a rule refuses what the schema refuses. Without this question, a rule of poolgate's own that speaks of
+/// the same object could hide that the rule in the schema's place is missing.
+fn stands_for_schema(rule: &str) -> bool {
+    STRICTER_GRAMMARS.contains(&rule) || find(rule).is_some_and(|rule| rule.origin == Origin::Schema)
+}
+
+/// Whether the API server without poolgate objects to nothing but a type: then all other refusals are poolgate's.
+fn only_types(by_types: &Verdict) -> Result<(), String> {
+    match by_types {
+        Verdict::Refused(refusal) if !refusal.message.contains("must be of type") => Err(format!(
+            "refused without poolgate, but not as a wrong type: {}",
+            refusal.message
+        )),
+        Verdict::Refused(_) | Verdict::Admitted(_) => Ok(()),
+    }
+}
+
+/// Whether the CRD takes what poolgate admits once it has the defaults that poolgate added.
+fn completed(published: &mut Side, number: usize, case: &Case, by_poolgate: &Verdict) -> Result<(), String> {
+    let (Some(Difference::Completed(path)), Verdict::Admitted(object)) = (&case.difference, by_poolgate)
+    else {
+        return Ok(());
+    };
+    if path.find(object).is_none_or(Value::is_null) {
+        return Err(format!("poolgate has not added {path}"));
+    }
+    match published.verdict(number, case, object.clone()) {
+        Verdict::Admitted(_) => Ok(()),
+        Verdict::Refused(refusal) => Err(format!("the CRD refuses it even so: {}", refusal.message)),
+    }
+}
+
+fn told(case: &Case, wrong: &str, by_crd: &Verdict, by_poolgate: &Verdict) -> String {
+    let mut text = format!("{}\n    {wrong}\n", case.name);
+    if let Some(old) = &case.old {
+        let _ = writeln!(text, "    old:      {}", excerpt(&old["spec"]));
+    }
+    let _ = writeln!(text, "    new:      {}", excerpt(&case.new["spec"]));
+    for (side, verdict) in [("CRD:     ", by_crd), ("poolgate:", by_poolgate)] {
+        let verdict = match verdict {
+            Verdict::Admitted(_) => "admitted",
+            Verdict::Refused(refusal) => &refusal.message,
+        };
+        let _ = writeln!(text, "    {side} {verdict}");
+    }
+    text
+}
+
+fn excerpt(spec: &Value) -> String {
+    let text = spec.to_string();
+    let mut shown: String = text.chars().take(LONGEST_EXCERPT).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The rules that stand in for the schema of v1 and refuse nothing in the table.
+fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
+    let refusals = by_poolgate.iter().filter_map(|verdict| match verdict {
+        Verdict::Refused(refusal) => Some(&refusal.rules),
+        Verdict::Admitted(_) => None,
+    });
+    let used: BTreeSet<&str> = refusals.flatten().map(String::as_str).collect();
+    CATALOGUE
+        .iter()
+        .filter(|rule| !rule.bad.contains("karpenter.sh/v1beta1"))
+        .map(|rule| rule.id.as_str())
+        .filter(|id| stands_for_schema(id))
+        .filter(|id| !used.contains(id))
+        .collect()
+}

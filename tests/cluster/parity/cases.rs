@@ -1,0 +1,210 @@
+//! The table, as `tests/data/parity/README.md` describes it.
+
+use std::fs;
+use std::path::Path;
+
+use poolgate::manifest::{Limits, parse};
+use poolgate_core::diagnostic::FieldPath;
+use serde_json::{Value, json};
+
+use super::expansion::expand;
+
+const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/parity");
+
+/// One create or update, judged by both sides.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// What it tries, in words, behind the file that holds it.
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// What is stored before, for an update.
+    pub(super) old: Option<Value>,
+    /// What is sent.
+    pub(super) new: Value,
+    /// Where the two sides differ on purpose.
+    pub(super) difference: Option<Difference>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    NodePool,
+    NodeClaim,
+}
+
+impl Kind {
+    /// Where the API server keeps such objects.
+    pub(super) fn collection(self) -> &'static str {
+        match self {
+            Self::NodePool => "/apis/karpenter.sh/v1/nodepools",
+            Self::NodeClaim => "/apis/karpenter.sh/v1/nodeclaims",
+        }
+    }
+}
+
+/// A difference that is meant.
+#[derive(Debug)]
+pub(super) enum Difference {
+    /// poolgate alone refuses, by this rule.
+    More(String),
+    /// poolgate alone admits, because it has added this field.
+    Completed(FieldPath),
+    /// On this update the two differ in what they forgive as stored before.
+    Ratchet(Stricter),
+}
+
+/// Who refuses an update that the other forgives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stricter {
+    Crd,
+    Poolgate,
+}
+
+/// Every case, file by file.
+pub(super) fn all() -> Vec<Case> {
+    let mut files: Vec<_> = fs::read_dir(DIRECTORY)
+        .expect("the table can be listed")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .collect();
+    files.sort();
+    let mut cases = Vec::new();
+    for file in files {
+        read(&file, &mut cases);
+    }
+    cases
+}
+
+fn read(file: &Path, cases: &mut Vec<Case>) {
+    let area = file
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .expect("a file has a name");
+    let text = fs::read_to_string(file).expect("a file of the table can be read");
+    let mut documents = parse(&text, &Limits::default());
+    let document = documents.next().expect("a file of the table is one document");
+    assert_eq!(document.problems(), [], "{area}");
+    assert!(documents.next().is_none(), "{area}: more than one document");
+    let mut table = Fields::of(area, document.into_value());
+    let around = table.demand("around");
+    let rows = table.demand("cases");
+    table.end();
+    for row in rows.as_array().expect("cases are a list") {
+        let case = case(area, cases.len(), &around, row);
+        cases.push(case);
+    }
+}
+
+fn case(area: &str, number: usize, around: &Value, row: &Value) -> Case {
+    let mut row = Fields::of(area, row.clone());
+    let name = format!("{area}: {}", text(row.demand("name")));
+    row.place.clone_from(&name);
+    let mut base = around.clone();
+    base["metadata"] = json!({"name": format!("case-{number}")});
+    let old = row
+        .take("old")
+        .map(|old| edited(&base, old, row.take("old-nulls").as_ref()));
+    let new = edited(
+        old.as_ref().unwrap_or(&base),
+        row.take("new").unwrap_or_default(),
+        row.take("nulls").as_ref(),
+    );
+    let difference = difference(&mut row);
+    row.end();
+    let kind = match around["kind"].as_str() {
+        Some("NodePool") => Kind::NodePool,
+        Some("NodeClaim") => Kind::NodeClaim,
+        other => panic!("{name}: unknown kind {other:?}"),
+    };
+    Case {
+        name,
+        kind,
+        old,
+        new,
+        difference,
+    }
+}
+
+/// `base` after a JSON Merge Patch (RFC 7386) and with `null` at these paths, which such a patch cannot write.
+fn edited(base: &Value, patch: Value, nulls: Option<&Value>) -> Value {
+    let mut object = base.clone();
+    if !patch.is_null() {
+        json_patch::merge(&mut object, &expand(patch));
+    }
+    for path in nulls.and_then(Value::as_array).into_iter().flatten() {
+        let pointer = format!("/{}", text(path.clone()).replace('.', "/"));
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer has a slash");
+        let parent = object.pointer_mut(parent).expect("null goes into an object");
+        parent[key] = Value::Null;
+    }
+    object
+}
+
+fn difference(row: &mut Fields) -> Option<Difference> {
+    let more = row.take("more").map(|rule| Difference::More(text(rule)));
+    let completed = row.take("completed").map(|path| {
+        let path = text(path);
+        Difference::Completed(
+            path.split('.')
+                .map(str::to_owned)
+                .fold(FieldPath::root(), FieldPath::key),
+        )
+    });
+    let ratchet = row.take("ratchet").map(|ratchet| {
+        let mut ratchet = Fields::of(&row.place, ratchet);
+        let stricter = match text(ratchet.demand("stricter")).as_str() {
+            "crd" => Stricter::Crd,
+            "poolgate" => Stricter::Poolgate,
+            other => panic!("{}: who is {other}?", row.place),
+        };
+        assert_ne!(text(ratchet.demand("because")), "", "{}", row.place);
+        ratchet.end();
+        Difference::Ratchet(stricter)
+    });
+    let mut differences = [more, completed, ratchet].into_iter().flatten();
+    let difference = differences.next();
+    assert!(
+        differences.next().is_none(),
+        "{}: two differences at once",
+        row.place
+    );
+    difference
+}
+
+/// The fields of an object, each of which must be asked for.
+struct Fields {
+    place: String,
+    fields: serde_json::Map<String, Value>,
+}
+
+impl Fields {
+    fn of(place: &str, value: Value) -> Self {
+        match value {
+            Value::Object(fields) => Self {
+                place: place.to_owned(),
+                fields,
+            },
+            other => panic!("{place}: not an object: {other}"),
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.fields.remove(name)
+    }
+
+    fn demand(&mut self, name: &str) -> Value {
+        self.take(name)
+            .unwrap_or_else(|| panic!("{}: no {name}", self.place))
+    }
+
+    fn end(self) {
+        let left: Vec<_> = self.fields.keys().collect();
+        assert!(left.is_empty(), "{}: unknown {left:?}", self.place);
+    }
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => panic!("not a text: {other}"),
+    }
+}

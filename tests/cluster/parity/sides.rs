@@ -1,0 +1,193 @@
+//! The two API servers that are compared, and what each says of an object.
+
+use std::time::Duration;
+
+use poolgate::manifest::{Limits, parse};
+use serde_json::{Value, json};
+
+use super::cases::{Case, Kind};
+use crate::support::api::{Answer, Api};
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::{V1, karpenter_crd};
+use crate::support::poolgate::Poolgate;
+use crate::support::wait::wait_for;
+
+const DEFINITIONS: [&str; 2] = ["karpenter.sh_nodepools.yaml", "karpenter.sh_nodeclaims.yaml"];
+
+/// An API server, and the stored object of every update case.
+pub(super) struct Side {
+    plane: ControlPlane,
+    api: Api,
+    stored: Vec<Option<Value>>,
+}
+
+/// What a side says of a case.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// The object as it would be stored.
+    Admitted(Value),
+    Refused(Refusal),
+}
+
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) message: String,
+    /// The rules that poolgate names; none where the API server refuses by itself.
+    pub(super) rules: Vec<String>,
+}
+
+impl Side {
+    /// An API server with definitions that check types alone. They let every old object be stored.
+    pub(super) fn unchecked(cases: &[Case]) -> Self {
+        let plane = ControlPlane::start();
+        for file in DEFINITIONS {
+            plane.install_crd(&types_alone(&karpenter_crd(V1, file)));
+        }
+        let mut api = Api::of(&plane);
+        let stored = cases.iter().map(|case| {
+            let old = case.old.as_ref()?;
+            match api.create(case.kind.collection(), old) {
+                Answer::Taken(stored) => Some(stored),
+                Answer::Refused(status) => panic!("{}: the old object is refused: {status}", case.name),
+            }
+        });
+        let stored = stored.collect();
+        Self { plane, api, stored }
+    }
+
+    /// Puts the definitions in force as they were published, and waits until they are.
+    pub(super) fn check_all(&mut self) {
+        self.plane.install_karpenter_crds(V1);
+        for (kind, collection) in [
+            ("NodePool", Kind::NodePool.collection()),
+            ("NodeClaim", Kind::NodeClaim.collection()),
+        ] {
+            let no_spec = json!({
+                "apiVersion": "karpenter.sh/v1", "kind": kind, "metadata": {"name": "no-spec"},
+            });
+            wait_for(
+                "the published definitions to be in force",
+                Duration::from_mins(1),
+                || {
+                    let answer = self.api.try_create(collection, &no_spec);
+                    matches!(answer, Answer::Refused(_)).then_some(())
+                },
+            );
+        }
+    }
+
+    /// Puts poolgate behind both webhooks.
+    pub(super) fn ask(&self, poolgate: &Poolgate) {
+        self.plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
+    }
+
+    /// What this side says of every case.
+    pub(super) fn verdicts(&mut self, cases: &[Case]) -> Vec<Verdict> {
+        let numbered = cases.iter().enumerate();
+        numbered
+            .map(|(number, case)| self.verdict(number, case, case.new.clone()))
+            .collect()
+    }
+
+    /// What this side says of another object in the place of a case's new one.
+    pub(super) fn verdict(&mut self, number: usize, case: &Case, mut object: Value) -> Verdict {
+        let collection = case.kind.collection();
+        let metadata = &mut object["metadata"];
+        let answer = match &self.stored[number] {
+            None => {
+                metadata["uid"] = Value::Null;
+                metadata["resourceVersion"] = Value::Null;
+                self.api.try_create(collection, &object)
+            }
+            Some(stored) => {
+                metadata["uid"] = stored["metadata"]["uid"].clone();
+                metadata["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
+                self.api.try_replace(collection, &object)
+            }
+        };
+        match answer {
+            Answer::Taken(object) => Verdict::Admitted(object),
+            Answer::Refused(status) => Verdict::Refused(refusal(&status)),
+        }
+    }
+}
+
+fn refusal(status: &Value) -> Refusal {
+    let message = status["message"].as_str().unwrap_or_default().to_owned();
+    let by_poolgate = message.contains("poolgate.dev\" denied the request");
+    let causes = status["details"]["causes"].as_array().into_iter().flatten();
+    let mut rules: Vec<String> = causes
+        .filter(|_| by_poolgate)
+        .filter_map(|cause| cause["message"].as_str()?.strip_suffix(']'))
+        .filter_map(|message| Some(message.rsplit_once('[')?.1.to_owned()))
+        .collect();
+    rules.sort();
+    rules.dedup();
+    Refusal { message, rules }
+}
+
+/// A definition without everything in its schemas that is neither a type nor a default, and without the scale
+/// subresource, which has limits of its own on the replicas.
+fn types_alone(manifest: &str) -> String {
+    let mut documents = parse(manifest, &Limits::default());
+    let document = documents.next().expect("a definition is one document");
+    assert_eq!(document.problems(), []);
+    let mut definition = document.into_value();
+    let versions = definition["spec"]["versions"].as_array_mut();
+    for version in versions.expect("a definition has versions") {
+        strip(&mut version["schema"]["openAPIV3Schema"]);
+        if let Some(subresources) = version["subresources"].as_object_mut() {
+            subresources.remove("scale");
+        }
+    }
+    definition.to_string()
+}
+
+/// What remains is named, so that a keyword of a later release goes too.
+fn strip(schema: &mut Value) {
+    let Some(keywords) = schema.as_object_mut() else {
+        return;
+    };
+    keywords.retain(|keyword, _| {
+        matches!(
+            keyword.as_str(),
+            "type"
+                | "default"
+                | "properties"
+                | "items"
+                | "additionalProperties"
+                | "x-kubernetes-int-or-string"
+                | "x-kubernetes-map-type"
+        )
+    });
+    let properties = keywords.get_mut("properties").and_then(Value::as_object_mut);
+    properties
+        .into_iter()
+        .flat_map(|map| map.values_mut())
+        .for_each(strip);
+    for keyword in ["items", "additionalProperties"] {
+        keywords.get_mut(keyword).into_iter().for_each(strip);
+    }
+}
+
+#[test]
+fn only_types_and_defaults_remain_of_a_definition() {
+    let stripped = types_alone(&karpenter_crd(V1, DEFINITIONS[0]));
+    for keyword in [
+        "pattern",
+        "enum",
+        "maxItems",
+        "required",
+        "format",
+        "x-kubernetes-validations",
+    ] {
+        assert!(!stripped.contains(&format!("\"{keyword}\":")), "{keyword}");
+    }
+    for kept in [
+        r#""default":"10%""#,
+        r#""budgets":"#,
+        r#""x-kubernetes-int-or-string":true"#,
+    ] {
+        assert!(stripped.contains(kept), "{kept}");
+    }
+}

@@ -1,0 +1,120 @@
+//! The API server over HTTP, for tests that ask it more often than kubectl can be started.
+
+use std::process::Command;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+
+use super::control_plane::{ControlPlane, program};
+use super::process::Process;
+use super::wait::wait_for;
+
+const START: Duration = Duration::from_mins(1);
+const REQUEST: Duration = Duration::from_mins(1);
+
+/// One connection to an API server with the rights of a cluster administrator, through a `kubectl proxy`.
+pub(crate) struct Api {
+    runtime: Runtime,
+    connection: SendRequest<Full<Bytes>>,
+    authority: String,
+    _proxy: Process,
+}
+
+/// What the API server made of an object.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// It took it; the object as it is, or would be, stored.
+    Taken(Value),
+    /// It did not; the `Status` that says why.
+    Refused(Value),
+}
+
+impl Api {
+    /// Connects to a control plane.
+    pub(crate) fn of(plane: &ControlPlane) -> Self {
+        let mut command = Command::new(program("kubectl"));
+        command
+            .args(["proxy", "--port=0", "--kubeconfig"])
+            .arg(plane.kubeconfig());
+        let mut proxy = Process::start("kubectl-proxy", &command, plane.directory());
+        let authority = wait_for("kubectl proxy to serve", START, || {
+            assert_eq!(proxy.exited(), None, "kubectl proxy ended:\n{}", proxy.log());
+            let log = proxy.log();
+            let line = log
+                .lines()
+                .find_map(|line| line.strip_prefix("Starting to serve on "));
+            line.map(str::to_owned)
+        });
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime can be built");
+        let connection = runtime.block_on(connect(&authority));
+        Self {
+            runtime,
+            connection,
+            authority,
+            _proxy: proxy,
+        }
+    }
+
+    /// Creates a cluster-scoped object at `collection`, such as `/apis/karpenter.sh/v1/nodepools`.
+    pub(crate) fn create(&mut self, collection: &str, object: &Value) -> Answer {
+        self.send(Method::POST, collection, object)
+    }
+
+    /// The same without storing it.
+    pub(crate) fn try_create(&mut self, collection: &str, object: &Value) -> Answer {
+        self.send(Method::POST, &format!("{collection}?dryRun=All"), object)
+    }
+
+    /// Replaces a stored object by this one, without storing it.
+    pub(crate) fn try_replace(&mut self, collection: &str, object: &Value) -> Answer {
+        let name = object["metadata"]["name"].as_str().expect("an object has a name");
+        self.send(Method::PUT, &format!("{collection}/{name}?dryRun=All"), object)
+    }
+
+    fn send(&mut self, method: Method, path: &str, object: &Value) -> Answer {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", &self.authority)
+            .header("content-type", "application/json")
+            .body(Full::new(object.to_string().into()))
+            .expect("a request");
+        let exchange = async {
+            self.connection.ready().await.expect("an open connection");
+            let answer = self.connection.send_request(request).await.expect("an answer");
+            let status = answer.status();
+            let body = answer.into_body().collect().await.expect("a whole answer");
+            (status, body.to_bytes())
+        };
+        let (status, body) = self
+            .runtime
+            .block_on(async { tokio::time::timeout(REQUEST, exchange).await })
+            .unwrap_or_else(|_| panic!("{path}: no answer in {REQUEST:?}"));
+        let body = serde_json::from_slice(&body)
+            .unwrap_or_else(|_| json!({"message": String::from_utf8_lossy(&body)}));
+        if status.is_success() {
+            Answer::Taken(body)
+        } else {
+            Answer::Refused(body)
+        }
+    }
+}
+
+async fn connect(authority: &str) -> SendRequest<Full<Bytes>> {
+    let stream = TcpStream::connect(authority).await.expect("a connection");
+    stream.set_nodelay(true).expect("no delay");
+    let (sender, connection) = handshake(TokioIo::new(stream)).await.expect("a handshake");
+    tokio::spawn(connection);
+    sender
+}
