@@ -57,6 +57,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
     let old = request.old.map(|old| NodePool::view(version, old));
     let context = Context {
         old: request.old,
+        policy,
         release,
     };
     Review {

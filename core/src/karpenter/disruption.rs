@@ -30,6 +30,8 @@ pub struct Budget<'a> {
     pub schedule: Field<&'a str>,
     /// `duration`.
     pub duration: Field<&'a str>,
+    /// `reasons`. Only in v1.
+    pub reasons: Field<&'a [Value]>,
 }
 
 impl<'a> Disruption<'a> {
@@ -64,6 +66,7 @@ impl<'a> Budget<'a> {
             nodes: Field::text(budget, "nodes"),
             schedule: Field::text(budget, "schedule"),
             duration: Field::text(budget, "duration"),
+            reasons: Field::list(budget, "reasons"),
         }
     }
 }

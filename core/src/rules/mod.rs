@@ -3,6 +3,7 @@
 //! A file holds the rules of one part of the spec: first their documentation, then the check. Checks pass over
 //! fields of the wrong type, of which only `field-type` speaks.
 
+mod bounds;
 mod budgets;
 mod findings;
 mod limits;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 use crate::diagnostic::Report;
 use crate::karpenter::{NodePool, Release};
+use crate::policy::Policy;
 use crate::rule::Rule;
 use findings::Findings;
 
@@ -39,6 +41,18 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::LIMIT_UNQUOTED,
     &requirements::REQUIREMENTS_COUNT,
     &requirements::NODECLAIM_REQUIREMENTS,
+    &bounds::LIMIT_REQUIRED,
+    &bounds::LIMIT_MAX,
+    &bounds::BUDGET_PERCENT,
+    &bounds::BUDGET_NODES,
+    &bounds::BUDGET_COUNT,
+    &bounds::BUDGET_ALWAYS,
+    &bounds::FREEZE_WINDOW,
+    &bounds::TEMPLATE_LABELS,
+    &bounds::CAPACITY_TYPE,
+    &bounds::NODE_CLASS,
+    &bounds::EXPIRE_AFTER,
+    &bounds::TERMINATION_GRACE_PERIOD,
 ];
 
 /// The rule of this name.
@@ -51,6 +65,8 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 pub(crate) struct Context<'a> {
     /// The stored object that is replaced, on an update.
     pub old: Option<&'a Value>,
+    /// What the organisation wants.
+    pub policy: &'a Policy,
     /// Which Karpenter will read the object.
     pub release: Release,
 }
@@ -63,6 +79,7 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
     node_limit_mode::check(pool, &mut findings);
     limits::check(pool, &mut findings);
     requirements::check(pool, context, &mut findings);
+    bounds::check(pool, object, &context.policy.bounds, &mut findings);
     findings.into_report()
 }
 
