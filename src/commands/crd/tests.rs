@@ -5,6 +5,10 @@ use serde_json::{Value, json};
 
 use super::*;
 
+fn patched(text: &str) -> Result<String, CrdError> {
+    super::patched(text, None)
+}
+
 const V1: &str = include_str!("../../../tests/data/crds/karpenter-1.14.1-nodepools.yaml");
 const V1_AND_V1BETA1: &str = include_str!("../../../tests/data/crds/karpenter-1.0.8-nodepools.yaml");
 
@@ -221,8 +225,8 @@ fn what_cannot_be_done_is_said() {
 #[test]
 fn the_stream_is_read_with_a_bound_and_written_once() {
     let mut output = Vec::new();
-    patch(V1.as_bytes(), &mut output).unwrap();
+    patch(V1.as_bytes(), &mut output, None).unwrap();
     assert_eq!(output, patched(V1).unwrap().as_bytes());
-    let error = patch(io::repeat(b' '), io::sink()).unwrap_err();
+    let error = patch(io::repeat(b' '), io::sink(), None).unwrap_err();
     assert_eq!(error.to_string(), "the input is larger than 16777216 bytes");
 }
