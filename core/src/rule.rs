@@ -9,7 +9,7 @@ pub enum Origin {
     Schema,
     /// Nobody at apply time: Karpenter takes it and suffers later.
     Silent,
-    /// It concerns a field that poolgate itself defines.
+    /// Nobody: it concerns a field that poolgate itself defines, or a bound of the organisation's policy.
     Poolgate,
 }
 

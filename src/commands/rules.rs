@@ -168,7 +168,7 @@ const fn origin(rule: &Rule) -> &'static str {
     match rule.origin {
         Origin::Schema => "Karpenter's CRD refuses this, too.",
         Origin::Silent => "Karpenter's CRD lets this through.",
-        Origin::Poolgate => "The field is poolgate's own.",
+        Origin::Poolgate => "Only poolgate looks at this.",
     }
 }
 
