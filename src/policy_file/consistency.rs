@@ -112,13 +112,24 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         }
         let root = [Segment::Key("defaults".into())];
         let path: FieldPath = root.into_iter().chain(inside.iter().cloned()).collect();
-        let (path, whose) = if FieldPath::of(&["defaults"]).find(document).is_some() {
-            (path, "the defaults")
+        let (path, at, whose) = if is_set(inside, document) {
+            (path, At::Value, "the defaults")
         } else {
-            (FieldPath::of(&["bounds", "budgets"]), "the built-in defaults")
+            (FieldPath::of(&["bounds"]), At::Key, "the built-in defaults")
         };
         let wrong = format!("a NodePool with {whose} would be refused: {}", finding.message());
         let mend = "set defaults that keep the bounds";
-        found.push(&path, At::Value, &wrong, Some(mend));
+        found.push(&path, at, &wrong, Some(mend));
     }
+}
+
+/// Whether the document has a value of its own for the first of these steps under `defaults`.
+fn is_set(inside: &[Segment], document: &Value) -> bool {
+    let Some(Segment::Key(field)) = inside.first() else {
+        return false;
+    };
+    FieldPath::of(&["defaults"])
+        .key(field.clone())
+        .find(document)
+        .is_some()
 }

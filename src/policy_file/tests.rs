@@ -71,10 +71,10 @@ overLimit: Terminate
             r#"10:14: "110%": a percentage goes from 0% to 100%; write 100%"#,
             r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
             "13:25: -1 stands where a quantity, such as 500 or 4Ti should",
-            r#"13:37: "lots": a quantity begins with a number, such as 100, 1.5 or 4Gi"#,
+            r#"13:37: "lots": it is no number with an optional suffix, such as 500m, 1000 or 64Gi"#,
             r#"15:17: "20%" stands where a whole number should; write 20"#,
             "17:9: duration is missing; add it: How long it is",
-            r#"17:19: "0 9 * * sat-sun": the range of days of the week begins behind its end; write sat,sun"#,
+            r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0); write sat,sun"#,
             r#"19:20: "on-demand" stands where a list should; begin each element with a dash"#,
             r#"20:12: "Terminate" is not what may stand here; did you mean terminate?"#,
         ]
@@ -102,7 +102,7 @@ fn what_contradicts_itself_is_a_mistake() {
     );
     let built_in = mistakes("bounds:\n  budgets:\n    maxPercent: 5\n");
     assert_eq!(built_in.len(), 1, "{built_in:?}");
-    assert!(built_in[0].starts_with("4:3: a NodePool with the built-in defaults would be refused: "));
+    assert!(built_in[0].starts_with("3:1: a NodePool with the built-in defaults would be refused: "));
     let written = mistakes("bounds:\n  budgets: {maxPercent: 5}\ndefaults:\n  budgets:\n    - nodes: 6%\n");
     assert!(
         written[0].starts_with("7:14: a NodePool with the defaults would be refused: "),

@@ -33,9 +33,10 @@ impl Level {
 /// The least that findings of a rule can be made to weigh. What Karpenter refuses all the same is never silent:
 /// the user would meet the refusal without its explanation.
 pub(super) fn least(rule: &Rule) -> Level {
-    match rule.origin {
-        Origin::Silent | Origin::Poolgate => Level::Off,
-        _ => Level::Severity(Severity::Warning),
+    if matches!(rule.origin, Origin::Silent | Origin::Poolgate) {
+        Level::Off
+    } else {
+        Level::Severity(Severity::Warning)
     }
 }
 
