@@ -13,7 +13,7 @@ pub(super) fn check(value: &Value, shape: &'static Shape, path: &FieldPath, foun
         (Shape::Word(words), Value::String(text)) => check_word(words, text, path, found),
         (Shape::Text(grammar), Value::String(text)) => check_text(grammar, text, At::Value, path, found),
         (Shape::Quantity, Value::String(text)) => {
-            check_text(&grammar::QUANTITY, text, At::Value, path, found)
+            check_text(&grammar::QUANTITY, text, At::Value, path, found);
         }
         (Shape::Quantity, Value::Number(number)) if number.is_u64() => {}
         (Shape::Switch, Value::Bool(_)) | (Shape::Level, Value::Bool(false)) => {}

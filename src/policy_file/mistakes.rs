@@ -75,17 +75,17 @@ impl Found {
     /// The mistakes with their places. A field that is not written is looked for where it should stand.
     pub(super) fn located(self, document: &Document<'_>, lines: &Lines<'_>) -> Vec<Mistake> {
         let located = self.0.into_iter().map(|(path, at, message)| Mistake {
-            position: lines.position(place(document, path, at)),
+            position: lines.position(place(document, &path, at)),
             message,
         });
         located.collect()
     }
 }
 
-fn place(document: &Document<'_>, path: FieldPath, at: At) -> usize {
+fn place(document: &Document<'_>, path: &FieldPath, at: At) -> usize {
     let span = match at {
-        At::Key => document.key_span_of(&path).or_else(|| document.span_of(&path)),
-        At::Value => document.span_of(&path),
+        At::Key => document.key_span_of(path).or_else(|| document.span_of(path)),
+        At::Value => document.span_of(path),
     };
     let mut above = path.parent();
     let mut span = span;

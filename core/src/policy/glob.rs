@@ -66,13 +66,13 @@ mod tests {
 
     /// The meaning, without any care for time.
     fn slowly(pattern: &str, name: &str) -> bool {
-        let mut rest = name.chars();
-        match pattern.chars().next() {
+        let (mut patterns, mut rest) = (pattern.chars(), name.chars());
+        match patterns.next() {
             None => name.is_empty(),
             Some('*') => {
-                slowly(&pattern[1..], name) || (rest.next().is_some() && slowly(pattern, rest.as_str()))
+                slowly(patterns.as_str(), name) || (rest.next().is_some() && slowly(pattern, rest.as_str()))
             }
-            Some(wanted) => rest.next() == Some(wanted) && slowly(&pattern[1..], rest.as_str()),
+            Some(wanted) => rest.next() == Some(wanted) && slowly(patterns.as_str(), rest.as_str()),
         }
     }
 
