@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use jsonschema::{Draft, JSONSchema};
 use poolgate::manifest::{Document, Limits, parse};
@@ -182,4 +183,57 @@ fn schema_and_poolgate_refuse_the_same_mistakes() {
     }
     assert!(!schema.is_valid(&value("kind: Policy\n")));
     assert!(!schema.is_valid(&value("apiVersion: v1\nkind: ConfigMap\n")));
+}
+
+/// Runs `poolgate policy check`: the exit code, and what it prints.
+fn check(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_poolgate"))
+        .args(["policy", "check"])
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("a process");
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).expect("text"),
+    )
+}
+
+#[test]
+fn a_check_ends_with_the_code_of_the_worst_file() {
+    let good = "docs/examples/policy/production.yaml";
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("policy.yaml");
+    fs::write(
+        &path,
+        "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nbound: {}\n",
+    )
+    .expect("written");
+    let path = path.to_str().expect("a path");
+    assert_eq!(check(&[good]), (Some(0), String::new()));
+    let told = format!("{path}:3:1: there is no field \"bound\"; did you mean bounds?\n");
+    assert_eq!(check(&[good, path]), (Some(1), told.clone()));
+    assert_eq!(check(&["missing.yaml", path, good]), (Some(2), told));
+}
+
+#[test]
+fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
+    let crd = ["--crd", "tests/data/crds/karpenter-1.14.1-nodepools.yaml"];
+    let (code, told) = check(&[crd[0], crd[1], "docs/examples/policy/defaults.yaml"]);
+    assert_eq!(code, Some(0));
+    for field in [
+        "budgets",
+        "consolidationPolicy",
+        "consolidateAfter",
+        "nodeLimitMode",
+    ] {
+        let said = format!("note: defaults.{field} has no effect on v1");
+        assert_eq!(told.matches(&said).count(), 1, "{told}");
+    }
+    let silent = check(&[crd[0], crd[1], "docs/examples/policy/levels.yaml"]);
+    assert_eq!(
+        silent,
+        (Some(0), String::new()),
+        "what the file does not set is not its business"
+    );
 }

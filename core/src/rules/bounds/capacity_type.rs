@@ -1,6 +1,8 @@
 //! The capacity types that a pool may use.
 
-use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
 
 use super::{is_mistyped, listed, requirements};
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
@@ -77,46 +79,61 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, allowed: &[String], fin
     );
 }
 
+/// The first few of the words, in quotes: an object can hold any number of them.
 fn listed_and(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    quoted.join(" and ")
+    const SHOWN: usize = 3;
+    let mut shown: Vec<String> = words.iter().take(SHOWN).map(|word| quoted(word)).collect();
+    if let Some(more) = words.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(" and ")
 }
 
-fn is_about_capacity(requirement: &serde_json::Map<String, Value>) -> bool {
+fn is_about_capacity(requirement: &Map<String, Value>) -> bool {
     requirement.get("key").and_then(Value::as_str) == Some(CAPACITY_TYPE_LABEL)
 }
 
-/// The capacity types that satisfy all requirements and the label. Empty where they contradict each other: then no
-/// node comes at all, which is not this rule's concern.
+/// The capacity types that satisfy all requirements and the label, in the order of the object. Empty where they
+/// contradict each other: then no node comes at all, which is not this rule's concern. Takes time in the number of
+/// values, however they are spread over requirements.
 fn usable<'v>(object: &'v Value, label: Option<&'v str>) -> Vec<&'v str> {
-    let mut usable: Vec<&str> = KNOWN.to_vec();
-    let about: Vec<_> = requirements(object)
-        .filter(|requirement| is_about_capacity(requirement))
-        .collect();
-    let values = |requirement: &&'v serde_json::Map<String, Value>| -> Vec<&'v str> {
+    let mut lists = 0_usize;
+    let mut order: Vec<&str> = Vec::new();
+    // In how many of the lists a value stands.
+    let mut listed: HashMap<&str, usize> = HashMap::new();
+    let mut excluded: HashSet<&str> = HashSet::new();
+    for requirement in requirements(object).filter(|requirement| is_about_capacity(requirement)) {
         let values = requirement.get("values").and_then(Value::as_array);
-        values.into_iter().flatten().filter_map(Value::as_str).collect()
-    };
-    let is_in = |requirement: &&&serde_json::Map<String, Value>| operator(requirement) == Some("In");
-    if let Some(first) = about.iter().find(is_in) {
-        usable = values(first);
-    } else if let Some(label) = label {
-        usable = vec![label];
-    }
-    for requirement in &about {
-        let values = values(requirement);
+        let values = values.into_iter().flatten().filter_map(Value::as_str);
         match operator(requirement) {
-            Some("In") => usable.retain(|capacity| values.contains(capacity)),
-            Some("NotIn") => usable.retain(|capacity| !values.contains(capacity)),
-            Some("DoesNotExist") => usable.clear(),
+            Some("In") => {
+                for value in values {
+                    let count = listed.entry(value).or_default();
+                    if *count == 0 && lists == 0 {
+                        order.push(value);
+                    }
+                    // A value that stands twice in one list counts once.
+                    *count += usize::from(*count == lists);
+                }
+                lists += 1;
+            }
+            Some("NotIn") => excluded.extend(values),
+            Some("DoesNotExist") => return Vec::new(),
             _ => {}
         }
     }
-    usable.retain(|capacity| label.is_none_or(|label| label == *capacity));
-    usable
+    if lists == 0 {
+        order = label.map_or_else(|| KNOWN.to_vec(), |label| vec![label]);
+    }
+    order.retain(|value| {
+        (lists == 0 || listed.get(value) == Some(&lists))
+            && !excluded.contains(value)
+            && label.is_none_or(|label| label == *value)
+    });
+    order
 }
 
-fn operator(requirement: &serde_json::Map<String, Value>) -> Option<&str> {
+fn operator(requirement: &Map<String, Value>) -> Option<&str> {
     requirement.get("operator").and_then(Value::as_str)
 }
 
@@ -160,6 +177,7 @@ mod tests {
             (&[("DoesNotExist", &[])], None),
             (&[("Exists", &[])], Some("on-demand")),
             (&[("In", &["spot"]), ("In", &["reserved"])], None),
+            (&[("In", &["spot", "spot"]), ("In", &["on-demand"])], None),
         ] {
             assert_eq!(
                 refused(requirements, label),
@@ -169,6 +187,10 @@ mod tests {
         }
         for (requirements, label) in [
             (&[("In", &["on-demand", "spot"][..])][..], None),
+            (
+                &[("In", &["on-demand", "spot"]), ("In", &["spot", "reserved"])],
+                None,
+            ),
             (&[("NotIn", &["reserved"])], None),
             (&[("Exists", &[])], None),
             (&[], Some("spot")),
