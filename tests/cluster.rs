@@ -7,5 +7,6 @@ mod support;
 mod cluster {
     mod admission;
     mod harness;
+    mod policy;
     mod registration;
 }
