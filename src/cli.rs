@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::crd::{self, CrdArgs};
+use crate::commands::policy::{self, PolicyArgs};
 use crate::commands::rules::{self, RulesArgs};
 use crate::webhook::{self, ServeArgs};
 
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// List the rules, or explain one
     Rules(RulesArgs),
+    /// Check policy files
+    Policy(PolicyArgs),
     /// Extend the NodePool definition
     Crd(CrdArgs),
 }
@@ -40,6 +43,7 @@ impl Command {
         match self {
             Self::Serve(args) => Ok(webhook::serve(args)?),
             Self::Rules(args) => rules::run(&args),
+            Self::Policy(args) => policy::run(&args),
             Self::Crd(args) => crd::run(&args),
         }
     }

@@ -1,8 +1,9 @@
 //! poolgate: the admission webhook and policy server for Karpenter NodePools.
 //!
 //! The decisions are in `poolgate-core`; this package brings objects to them and answers back. Floors, from
-//! the ground up: `telemetry` and `lifecycle`, `http`, then `admission`, `manifest`, `certs` and `probes`, then
-//! the wings `webhook` and `commands`, which never import each other. `cli` names the wings, and [`run`] starts one.
+//! the ground up: `telemetry` and `lifecycle`, `http`, then `manifest` and `certs`, `policy_file`, `admission` and
+//! `probes`, then the wings `webhook` and `commands`, which never import each other. `cli` names the wings, and
+//! [`run`] starts one.
 
 pub mod admission;
 mod certs;
@@ -11,6 +12,7 @@ mod commands;
 mod http;
 mod lifecycle;
 pub mod manifest;
+pub mod policy_file;
 mod probes;
 mod telemetry;
 mod webhook;

@@ -9,7 +9,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use crate::lifecycle::Readiness;
+use crate::lifecycle::{Detail, Readiness};
 use crate::telemetry::{CONTENT_TYPE, Metrics};
 
 /// What the probes look at.
@@ -17,6 +17,8 @@ use crate::telemetry::{CONTENT_TYPE, Metrics};
 pub(crate) struct Probes {
     /// Whether the process is ready.
     pub(crate) readiness: Arc<Readiness>,
+    /// What its parts have to say, below the answer of `/readyz`.
+    pub(crate) details: Vec<Arc<dyn Detail>>,
     /// Its numbers.
     pub(crate) metrics: Metrics,
 }
@@ -36,14 +38,20 @@ async fn live() -> &'static str {
     "ok\n"
 }
 
-async fn ready(State(probes): State<Arc<Probes>>) -> (StatusCode, &'static str) {
-    if probes.readiness.is_ready() {
-        (StatusCode::OK, "ok\n")
+async fn ready(State(probes): State<Arc<Probes>>) -> (StatusCode, String) {
+    let (status, word) = if probes.readiness.is_ready() {
+        (StatusCode::OK, "ok")
     } else if probes.readiness.is_leaving() {
-        (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "shutting down")
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "starting\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "starting")
+    };
+    let mut answer = format!("{word}\n");
+    for detail in &probes.details {
+        answer.push_str(&detail.line());
+        answer.push('\n');
     }
+    (status, answer)
 }
 
 async fn metrics(State(probes): State<Arc<Probes>>) -> Response {

@@ -1,4 +1,5 @@
-//! Every rule's examples do what the catalogue says of them.
+//! Every rule's examples do what the catalogue says of them: those of a bound under the policy that sets it, which
+//! stands in `docs/examples/policy` under the rule's name.
 
 #![cfg(test)]
 
@@ -84,6 +85,23 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
+/// The policy under which a rule has something to say.
+fn policy(rule: &Rule) -> Policy {
+    if !rule.id.as_str().starts_with("policy-") {
+        return Policy::default();
+    }
+    let path = format!(
+        "{}/docs/examples/policy/{}.yaml",
+        env!("CARGO_MANIFEST_DIR"),
+        rule.id
+    );
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let reading = poolgate::policy_file::read(&text);
+    reading
+        .unwrap_or_else(|mistakes| panic!("{path}: {mistakes:?}"))
+        .policy
+}
+
 /// The rules that speak of an example, each with its severity. Notes of other rules are passed over: what is worth
 /// knowing of every static pool, say, is no fault of an example.
 fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Severity)> {
@@ -93,7 +111,7 @@ fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Se
         object: &object,
         old: old.as_ref(),
     };
-    let report = review(&request, &Policy::default(), release).report;
+    let report = review(&request, &policy(rule), release).report;
     report
         .diagnostics()
         .iter()

@@ -8,6 +8,7 @@ mod cluster {
     mod admission;
     mod harness;
     mod parity;
+    mod policy;
     mod readme;
     mod registration;
 }

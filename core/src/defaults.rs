@@ -3,7 +3,7 @@
 //! Only `spec.disruption` is ever written: anything under `spec.template` would change Karpenter's drift hash
 //! and so replace every node of the pool. A value that is there is never touched.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodePool};
@@ -62,7 +62,7 @@ fn missing(
 ) -> Vec<(&'static str, Value)> {
     let mut missing = Vec::new();
     if disruption.is_none_or(|disruption| disruption.budgets.is_absent()) {
-        missing.push(("budgets", json!([{ "nodes": values.budget_nodes }])));
+        missing.push(("budgets", values.budgets_value()));
     }
     if disruption.is_none_or(|disruption| disruption.consolidation_policy.is_absent()) {
         let policy = match pool.version {
@@ -99,6 +99,8 @@ fn takes_mode(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn written(version: ApiVersion, object: &Value) -> Vec<(String, Value)> {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
-use crate::karpenter::{ApiVersion, GROUP, LabelSets, NodeClaim, NodePool, Release};
+use crate::karpenter::{ApiVersion, GROUP, NodeClaim, NodePool, Release};
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
@@ -59,7 +59,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
         old: request.old,
         policy,
         release,
-        labels: LabelSets::BUILT_IN,
+        labels: &policy.labels,
     };
     match request.subject {
         Subject::NodePool(version) => {

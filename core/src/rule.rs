@@ -11,7 +11,7 @@ pub enum Origin {
     Runtime,
     /// Nobody at apply time: Karpenter takes it and suffers later.
     Silent,
-    /// It concerns a field that poolgate itself defines.
+    /// Nobody: it concerns a field that poolgate itself defines, or a bound of the organisation's policy.
     Poolgate,
 }
 

@@ -9,10 +9,11 @@ mod warnings;
 use std::borrow::Cow;
 
 use poolgate_core::karpenter::Release;
-use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::policy_file::PolicyInForce;
 
 pub use answer::{Answer, Summary, Verdict};
 pub use envelope::Malformed;
@@ -51,16 +52,16 @@ pub enum MutateVerdict {
 /// What requests are judged by.
 #[derive(Debug)]
 pub struct Reviewer {
-    policy: Policy,
+    policy: PolicyInForce,
     release: Release,
     mutate_verdict: MutateVerdict,
 }
 
 impl Reviewer {
     /// Judges by this policy, for this release of Karpenter.
-    pub const fn new(policy: Policy, release: Release, mutate_verdict: MutateVerdict) -> Self {
+    pub fn new(policy: impl Into<PolicyInForce>, release: Release, mutate_verdict: MutateVerdict) -> Self {
         Self {
-            policy,
+            policy: policy.into(),
             release,
             mutate_verdict,
         }
@@ -92,7 +93,7 @@ impl Reviewer {
             object: &object,
             old: old.as_ref(),
         };
-        Ok(review(&request, &self.policy, self.release))
+        Ok(review(&request, &self.policy.load(), self.release))
     }
 
     fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use poolgate_core::policy::Policy;
 use serde_json::json;
 
 use super::*;

@@ -1,4 +1,5 @@
 //! The commands that answer once and end. Each is one module; none knows of the server.
 
 pub(crate) mod crd;
+pub(crate) mod policy;
 pub(crate) mod rules;

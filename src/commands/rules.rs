@@ -172,7 +172,7 @@ const fn origin(rule: &Rule) -> &'static str {
              for it."
         }
         Origin::Silent => "Karpenter's CRD lets this through.",
-        Origin::Poolgate => "The field is poolgate's own.",
+        Origin::Poolgate => "Only poolgate looks at this.",
     }
 }
 

@@ -9,6 +9,7 @@ use poolgate_core::karpenter::Release;
 use super::deadline;
 use crate::admission::MutateVerdict;
 use crate::http::{Interface, ListenAddr};
+use crate::policy_file::WhenMissing;
 use crate::telemetry::LogArgs;
 
 /// How long a server in a cluster goes on after it was told to end: the time in which the other parts of the
@@ -61,6 +62,24 @@ pub(crate) struct ServeArgs {
     /// The Karpenter release that judges NodePools after us, such as 1.14.1
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", default_value_t = Release::NEWEST, value_name = "VERSION")]
     pub(super) karpenter_version: Release,
+
+    /// The organisation's policy; looked at again while the server runs
+    #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// Go on with the built-in policy while the file of --policy does not exist
+    #[arg(
+        long,
+        env = "POOLGATE_POLICY_OPTIONAL",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    policy_optional: bool,
+
+    /// How often the policy file is compared with what is in force
+    #[arg(long, env = "POOLGATE_POLICY_POLL_INTERVAL", default_value = "2s", value_name = "TIME",
+        value_parser = interval)]
+    pub(super) policy_poll_interval: Duration,
 
     /// Whether /mutate refuses as /validate does; off where another webhook completes NodePools after us
     #[arg(
@@ -143,6 +162,16 @@ impl ServeArgs {
                 key: key.clone(),
             }),
         }
+    }
+
+    /// Where the policy comes from, and what it means if there is nothing; none for the built-in one.
+    pub(super) fn policy(&self) -> Option<(PathBuf, WhenMissing)> {
+        let when_missing = if self.policy_optional {
+            WhenMissing::BuiltIn
+        } else {
+            WhenMissing::Fail
+        };
+        Some((self.policy.clone()?, when_missing))
     }
 
     /// Where a port alone is listened on. A certificate that nobody else can trust serves nobody else.

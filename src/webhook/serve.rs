@@ -16,7 +16,8 @@ use super::routes::Webhook;
 use crate::admission::Reviewer;
 use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
 use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
-use crate::lifecycle::{Readiness, Signal, Signals};
+use crate::lifecycle::{Detail, Readiness, Signal, Signals};
+use crate::policy_file::{LoadError, PolicyInForce, PolicyMetrics, PolicySource};
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 
@@ -46,6 +47,9 @@ pub(crate) enum ServeError {
     /// No certificate can be made.
     #[error(transparent)]
     SelfSigned(#[from] SelfSignedError),
+    /// The policy file cannot be used.
+    #[error(transparent)]
+    Policy(#[from] LoadError),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -89,10 +93,13 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let mut tasks = Tasks::new();
 
     let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
-    let reviewer = Reviewer::new(Policy::default(), args.karpenter_version, args.mutate_verdict());
+    let mut details = Vec::new();
+    let policy = start_policy(&args, &mut registry, &mut tasks, &mut details).await?;
+    let reviewer = Reviewer::new(policy, args.karpenter_version, args.mutate_verdict());
     let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut registry));
     let probes = Probes {
         readiness: Arc::clone(&readiness),
+        details,
         metrics: Metrics::new(registry),
     };
 
@@ -172,6 +179,25 @@ async fn start_certificates(
             Ok(current)
         }
     }
+}
+
+/// Starts what keeps the policy fresh.
+async fn start_policy(
+    args: &ServeArgs,
+    registry: &mut Registry,
+    tasks: &mut Tasks,
+    details: &mut Vec<Arc<dyn Detail>>,
+) -> Result<PolicyInForce, ServeError> {
+    let metrics = PolicyMetrics::register(registry);
+    let Some((path, when_missing)) = args.policy() else {
+        metrics.loaded(None);
+        return Ok(Policy::default().into());
+    };
+    let source = PolicySource::open(path, when_missing, metrics).await?;
+    let policy = source.in_force();
+    details.push(source.status());
+    spawn(tasks, "policy watch", source.watch(args.policy_poll_interval));
+    Ok(policy)
 }
 
 /// Waits for the first signal, then ends in order: not ready but answering, then answering only what has begun.

@@ -81,3 +81,30 @@ fn flags_are_read_from_variables_too() {
     assert_eq!(code, Some(2));
     assert!(said.contains("write a port"), "{said}");
 }
+
+#[test]
+fn a_policy_with_mistakes_ends_the_start_and_tells_them_all() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("policy.yaml");
+    let start = || {
+        serve(
+            &["--self-signed", "--policy", path.to_str().expect("a path")],
+            &[],
+        )
+    };
+    let (code, said) = start();
+    assert_eq!(code, Some(2));
+    assert!(said.starts_with("error: there is no policy file /"), "{said}");
+    std::fs::write(&path, "kind: Policy\nenforcement: Warn\n").expect("written");
+    let (code, said) = start();
+    assert_eq!(code, Some(2));
+    let path = path.display();
+    assert_eq!(
+        said.lines().collect::<Vec<_>>(),
+        [
+            "error: 2 mistakes in the policy".to_owned(),
+            format!("{path}:1:1: apiVersion is missing; add apiVersion: poolgate.dev/v1alpha1"),
+            format!("{path}:2:14: \"Warn\" is not what may stand here; did you mean warn?"),
+        ]
+    );
+}

@@ -6,6 +6,7 @@ mod client;
 mod command_line;
 mod connections;
 mod observed;
+mod policy;
 mod readme;
 #[path = "../support/readme.rs"]
 mod readme_blocks;

@@ -1,35 +1,121 @@
-//! What the organisation wants: the values that poolgate writes where a NodePool says nothing.
+//! What the organisation wants: how much each rule weighs, what is written where a NodePool says nothing, the
+//! bounds that every pool must keep, and who is exempt.
+//!
+//! Plain data, checked when it is made. Knows nothing of files, nor of the logic of rules: a rule's documentation
+//! ([`crate::rule::Rule`]) is all that weighing it takes.
 
-use crate::karpenter::NodeLimitMode;
+mod bounds;
+mod default_values;
+mod exemption;
+mod glob;
+mod levels;
+
+pub use bounds::{
+    Bounds, BudgetBounds, DurationBounds, FreezeWindow, LimitBounds, NodeClassPattern, TemplateBounds,
+    Written,
+};
+pub use default_values::{BudgetWindow, DefaultBudget, DefaultValues};
+pub use exemption::{Exemption, SparedRules};
+pub use glob::Glob;
+pub use levels::{Level, Levels};
+
+use crate::karpenter::LabelSets;
 
 /// The organisation's policy. [`Policy::default`] is what holds without a policy file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
+    /// Whether mistakes refuse an object at all.
+    pub enforcement: Enforcement,
+    /// How much single rules weigh.
+    pub levels: Levels,
     /// What is written into fields that the user left out.
     pub defaults: DefaultValues,
+    /// What every pool must keep to, beside Karpenter's own rules.
+    pub bounds: Bounds,
+    /// Pools to which some rules do not apply in full.
+    pub exemptions: Vec<Exemption>,
+    /// Labels that a provider or the organisation brings.
+    pub labels: LabelSets,
+    /// What becomes of nodes above a limit.
+    pub over_limit: OverLimit,
 }
 
-/// The values of fields that the user left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DefaultValues {
-    /// `nodes` of the one budget written where a NodePool has no `budgets`.
-    pub budget_nodes: String,
-    /// `consolidationPolicy` of a v1 NodePool.
-    pub consolidation_policy: String,
-    /// `consolidateAfter` of a v1 NodePool. A v1beta1 NodePool gets none: every CRD that Karpenter shipped
-    /// refuses it beside the policy `WhenUnderutilized`, the default there.
-    pub consolidate_after: String,
-    /// `nodeLimitMode` of a NodePool that carries it neither as a field nor as an annotation.
-    pub node_limit_mode: NodeLimitMode,
+/// Whether mistakes refuse an object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Enforcement {
+    /// An error refuses the object.
+    #[default]
+    Enforce,
+    /// Nothing is refused: what would be is a warning. For a first week beside running clusters.
+    Warn,
 }
 
-impl Default for DefaultValues {
-    fn default() -> Self {
-        Self {
-            budget_nodes: "10%".into(),
-            consolidation_policy: "WhenEmptyOrUnderutilized".into(),
-            consolidate_after: "0s".into(),
-            node_limit_mode: NodeLimitMode::Hard,
+impl Enforcement {
+    /// The values, as they stand in a policy file.
+    pub const VALUES: &'static [&'static str] = &["enforce", "warn"];
+
+    /// The value named by exactly this text.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "enforce" => Some(Self::Enforce),
+            "warn" => Some(Self::Warn),
+            _ => None,
         }
+    }
+
+    /// The word in a policy file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Warn => "warn",
+        }
+    }
+}
+
+/// What becomes of nodes above `limits.nodes`, after the limit was lowered or overrun.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OverLimit {
+    /// They are told of, and stay.
+    #[default]
+    Report,
+    /// They are terminated, the cheapest first.
+    Terminate,
+}
+
+impl OverLimit {
+    /// The values, as they stand in a policy file.
+    pub const VALUES: &'static [&'static str] = &["report", "terminate"];
+
+    /// The value named by exactly this text.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "report" => Some(Self::Report),
+            "terminate" => Some(Self::Terminate),
+            _ => None,
+        }
+    }
+
+    /// The word in a policy file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+            Self::Terminate => "terminate",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_file_are_read_back() {
+        for word in Enforcement::VALUES {
+            assert_eq!(Enforcement::parse(word).map(Enforcement::as_str), Some(*word));
+        }
+        for word in OverLimit::VALUES {
+            assert_eq!(OverLimit::parse(word).map(OverLimit::as_str), Some(*word));
+        }
+        assert_eq!(Enforcement::parse("Warn"), None);
     }
 }

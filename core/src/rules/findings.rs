@@ -1,4 +1,6 @@
-//! Where rules put what they find, and the ratchet: an update is not refused for what it does not touch.
+//! Where rules put what they find, and where it is settled how much that weighs: the policy's level for the rule,
+//! then its exemptions, then the ratchet (an update is not refused for what it does not touch), then whether the
+//! policy refuses at all.
 
 use std::collections::VecDeque;
 
@@ -6,6 +8,7 @@ use serde_json::Value;
 
 use super::Context;
 use crate::diagnostic::{Diagnostic, FieldPath, Report, Segment, Severity};
+use crate::policy::{Enforcement, Exemption, Level, Policy};
 
 /// Said of a mistake that is no longer held against the user.
 const FORGIVEN: &str = " (stored already and untouched by this update, so not refused)";
@@ -13,11 +16,17 @@ const FORGIVEN: &str = " (stored already and untouched by this update, so not re
 /// How many compared units are kept; no finding rests on more lists.
 const COMPARED: usize = 4;
 
+/// Said of a mistake that the policy only warns of.
+const NOT_ENFORCED: &str = " (the policy does not enforce yet, so not refused)";
+
 /// The findings of one review.
 #[derive(Debug)]
 pub(crate) struct Findings<'a> {
     object: &'a Value,
     old: Option<&'a Value>,
+    policy: &'a Policy,
+    /// The exemptions that cover the object; none while nothing was found, because most objects are fine.
+    exemptions: Option<Vec<&'a Exemption>>,
     report: Report,
     /// The units that were compared last. Findings come in runs on one list or two, and comparing those again for
     /// each finding would cost the square of their length.
@@ -30,17 +39,48 @@ impl<'a> Findings<'a> {
         Self {
             object,
             old: context.old,
+            policy: context.policy,
+            exemptions: None,
             report: Report::default(),
             compared: VecDeque::with_capacity(COMPARED),
         }
     }
 
-    /// Takes a finding in. An error on fields that the update leaves as they were becomes a warning.
+    /// Takes a finding in, with the weight that policy and ratchet leave it.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
+        match self.policy.levels.of(diagnostic.rule) {
+            Some(Level::Off) => return,
+            Some(Level::Severity(severity)) => diagnostic.severity = severity,
+            None => {}
+        }
+        self.spare(&mut diagnostic);
         if diagnostic.severity == Severity::Error && self.is_untouched(&diagnostic) {
             diagnostic = forgiven(diagnostic);
         }
+        if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
+            diagnostic.severity = Severity::Warning;
+            diagnostic.reason.push_str(NOT_ENFORCED);
+        }
         self.report.push(diagnostic);
+    }
+
+    /// Lowers the severity as far as the first exemption says that covers object and rule.
+    fn spare(&mut self, diagnostic: &mut Diagnostic) {
+        let (policy, object) = (self.policy, self.object);
+        let exemptions = self.exemptions.get_or_insert_with(|| covering(policy, object));
+        let weighed = exemptions
+            .iter()
+            .find_map(|exemption| Some((exemption, exemption.weight(diagnostic.rule)?)));
+        let Some((exemption, weight)) = weighed.filter(|(_, weight)| *weight < diagnostic.severity) else {
+            return;
+        };
+        diagnostic.severity = weight;
+        diagnostic.reason.push_str(" (exempt by the policy");
+        if let Some(reason) = &exemption.reason {
+            diagnostic.reason.push_str(": ");
+            diagnostic.reason.push_str(reason);
+        }
+        diagnostic.reason.push(')');
     }
 
     /// All that was found.
@@ -74,6 +114,25 @@ pub(super) fn forgiven(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic
 }
 
+/// The exemptions that cover an object, by its name and labels.
+fn covering<'a>(policy: &'a Policy, object: &Value) -> Vec<&'a Exemption> {
+    let exemptions = &policy.exemptions;
+    if exemptions.is_empty() {
+        return Vec::new();
+    }
+    let metadata = object.get("metadata");
+    let name = metadata
+        .and_then(|metadata| metadata.get("name"))
+        .and_then(Value::as_str);
+    let labels = metadata
+        .and_then(|metadata| metadata.get("labels"))
+        .and_then(Value::as_object);
+    exemptions
+        .iter()
+        .filter(|exemption| exemption.covers(name, labels))
+        .collect()
+}
+
 /// The value that counts as one when the API server compares old and new: every list of a NodePool is atomic,
 /// so it is the outermost list around the path, or else the field itself.
 fn unit_of(path: &FieldPath) -> FieldPath {
@@ -87,10 +146,20 @@ fn unit_of(path: &FieldPath) -> FieldPath {
 fn is_same(unit: &FieldPath, object: &Value, old: &Value) -> bool {
     match (unit.find(object), unit.find(old)) {
         (Some(new), Some(old)) => new == old,
-        // A field that is missing in both was missing before only if there was something to miss it in.
-        (None, None) => unit.parent().is_none_or(|parent| parent.find(old).is_some()),
+        (None, None) => was_missing(unit, object, old),
         _ => false,
     }
+}
+
+/// Whether a field that neither object has was missed before: not so where only the new one has what it is
+/// missed in.
+fn was_missing(unit: &FieldPath, object: &Value, old: &Value) -> bool {
+    unit.parent().is_none_or(|parent| {
+        if parent.find(old).is_some() {
+            return true;
+        }
+        parent.find(object).is_none() && was_missing(&parent, object, old)
+    })
 }
 
 #[cfg(test)]
@@ -103,9 +172,10 @@ mod tests {
     use crate::policy::Policy;
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
+        let policy = Policy::default();
         let context = Context {
             old,
-            policy: &Policy::default(),
+            policy: &policy,
             release: Release::NEWEST,
             labels: LabelSets::BUILT_IN,
         };
@@ -161,5 +231,120 @@ mod tests {
         let without = json!({"spec": {}});
         assert_eq!(severity(path(), &[], &with, Some(&with)), Severity::Warning);
         assert_eq!(severity(path(), &[], &with, Some(&without)), Severity::Error);
+    }
+
+    /// The findings of one rule of Karpenter's schema and one of poolgate's own, under a policy.
+    fn weighed(policy: &Policy, old: Option<&Value>) -> Vec<(&'static str, Severity, String)> {
+        let object = json!({
+            "metadata": {"name": "gpu-a", "labels": {"team": "data"}},
+            "spec": {"disruption": {"budgets": [{"nodes": "1", "schedule": "@daily"}], "nodeLimitMode": "hard"}},
+        });
+        let request = crate::review::Request {
+            subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
+            object: &object,
+            old,
+        };
+        let report = crate::review::review(&request, policy, Release::NEWEST).report;
+        let about = ["budget-schedule-duration", "node-limit-mode"];
+        report
+            .into_iter()
+            .filter(|finding| about.contains(&finding.rule.as_str()))
+            .map(|finding| (finding.rule.as_str(), finding.severity, finding.reason))
+            .collect()
+    }
+
+    fn severities(policy: &Policy) -> Vec<(&'static str, Severity)> {
+        let weighed = weighed(policy, None).into_iter();
+        weighed.map(|(rule, severity, _)| (rule, severity)).collect()
+    }
+
+    fn rule(id: &str) -> &'static crate::rule::Rule {
+        crate::rules::find(id).unwrap()
+    }
+
+    #[test]
+    fn a_level_replaces_the_severity_but_what_karpenter_refuses_stays_heard() {
+        let mut policy = Policy::default();
+        for level in [Level::Off, Level::Severity(Severity::Info)] {
+            let got = policy.levels.set(rule("budget-schedule-duration"), level);
+            assert_eq!(got, Level::Severity(Severity::Warning));
+        }
+        assert_eq!(policy.levels.set(rule("node-limit-mode"), Level::Off), Level::Off);
+        assert_eq!(
+            severities(&policy),
+            [("budget-schedule-duration", Severity::Warning)]
+        );
+    }
+
+    #[test]
+    fn an_exemption_makes_findings_quiet_and_gives_its_reason() {
+        let exemption = Exemption {
+            pools: vec![crate::policy::Glob::new("gpu-*")],
+            reason: Some("old cluster".into()),
+            labels: std::collections::BTreeMap::new(),
+            rules: [rule("budget-schedule-duration"), rule("node-limit-mode")]
+                .into_iter()
+                .collect(),
+        };
+        let mut policy = Policy {
+            exemptions: vec![exemption],
+            ..Policy::default()
+        };
+        let found = weighed(&policy, None);
+        assert_eq!(
+            severities(&policy),
+            [
+                ("budget-schedule-duration", Severity::Warning),
+                ("node-limit-mode", Severity::Info)
+            ]
+        );
+        for (_, _, reason) in found {
+            assert!(
+                reason.ends_with(" (exempt by the policy: old cluster)"),
+                "{reason}"
+            );
+        }
+        policy.exemptions[0].pools = vec![crate::policy::Glob::new("web-*")];
+        assert_eq!(
+            severities(&policy),
+            [
+                ("budget-schedule-duration", Severity::Error),
+                ("node-limit-mode", Severity::Error)
+            ]
+        );
+    }
+
+    #[test]
+    fn where_nothing_is_enforced_errors_become_warnings_and_say_why() {
+        let policy = Policy {
+            enforcement: Enforcement::Warn,
+            ..Policy::default()
+        };
+        for (rule, severity, reason) in weighed(&policy, None) {
+            assert_eq!(severity, Severity::Warning, "{rule}");
+            assert!(reason.ends_with(NOT_ENFORCED), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_raised_level_obeys_the_ratchet() {
+        let object = json!({"spec": {"limits": {"cpu": 1000}}});
+        let mut policy = Policy::default();
+        policy
+            .levels
+            .set(rule("limit-unquoted"), Level::Severity(Severity::Error));
+        let refuses = |old: Option<&Value>| {
+            let request = crate::review::Request {
+                subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
+                object: &object,
+                old,
+            };
+            let report = crate::review::review(&request, &policy, Release::NEWEST).report;
+            report
+                .with_severity(Severity::Error)
+                .any(|finding| finding.rule.as_str() == "limit-unquoted")
+        };
+        assert!(refuses(None));
+        assert!(!refuses(Some(&object)));
     }
 }

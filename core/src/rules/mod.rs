@@ -4,6 +4,7 @@
 //! fields of the wrong type, of which only `field-type` speaks.
 
 mod annotations;
+mod bounds;
 mod budgets;
 mod consolidation;
 mod fields;
@@ -145,6 +146,18 @@ pub static CATALOGUE: &[&Rule] = &[
     &kubelet::TEMPLATE_RESOURCES,
     &nodeclaim::NODECLAIM_IMMUTABLE,
     &nodeclaim::NODECLAIM_REQUEST,
+    &bounds::LIMIT_REQUIRED,
+    &bounds::LIMIT_MAX,
+    &bounds::BUDGET_PERCENT,
+    &bounds::BUDGET_NODES,
+    &bounds::BUDGET_COUNT,
+    &bounds::BUDGET_ALWAYS,
+    &bounds::FREEZE_WINDOW,
+    &bounds::TEMPLATE_LABELS,
+    &bounds::CAPACITY_TYPE,
+    &bounds::NODE_CLASS,
+    &bounds::EXPIRE_AFTER,
+    &bounds::TERMINATION_GRACE_PERIOD,
 ];
 
 /// The rule of this name.
@@ -179,6 +192,7 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
     check_template(&pool.template, pool.version, context, &mut findings);
     let lifetime = lifetime::check_pool(pool, context, &mut findings);
     lifetime_bounds::check(pool, lifetime, context, &mut findings);
+    bounds::check(pool, object, &context.policy.bounds, &mut findings);
     findings.into_report()
 }
 

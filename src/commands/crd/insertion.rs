@@ -1,4 +1,5 @@
-//! A new entry in a mapping, written into the text around it in the style of its neighbours.
+//! A new entry in a mapping, or another value in the place of one, written into the text around it in the style of
+//! its neighbours.
 //!
 //! Knows nothing of definitions.
 
@@ -6,11 +7,19 @@ use serde_json::Value;
 
 use crate::manifest::{NodeRef, Shape, Style};
 
-/// Text that comes in, and where. Nothing is taken away.
+/// Text that comes in, and where; what stands between `at` and `until` goes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Insertion {
     at: usize,
+    until: usize,
     text: String,
+}
+
+impl Insertion {
+    /// Text that comes in, and nothing goes.
+    fn new(at: usize, text: String) -> Self {
+        Self { at, until: at, text }
+    }
 }
 
 /// The text with all insertions made.
@@ -19,10 +28,10 @@ pub(super) fn apply(text: &str, mut insertions: Vec<Insertion>) -> String {
     let mut out =
         String::with_capacity(text.len() + insertions.iter().map(|new| new.text.len()).sum::<usize>());
     let mut copied = 0;
-    for Insertion { at, text: new } in insertions {
+    for Insertion { at, until, text: new } in insertions {
         out.push_str(text.get(copied..at).unwrap_or_default());
         out.push_str(&new);
-        copied = at;
+        copied = until;
     }
     out.push_str(text.get(copied..).unwrap_or_default());
     out
@@ -56,27 +65,20 @@ fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inse
     let lines: Vec<&str> = entry.yaml.lines().collect();
     let lines = lines.join(&separator);
     if let Some(next) = keys.find(|key| key.text() > Some(entry.key)) {
-        return Some(Insertion {
-            at: next.span().start(),
-            text: lines + &separator,
-        });
+        return Some(Insertion::new(next.span().start(), lines + &separator));
     }
     let end = mapping.span().end();
     let line = text.get(end..)?.split('\n').next()?;
-    Some(Insertion {
-        at: end + line.trim_end_matches('\r').len(),
-        text: separator + &lines,
-    })
+    let at = end + line.trim_end_matches('\r').len();
+    Some(Insertion::new(at, separator + &lines))
 }
 
 /// Behind the last entry: on lines of its own where that has one, else in the same line.
 fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
     let key = Value::from(entry.key);
     let Some((last, value)) = mapping.entries().last() else {
-        return Some(Insertion {
-            at: mapping.span().start() + 1,
-            text: format!("{key}:{}", entry.value),
-        });
+        let at = mapping.span().start() + 1;
+        return Some(Insertion::new(at, format!("{key}:{}", entry.value)));
     };
     let before = line_before(text, last.span().start());
     let between = text.get(last.span().end()..value.span().start())?;
@@ -90,10 +92,53 @@ fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inser
     } else {
         format!(", {key}: {}", entry.value)
     };
-    Some(Insertion {
-        at: value.span().end(),
-        text,
-    })
+    Some(Insertion::new(value.span().end(), text))
+}
+
+/// How a value comes into the place of another one, which stays a block if it is one. None for an alias: what it
+/// stands for is shared with other places.
+pub(super) fn in_place_of(text: &str, node: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
+    let new = match node.shape() {
+        Shape::Alias => return None,
+        Shape::Sequence(Style::Block) => {
+            let separator = format!(
+                "{}{}",
+                newline(text),
+                " ".repeat(column(text, node.span().start()))
+            );
+            let elements = value.as_array()?.iter();
+            let lines: Vec<String> = elements.flat_map(element).collect();
+            lines.join(&separator)
+        }
+        Shape::Scalar => scalar(node.span().of(text), value),
+        Shape::Mapping(_) | Shape::Sequence(Style::Flow) => value.to_string(),
+    };
+    let (at, until) = (node.span().start(), node.span().end());
+    Some(Insertion { at, until, text: new })
+}
+
+/// An element of a block sequence, as lines.
+fn element(value: &Value) -> Vec<String> {
+    let Some(map) = value.as_object() else {
+        return vec![format!("- {value}")];
+    };
+    let marks = std::iter::once("- ").chain(std::iter::repeat("  "));
+    let entries = marks.zip(map);
+    entries
+        .map(|(mark, (key, value))| format!("{mark}{key}: {value}"))
+        .collect()
+}
+
+/// A scalar as its predecessor was written: in quotes, or without where none are needed.
+fn scalar(before: &str, value: &Value) -> String {
+    let is_word = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && text.ends_with(|c: char| c.is_ascii_alphabetic())
+    };
+    match value.as_str() {
+        Some(word) if is_word(word) && !before.starts_with(['"', '\'']) => word.to_owned(),
+        _ => value.to_string(),
+    }
 }
 
 /// How many characters stand before a place in its line.

@@ -1,24 +1,30 @@
-//! `poolgate crd`: the NodePool definition with the field that upstream's lacks.
+//! `poolgate crd`: the NodePool definition with the field that upstream's lacks, and with the policy's defaults.
 //!
 //! The API server drops fields that a definition does not name, so `spec.disruption.nodeLimitMode` can only
-//! be stored where the definition was extended. Nothing of the definition is written anew: the property is
-//! inserted into the text, and every other byte stays.
+//! be stored where the definition was extended. It also writes the definition's own defaults before it calls any
+//! webhook, so a policy's defaults must stand there to have an effect. Nothing of the definition is written anew:
+//! the property is inserted into the text, default values are replaced in it, and every other byte stays.
 
+pub(super) mod defaults;
 mod insertion;
-mod subject;
+pub(super) mod subject;
 
 #[cfg(test)]
 mod tests;
 
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::policy::DefaultValues;
 use serde_json::Value;
 
 use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Position, ReadError, Span};
 
+use crate::policy_file;
+use defaults::Overruled;
 use insertion::{Entry, Insertion};
 use subject::Schema;
 
@@ -42,7 +48,11 @@ enum CrdCommand {
     /// The definition may be YAML or JSON, alone, among other documents or in a List; all else is printed
     /// unchanged, and so is a definition that has the field. For example:
     /// kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -
-    Patch,
+    Patch {
+        /// Write this policy's defaults into the definition, too, where it has others
+        #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
+        policy: Option<PathBuf>,
+    },
 }
 
 /// Why no patched definition was printed.
@@ -83,6 +93,16 @@ pub(crate) enum CrdError {
         /// Where the properties of spec.disruption stand.
         position: Position,
     },
+    /// A default is none of the values that a version takes.
+    #[error("version {version} of the definition does not take the policy's {field} {value}")]
+    NotTaken {
+        /// The version's name.
+        version: String,
+        /// The field under `defaults`.
+        field: &'static str,
+        /// The policy's value.
+        value: Value,
+    },
     /// The insertion would have changed something else.
     #[error("the definition is laid out in a way that cannot be extended without changing something else")]
     Unsafe,
@@ -93,23 +113,26 @@ pub(crate) enum CrdError {
 
 /// Does what was asked. A reader who has gone is no failure.
 pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
-    let CrdCommand::Patch = args.command;
-    match patch(io::stdin().lock(), io::stdout().lock()) {
+    let CrdCommand::Patch { policy } = &args.command;
+    let loaded = policy.as_deref().map(policy_file::load).transpose()?;
+    let defaults = loaded.map(|loaded| loaded.reading.policy.defaults);
+    match patch(io::stdin().lock(), io::stdout().lock(), defaults.as_ref()) {
         Err(CrdError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         result => Ok(result.map(|()| ExitCode::SUCCESS)?),
     }
 }
 
-/// Prints what it reads with the property added.
-fn patch(input: impl Read, mut output: impl Write) -> Result<(), CrdError> {
+/// Prints what it reads with the property added, and with these defaults.
+fn patch(input: impl Read, mut output: impl Write, defaults: Option<&DefaultValues>) -> Result<(), CrdError> {
     let text = manifest::read(input, &Limits::default())?;
-    let patched = patched(&text)?;
+    let patched = patched(&text, defaults)?;
     output.write_all(patched.as_bytes()).map_err(CrdError::Write)?;
     output.flush().map_err(CrdError::Write)
 }
 
-/// The text with the property added to every served version of every NodePool definition in it.
-fn patched(text: &str) -> Result<String, CrdError> {
+/// The text with the property added to every served version of every NodePool definition in it, and with other
+/// default values where these are given.
+fn patched(text: &str, defaults: Option<&DefaultValues>) -> Result<String, CrdError> {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
     let mut wanted = Vec::new();
@@ -123,6 +146,12 @@ fn patched(text: &str) -> Result<String, CrdError> {
                 insertions.push(insertion(text, &document, &schema, &lines)?);
                 extend(&mut value, &schema.properties);
             }
+            let defaults =
+                defaults.map(|defaults| defaults::overruled(document.value(), &definition, defaults));
+            for overruled in defaults.into_iter().flatten() {
+                insertions.push(replacement(text, &document, &overruled, &lines)?);
+                replace(&mut value, &overruled);
+            }
         }
         wanted.push(value);
     }
@@ -133,6 +162,40 @@ fn patched(text: &str) -> Result<String, CrdError> {
     means(&patched, &wanted)
         .then_some(patched)
         .ok_or(CrdError::Unsafe)
+}
+
+/// Where and how a default is written into one version.
+fn replacement(
+    text: &str,
+    document: &Document<'_>,
+    overruled: &Overruled,
+    lines: &Lines<'_>,
+) -> Result<Insertion, CrdError> {
+    if !overruled.is_taken {
+        return Err(CrdError::NotTaken {
+            version: overruled.version.clone(),
+            field: overruled.field,
+            value: overruled.wanted.clone(),
+        });
+    }
+    let node = subject::node_at(document, &overruled.path);
+    let replacement = node.and_then(|node| insertion::in_place_of(text, node, &overruled.wanted));
+    replacement.ok_or_else(|| layout(&overruled.version, &overruled.path, document, lines))
+}
+
+/// Puts a default into the value of a document.
+fn replace(value: &mut Value, overruled: &Overruled) {
+    if let Some(default) = value.pointer_mut(&overruled.path.to_pointer()) {
+        *default = overruled.wanted.clone();
+    }
+}
+
+/// The error of a place that cannot be written to.
+fn layout(version: &str, path: &FieldPath, document: &Document<'_>, lines: &Lines<'_>) -> CrdError {
+    CrdError::Layout {
+        version: version.to_owned(),
+        position: lines.position(document.span_of(path).map_or(0, Span::start)),
+    }
 }
 
 /// Where and how the property is written into one version.
@@ -149,13 +212,7 @@ fn insertion(
         yaml: PROPERTY_YAML,
     };
     let insertion = node.and_then(|node| insertion::into_mapping(text, node, &entry));
-    insertion.ok_or_else(|| {
-        let place = document.span_of(&schema.properties);
-        CrdError::Layout {
-            version: schema.version.clone(),
-            position: lines.position(place.map_or(0, Span::start)),
-        }
-    })
+    insertion.ok_or_else(|| layout(&schema.version, &schema.properties, document, lines))
 }
 
 /// Adds the property to the value of a document.

@@ -16,7 +16,7 @@ pub(super) struct Schema {
 }
 
 /// The paths of the definitions of NodePools in a document: itself, or elements of a List.
-pub(super) fn definitions(document: &Value) -> Vec<FieldPath> {
+pub(in crate::commands) fn definitions(document: &Value) -> Vec<FieldPath> {
     if is_definition(document) {
         return vec![FieldPath::root()];
     }
@@ -38,15 +38,9 @@ fn is_definition(value: &Value) -> bool {
 
 /// The served versions of the definition at `path` that lack the property.
 pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<Schema>, CrdError> {
-    let versions = path.clone().key("spec").key("versions");
-    let listed = versions.find(document).and_then(Value::as_array);
     let mut schemas = Vec::new();
-    for (index, version) in listed.into_iter().flatten().enumerate() {
-        if version.get("served") != Some(&Value::Bool(true)) {
-            continue;
-        }
-        let name = text(version, &["name"]).unwrap_or_default().to_owned();
-        let properties = below(versions.clone().index(index));
+    for (name, disruption) in served(document, path) {
+        let properties = disruption.key("properties");
         match properties.find(document).and_then(Value::as_object) {
             None => return Err(CrdError::NoDisruption { version: name }),
             Some(present) if present.contains_key(PROPERTY) => {}
@@ -59,8 +53,23 @@ pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<Schem
     Ok(schemas)
 }
 
-/// The properties of `spec.disruption` in a version's schema.
-fn below(version: FieldPath) -> FieldPath {
+/// The served versions of the definition at `path`: the name of each, and where its schema of `spec.disruption`
+/// should stand.
+pub(super) fn served(document: &Value, path: &FieldPath) -> Vec<(String, FieldPath)> {
+    let versions = path.clone().key("spec").key("versions");
+    let listed = versions.find(document).and_then(Value::as_array);
+    let listed = listed.into_iter().flatten().enumerate();
+    listed
+        .filter(|(_, version)| version.get("served") == Some(&Value::Bool(true)))
+        .map(|(index, version)| {
+            let name = text(version, &["name"]).unwrap_or_default().to_owned();
+            (name, disruption(versions.clone().index(index)))
+        })
+        .collect()
+}
+
+/// The schema of `spec.disruption` in a version.
+fn disruption(version: FieldPath) -> FieldPath {
     [
         "schema",
         "openAPIV3Schema",
@@ -68,7 +77,6 @@ fn below(version: FieldPath) -> FieldPath {
         "spec",
         "properties",
         "disruption",
-        "properties",
     ]
     .into_iter()
     .fold(version, FieldPath::key)

@@ -1,9 +1,14 @@
 //! The definitions that Karpenter ships, in every layout that reaches a cluster.
 
 use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::policy::{BudgetWindow, DefaultBudget, DefaultValues};
 use serde_json::{Value, json};
 
 use super::*;
+
+fn patched(text: &str) -> Result<String, CrdError> {
+    super::patched(text, None)
+}
 
 const V1: &str = include_str!("../../../tests/data/crds/karpenter-1.14.1-nodepools.yaml");
 const V1_AND_V1BETA1: &str = include_str!("../../../tests/data/crds/karpenter-1.0.8-nodepools.yaml");
@@ -221,8 +226,87 @@ fn what_cannot_be_done_is_said() {
 #[test]
 fn the_stream_is_read_with_a_bound_and_written_once() {
     let mut output = Vec::new();
-    patch(V1.as_bytes(), &mut output).unwrap();
+    patch(V1.as_bytes(), &mut output, None).unwrap();
     assert_eq!(output, patched(V1).unwrap().as_bytes());
-    let error = patch(io::repeat(b' '), io::sink()).unwrap_err();
+    let error = patch(io::repeat(b' '), io::sink(), None).unwrap_err();
     assert_eq!(error.to_string(), "the input is larger than 16777216 bytes");
+}
+
+/// Defaults that no definition ships.
+fn own_defaults() -> DefaultValues {
+    let window = BudgetWindow {
+        schedule: "0 8 * * mon-fri".into(),
+        duration: "10h".into(),
+    };
+    let budget = |nodes: &str, window| DefaultBudget {
+        nodes: nodes.into(),
+        window,
+    };
+    DefaultValues {
+        budgets: vec![budget("20%", None), budget("0", Some(window))],
+        consolidation_policy: "WhenEmpty".into(),
+        consolidate_after: "5m".into(),
+        ..DefaultValues::default()
+    }
+}
+
+/// The definition with the property and these defaults, made without any text.
+fn with_defaults(definition: &Value, defaults: &DefaultValues) -> Value {
+    let mut definition = extended(definition);
+    for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+        let is_v1 = version["name"] == "v1";
+        let disruption = version
+            .pointer_mut("/schema/openAPIV3Schema/properties/spec/properties/disruption")
+            .unwrap();
+        disruption["properties"]["budgets"]["default"] = defaults.budgets_value();
+        if is_v1 {
+            disruption["properties"]["consolidationPolicy"]["default"] = json!("WhenEmpty");
+            disruption["default"]["consolidateAfter"] = json!("5m");
+        }
+    }
+    definition
+}
+
+#[test]
+fn a_policys_defaults_take_the_place_of_the_definitions_and_nothing_else_changes() {
+    let defaults = own_defaults();
+    for shipped in [V1, V1_AND_V1BETA1] {
+        let wanted = with_defaults(&value(shipped), &defaults);
+        let pretty = serde_json::to_string_pretty(&value(shipped)).unwrap();
+        let windows = shipped.replace('\n', "\r\n");
+        for text in [shipped, &pretty, &value(shipped).to_string(), &windows] {
+            let after = super::patched(text, Some(&defaults)).unwrap();
+            assert_eq!(value(&after), wanted);
+            assert_eq!(super::patched(&after, Some(&defaults)).unwrap(), after);
+        }
+        let kept = super::patched(shipped, Some(&DefaultValues::default())).unwrap();
+        assert_eq!(
+            kept,
+            patched(shipped).unwrap(),
+            "the built-in defaults are Karpenter's own"
+        );
+    }
+    let after = super::patched(V1, Some(&defaults)).unwrap();
+    let budgets = "                      default:
+                        - nodes: \"20%\"
+                        - duration: \"10h\"
+                          nodes: \"0\"
+                          schedule: \"0 8 * * mon-fri\"
+                      description:";
+    assert!(after.contains(budgets), "{after:.4000}");
+    assert!(after.contains("default: WhenEmpty\n"));
+    assert!(after.contains("consolidateAfter: 5m\n"));
+}
+
+#[test]
+fn a_default_that_a_version_does_not_know_is_refused() {
+    let defaults = DefaultValues {
+        consolidation_policy: "Balanced".into(),
+        ..DefaultValues::default()
+    };
+    let error = super::patched(V1_AND_V1BETA1, Some(&defaults)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "version v1 of the definition does not take the policy's consolidationPolicy \"Balanced\""
+    );
 }

@@ -2,6 +2,7 @@
 //! `Budget.IsActive` adds. Always UTC. Knows nothing of windows, nor of what Karpenter makes of a schedule
 //! that never fires.
 
+mod cover;
 mod crd;
 mod days;
 mod error;

@@ -1,0 +1,99 @@
+//! What every pool must keep to, because the organisation says so. Each bound that is set is a rule of its own;
+//! one that is not set is silent.
+
+use std::collections::BTreeMap;
+
+use crate::value::cron::Schedule;
+use crate::value::duration::{BudgetDuration, GoDuration};
+use crate::value::quantity::Quantity;
+
+use super::Glob;
+
+/// A value that was read from text, with that text for messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written<T> {
+    /// As it stands in the policy.
+    pub text: String,
+    /// What it means.
+    pub value: T,
+}
+
+/// The bounds of a policy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// On `spec.limits`.
+    pub limits: LimitBounds,
+    /// On `spec.disruption.budgets`.
+    pub budgets: BudgetBounds,
+    /// On `spec.template`.
+    pub template: TemplateBounds,
+}
+
+/// Bounds on `spec.limits`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LimitBounds {
+    /// Resources that must have a limit.
+    pub required: Vec<String>,
+    /// The largest limit of a resource. A pool without that limit has no end, and so breaks the bound.
+    pub max: BTreeMap<String, Written<Quantity>>,
+}
+
+/// Bounds on `spec.disruption.budgets`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BudgetBounds {
+    /// The largest percentage in a budget, 0 to 100.
+    pub max_percent: Option<u8>,
+    /// The largest number of nodes in a budget that is no percentage.
+    pub max_nodes: Option<i32>,
+    /// How many budgets a pool may have.
+    pub max_budgets: Option<usize>,
+    /// Whether one budget must hold always and for every reason.
+    pub require_always: bool,
+    /// Times in which nothing may be disrupted.
+    pub freeze_windows: Vec<FreezeWindow>,
+}
+
+/// A time, coming again and again, in which no node may be disrupted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreezeWindow {
+    /// When it begins.
+    pub schedule: Written<Schedule>,
+    /// How long it is.
+    pub duration: Written<BudgetDuration>,
+}
+
+/// Bounds on `spec.template`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TemplateBounds {
+    /// Labels that every node must get.
+    pub required_labels: Vec<String>,
+    /// The capacity types that a pool may use; none where all are allowed.
+    pub capacity_types: Option<Vec<String>>,
+    /// The node classes that a pool may use; none where all are allowed.
+    pub node_classes: Option<Vec<NodeClassPattern>>,
+    /// How long nodes may and must live.
+    pub expire_after: DurationBounds,
+    /// How long a node may take to drain.
+    pub termination_grace_period: DurationBounds,
+}
+
+/// Bounds on a length of time. Where the object says nothing, or `Never`, there is no end: that
+/// is longer than any maximum.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DurationBounds {
+    /// The shortest.
+    pub min: Option<Written<GoDuration>>,
+    /// The longest.
+    pub max: Option<Written<GoDuration>>,
+}
+
+/// Node classes that may be used: where a part is not given, any will do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeClassPattern {
+    /// The API group, without version.
+    pub group: Option<Glob>,
+    /// The kind.
+    pub kind: Option<Glob>,
+    /// The name.
+    pub name: Option<Glob>,
+}

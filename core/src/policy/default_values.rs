@@ -1,0 +1,70 @@
+//! The values that admission writes where a NodePool says nothing.
+
+use serde_json::{Value, json};
+
+use crate::karpenter::NodeLimitMode;
+
+/// The values of fields that the user left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultValues {
+    /// `budgets` of a NodePool that has none.
+    pub budgets: Vec<DefaultBudget>,
+    /// `consolidationPolicy` of a v1 NodePool.
+    pub consolidation_policy: String,
+    /// `consolidateAfter` of a v1 NodePool. A v1beta1 NodePool gets none: every CRD that Karpenter shipped
+    /// refuses it beside the policy `WhenUnderutilized`, the default there.
+    pub consolidate_after: String,
+    /// `nodeLimitMode` of a NodePool that carries it neither as a field nor as an annotation.
+    pub node_limit_mode: NodeLimitMode,
+}
+
+/// One element of the default `budgets`. Without `reasons`, which v1beta1 does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultBudget {
+    /// How many nodes may go at once: a number, or a percentage.
+    pub nodes: String,
+    /// When it holds; always, where there is none.
+    pub window: Option<BudgetWindow>,
+}
+
+/// When a budget holds, in Karpenter's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetWindow {
+    /// When it begins.
+    pub schedule: String,
+    /// How long it lasts.
+    pub duration: String,
+}
+
+impl DefaultBudget {
+    /// The budget as it stands in a NodePool.
+    pub fn to_value(&self) -> Value {
+        match &self.window {
+            None => json!({"nodes": self.nodes}),
+            Some(BudgetWindow { schedule, duration }) => {
+                json!({"nodes": self.nodes, "schedule": schedule, "duration": duration})
+            }
+        }
+    }
+}
+
+impl DefaultValues {
+    /// The default `budgets` as they stand in a NodePool.
+    pub fn budgets_value(&self) -> Value {
+        self.budgets.iter().map(DefaultBudget::to_value).collect()
+    }
+}
+
+impl Default for DefaultValues {
+    fn default() -> Self {
+        Self {
+            budgets: vec![DefaultBudget {
+                nodes: "10%".into(),
+                window: None,
+            }],
+            consolidation_policy: "WhenEmptyOrUnderutilized".into(),
+            consolidate_after: "0s".into(),
+            node_limit_mode: NodeLimitMode::Hard,
+        }
+    }
+}

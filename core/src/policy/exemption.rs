@@ -1,0 +1,95 @@
+//! Pools to which some rules do not apply in full.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
+
+use super::Glob;
+use super::levels::{Level, least};
+use crate::diagnostic::{RuleId, Severity};
+use crate::rule::Rule;
+
+/// Whom some rules spare. A finding of such a rule weighs `info` then, so that it can still be found offline; of
+/// what Karpenter itself refuses it stays a warning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exemption {
+    /// Names of NodePools, any of which will do. Any name will, where there is no pattern.
+    pub pools: Vec<Glob>,
+    /// Labels of the NodePool itself, all of which it must have.
+    pub labels: BTreeMap<String, String>,
+    /// Why, for whoever reads the finding.
+    pub reason: Option<String>,
+    /// From which rules.
+    pub rules: SparedRules,
+}
+
+/// The rules that spare somebody, each with what its findings weigh then.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SparedRules(HashMap<RuleId, Severity>);
+
+impl<'r> FromIterator<&'r Rule> for SparedRules {
+    fn from_iter<I: IntoIterator<Item = &'r Rule>>(rules: I) -> Self {
+        let weights = rules.into_iter().map(|rule| {
+            let weight = match least(rule) {
+                Level::Severity(severity) => severity,
+                Level::Off => Severity::Info,
+            };
+            (rule.id, weight)
+        });
+        Self(weights.collect())
+    }
+}
+
+impl Exemption {
+    /// Whether it covers a NodePool of this name with these labels.
+    pub fn covers(&self, name: Option<&str>, labels: Option<&Map<String, Value>>) -> bool {
+        let is_named = || name.is_some_and(|name| self.pools.iter().any(|pattern| pattern.matches(name)));
+        let has = |key: &String, value: &String| {
+            let found = labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+            found == Some(value)
+        };
+        (self.pools.is_empty() || is_named()) && self.labels.iter().all(|(key, value)| has(key, value))
+    }
+
+    /// What findings of a rule weigh for those whom it covers; nothing where the rule does not spare them.
+    pub fn weight(&self, rule: RuleId) -> Option<Severity> {
+        self.rules.0.get(&rule).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn covers(pools: &[&str], labels: &[(&str, &str)], name: Option<&str>) -> bool {
+        let exemption = Exemption {
+            pools: pools.iter().copied().map(Glob::new).collect(),
+            labels: labels
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect(),
+            reason: None,
+            rules: SparedRules::default(),
+        };
+        let present = json!({"team": "data", "tier": 5});
+        exemption.covers(name, present.as_object())
+    }
+
+    #[test]
+    fn a_pool_is_covered_by_any_name_and_all_labels() {
+        assert!(covers(&["a", "gpu-*"], &[], Some("gpu-1")));
+        assert!(!covers(&["a", "gpu-*"], &[], Some("web")));
+        assert!(covers(&[], &[("team", "data")], Some("web")));
+        assert!(covers(&[], &[("team", "data")], None));
+        assert!(!covers(&[], &[("team", "web")], Some("web")));
+        assert!(!covers(&[], &[("team", "data"), ("tier", "5")], Some("web")));
+        assert!(!covers(&["gpu-*"], &[("team", "data")], Some("web")));
+    }
+
+    #[test]
+    fn a_pool_without_a_name_is_covered_by_none() {
+        assert!(!covers(&["*"], &[], None));
+    }
+}

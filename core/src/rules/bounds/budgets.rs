@@ -1,0 +1,224 @@
+//! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's own, so there is nothing to
+//! say of it.
+
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Budget, Disruption, NodePool};
+use crate::policy::BudgetBounds;
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::value::nodes::BudgetNodes;
+
+pub(in crate::rules) static BUDGET_PERCENT: Rule = Rule {
+    id: RuleId::new("policy-budget-percent"),
+    title: "A budget's percentage is no larger than the policy allows",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "A large percentage lets a drift or a consolidation take much of a pool at once. Set by \
+          `bounds.budgets.maxPercent` in the policy.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 50%
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 20%
+",
+};
+
+pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
+    id: RuleId::new("policy-budget-nodes"),
+    title: "A budget's number of nodes is no larger than the policy allows",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "A number that is small for a large pool is all of a small one. Set by `bounds.budgets.maxNodes` in the \
+          policy, for budgets that count nodes; `maxPercent` is the bound of those that are percentages.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"50\"
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"5\"
+",
+};
+
+pub(in crate::rules) static BUDGET_COUNT: Rule = Rule {
+    id: RuleId::new("policy-budget-count"),
+    title: "A pool has no more budgets than the policy allows",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "Of all budgets that hold at a time the smallest counts. With many of them nobody can tell any more what \
+          holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"5\"
+      - nodes: \"1\"
+        schedule: 0 9 * * mon-fri
+        duration: 8h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"1\"
+        schedule: 0 9 * * mon-fri
+        duration: 8h
+",
+};
+
+pub(in crate::rules) static BUDGET_ALWAYS: Rule = Rule {
+    id: RuleId::new("policy-budget-always"),
+    title: "One budget holds always and for every reason",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "While no budget holds, Karpenter may disrupt all nodes of a pool at once: outside of every window, and for \
+          every reason that no budget names. Set by `bounds.budgets.requireAlways` in the policy.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        schedule: 0 9 * * mon-fri
+        duration: 8h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"0\"
+        schedule: 0 9 * * mon-fri
+        duration: 8h
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+    let disruption = pool.disruption.as_ref().present();
+    let Some(budgets) = disruption.and_then(|disruption| disruption.budgets.as_ref().present()) else {
+        return;
+    };
+    for budget in budgets {
+        check_nodes(budget, bounds, findings);
+    }
+    if let Some(most) = bounds.max_budgets.filter(|most| budgets.len() > *most) {
+        let problem = Problem::TooMany {
+            actual: budgets.len(),
+        };
+        let reason = format!("the policy allows at most {most} budgets");
+        let finding = BUDGET_COUNT.finding(Disruption::path("budgets"), problem, reason);
+        findings.push(finding.mend("leave out those that never are the smallest"));
+    }
+    if bounds.require_always && !budgets.iter().any(holds_always) {
+        let reason = "the policy demands one that holds always and for every reason: while none holds, Karpenter \
+                      may disrupt all nodes at once";
+        let finding = BUDGET_ALWAYS.finding(Disruption::path("budgets"), Problem::Required, reason);
+        findings.push(finding.mend("add a budget with nodes alone, such as nodes: 10%"));
+    }
+}
+
+fn holds_always(budget: &Budget<'_>) -> bool {
+    budget.schedule.is_absent() && budget.duration.is_absent() && budget.reasons.is_absent()
+}
+
+fn check_nodes(budget: &Budget<'_>, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+    let Some(text) = budget.nodes.present() else {
+        return;
+    };
+    let problem = || Problem::Invalid { value: quoted(text) };
+    let finding = match (BudgetNodes::parse(text), bounds.max_percent, bounds.max_nodes) {
+        (Ok(BudgetNodes::Percent(percent)), Some(most), _) if percent > most => BUDGET_PERCENT
+            .finding(
+                budget.path("nodes"),
+                problem(),
+                format!("the policy allows at most {most}%"),
+            )
+            .mend(format!("write {most}% or less")),
+        (Ok(BudgetNodes::Count(count)), _, Some(most)) if count > most => BUDGET_NODES
+            .finding(
+                budget.path("nodes"),
+                problem(),
+                format!("the policy allows at most {most} nodes at once"),
+            )
+            .mend(format!("write \"{most}\" or less")),
+        _ => return,
+    };
+    findings.push(finding);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::policy::Bounds;
+    use crate::rules::bounds::testing::{errors, with_budgets};
+
+    fn bounds(budgets: BudgetBounds) -> Bounds {
+        Bounds {
+            budgets,
+            ..Bounds::default()
+        }
+    }
+
+    #[test]
+    fn percentages_and_numbers_have_bounds_of_their_own() {
+        let bounds = bounds(BudgetBounds {
+            max_percent: Some(20),
+            max_nodes: Some(5),
+            ..BudgetBounds::default()
+        });
+        let object =
+            with_budgets(&json!([{"nodes": "20%"}, {"nodes": "21%"}, {"nodes": "5"}, {"nodes": "6"}]));
+        assert_eq!(
+            errors(bounds, &object),
+            [
+                r#"spec.disruption.budgets[1].nodes: Invalid value: "21%": the policy allows at most 20%; write 20% or less [policy-budget-percent]"#,
+                r#"spec.disruption.budgets[3].nodes: Invalid value: "6": the policy allows at most 5 nodes at once; write "5" or less [policy-budget-nodes]"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_window_or_a_reason_makes_a_budget_that_does_not_hold_always() {
+        let refused = |budgets: serde_json::Value| {
+            let bounds = bounds(BudgetBounds {
+                require_always: true,
+                ..BudgetBounds::default()
+            });
+            !errors(bounds, &with_budgets(&budgets)).is_empty()
+        };
+        assert!(refused(json!([])));
+        assert!(refused(json!([{"nodes": "1", "reasons": ["Drifted"]}])));
+        assert!(refused(
+            json!([{"nodes": "1", "schedule": "@daily", "duration": "1h"}])
+        ));
+        assert!(!refused(
+            json!([{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "10%"}])
+        ));
+        assert!(!refused(json!(null)), "the default is written");
+    }
+}

@@ -1,0 +1,215 @@
+//! The capacity types that a pool may use.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::{is_mistyped, listed, requirements};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+/// The capacity types that Karpenter knows.
+const KNOWN: [&str; 3] = ["on-demand", "spot", "reserved"];
+
+pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
+    id: RuleId::new("policy-capacity-type"),
+    title: "A pool uses only the capacity types that the policy allows",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "Spot capacity goes with two minutes' notice, on-demand capacity costs more. Which one a cluster may use is \
+          set by `bounds.template.capacityTypes` in the policy. All requirements on `karpenter.sh/capacity-type` are \
+          taken together, and a pool without one may use every type.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: [on-demand, spot]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: [on-demand]
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, object: &Value, allowed: &[String], findings: &mut Findings<'_>) {
+    if is_mistyped(&pool.template.requirements_path(), object, Value::is_array) {
+        return;
+    }
+    let label = match pool.template.labels {
+        Field::Mistyped => return,
+        labels => labels
+            .present()
+            .and_then(|labels| labels.get(CAPACITY_TYPE_LABEL)?.as_str()),
+    };
+    let usable = usable(object, label);
+    let forbidden: Vec<&str> = usable
+        .into_iter()
+        .filter(|capacity| !allowed.iter().any(|allowed| allowed == capacity))
+        .collect();
+    let Some(first) = forbidden.first() else { return };
+    let mend = format!("require {CAPACITY_TYPE_LABEL} In [{}]", allowed.join(", "));
+    let reason = format!("the policy allows only {}", listed(allowed));
+    let says = requirements(object).any(is_about_capacity) || label.is_some();
+    let problem = if says {
+        Problem::Invalid { value: quoted(first) }
+    } else {
+        Problem::Required
+    };
+    let reason = if says {
+        format!("this pool may use {}, and {reason}", listed_and(&forbidden))
+    } else {
+        format!("without a requirement on {CAPACITY_TYPE_LABEL} every capacity type is used, and {reason}")
+    };
+    findings.push(
+        CAPACITY_TYPE
+            .finding(pool.template.requirements_path(), problem, reason)
+            .mend(mend)
+            .related(pool.template.labels_path().key(CAPACITY_TYPE_LABEL)),
+    );
+}
+
+/// The first few of the words, in quotes: an object can hold any number of them.
+fn listed_and(words: &[&str]) -> String {
+    const SHOWN: usize = 3;
+    let mut shown: Vec<String> = words.iter().take(SHOWN).map(|word| quoted(word)).collect();
+    if let Some(more) = words.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(" and ")
+}
+
+fn is_about_capacity(requirement: &Map<String, Value>) -> bool {
+    requirement.get("key").and_then(Value::as_str) == Some(CAPACITY_TYPE_LABEL)
+}
+
+/// The capacity types that satisfy all requirements and the label, in the order of the object. Empty where they
+/// contradict each other: then no node comes at all, which is not this rule's concern. Takes time in the number of
+/// values, however they are spread over requirements.
+fn usable<'v>(object: &'v Value, label: Option<&'v str>) -> Vec<&'v str> {
+    let mut lists = 0_usize;
+    let mut order: Vec<&str> = Vec::new();
+    // In how many of the lists a value stands.
+    let mut listed: HashMap<&str, usize> = HashMap::new();
+    let mut excluded: HashSet<&str> = HashSet::new();
+    for requirement in requirements(object).filter(|requirement| is_about_capacity(requirement)) {
+        let values = requirement.get("values").and_then(Value::as_array);
+        let values = values.into_iter().flatten().filter_map(Value::as_str);
+        match operator(requirement) {
+            Some("In") => {
+                for value in values {
+                    let count = listed.entry(value).or_default();
+                    if *count == 0 && lists == 0 {
+                        order.push(value);
+                    }
+                    // A value that stands twice in one list counts once.
+                    *count += usize::from(*count == lists);
+                }
+                lists += 1;
+            }
+            Some("NotIn") => excluded.extend(values),
+            Some("DoesNotExist") => return Vec::new(),
+            _ => {}
+        }
+    }
+    if lists == 0 {
+        order = label.map_or_else(|| KNOWN.to_vec(), |label| vec![label]);
+    }
+    order.retain(|value| {
+        (lists == 0 || listed.get(value) == Some(&lists))
+            && !excluded.contains(value)
+            && label.is_none_or(|label| label == *value)
+    });
+    order
+}
+
+fn operator(requirement: &Map<String, Value>) -> Option<&str> {
+    requirement.get("operator").and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::policy::{Bounds, TemplateBounds};
+    use crate::rules::bounds::testing::errors;
+
+    fn refused(requirements: &[(&str, &[&str])], label: Option<&str>) -> Vec<String> {
+        let template = TemplateBounds {
+            capacity_types: Some(vec!["on-demand".into(), "reserved".into()]),
+            ..TemplateBounds::default()
+        };
+        let bounds = Bounds {
+            template,
+            ..Bounds::default()
+        };
+        let requirements: Vec<_> = requirements
+            .iter()
+            .map(|(operator, values)| {
+                json!({"key": "karpenter.sh/capacity-type", "operator": operator, "values": values})
+            })
+            .collect();
+        errors(
+            bounds,
+            &json!({"spec": {"template": {
+                "metadata": {"labels": {"karpenter.sh/capacity-type": label}},
+                "spec": {"requirements": requirements},
+            }}}),
+        )
+    }
+
+    #[test]
+    fn all_requirements_are_taken_together() {
+        for (requirements, label) in [
+            (&[("In", &["on-demand"][..])][..], None),
+            (&[("In", &["on-demand", "spot"]), ("NotIn", &["spot"])], None),
+            (&[("NotIn", &["spot"])], None),
+            (&[("DoesNotExist", &[])], None),
+            (&[("Exists", &[])], Some("on-demand")),
+            (&[("In", &["spot"]), ("In", &["reserved"])], None),
+            (&[("In", &["spot", "spot"]), ("In", &["on-demand"])], None),
+        ] {
+            assert_eq!(
+                refused(requirements, label),
+                [""; 0],
+                "{requirements:?} {label:?}"
+            );
+        }
+        for (requirements, label) in [
+            (&[("In", &["on-demand", "spot"][..])][..], None),
+            (
+                &[("In", &["on-demand", "spot"]), ("In", &["spot", "reserved"])],
+                None,
+            ),
+            (&[("NotIn", &["reserved"])], None),
+            (&[("Exists", &[])], None),
+            (&[], Some("spot")),
+        ] {
+            assert_eq!(
+                refused(requirements, label).len(),
+                1,
+                "{requirements:?} {label:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_pool_that_says_nothing_uses_everything() {
+        assert_eq!(
+            refused(&[], None),
+            [
+                "spec.template.spec.requirements: Required value: without a requirement on karpenter.sh/capacity-type every capacity type is used, and the policy allows only on-demand or reserved; require karpenter.sh/capacity-type In [on-demand, reserved] [policy-capacity-type]"
+            ]
+        );
+    }
+}

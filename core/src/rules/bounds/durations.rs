@@ -1,0 +1,190 @@
+//! Bounds on how long nodes live and drain.
+
+use serde_json::Value;
+
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::karpenter::{ApiVersion, NodePool};
+use crate::policy::{DurationBounds, TemplateBounds};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::value::duration::GoDuration;
+
+/// What Karpenter's CRD writes where `expireAfter` is left out.
+const DEFAULT_EXPIRY: &str = "720h";
+
+/// Without end.
+const NEVER: &str = "Never";
+
+pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
+    id: RuleId::new("policy-expire-after"),
+    title: "Nodes live as long as the policy allows and demands",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "Old nodes carry old images; young ones have hardly paid for their start. Set by \
+          `bounds.template.expireAfter` in the policy. `Never` is longer than any maximum; where the field is left \
+          out, Karpenter's CRD writes `720h`, and that is judged.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      expireAfter: Never
+      terminationGracePeriod: 1h
+",
+    good: "\
+spec:
+  template:
+    spec:
+      expireAfter: 336h
+      terminationGracePeriod: 1h
+",
+};
+
+pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
+    id: RuleId::new("policy-termination-grace-period"),
+    title: "Nodes drain as long as the policy allows and demands",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "Without `terminationGracePeriod` a node that a PodDisruptionBudget holds up drains for ever, and keeps its \
+          place under the node limit. Set by `bounds.template.terminationGracePeriod` in the policy. A pool without \
+          the field has no end, which is longer than any maximum. v1beta1 does not know the field and is not \
+          judged.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      expireAfter: 720h
+      terminationGracePeriod: 48h
+",
+    good: "\
+spec:
+  template:
+    spec:
+      expireAfter: 720h
+      terminationGracePeriod: 12h
+",
+};
+
+pub(super) fn check(
+    pool: &NodePool<'_>,
+    object: &Value,
+    bounds: &TemplateBounds,
+    findings: &mut Findings<'_>,
+) {
+    let expiry = match pool.version {
+        ApiVersion::V1 => FieldPath::of(&["spec", "template", "spec", "expireAfter"]),
+        ApiVersion::V1Beta1 => FieldPath::of(&["spec", "disruption", "expireAfter"]),
+    };
+    check_duration(
+        &EXPIRE_AFTER,
+        expiry,
+        Some(DEFAULT_EXPIRY),
+        &bounds.expire_after,
+        object,
+        findings,
+    );
+    if pool.version == ApiVersion::V1 {
+        let grace = FieldPath::of(&["spec", "template", "spec", "terminationGracePeriod"]);
+        let bounds = &bounds.termination_grace_period;
+        check_duration(&TERMINATION_GRACE_PERIOD, grace, None, bounds, object, findings);
+    }
+}
+
+/// Judges one field. `otherwise` is what counts where it is absent: nothing for no end.
+fn check_duration(
+    rule: &Rule,
+    path: FieldPath,
+    otherwise: Option<&str>,
+    bounds: &DurationBounds,
+    object: &Value,
+    findings: &mut Findings<'_>,
+) {
+    let found = path.find(object);
+    let Some(text) = found.map_or(Some(otherwise.unwrap_or(NEVER)), Value::as_str) else {
+        return;
+    };
+    let duration = if text == NEVER {
+        None
+    } else if let Ok(duration) = GoDuration::parse(text) {
+        Some(duration)
+    } else {
+        return;
+    };
+    let over = bounds
+        .max
+        .as_ref()
+        .filter(|max| duration.is_none_or(|duration| duration > max.value));
+    let under = bounds
+        .min
+        .as_ref()
+        .filter(|min| duration.is_some_and(|duration| duration < min.value));
+    let (bound, word, mend) = match (over, under) {
+        (Some(max), _) => (max, "at most", "or less"),
+        (None, Some(min)) => (min, "at least", "or more"),
+        (None, None) => return,
+    };
+    let reason = match (found, otherwise) {
+        (Some(_), _) => format!("the policy allows {word} {}", bound.text),
+        (None, Some(otherwise)) => format!(
+            "Karpenter's CRD writes {otherwise} where it is left out, and the policy allows {word} {}",
+            bound.text
+        ),
+        (None, None) => format!(
+            "without it there is no end, and the policy allows {word} {}",
+            bound.text
+        ),
+    };
+    let problem = found.map_or(Problem::Required, Problem::invalid);
+    let finding = rule.finding(path, problem, reason);
+    findings.push(finding.mend(format!("write {} {mend}", bound.text)));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::policy::Bounds;
+    use crate::rules::bounds::testing::{duration, errors};
+
+    fn refused(expire_after: Option<&str>, grace: Option<&str>) -> Vec<String> {
+        let bounds = DurationBounds {
+            min: Some(duration("24h")),
+            max: Some(duration("336h")),
+        };
+        let template = TemplateBounds {
+            expire_after: bounds.clone(),
+            termination_grace_period: bounds,
+            ..TemplateBounds::default()
+        };
+        let bounds = Bounds {
+            template,
+            ..Bounds::default()
+        };
+        let spec = json!({"expireAfter": expire_after, "terminationGracePeriod": grace});
+        errors(bounds, &json!({"spec": {"template": {"spec": spec}}}))
+    }
+
+    #[test]
+    fn both_ends_of_the_range_are_allowed_and_what_cannot_be_read_is_passed_over() {
+        for fine in ["24h", "336h", "1440m", "soon"] {
+            assert_eq!(refused(Some(fine), Some(fine)), [""; 0], "{fine}");
+        }
+        for wrong in ["23h59m", "336h1s", "Never"] {
+            assert_eq!(refused(Some(wrong), Some("24h")).len(), 1, "{wrong}");
+            assert_eq!(refused(Some("24h"), Some(wrong)).len(), 1, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_counts_as_karpenter_takes_it() {
+        assert_eq!(
+            refused(None, None),
+            [
+                "spec.template.spec.expireAfter: Required value: Karpenter's CRD writes 720h where it is left out, and the policy allows at most 336h; write 336h or less [policy-expire-after]",
+                "spec.template.spec.terminationGracePeriod: Required value: without it there is no end, and the policy allows at most 336h; write 336h or less [policy-termination-grace-period]",
+            ]
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! The times in which the policy lets nothing be disrupted.
+
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::karpenter::{Budget, Disruption, NodePool};
+use crate::policy::FreezeWindow;
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::rules::too_long;
+use crate::value::cron::Schedule;
+use crate::value::duration::BudgetDuration;
+use crate::value::nodes::BudgetNodes;
+
+pub(in crate::rules) static FREEZE_WINDOW: Rule = Rule {
+    id: RuleId::new("policy-freeze-window"),
+    title: "A pool lets nothing be disrupted in the policy's freeze windows",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "Some hours are no time to move workloads: trading hours, a sale, the night of the batch run. In each \
+          window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and without `reasons` \
+          must hold: one that begins whenever the window begins and lasts as long, or one that holds always. A pool \
+          without budgets gets the policy's default ones, which have the windows.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"0\"
+        schedule: 0 8 * * mon-fri
+        duration: 10h
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, windows: &[FreezeWindow], findings: &mut Findings<'_>) {
+    let disruption = pool.disruption.as_ref().present();
+    let Some(budgets) = disruption.and_then(|disruption| disruption.budgets.as_ref().present()) else {
+        return;
+    };
+    if windows.is_empty() {
+        return;
+    }
+    let frozen: Vec<Frozen> = budgets.iter().filter_map(Frozen::of).collect();
+    for window in windows {
+        if frozen.iter().any(|frozen| frozen.covers(window)) {
+            continue;
+        }
+        let (schedule, duration) = (&window.schedule.text, &window.duration.text);
+        let reason = format!(
+            "the policy lets nothing be disrupted for {duration} from `{schedule}` (UTC) on, and no budget says so"
+        );
+        let mend =
+            format!("add a budget with nodes: \"0\", schedule: \"{schedule}\" and duration: {duration}");
+        findings.push(
+            FREEZE_WINDOW
+                .finding(Disruption::path("budgets"), Problem::Required, reason)
+                .mend(mend),
+        );
+    }
+}
+
+/// When a budget lets nothing go, whatever the reason.
+enum Frozen {
+    Always,
+    For(Schedule, BudgetDuration),
+}
+
+impl Frozen {
+    fn of(budget: &Budget<'_>) -> Option<Self> {
+        let nodes = BudgetNodes::parse(budget.nodes.present()?).ok()?;
+        if !nodes.is_zero() || !budget.reasons.is_absent() {
+            return None;
+        }
+        if budget.schedule.is_absent() && budget.duration.is_absent() {
+            return Some(Self::Always);
+        }
+        let (schedule, duration) = (budget.schedule.present()?, budget.duration.present()?);
+        if too_long(schedule).or_else(|| too_long(duration)).is_some() {
+            return None;
+        }
+        let schedule = Schedule::parse(schedule).ok()?;
+        let duration = BudgetDuration::parse(duration).ok()?;
+        Some(Self::For(schedule, duration))
+    }
+
+    fn covers(&self, window: &FreezeWindow) -> bool {
+        match self {
+            Self::Always => true,
+            Self::For(schedule, duration) => {
+                *duration >= window.duration.value && schedule.covers(&window.schedule.value)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::policy::{Bounds, BudgetBounds, Written};
+    use crate::rules::bounds::testing::{errors, with_budgets};
+
+    fn refused(budgets: &Value) -> Vec<String> {
+        let window = FreezeWindow {
+            schedule: Written {
+                text: "0 8 * * mon-fri".into(),
+                value: Schedule::parse("0 8 * * mon-fri").unwrap(),
+            },
+            duration: Written {
+                text: "10h".into(),
+                value: BudgetDuration::parse("10h").unwrap(),
+            },
+        };
+        let budgets_bounds = BudgetBounds {
+            freeze_windows: vec![window],
+            ..BudgetBounds::default()
+        };
+        let bounds = Bounds {
+            budgets: budgets_bounds,
+            ..Bounds::default()
+        };
+        errors(bounds, &with_budgets(budgets))
+    }
+
+    #[test]
+    fn a_budget_of_zero_that_holds_at_least_as_long_is_enough() {
+        for budget in [
+            json!({"nodes": "0", "schedule": "0 8 * * 1-5", "duration": "10h"}),
+            json!({"nodes": "0%", "schedule": "0 8 * * *", "duration": "600m"}),
+            json!({"nodes": "0", "schedule": "0 8,20 * * *", "duration": "11h"}),
+            json!({"nodes": "0"}),
+        ] {
+            assert_eq!(refused(&json!([{"nodes": "10%"}, budget])), [""; 0], "{budget}");
+        }
+    }
+
+    #[test]
+    fn anything_less_is_refused_with_the_budget_to_add() {
+        for budget in [
+            json!({"nodes": "1", "schedule": "0 8 * * 1-5", "duration": "10h"}),
+            json!({"nodes": "0", "schedule": "0 8 * * 1-5", "duration": "9h59m"}),
+            json!({"nodes": "0", "schedule": "0 9 * * 1-5", "duration": "10h"}),
+            json!({"nodes": "0", "schedule": "0 8 * * 1-4", "duration": "10h"}),
+            json!({"nodes": "0", "reasons": ["Drifted"], "schedule": "0 8 * * 1-5", "duration": "10h"}),
+            json!({"nodes": "0", "schedule": "0 8 * * 1-5"}),
+        ] {
+            assert_eq!(
+                refused(&json!([budget])),
+                [
+                    "spec.disruption.budgets: Required value: the policy lets nothing be disrupted for 10h from \
+                     `0 8 * * mon-fri` (UTC) on, and no budget says so; add a budget with nodes: \"0\", schedule: \
+                     \"0 8 * * mon-fri\" and duration: 10h [policy-freeze-window]"
+                ],
+                "{budget}"
+            );
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Bounds on `spec.limits`.
+
+use serde_json::Value;
+
+use super::is_mistyped;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::karpenter::NodePool;
+use crate::policy::{LimitBounds, Written};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::value::quantity::Quantity;
+
+/// The one limit that Karpenter knows for a pool with a fixed number of nodes.
+const NODES: &str = "nodes";
+
+pub(in crate::rules) static LIMIT_REQUIRED: Rule = Rule {
+    id: RuleId::new("policy-limit-required"),
+    title: "A pool has the limits that the policy demands",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "Without a limit a pool grows with whatever is deployed: a loop that makes pods makes nodes, and the bill \
+          is the only alarm. Set by `bounds.limits.required` in the policy. Of a static pool (`replicas`) only \
+          `nodes` is demanded, the only limit that Karpenter allows there.",
+    seen_in: &[],
+    bad: "\
+spec:
+  limits:
+    nodes: \"40\"
+",
+    good: "\
+spec:
+  limits:
+    nodes: \"40\"
+    cpu: \"1000\"
+",
+};
+
+pub(in crate::rules) static LIMIT_MAX: Rule = Rule {
+    id: RuleId::new("policy-limit-max"),
+    title: "A pool's limits are no larger than the policy allows",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "Addresses, licences and budgets are finite. Set by `bounds.limits.max` in the policy, for each resource. \
+          A pool without a limit of that resource may grow without end, so it breaks the bound, too.",
+    seen_in: &[],
+    bad: "\
+spec:
+  limits:
+    nodes: \"1000\"
+",
+    good: "\
+spec:
+  limits:
+    nodes: \"500\"
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, findings: &mut Findings<'_>) {
+    let limits = FieldPath::of(&["spec", "limits"]);
+    if is_mistyped(&limits, object, Value::is_object) {
+        return;
+    }
+    let is_static = FieldPath::of(&["spec", "replicas"]).find(object).is_some();
+    let applies = |resource: &str| !is_static || resource == NODES;
+    let limit = |resource: &str| {
+        let limits = pool.limits.present()?;
+        limits.get(resource).filter(|limit| !limit.is_null())
+    };
+    let is_missing = |resource: &str| applies(resource) && limit(resource).is_none();
+    for resource in bounds.required.iter().filter(|resource| is_missing(resource)) {
+        let mend = bounds.max.get(resource).map_or_else(
+            || format!("add {resource}: with what this pool may use at most"),
+            |most| format!("add {resource}: \"{}\" or less", most.text),
+        );
+        let path = limits.clone().key(resource.clone());
+        let reason = format!("the policy demands a limit of {resource}");
+        findings.push(LIMIT_REQUIRED.finding(path, Problem::Required, reason).mend(mend));
+    }
+    for (resource, most) in &bounds.max {
+        let path = || limits.clone().key(resource.clone());
+        match limit(resource) {
+            Some(limit) => check_limit(path(), limit, most, findings),
+            None if applies(resource) && !bounds.required.contains(resource) => {
+                let reason = format!(
+                    "without it there is no limit of {resource}, and the policy allows at most {}",
+                    most.text
+                );
+                let mend = format!("add {resource}: \"{}\" or less", most.text);
+                findings.push(LIMIT_MAX.finding(path(), Problem::Required, reason).mend(mend));
+            }
+            None => {}
+        }
+    }
+}
+
+fn check_limit(path: FieldPath, limit: &Value, most: &Written<Quantity>, findings: &mut Findings<'_>) {
+    let quantity = match limit {
+        Value::String(text) => Quantity::parse(text).ok(),
+        Value::Number(number) => number
+            .as_i64()
+            .map(Quantity::from)
+            .or_else(|| number.as_u64().map(Quantity::from)),
+        _ => None,
+    };
+    if quantity.is_some_and(|quantity| quantity > most.value) {
+        let reason = format!("the policy allows at most {}", most.text);
+        findings.push(
+            LIMIT_MAX
+                .finding(path, Problem::invalid(limit), reason)
+                .mend(format!("write \"{}\" or less", most.text)),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::policy::Bounds;
+    use crate::rules::bounds::testing::{errors, errors_of_no_change};
+
+    fn bounds(required: &[&str], max: &[(&str, &str)]) -> Bounds {
+        let written = |text: &str| Written {
+            text: text.to_owned(),
+            value: Quantity::parse(text).unwrap(),
+        };
+        Bounds {
+            limits: LimitBounds {
+                required: required.iter().map(|&resource| resource.to_owned()).collect(),
+                max: max
+                    .iter()
+                    .map(|(resource, most)| ((*resource).to_owned(), written(most)))
+                    .collect(),
+            },
+            ..Bounds::default()
+        }
+    }
+
+    #[test]
+    fn a_missing_limit_breaks_one_rule_and_says_what_to_add() {
+        let object = json!({"spec": {"limits": {"cpu": null}}});
+        assert_eq!(
+            errors(
+                bounds(&["nodes", "cpu"], &[("nodes", "500"), ("memory", "1Ti")]),
+                &object
+            ),
+            [
+                r#"spec.limits.nodes: Required value: the policy demands a limit of nodes; add nodes: "500" or less [policy-limit-required]"#,
+                "spec.limits.cpu: Required value: the policy demands a limit of cpu; add cpu: with what this pool may use at most [policy-limit-required]",
+                r#"spec.limits.memory: Required value: without it there is no limit of memory, and the policy allows at most 1Ti; add memory: "1Ti" or less [policy-limit-max]"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn limits_are_compared_by_value_and_may_reach_the_bound() {
+        let most = || bounds(&[], &[("memory", "1Ti")]);
+        let with = |limit: Value| json!({"spec": {"limits": {"memory": limit}}});
+        for fine in [json!("1Ti"), json!("1024Gi"), json!(5), json!("no quantity")] {
+            assert_eq!(errors(most(), &with(fine)), [""; 0]);
+        }
+        for over in [json!("1025Gi"), json!(u64::MAX), json!("1100G")] {
+            assert_eq!(errors(most(), &with(over)).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_static_pool_needs_no_limit_that_it_must_not_have() {
+        let object = json!({"spec": {"replicas": 3, "limits": {"nodes": "5"}}});
+        assert_eq!(
+            errors(bounds(&["cpu", "nodes"], &[("memory", "1")]), &object),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn a_stored_pool_is_not_held_to_a_new_bound_until_it_changes_there() {
+        let object = json!({"spec": {"limits": {"nodes": "1000"}}});
+        assert_eq!(
+            errors_of_no_change(bounds(&["cpu"], &[("nodes", "500")]), &object),
+            [""; 0]
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! The node classes that a pool may use.
+
+use serde_json::Value;
+
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, NodePool};
+use crate::policy::{Glob, NodeClassPattern};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static NODE_CLASS: Rule = Rule {
+    id: RuleId::new("policy-node-class"),
+    title: "A pool uses only node classes that the policy allows",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "A node class decides image, network and permissions of the nodes. Set by `bounds.template.nodeClasses` in \
+          the policy: group, kind and name, in each of which `*` stands for any characters.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.kwok.sh
+        kind: KWOKNodeClass
+        name: experiment
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.kwok.sh
+        kind: KWOKNodeClass
+        name: default
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings: &mut Findings<'_>) {
+    let Some(reference) = pool.template.node_class_ref.present() else {
+        return;
+    };
+    let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or_default();
+    let group = match pool.version {
+        ApiVersion::V1 => text("group"),
+        ApiVersion::V1Beta1 => text("apiVersion").split('/').next().unwrap_or_default(),
+    };
+    let (kind, name) = (text("kind"), text("name"));
+    let fits =
+        |pattern: &Option<Glob>, text: &str| pattern.as_ref().is_none_or(|pattern| pattern.matches(text));
+    let is_allowed = allowed
+        .iter()
+        .any(|pattern| fits(&pattern.group, group) && fits(&pattern.kind, kind) && fits(&pattern.name, name));
+    if is_allowed {
+        return;
+    }
+    let described: Vec<String> = allowed.iter().map(described).collect();
+    let problem = Problem::Invalid {
+        value: quoted(&format!("{kind}.{group}/{name}")),
+    };
+    let reason = format!("the policy allows only {}", described.join(", "));
+    findings.push(NODE_CLASS.finding(
+        FieldPath::of(&["spec", "template", "spec", "nodeClassRef"]),
+        problem,
+        reason,
+    ));
+}
+
+/// A pattern as messages show it, as kubectl names an object: `KIND.GROUP/NAME`.
+fn described(pattern: &NodeClassPattern) -> String {
+    let part = |part: &Option<Glob>| part.as_ref().map_or("*", Glob::as_str).to_owned();
+    format!(
+        "{}.{}/{}",
+        part(&pattern.kind),
+        part(&pattern.group),
+        part(&pattern.name)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::policy::{Bounds, TemplateBounds};
+    use crate::rules::bounds::testing::errors;
+
+    #[test]
+    fn any_pattern_that_fits_in_all_its_parts_will_do() {
+        let pattern = |kind: &str, name: &str| NodeClassPattern {
+            group: None,
+            kind: Some(Glob::new(kind)),
+            name: Some(Glob::new(name)),
+        };
+        let template = TemplateBounds {
+            node_classes: Some(vec![
+                pattern("EC2NodeClass", "prod-*"),
+                pattern("KWOKNodeClass", "*"),
+            ]),
+            ..TemplateBounds::default()
+        };
+        let bounds = Bounds {
+            template,
+            ..Bounds::default()
+        };
+        let refused = |kind: &str, name: &str| {
+            let reference = json!({"group": "karpenter.k8s.aws", "kind": kind, "name": name});
+            let object = json!({"spec": {"template": {"spec": {"nodeClassRef": reference}}}});
+            errors(bounds.clone(), &object)
+        };
+        assert_eq!(refused("EC2NodeClass", "prod-a"), [""; 0]);
+        assert_eq!(refused("KWOKNodeClass", "any"), [""; 0]);
+        assert_eq!(
+            refused("EC2NodeClass", "default"),
+            [
+                r#"spec.template.spec.nodeClassRef: Invalid value: "EC2NodeClass.karpenter.k8s.aws/default": the policy allows only EC2NodeClass.*/prod-*, KWOKNodeClass.*/* [policy-node-class]"#
+            ]
+        );
+    }
+}

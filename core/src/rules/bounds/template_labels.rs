@@ -1,0 +1,104 @@
+//! Labels that every node must get.
+
+use serde_json::Value;
+
+use super::requirements;
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::karpenter::{Field, NodePool};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static TEMPLATE_LABELS: Rule = Rule {
+    id: RuleId::new("policy-template-labels"),
+    title: "A pool gives its nodes the labels that the policy demands",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "Cost reports, dashboards and ownership rest on labels that every node has. Set by \
+          `bounds.template.requiredLabels` in the policy. A label under `spec.template.metadata.labels` will do, and \
+          so will a requirement with `In`: Karpenter makes a label of it.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/tier: batch
+",
+    good: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/tier: batch
+        example.com/team: data
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, object: &Value, required: &[String], findings: &mut Findings<'_>) {
+    let labels = match pool.template.labels {
+        Field::Mistyped => return,
+        labels => labels.present(),
+    };
+    for key in required {
+        let is_label = labels.is_some_and(|labels| labels.get(key).is_some_and(|value| !value.is_null()));
+        if is_label || is_required(object, key) {
+            continue;
+        }
+        let path = pool.template.labels_path().key(key.clone());
+        let reason = "the policy demands this label of every node";
+        findings.push(
+            TEMPLATE_LABELS
+                .finding(path, Problem::Required, reason)
+                .mend(format!("add the label {key} with its value"))
+                .related(pool.template.requirements_path()),
+        );
+    }
+}
+
+/// Whether a requirement puts the label on every node.
+fn is_required(object: &Value, key: &str) -> bool {
+    requirements(object).any(|requirement| {
+        let text = |field: &str| requirement.get(field).and_then(Value::as_str);
+        text("key") == Some(key) && text("operator") == Some("In")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::policy::{Bounds, TemplateBounds};
+    use crate::rules::bounds::testing::errors;
+
+    #[test]
+    fn a_label_or_a_requirement_will_do() {
+        let refused = |template: serde_json::Value| {
+            let template_bounds = TemplateBounds {
+                required_labels: vec!["example.com/team".into()],
+                ..TemplateBounds::default()
+            };
+            let bounds = Bounds {
+                template: template_bounds,
+                ..Bounds::default()
+            };
+            errors(bounds, &json!({"spec": {"template": template}}))
+        };
+        let requirement = |operator: &str| {
+            json!({"spec": {"requirements": [
+                {"key": "example.com/team", "operator": operator, "values": ["data"]},
+            ]}})
+        };
+        assert_eq!(
+            refused(json!({"metadata": {"labels": {"example.com/team": ""}}})),
+            [""; 0]
+        );
+        assert_eq!(refused(requirement("In")), [""; 0]);
+        assert_eq!(refused(requirement("NotIn")).len(), 1);
+        assert_eq!(
+            refused(json!({"metadata": {"labels": {"example.com/team": null}}})),
+            [
+                "spec.template.metadata.labels[example.com/team]: Required value: the policy demands this label of every node; add the label example.com/team with its value [policy-template-labels]"
+            ]
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! The defaults of a definition that overrule those of a policy: the API server writes them before it calls any
+//! webhook.
+
+use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::policy::DefaultValues;
+use serde_json::Value;
+
+use super::subject;
+
+/// A default of a definition that is not the policy's.
+#[derive(Debug)]
+pub(in crate::commands) struct Overruled {
+    /// The version's name.
+    pub(in crate::commands) version: String,
+    /// The field under `defaults` of the policy.
+    pub(in crate::commands) field: &'static str,
+    /// Where the definition's default stands.
+    pub(super) path: FieldPath,
+    /// What it is.
+    pub(in crate::commands) present: Value,
+    /// What the policy wants.
+    pub(in crate::commands) wanted: Value,
+    /// Whether the definition allows that value.
+    pub(super) is_taken: bool,
+    /// Whether it only counts where a NodePool leaves out all of `spec.disruption`.
+    pub(in crate::commands) only_if_all_is_absent: bool,
+}
+
+/// The defaults of the definition at `path` that are not the policy's. In v1beta1 only `budgets` can be: the policy
+/// has no values of the other fields' for it.
+pub(in crate::commands) fn overruled(
+    document: &Value,
+    path: &FieldPath,
+    defaults: &DefaultValues,
+) -> Vec<Overruled> {
+    let mut overruled = Vec::new();
+    for (version, disruption) in subject::served(document, path) {
+        let wanted = [
+            ("budgets", defaults.budgets_value()),
+            (
+                "consolidationPolicy",
+                defaults.consolidation_policy.as_str().into(),
+            ),
+            ("consolidateAfter", defaults.consolidate_after.as_str().into()),
+        ];
+        let known = if version == "v1beta1" { 1 } else { wanted.len() };
+        for (field, wanted) in wanted.into_iter().take(known) {
+            let property = disruption.clone().key("properties").key(field);
+            let of_all = disruption.clone().key("default").key(field);
+            let allowed = property.clone().key("enum");
+            let allowed = allowed.find(document).and_then(Value::as_array);
+            for (path, only_if_all_is_absent) in [(property.key("default"), false), (of_all, true)] {
+                let Some(present) = path.find(document).filter(|present| **present != wanted) else {
+                    continue;
+                };
+                overruled.push(Overruled {
+                    version: version.clone(),
+                    field,
+                    present: present.clone(),
+                    wanted: wanted.clone(),
+                    is_taken: allowed.is_none_or(|allowed| allowed.contains(&wanted)),
+                    only_if_all_is_absent,
+                    path,
+                });
+            }
+        }
+    }
+    overruled
+}
+
+/// The served versions that have no field for the node limit mode.
+pub(in crate::commands) fn without_mode(document: &Value, path: &FieldPath) -> Vec<String> {
+    let served = subject::served(document, path).into_iter();
+    let lacks = |disruption: &FieldPath| {
+        let mode = disruption.clone().key("properties").key(super::PROPERTY);
+        mode.find(document).is_none()
+    };
+    served
+        .filter(|(_, disruption)| lacks(disruption))
+        .map(|(version, _)| version)
+        .collect()
+}

@@ -1,0 +1,81 @@
+//! Which defaults of a policy have no effect with the installed NodePool definition: the API server writes the
+//! definition's own before it calls any webhook, and drops fields that the definition does not name.
+
+use std::fs::File;
+use std::path::Path;
+
+use poolgate_core::diagnostic::FieldPath;
+use serde_json::Value;
+
+use crate::commands::crd::{defaults, subject};
+use crate::manifest::{self, Document, Limits};
+use crate::policy_file::Reading;
+
+/// The installed definition, among whatever else stands in its file.
+#[derive(Debug)]
+pub(super) struct Definition(Vec<(Value, FieldPath)>);
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DefinitionError {
+    /// There is no file.
+    #[error("it cannot be opened: {0}")]
+    Open(#[from] std::io::Error),
+    /// There is no text.
+    #[error("it {0}")]
+    Read(#[from] manifest::ReadError),
+    /// It holds something else.
+    #[error("it holds no CustomResourceDefinition of NodePools in the group karpenter.sh")]
+    None,
+}
+
+impl Definition {
+    /// Reads it from a file.
+    pub(super) fn read(path: &Path) -> Result<Self, DefinitionError> {
+        let text = manifest::read(File::open(path)?, &Limits::default())?;
+        let documents = manifest::parse(&text, &Limits::default()).map(Document::into_value);
+        let found: Vec<(Value, FieldPath)> = documents
+            .flat_map(|value| {
+                let paths = subject::definitions(&value);
+                paths
+                    .into_iter()
+                    .map(move |path| (value.clone(), path))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        if found.is_empty() {
+            return Err(DefinitionError::None);
+        }
+        Ok(Self(found))
+    }
+
+    /// One line for each default that the file sets in vain.
+    pub(super) fn without_effect(&self, reading: &Reading) -> Vec<String> {
+        let mut lines = Vec::new();
+        let is_set = |field: &str| reading.defaults_set.contains(&field);
+        for (value, path) in &self.0 {
+            let overruled = defaults::overruled(value, path, &reading.policy.defaults);
+            for overruled in overruled.into_iter().filter(|overruled| is_set(overruled.field)) {
+                let when = if overruled.only_if_all_is_absent {
+                    " where a NodePool leaves out all of spec.disruption"
+                } else {
+                    ""
+                };
+                lines.push(format!(
+                    "defaults.{} has no effect on {}{when}: the installed definition writes {} before poolgate is \
+                     asked; `poolgate crd patch --policy FILE` puts {} there",
+                    overruled.field, overruled.version, overruled.present, overruled.wanted
+                ));
+            }
+            if is_set("nodeLimitMode") {
+                lines.extend(defaults::without_mode(value, path).into_iter().map(|version| {
+                    format!(
+                        "defaults.nodeLimitMode has no effect on {version}: the installed definition has no such \
+                         field; `poolgate crd patch` adds it"
+                    )
+                }));
+            }
+        }
+        lines
+    }
+}

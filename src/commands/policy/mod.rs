@@ -1,0 +1,108 @@
+//! `poolgate policy`: checks policy files before they are mounted, and prints what may stand in one.
+
+mod effect;
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+
+use crate::policy_file::{self, LoadError, Loaded, placed};
+use effect::Definition;
+
+/// Something was found.
+const FOUND: u8 = 1;
+/// A file could not be read.
+const UNREADABLE: u8 = 2;
+
+/// What the user says about policies.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyArgs {
+    #[command(subcommand)]
+    command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum PolicyCommand {
+    /// Check policy files: every mistake with its place
+    ///
+    /// Exits with 0 if all is well, 1 if there is a mistake, 2 if a file cannot be read.
+    Check {
+        /// The files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+
+        /// The installed NodePool definition: say which defaults have no effect with it
+        /// (`kubectl get crd nodepools.karpenter.sh -o yaml`)
+        #[arg(long, value_name = "FILE")]
+        crd: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of a policy file, for editors
+    Schema,
+}
+
+/// Does what was asked. A reader who has gone is no failure.
+pub(crate) fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
+    let (output, code) = match &args.command {
+        PolicyCommand::Check { files, crd } => check(files, crd.as_deref())?,
+        PolicyCommand::Schema => {
+            let schema = serde_json::to_string_pretty(&policy_file::schema())?;
+            (schema + "\n", 0)
+        }
+    };
+    match io::stdout().write_all(output.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code.into()),
+    }
+}
+
+/// What there is to say of all files, and the exit code.
+fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> {
+    let definition = crd
+        .map(|path| Definition::read(path).with_context(|| format!("--crd {}", path.display())))
+        .transpose()?;
+    let mut output = String::new();
+    let mut code = 0;
+    for path in files {
+        match policy_file::load(path) {
+            Ok(loaded) => tell(path, &loaded, definition.as_ref(), &mut output),
+            Err(LoadError::Wrong { path, mistakes }) => {
+                code = code.max(FOUND);
+                for mistake in &mistakes.told {
+                    let _ = writeln!(output, "{}", placed(&path, mistake));
+                }
+                if mistakes.omitted > 0 {
+                    let _ = writeln!(output, "{}: {} more mistakes", path.display(), mistakes.omitted);
+                }
+            }
+            Err(error) => {
+                code = code.max(UNREADABLE);
+                let _ = writeln!(io::stderr(), "error: {error}");
+            }
+        }
+    }
+    Ok((output, code))
+}
+
+/// What a good file does not get.
+fn tell(path: &Path, loaded: &Loaded, definition: Option<&Definition>, output: &mut String) {
+    for note in &loaded.reading.notes {
+        let _ = writeln!(
+            output,
+            "{}:{}:{}: note: {}",
+            path.display(),
+            note.position.line,
+            note.position.column,
+            note.message
+        );
+    }
+    for line in definition
+        .into_iter()
+        .flat_map(|definition| definition.without_effect(&loaded.reading))
+    {
+        let _ = writeln!(output, "{}: note: {line}", path.display());
+    }
+}

@@ -1,0 +1,256 @@
+//! A document that the table allows, as the policy that it means. What could not be read was told before.
+
+use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::karpenter::{LabelSets, LabelValues, NodeLimitMode};
+use poolgate_core::policy::{
+    Bounds, BudgetBounds, BudgetWindow, DefaultBudget, DefaultValues, DurationBounds, Enforcement, Exemption,
+    FreezeWindow, Glob, Level, Levels, LimitBounds, NodeClassPattern, OverLimit, Policy, TemplateBounds,
+    Written,
+};
+use poolgate_core::rules::{CATALOGUE, find};
+use poolgate_core::value::cron::Schedule;
+use poolgate_core::value::duration::{BudgetDuration, GoDuration};
+use poolgate_core::value::quantity::Quantity;
+use serde_json::Value;
+
+use super::mistakes::{At, Found};
+
+/// A place in the document, which may be absent.
+#[derive(Clone, Copy)]
+struct Place<'v>(Option<&'v Value>);
+
+impl<'v> Place<'v> {
+    fn at(self, key: &str) -> Self {
+        Self(
+            self.0
+                .and_then(|value| value.get(key))
+                .filter(|value| !value.is_null()),
+        )
+    }
+
+    fn text(self) -> Option<&'v str> {
+        self.0.and_then(Value::as_str)
+    }
+
+    fn owned(self) -> Option<String> {
+        self.text().map(str::to_owned)
+    }
+
+    fn number<N: TryFrom<i64>>(self) -> Option<N> {
+        self.0
+            .and_then(Value::as_i64)
+            .and_then(|number| N::try_from(number).ok())
+    }
+
+    fn is_true(self) -> bool {
+        self.0.and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    fn elements(self) -> impl Iterator<Item = Self> {
+        let list = self.0.and_then(Value::as_array);
+        list.into_iter().flatten().map(|value| Self(Some(value)))
+    }
+
+    fn entries(self) -> impl Iterator<Item = (&'v String, Self)> {
+        let map = self.0.and_then(Value::as_object);
+        map.into_iter()
+            .flatten()
+            .map(|(key, value)| (key, Self(Some(value))))
+    }
+
+    fn texts(self) -> Vec<String> {
+        self.elements().filter_map(Self::owned).collect()
+    }
+
+    fn written<T>(self, parse: impl FnOnce(&str) -> Option<T>) -> Option<Written<T>> {
+        let text = self.text()?;
+        Some(Written {
+            text: text.to_owned(),
+            value: parse(text)?,
+        })
+    }
+
+    fn globs(self) -> Vec<Glob> {
+        self.elements().filter_map(Self::text).map(Glob::new).collect()
+    }
+}
+
+/// What the document means. Where it does not get what it says, that is noted.
+pub(super) fn decode(document: &Value, notes: &mut Found) -> Policy {
+    let root = Place(Some(document));
+    Policy {
+        enforcement: root
+            .at("enforcement")
+            .text()
+            .and_then(Enforcement::parse)
+            .unwrap_or_default(),
+        levels: levels(root.at("rules"), notes),
+        defaults: defaults(root.at("defaults")),
+        bounds: bounds(root.at("bounds")),
+        exemptions: root.at("exemptions").elements().map(exemption).collect(),
+        labels: labels(root.at("labels")),
+        over_limit: root
+            .at("overLimit")
+            .text()
+            .and_then(OverLimit::parse)
+            .unwrap_or_default(),
+    }
+}
+
+/// Nothing is known of the values of a label that the organisation names.
+fn labels(labels: Place<'_>) -> LabelSets {
+    let keys = labels.at("wellKnown").texts().into_iter();
+    LabelSets::with(
+        keys.map(|key| (key, LabelValues::Any)),
+        labels.at("restrictedDomains").texts(),
+    )
+}
+
+fn levels(rules: Place<'_>, notes: &mut Found) -> Levels {
+    let mut levels = Levels::default();
+    for (id, level) in rules.entries() {
+        // YAML reads the word `off` as false.
+        let level = level.text().map_or(Some(Level::Off), Level::parse);
+        let (Some(rule), Some(level)) = (find(id), level) else {
+            continue;
+        };
+        let got = levels.set(rule, level);
+        if got != level && got == Level::Severity(Severity::Warning) {
+            let path = FieldPath::of(&["rules"]).key(id.clone());
+            let wrong =
+                format!("{id} stays a warning: Karpenter refuses it all the same, with less explanation");
+            notes.push(&path, At::Value, &wrong, None);
+        }
+    }
+    levels
+}
+
+fn defaults(place: Place<'_>) -> DefaultValues {
+    let built_in = DefaultValues::default();
+    let budgets: Vec<DefaultBudget> = place
+        .at("budgets")
+        .elements()
+        .filter_map(default_budget)
+        .collect();
+    DefaultValues {
+        budgets: if budgets.is_empty() {
+            built_in.budgets
+        } else {
+            budgets
+        },
+        consolidation_policy: place
+            .at("consolidationPolicy")
+            .owned()
+            .unwrap_or(built_in.consolidation_policy),
+        consolidate_after: place
+            .at("consolidateAfter")
+            .owned()
+            .unwrap_or(built_in.consolidate_after),
+        node_limit_mode: place
+            .at("nodeLimitMode")
+            .text()
+            .and_then(NodeLimitMode::parse)
+            .unwrap_or(built_in.node_limit_mode),
+    }
+}
+
+fn default_budget(place: Place<'_>) -> Option<DefaultBudget> {
+    let window = place.at("schedule").owned().zip(place.at("duration").owned());
+    Some(DefaultBudget {
+        nodes: place.at("nodes").owned()?,
+        window: window.map(|(schedule, duration)| BudgetWindow { schedule, duration }),
+    })
+}
+
+fn bounds(place: Place<'_>) -> Bounds {
+    let limits = place.at("limits");
+    let budgets = place.at("budgets");
+    Bounds {
+        limits: LimitBounds {
+            required: limits.at("required").texts(),
+            max: limits
+                .at("max")
+                .entries()
+                .filter_map(|(resource, most)| Some((resource.clone(), quantity(most)?)))
+                .collect(),
+        },
+        budgets: BudgetBounds {
+            max_percent: budgets.at("maxPercent").number(),
+            max_nodes: budgets.at("maxNodes").number(),
+            max_budgets: budgets.at("maxBudgets").number(),
+            require_always: budgets.at("requireAlways").is_true(),
+            freeze_windows: budgets
+                .at("freezeWindows")
+                .elements()
+                .filter_map(freeze_window)
+                .collect(),
+        },
+        template: template_bounds(place.at("template")),
+    }
+}
+
+fn quantity(place: Place<'_>) -> Option<Written<Quantity>> {
+    let number = place.0.and_then(Value::as_u64).map(|number| Written {
+        text: number.to_string(),
+        value: Quantity::from(number),
+    });
+    number.or_else(|| place.written(|text| Quantity::parse(text).ok()))
+}
+
+fn freeze_window(place: Place<'_>) -> Option<FreezeWindow> {
+    Some(FreezeWindow {
+        schedule: place.at("schedule").written(|text| Schedule::parse(text).ok())?,
+        duration: place
+            .at("duration")
+            .written(|text| BudgetDuration::parse(text).ok())?,
+    })
+}
+
+fn template_bounds(place: Place<'_>) -> TemplateBounds {
+    let node_classes = place.at("nodeClasses");
+    let capacity_types = place.at("capacityTypes");
+    TemplateBounds {
+        required_labels: place.at("requiredLabels").texts(),
+        capacity_types: capacity_types.0.map(|_| capacity_types.texts()),
+        node_classes: node_classes
+            .0
+            .map(|_| node_classes.elements().map(node_class).collect()),
+        expire_after: duration_bounds(place.at("expireAfter")),
+        termination_grace_period: duration_bounds(place.at("terminationGracePeriod")),
+    }
+}
+
+fn node_class(place: Place<'_>) -> NodeClassPattern {
+    let glob = |field: &str| place.at(field).text().map(Glob::new);
+    NodeClassPattern {
+        group: glob("group"),
+        kind: glob("kind"),
+        name: glob("name"),
+    }
+}
+
+fn duration_bounds(place: Place<'_>) -> DurationBounds {
+    let duration = |field: &str| place.at(field).written(|text| GoDuration::parse(text).ok());
+    DurationBounds {
+        min: duration("min"),
+        max: duration("max"),
+    }
+}
+
+fn exemption(place: Place<'_>) -> Exemption {
+    let patterns = place.at("rules").globs();
+    let is_named = |id: &str| patterns.iter().any(|pattern| pattern.matches(id));
+    let labels = place.at("labels").entries();
+    Exemption {
+        pools: place.at("pools").globs(),
+        labels: labels
+            .filter_map(|(key, value)| Some((key.clone(), value.owned()?)))
+            .collect(),
+        reason: place.at("reason").owned(),
+        rules: CATALOGUE
+            .iter()
+            .copied()
+            .filter(|rule| is_named(rule.id.as_str()))
+            .collect(),
+    }
+}

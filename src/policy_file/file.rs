@@ -1,0 +1,137 @@
+//! A policy file on disk.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest::{SHA256, digest};
+
+use super::mistakes::{Mistake, Mistakes};
+use super::read::{MAX_BYTES, Reading, read};
+
+/// What a file gave.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What it says.
+    pub reading: Reading,
+    /// The SHA-256 of its bytes in hexadecimal, as `sha256sum` prints it.
+    pub sha256: String,
+}
+
+/// Why a file gives no policy.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// There is no file.
+    #[error("there is no policy file {}", .0.display())]
+    Missing(PathBuf),
+    /// It cannot be read.
+    #[error("cannot read the policy file {}: {cause}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// It can be read, and is wrong. One line for each mistake.
+    #[error("{mistakes}{}", lines(path, mistakes))]
+    Wrong {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong.
+        mistakes: Mistakes,
+    },
+}
+
+impl LoadError {
+    /// The error on one line: of several mistakes the first.
+    pub(super) fn brief(&self) -> String {
+        match self {
+            Self::Wrong { path, mistakes } => {
+                let first = mistakes.told.first().map(|mistake| placed(path, mistake));
+                format!("{mistakes}: {}", first.unwrap_or_default())
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+fn lines(path: &Path, mistakes: &Mistakes) -> String {
+    let mut lines = String::new();
+    for mistake in &mistakes.told {
+        let _ = write!(lines, "\n{}", placed(path, mistake));
+    }
+    if mistakes.omitted > 0 {
+        let _ = write!(
+            lines,
+            "\n{}: {} more mistakes are not shown",
+            path.display(),
+            mistakes.omitted
+        );
+    }
+    lines
+}
+
+/// A mistake as editors and build tools understand it: `FILE:LINE:COLUMN: message`.
+pub(crate) fn placed(path: &Path, mistake: &Mistake) -> String {
+    format!("{}:{mistake}", path.display())
+}
+
+/// Reads a policy file.
+pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
+    let bytes = read_bytes(path).map_err(|cause| unreadable(path, cause))?;
+    judge(path, &bytes)
+}
+
+/// The bytes of a file, at most one more than a policy may have.
+fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(bound()).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// How many bytes are read of a file: enough to see that it is too large.
+pub(super) fn bound() -> u64 {
+    u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1)
+}
+
+/// Why a file could not be read.
+pub(super) fn unreadable(path: &Path, cause: io::Error) -> LoadError {
+    if cause.kind() == io::ErrorKind::NotFound {
+        return LoadError::Missing(path.to_owned());
+    }
+    LoadError::Read {
+        path: path.to_owned(),
+        cause,
+    }
+}
+
+/// What the bytes of a file say.
+pub(super) fn judge(path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError> {
+    if bytes.len() > MAX_BYTES {
+        let cause = io::Error::other(format!("it has more than {MAX_BYTES} bytes"));
+        return Err(unreadable(path, cause));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let offset = error.valid_up_to();
+        unreadable(
+            path,
+            io::Error::other(format!("it is not UTF-8, from byte {offset} on")),
+        )
+    })?;
+    let reading = read(text).map_err(|mistakes| LoadError::Wrong {
+        path: path.to_owned(),
+        mistakes,
+    })?;
+    Ok(Loaded {
+        reading,
+        sha256: Hexadecimal(digest(&SHA256, bytes).as_ref()).to_string(),
+    })
+}
+
+struct Hexadecimal<'b>(&'b [u8]);
+
+impl fmt::Display for Hexadecimal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

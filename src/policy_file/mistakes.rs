@@ -1,0 +1,109 @@
+//! What is wrong with a policy file, and where.
+
+use std::fmt;
+
+use poolgate_core::diagnostic::FieldPath;
+
+use crate::manifest::{Document, Lines, Position};
+
+/// How many mistakes of one file are told. Nobody reads more.
+const MAX_TOLD: usize = 100;
+
+/// One thing to mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Where it is.
+    pub position: Position,
+    /// What is wrong and, behind a semicolon, how to mend it where that is known. One line.
+    pub message: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}: {}",
+            self.position.line, self.position.column, self.message
+        )
+    }
+}
+
+/// All that is wrong with a file, in its order.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} in the policy", counted(self.told.len() + self.omitted))]
+pub struct Mistakes {
+    /// The mistakes; of very many the first.
+    pub told: Vec<Mistake>,
+    /// How many there are beyond these.
+    pub omitted: usize,
+}
+
+fn counted(mistakes: usize) -> String {
+    match mistakes {
+        1 => "1 mistake".into(),
+        several => format!("{several} mistakes"),
+    }
+}
+
+/// What to point at for a mistake in a field.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum At {
+    /// Its name.
+    Key,
+    /// What it holds.
+    Value,
+}
+
+/// Mistakes while they are found.
+#[derive(Debug, Default)]
+pub(super) struct Found(Vec<(FieldPath, At, String)>);
+
+impl Found {
+    /// Notes a mistake: what is wrong, and how to mend it where that is known.
+    pub(super) fn push(&mut self, path: &FieldPath, at: At, wrong: &str, mend: Option<&str>) {
+        let message = match mend {
+            Some(mend) => format!("{wrong}; {mend}"),
+            None => wrong.to_owned(),
+        };
+        self.0.push((path.clone(), at, message));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The mistakes with their places. A field that is not written is looked for where it should stand.
+    pub(super) fn located(self, document: &Document<'_>, lines: &Lines<'_>) -> Vec<Mistake> {
+        let located = self.0.into_iter().map(|(path, at, message)| Mistake {
+            position: lines.position(place(document, &path, at)),
+            message,
+        });
+        located.collect()
+    }
+}
+
+fn place(document: &Document<'_>, path: &FieldPath, at: At) -> usize {
+    let span = match at {
+        At::Key => document.key_span_of(path).or_else(|| document.span_of(path)),
+        At::Value => document.span_of(path),
+    };
+    let mut above = path.parent();
+    let mut span = span;
+    while let (None, Some(path)) = (span, &above) {
+        span = document.key_span_of(path).or_else(|| document.span_of(path));
+        above = path.parent();
+    }
+    span.map_or(0, crate::manifest::Span::start)
+}
+
+impl From<Vec<Mistake>> for Mistakes {
+    fn from(mut mistakes: Vec<Mistake>) -> Self {
+        mistakes.sort_by_key(|mistake| mistake.position);
+        let omitted = mistakes.len().saturating_sub(MAX_TOLD);
+        mistakes.truncate(MAX_TOLD);
+        Self {
+            told: mistakes,
+            omitted,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The policy file: YAML or JSON to the policy that core judges by, with the place of every mistake, and the watch
+//! that takes a changed file into force while requests go on.
+//!
+//! One table (`fields`) says what may stand in a file. It drives the checks and the JSON Schema; what one field
+//! has to do with another stands in `consistency`.
+
+mod check;
+mod consistency;
+mod decode;
+mod fields;
+mod file;
+mod grammar;
+mod in_force;
+mod metrics;
+mod mistakes;
+mod read;
+mod schema;
+mod status;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub use file::{LoadError, Loaded};
+pub(crate) use file::{load, placed};
+pub use in_force::PolicyInForce;
+pub(crate) use metrics::PolicyMetrics;
+pub use mistakes::{Mistake, Mistakes};
+pub use read::{Reading, read};
+pub use schema::schema;
+pub(crate) use watch::{PolicySource, WhenMissing};

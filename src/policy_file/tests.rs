@@ -1,0 +1,265 @@
+use poolgate_core::diagnostic::{RuleId, Severity};
+use poolgate_core::policy::{Level, Policy};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::fields::{Field, POLICY, Shape};
+use super::*;
+use crate::manifest::{self, Limits};
+
+const HEAD: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
+
+const EXAMPLES: [&str; 3] = [
+    include_str!("../../docs/examples/policy/production.yaml"),
+    include_str!("../../docs/examples/policy/defaults.yaml"),
+    include_str!("../../docs/examples/policy/exemptions.yaml"),
+];
+
+fn policy(body: &str) -> Policy {
+    let text = format!("{HEAD}{body}");
+    match read(&text) {
+        Ok(reading) => reading.policy,
+        Err(mistakes) => panic!("{mistakes:?}"),
+    }
+}
+
+/// The mistakes of a file with this body, which begins in line 3.
+fn mistakes(body: &str) -> Vec<String> {
+    let text = format!("{HEAD}{body}");
+    let mistakes = read(&text).expect_err(body);
+    mistakes.told.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_file_that_says_nothing_is_the_built_in_policy() {
+    assert_eq!(policy(""), Policy::default());
+    assert_eq!(
+        policy("bounds:\nrules:\nexemptions: null\n---\n# nothing more\n"),
+        Policy::default()
+    );
+}
+
+#[test]
+fn every_mistake_is_told_at_once_with_place_and_mend() {
+    let body = "\
+enforcment: warn
+rules:
+  schedule-sintax: off
+  field-type: loud
+defaults:
+  consolidateAfter: 5
+  budgets:
+    - nodes: 110%
+bounds:
+  limits:
+    max: {node: 5, cpu: -1, memory: lots}
+  budgets:
+    maxPercent: 20%
+    freezeWindows:
+      - schedule: 0 9 * * sat-sun
+  template:
+    capacityTypes: on-demand
+overLimit: Terminate
+";
+    assert_eq!(
+        mistakes(body),
+        [
+            r#"3:1: there is no field "enforcment"; did you mean enforcement?"#,
+            r#"5:3: "schedule-sintax": there is no such rule; did you mean schedule-syntax?"#,
+            r#"6:15: "loud" is not what may stand here; write error or warning or info or off"#,
+            r#"8:21: 5 stands where a text should; write it in quotes: "5""#,
+            r#"10:14: "110%": a percentage goes from 0% to 100%; write 100%"#,
+            r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
+            "13:25: -1 stands where a quantity, such as 500 or 4Ti should",
+            r#"13:37: "lots": it is no number with an optional suffix, such as 500m, 1000 or 64Gi"#,
+            r#"15:17: "20%" stands where a whole number should; write 20"#,
+            "17:9: duration is missing; add it: How long it is",
+            r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0); write sat,sun"#,
+            r#"19:20: "on-demand" stands where a list should; begin each element with a dash"#,
+            r#"20:12: "Terminate" is not what may stand here; did you mean terminate?"#,
+        ]
+    );
+}
+
+#[test]
+fn what_contradicts_itself_is_a_mistake() {
+    assert_eq!(
+        mistakes("bounds:\n  template:\n    expireAfter: {min: 48h, max: 24h}\n"),
+        ["5:24: the shortest, 48h, is longer than the longest, 24h"]
+    );
+    assert_eq!(
+        mistakes("exemptions:\n  - rules: [\"*\"]\n"),
+        [
+            "4:5: this exemption says of no NodePool that it is exempt; add pools or labels; for all of them, set the \
+             level under rules instead"
+        ]
+    );
+    assert_eq!(
+        mistakes("defaults:\n  budgets:\n    - nodes: \"0\"\n      schedule: \"@daily\"\n"),
+        [
+            "5:7: duration is missing: a window needs a beginning and a length; add it, or leave out the other one"
+        ]
+    );
+    let built_in = mistakes("bounds:\n  budgets:\n    maxPercent: 5\n");
+    assert_eq!(built_in.len(), 1, "{built_in:?}");
+    assert!(built_in[0].starts_with("3:1: a NodePool with the built-in defaults would be refused: "));
+    let written = mistakes("bounds:\n  budgets: {maxPercent: 5}\ndefaults:\n  budgets:\n    - nodes: 6%\n");
+    assert!(
+        written[0].starts_with("7:14: a NodePool with the defaults would be refused: "),
+        "{written:?}"
+    );
+}
+
+#[test]
+fn a_file_is_one_document_without_doubles() {
+    assert_eq!(
+        mistakes("enforcement: warn\nenforcement: enforce\n"),
+        [
+            r#"4:1: the key "enforcement" is already set: kubectl keeps the last value, kustomize refuses the file"#
+        ]
+    );
+    let second = format!("enforcement: warn\n---\n{HEAD}");
+    assert_eq!(
+        mistakes(&second),
+        ["4:1: a second document begins here; a file holds one policy, so put it into a file of its own"]
+    );
+    assert_eq!(mistakes("rules: {a: [b}\n").len(), 1);
+    for nothing in ["", "# nothing\n", "---\n"] {
+        let mistakes = read(nothing).expect_err("a mistake");
+        assert!(
+            mistakes.told[0].message.starts_with("the file holds no policy; "),
+            "{mistakes:?}"
+        );
+    }
+    let other = read("apiVersion: v1\nkind: ConfigMap\ndata: {}\n").expect_err("mistakes");
+    let other: Vec<String> = other.told.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        other[..2],
+        [
+            r#"1:13: "v1" is not what may stand here; write poolgate.dev/v1alpha1"#.to_owned(),
+            r#"2:7: "ConfigMap" is not what may stand here; write Policy"#.to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn a_file_of_nothing_but_mistakes_is_told_in_part() {
+    let lines: Vec<String> = (0..1000).map(|number| format!("field{number}: 1\n")).collect();
+    let body = lines.concat();
+    let mistakes = read(&format!("{HEAD}{body}")).expect_err("mistakes");
+    assert_eq!((mistakes.told.len(), mistakes.omitted), (100, 900));
+    assert_eq!(mistakes.to_string(), "1000 mistakes in the policy");
+}
+
+#[test]
+fn off_means_off_although_yaml_reads_false() {
+    let rule = RuleId::new("limit-unquoted");
+    for off in ["off", "\"off\"", "Off", "false"] {
+        let policy = policy(&format!("rules:\n  limit-unquoted: {off}\n"));
+        assert_eq!(policy.levels.of(rule), Some(Level::Off), "{off}");
+    }
+}
+
+#[test]
+fn what_karpenter_refuses_itself_stays_a_warning_and_that_is_noted() {
+    let text = format!("{HEAD}rules:\n  field-type: off\n  limit-unquoted: off\n");
+    let reading = read(&text).expect("a policy");
+    let level = reading.policy.levels.of(RuleId::new("field-type"));
+    assert_eq!(level, Some(Level::Severity(Severity::Warning)));
+    let notes: Vec<String> = reading.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        ["4:15: field-type stays a warning: Karpenter refuses it all the same, with less explanation"]
+    );
+}
+
+/// The fields of the table that `value` does not use, by their paths.
+fn unused(fields: &'static [Field], values: &[&Value], path: &str, into: &mut Vec<String>) {
+    for field in fields {
+        let path = format!("{path}.{}", field.name);
+        let found: Vec<&Value> = values.iter().filter_map(|value| value.get(field.name)).collect();
+        if found.is_empty() {
+            into.push(path);
+            continue;
+        }
+        match &field.shape {
+            Shape::Object(fields) => unused(fields, &found, &path, into),
+            Shape::List(_, Shape::Object(fields)) => {
+                let elements = found.iter().filter_map(|list| list.as_array()).flatten();
+                unused(fields, &elements.collect::<Vec<_>>(), &path, into);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_examples_use_every_field() {
+    let documents: Vec<Value> = EXAMPLES
+        .iter()
+        .flat_map(|text| manifest::parse(text, &Limits::default()))
+        .map(manifest::Document::into_value)
+        .collect();
+    let Shape::Object(fields) = &POLICY else {
+        panic!("a policy is an object")
+    };
+    let mut without = Vec::new();
+    unused(fields, &documents.iter().collect::<Vec<_>>(), "", &mut without);
+    assert_eq!(without, [""; 0]);
+}
+
+/// Every single line of an example has an effect: without it the policy is another one, or none.
+#[test]
+fn no_line_of_an_example_is_lost_on_the_way() {
+    for example in EXAMPLES {
+        let whole = read(example).expect("a policy").policy;
+        let lines: Vec<&str> = example.lines().collect();
+        for (index, line) in lines.iter().enumerate() {
+            let idle = ["#", "metadata:", "name: production", "reason:"];
+            // Built-in values that an example says aloud.
+            let same = ["enforcement: enforce", "overLimit: report"];
+            if idle
+                .iter()
+                .chain(&same)
+                .any(|start| line.trim_start().starts_with(start))
+            {
+                continue;
+            }
+            let mut without = lines.clone();
+            without.remove(index);
+            let without = read(&without.join("\n"));
+            assert!(
+                without.is_err() || without.is_ok_and(|reading| reading.policy != whole),
+                "{line}"
+            );
+        }
+    }
+}
+
+/// An example with some bytes replaced.
+fn any_text() -> impl Strategy<Value = String> {
+    let example = prop::sample::select(&EXAMPLES[..]);
+    let damaged = (
+        example,
+        any::<prop::sample::Index>(),
+        "[-a-z0-9:%{}\\[\\]*\"\n ]{0,6}",
+    )
+        .prop_map(|(text, index, new)| {
+            let at = text.floor_char_boundary(index.index(text.len()));
+            let until = text.ceil_char_boundary((at + new.len()).min(text.len()));
+            [text.split_at(at).0, &new, text.split_at(until).1].concat()
+        });
+    prop_oneof![4 => damaged, 1 => ".{0,60}"]
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_policy_or_has_mistakes_on_one_line_each(text in any_text()) {
+        if let Err(mistakes) = read(&text) {
+            prop_assert!(!mistakes.told.is_empty());
+            for mistake in mistakes.told {
+                prop_assert!(!mistake.message.chars().any(char::is_control), "{:?}", mistake.message);
+            }
+        }
+    }
+}
