@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
-use crate::karpenter::{ApiVersion, GROUP, NodePool, Release};
+use crate::karpenter::{ApiVersion, GROUP, Karpenter, NodePool};
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
@@ -47,7 +47,7 @@ pub struct Review {
 
 /// Judges an object. One that is being deleted is let through as it is: whatever is wrong with it, its
 /// finalizers must be able to go. The stored object tells, because a client can write anything into a new one.
-pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Review {
+pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> Review {
     let deletion = FieldPath::of(&["metadata", "deletionTimestamp"]);
     if request.old.is_some_and(|old| deletion.find(old).is_some()) {
         return Review::default();
@@ -57,10 +57,10 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
     let old = request.old.map(|old| NodePool::view(version, old));
     let context = Context {
         old: request.old,
-        release,
+        karpenter,
     };
     Review {
-        defaults: defaults(&pool, old.as_ref(), &policy.defaults),
+        defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),
         report: rules::check(&pool, request.object, &context),
     }
 }

@@ -5,20 +5,28 @@
 
 mod disruption;
 mod field;
+mod installed;
+mod known;
 mod labels;
 mod node_limit_mode;
 mod nodepool;
 mod release;
 pub mod shape;
 mod template;
+mod vocabulary;
 
 pub use disruption::{Budget, Disruption};
 pub use field::Field;
+pub use installed::{
+    Installed, InstalledDefaults, InstalledVersion, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition,
+};
+pub use known::{Karpenter, ReleaseSource};
 pub use labels::{CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, canonical_label};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodepool::NodePool;
 pub use release::{Release, UnknownRelease};
 pub use template::{Requirement, Template};
+pub use vocabulary::{Known, Vocabulary};
 
 /// The API group of NodePools and NodeClaims.
 pub const GROUP: &str = "karpenter.sh";

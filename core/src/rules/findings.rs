@@ -87,12 +87,13 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::{Problem, RuleId};
-    use crate::karpenter::Release;
+    use crate::karpenter::Karpenter;
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
+        let karpenter = Karpenter::default();
         let context = Context {
             old,
-            release: Release::NEWEST,
+            karpenter: &karpenter,
         };
         let mut findings = Findings::new(object, &context);
         findings.push(Diagnostic {

@@ -16,7 +16,7 @@ mod types;
 use serde_json::Value;
 
 use crate::diagnostic::Report;
-use crate::karpenter::{NodePool, Release};
+use crate::karpenter::{Karpenter, NodePool};
 use crate::rule::Rule;
 use findings::Findings;
 
@@ -52,7 +52,7 @@ pub(crate) struct Context<'a> {
     /// The stored object that is replaced, on an update.
     pub old: Option<&'a Value>,
     /// Which Karpenter will read the object.
-    pub release: Release,
+    pub karpenter: &'a Karpenter,
 }
 
 /// Applies every rule to a NodePool, which is a view of `object`.

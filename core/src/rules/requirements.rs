@@ -58,7 +58,7 @@ spec:
 };
 
 pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
-    let most = context.release.max_requirements();
+    let most = context.karpenter.max_requirements(pool.version);
     let requirements = pool
         .template
         .requirements

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::diagnostic::Severity;
-use crate::karpenter::{ApiVersion, Release};
+use crate::karpenter::{ApiVersion, Karpenter};
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 
@@ -23,6 +23,6 @@ fn lines(object: &Value, severity: Severity) -> Vec<String> {
         object,
         old: None,
     };
-    let report = review(&request, &Policy::default(), Release::NEWEST).report;
+    let report = review(&request, &Policy::default(), &Karpenter::default()).report;
     report.with_severity(severity).map(ToString::to_string).collect()
 }
