@@ -58,6 +58,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
     let context = Context {
         old: request.old,
         karpenter,
+        release: karpenter.release(),
     };
     Review {
         defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),

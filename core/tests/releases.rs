@@ -52,6 +52,9 @@ fn schemas() -> Vec<(Release, ApiVersion, Value)> {
     schemas
 }
 
+/// Whether something stands in a schema.
+type Is = Box<dyn Fn(&Value) -> bool>;
+
 const BUDGET: &str = "/properties/disruption/properties/budgets/items/properties";
 const REQUIREMENT: &str = "/properties/template/properties/spec/properties/requirements/items/properties";
 
@@ -129,7 +132,6 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
     let consolidate_after = "/properties/disruption/properties/consolidateAfter";
     let labels = "/properties/template/properties/metadata/properties/labels/x-kubernetes-validations";
     let anchored = "/properties/disruption/properties/consolidateAfter/pattern";
-    type Is = Box<dyn Fn(&Value) -> bool>;
     let milestones: Vec<(Release, Is)> = vec![
         (Release::BUDGETS, Box::new(has(BUDGET.to_owned()))),
         (

@@ -94,6 +94,7 @@ mod tests {
         let context = Context {
             old,
             karpenter: &karpenter,
+            release: karpenter.release(),
         };
         let mut findings = Findings::new(object, &context);
         findings.push(Diagnostic {

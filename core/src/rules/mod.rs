@@ -16,7 +16,7 @@ mod types;
 use serde_json::Value;
 
 use crate::diagnostic::Report;
-use crate::karpenter::{Karpenter, NodePool};
+use crate::karpenter::{Karpenter, NodePool, Release};
 use crate::rule::Rule;
 use findings::Findings;
 
@@ -53,6 +53,8 @@ pub(crate) struct Context<'a> {
     pub old: Option<&'a Value>,
     /// Which Karpenter will read the object.
     pub karpenter: &'a Karpenter,
+    /// Its release.
+    pub release: Release,
 }
 
 /// Applies every rule to a NodePool, which is a view of `object`.
