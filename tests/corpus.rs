@@ -9,19 +9,25 @@ use std::path::Path;
 
 use poolgate::manifest::{Document, Limits, parse, read};
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::karpenter::Release;
+use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
 
 /// Files that the index marks WRONG for a reason that a rule of the catalogue covers, with that rule.
 const CAUGHT: &[(&str, &str)] = &[
+    ("004-ajay-v1-not-migrated.yaml", "consolidation-policy"),
+    ("021-aws-doc-static-with-cpu-limit.yaml", "replicas-limits"),
+    ("036-banking-two-pools-v1beta1.yaml", "consolidate-after-pair"),
+    ("100-karpenter-ci-v1-mixed-api.yaml", "consolidation-policy"),
     (
         "105-karpenter-design-by-reason-int.yaml",
         "budget-schedule-duration",
     ),
     ("105-karpenter-design-by-reason-int.yaml", "field-type"),
     ("106-karpenter-design-double-pipe.yaml", "field-type"),
+    ("106-karpenter-design-double-pipe.yaml", "consolidation-policy"),
+    ("106-karpenter-design-double-pipe.yaml", "consolidate-after"),
     ("109-karpenter-design-lowercase-reasons.yaml", "field-type"),
     (
         "133-popcorn-daily-no-duration-ko.yaml",
@@ -31,6 +37,11 @@ const CAUGHT: &[(&str, &str)] = &[
         "137-redemption-schedule-no-duration.yaml",
         "budget-schedule-duration",
     ),
+    (
+        "137-redemption-schedule-no-duration.yaml",
+        "consolidate-after-pair",
+    ),
+    ("150-todo-app-v1beta1-consolidate.yaml", "consolidate-after-pair"),
 ];
 
 struct Entry {
@@ -83,7 +94,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
         object,
         old: None,
     };
-    let report = review(&request, &Policy::default(), Release::NEWEST).report;
+    let report = review(&request, &Policy::default(), &Karpenter::default()).report;
     let rules = |severity| {
         let mut rules: Vec<_> = report
             .with_severity(severity)

@@ -3,7 +3,7 @@
 //!
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from
 //! the ground up: [`diagnostic`] and [`value`], then [`rule`] and [`karpenter`], then [`policy`], then
-//! [`defaults`], then [`rules`], then [`review`]. A module imports only from floors below its own.
+//! [`defaults`], then [`rules`], then [`review`] and [`scale`]. A module imports only from floors below its own.
 
 pub mod defaults;
 pub mod diagnostic;
@@ -12,4 +12,5 @@ pub mod policy;
 pub mod review;
 pub mod rule;
 pub mod rules;
+pub mod scale;
 pub mod value;

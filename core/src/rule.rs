@@ -28,7 +28,8 @@ pub struct Rule {
     pub why: &'static str,
     /// Where users met it: issues of `kubernetes-sigs/karpenter` unless another repository is named.
     pub seen_in: &'static [&'static str],
-    /// The fields of a v1 NodePool that matter here, as YAML; they break this rule and no other.
+    /// The fields of a NodePool that matter here, as YAML; they break this rule and no other. In v1 unless an
+    /// `apiVersion` says otherwise. Of two documents, the first is the stored NodePool that the second replaces.
     pub bad: &'static str,
     /// The same fields mended: no rule speaks.
     pub good: &'static str,

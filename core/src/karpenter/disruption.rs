@@ -26,6 +26,8 @@ pub struct Budget<'a> {
     pub index: usize,
     /// `nodes`.
     pub nodes: Field<&'a str>,
+    /// `reasons`. Only v1 knows them.
+    pub reasons: Field<&'a [Value]>,
     /// `schedule`.
     pub schedule: Field<&'a str>,
     /// `duration`.
@@ -62,6 +64,7 @@ impl<'a> Budget<'a> {
         Self {
             index,
             nodes: Field::text(budget, "nodes"),
+            reasons: Field::list(budget, "reasons"),
             schedule: Field::text(budget, "schedule"),
             duration: Field::text(budget, "duration"),
         }

@@ -61,6 +61,27 @@ impl<'v> Field<&'v str> {
     }
 }
 
+impl Field<i64> {
+    /// The whole number under `key`, also one that is written as `3.0`; absent where its parent is. What is beyond
+    /// an `i64` becomes the nearest one.
+    pub fn integer_in(of: Option<&Map<String, Value>>, key: &str) -> Self {
+        Self::read(of.and_then(|parent| parent.get(key)), whole)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "what is too large becomes the nearest number"
+)]
+fn whole(value: &Value) -> Option<i64> {
+    let number = value.as_number()?;
+    if number.is_u64() {
+        return Some(number.as_i64().unwrap_or(i64::MAX));
+    }
+    let float = || number.as_f64().filter(|value| value.fract() == 0.0);
+    number.as_i64().or_else(|| float().map(|value| value as i64))
+}
+
 impl<'v> Field<&'v Map<String, Value>> {
     /// The object or map under `key`; absent where its parent is.
     pub fn map_in(of: Option<&'v Map<String, Value>>, key: &str) -> Self {

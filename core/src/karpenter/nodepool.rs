@@ -18,6 +18,10 @@ pub struct NodePool<'a> {
     pub disruption: Field<Disruption<'a>>,
     /// `spec.limits`.
     pub limits: Field<&'a Map<String, Value>>,
+    /// `spec.weight`.
+    pub weight: Field<i64>,
+    /// `spec.replicas`. Where it stands, the pool is a static one. Only v1 knows it.
+    pub replicas: Field<i64>,
     /// `spec.template`; empty where it is missing.
     pub template: Template<'a>,
 }
@@ -33,6 +37,8 @@ impl<'a> NodePool<'a> {
             spec: Field::map_in(object.as_object(), "spec"),
             disruption: Field::map_in(spec, "disruption").map(Disruption::view),
             limits: Field::map_in(spec, "limits"),
+            weight: Field::integer_in(spec, "weight"),
+            replicas: Field::integer_in(spec, "replicas"),
             template: Template::view(child(spec, "template")),
         }
     }

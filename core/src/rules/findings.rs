@@ -33,8 +33,7 @@ impl<'a> Findings<'a> {
     /// Takes a finding in. An error on fields that the update leaves as they were becomes a warning.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
         if diagnostic.severity == Severity::Error && self.is_untouched(&diagnostic) {
-            diagnostic.severity = Severity::Warning;
-            diagnostic.reason.push_str(FORGIVEN);
+            diagnostic = forgiven(diagnostic);
         }
         self.report.push(diagnostic);
     }
@@ -60,6 +59,15 @@ impl<'a> Findings<'a> {
                 }
             })
     }
+}
+
+/// The finding as a warning, if it is an error.
+pub(super) fn forgiven(mut diagnostic: Diagnostic) -> Diagnostic {
+    if diagnostic.severity == Severity::Error {
+        diagnostic.severity = Severity::Warning;
+        diagnostic.reason.push_str(FORGIVEN);
+    }
+    diagnostic
 }
 
 /// The value that counts as one when the API server compares old and new: every list of a NodePool is atomic,

@@ -4,18 +4,22 @@
 //! fields of the wrong type, of which only `field-type` speaks.
 
 mod budgets;
+mod consolidation;
 mod findings;
 mod limits;
 mod node_limit_mode;
+mod replicas;
 mod requirements;
 mod schedules;
+mod spelling;
 #[cfg(test)]
 mod testing;
 mod types;
+mod weight;
 
 use serde_json::Value;
 
-use crate::diagnostic::Report;
+use crate::diagnostic::{Diagnostic, Report};
 use crate::karpenter::{Karpenter, NodePool, Release};
 use crate::rule::Rule;
 use findings::Findings;
@@ -23,20 +27,48 @@ use findings::Findings;
 /// Every rule, in the order of the documentation: from the general to the particular, then along the spec.
 pub static CATALOGUE: &[&Rule] = &[
     &types::FIELD_TYPE,
-    &budgets::BUDGET_NODES,
-    &budgets::BUDGET_SCHEDULE_DURATION,
-    &budgets::BUDGET_DURATION,
-    &budgets::BUDGET_EMPTY_WINDOW,
-    &budgets::BUDGET_ALWAYS_ACTIVE,
+    &consolidation::policy::CONSOLIDATION_POLICY,
+    &consolidation::after::CONSOLIDATE_AFTER,
+    &consolidation::after::CONSOLIDATE_AFTER_PAIR,
+    &consolidation::after::CONSOLIDATE_AFTER_CONVERSION,
+    &consolidation::after::CONSOLIDATE_AFTER_NEVER,
+    &budgets::list::BUDGETS_COUNT,
+    &budgets::list::BUDGETS_EMPTY,
+    &budgets::nodes::BUDGET_NODES,
+    &budgets::reasons::BUDGET_REASON,
+    &budgets::reasons::BUDGET_REASON_REPEATED,
+    &budgets::reasons::BUDGET_REASONS_EMPTY,
+    &budgets::window::BUDGET_SCHEDULE_DURATION,
+    &budgets::window::BUDGET_DURATION,
+    &budgets::window::BUDGET_EMPTY_WINDOW,
+    &budgets::window::BUDGET_ALWAYS_ACTIVE,
     &schedules::SCHEDULE_SYNTAX,
     &schedules::SCHEDULE_NEVER_FIRES,
     &schedules::SCHEDULE_EVERY,
+    &schedules::SCHEDULE_EITHER_DAY,
+    &budgets::moot::BUDGET_MOOT,
+    &budgets::coverage::BUDGET_ALLOW_WINDOW,
+    &budgets::coverage::BUDGET_UNCOVERED_HOURS,
+    &budgets::coverage::BUDGET_UNCOVERED_REASON,
+    &budgets::list::BUDGET_BLOCKS_DRIFT,
     &node_limit_mode::NODE_LIMIT_MODE,
-    &limits::LIMIT_QUANTITY,
-    &limits::LIMIT_NEGATIVE,
-    &limits::LIMIT_NODES_WHOLE,
-    &limits::LIMIT_UNKNOWN,
-    &limits::LIMIT_UNQUOTED,
+    &limits::amount::LIMIT_QUANTITY,
+    &limits::amount::LIMIT_NEGATIVE,
+    &limits::amount::LIMIT_ZERO,
+    &limits::amount::LIMIT_UNQUOTED,
+    &limits::resource::LIMIT_UNKNOWN,
+    &limits::nodes::LIMIT_NODES_WHOLE,
+    &limits::nodes::LIMIT_NODES_RELEASE,
+    &limits::nodes::LIMIT_BELOW_NODES,
+    &weight::WEIGHT,
+    &replicas::number::REPLICAS_RANGE,
+    &replicas::mode::REPLICAS_RELEASE,
+    &replicas::mode::REPLICAS_MODE,
+    &replicas::mode::REPLICAS_GATE,
+    &replicas::beside::REPLICAS_LIMITS,
+    &replicas::beside::REPLICAS_WEIGHT,
+    &replicas::limit::REPLICAS_ABOVE_LIMIT,
+    &replicas::limit::REPLICAS_AT_LIMIT,
     &requirements::REQUIREMENTS_COUNT,
     &requirements::NODECLAIM_REQUIREMENTS,
 ];
@@ -61,11 +93,25 @@ pub(crate) struct Context<'a> {
 pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) -> Report {
     let mut findings = Findings::new(object, context);
     types::check(pool.version, object, &mut findings);
-    budgets::check(pool, &mut findings);
+    consolidation::check(pool, context, &mut findings);
+    budgets::check(pool, context, &mut findings);
     node_limit_mode::check(pool, &mut findings);
-    limits::check(pool, &mut findings);
+    limits::check(pool, context, &mut findings);
+    weight::check(pool, &mut findings);
+    replicas::check(pool, context, &mut findings);
     requirements::check(pool, context, &mut findings);
     findings.into_report()
+}
+
+/// What is wrong with scaling a pool, which now has `current` replicas, to `replicas`. No error for a number that
+/// it has already.
+pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) -> Option<Diagnostic> {
+    let finding = replicas::limit::judge(replicas, replicas::limit::of(pool).as_ref())?;
+    Some(if current == replicas {
+        findings::forgiven(finding)
+    } else {
+        finding
+    })
 }
 
 /// Longest schedule or duration, in bytes, that is read. Nobody writes one by hand that is a tenth as long, and

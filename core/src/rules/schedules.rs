@@ -84,6 +84,7 @@ spec:
   disruption:
     consolidateAfter: 1m
     budgets:
+      - nodes: 10%
       - nodes: \"1\"
         schedule: \"@every 2h      \"
         duration: 1h
@@ -93,9 +94,41 @@ spec:
   disruption:
     consolidateAfter: 1m
     budgets:
+      - nodes: 10%
       - nodes: \"1\"
         schedule: 0 */2 * * *
         duration: 1h
+",
+};
+
+pub(super) static SCHEDULE_EITHER_DAY: Rule = Rule {
+    id: RuleId::new("schedule-either-day"),
+    title: "A budget's schedule names a day of the month or a day of the week, not both",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Where both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first seven days \
+          of each month and on every Monday, not on the first Monday. `*/2` counts as restricted too, which other \
+          crons take for a star.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"0\"
+        schedule: 0 0 */2 * mon
+        duration: 8h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"0\"
+        schedule: 0 0 * * mon
+        duration: 8h
 ",
 };
 
@@ -155,6 +188,14 @@ pub(super) fn check(
                 .mend("write five fields"),
         );
         return None;
+    }
+    if schedule.fires_on_either_day() {
+        let reason = "both day fields are restricted, and either of them is enough for it to fire";
+        findings.push(
+            SCHEDULE_EITHER_DAY
+                .finding(path(), problem(), reason)
+                .mend("write * in one of them, or a budget for each if either is meant"),
+        );
     }
     Some(schedule)
 }
@@ -232,6 +273,19 @@ mod tests {
         }
         assert_eq!(errors_of("0 0 31 2 1"), [""; 0], "a weekday makes it fire");
         assert_eq!(errors_of("0 0 29 2 *"), [""; 0], "there are leap years");
+    }
+
+    #[test]
+    fn two_day_fields_of_which_either_is_enough_are_warned_of() {
+        for schedule in ["0 0 1-7 * mon", "0 0 */2 * mon", "0 0 1 * */2"] {
+            assert!(
+                warnings_of(schedule)[0].ends_with("[schedule-either-day]"),
+                "{schedule}"
+            );
+        }
+        for schedule in ["0 0 */2 * *", "0 0 ? * mon", "0 0 */1 * mon", "0 0 1-31 * mon"] {
+            assert_eq!(warnings_of(schedule), [""; 0], "{schedule}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod mend;
 mod parse;
 mod period;
 mod set;
+mod week;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub use crd::crd_accepts;
 pub use error::{CountCause, RangeItem, ScheduleError};
 pub use field::CronField;
 pub use fires::FireTimes;
+pub use week::WeekMinutes;
 
 /// The macros and the fields that they stand for.
 const MACROS: [(&str, &str); 7] = [
@@ -95,6 +97,11 @@ impl Schedule {
             Kind::Calendar(_) if self.never_fires() => None,
             Kind::Calendar(fields) => period::longest_gap(&fields),
         }
+    }
+
+    /// Whether both day fields are restricted, so that a day which fits either of them is enough.
+    pub fn fires_on_either_day(&self) -> bool {
+        matches!(self.0, Kind::Calendar(fields) if matches!(fields.days, Days::Either { .. }))
     }
 
     /// What computes its fire times. Worth keeping where more than one is asked for.

@@ -12,7 +12,7 @@ const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /// From 29 February of one year to the next one when a century without a leap day lies between, in days.
 const BETWEEN_LEAP_DAYS: u32 = 8 * 365 + 1;
-const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
+pub(super) const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
 const ALL_DATES: u64 = 0xffff_fffe;
 const MINUTES_A_DAY: u32 = 24 * 60;
 

@@ -1,7 +1,10 @@
-//! Lengths of time: as Go reads them, and as the budgets of Karpenter's CRD allow them.
+//! Lengths of time: as Go reads them, as Karpenter reads them where `Never` is legal, and as the budgets of its
+//! CRD allow them.
 
 mod budget;
 mod go;
+mod nillable;
 
 pub use budget::{BudgetDuration, BudgetDurationError};
 pub use go::{GoDuration, GoDurationError};
+pub use nillable::{DurationPattern, NillableDuration, NillableDurationError};

@@ -48,6 +48,21 @@ impl Quantity {
     pub fn is_whole(&self) -> bool {
         (&self.nanos % NANOS).sign() == Sign::NoSign
     }
+
+    /// The number of units, rounded up, as Go's `Quantity.Value()` gives it; what is beyond an `i64` becomes the
+    /// nearest one.
+    pub fn rounded_up(&self) -> i64 {
+        let nanos = BigInt::from(NANOS);
+        let whole = &self.nanos / &nanos;
+        let beyond = &self.nanos % &nanos;
+        let units = if beyond.sign() == Sign::Plus {
+            whole + 1
+        } else {
+            whole
+        };
+        let nearest = if self.is_negative() { i64::MIN } else { i64::MAX };
+        i64::try_from(units).unwrap_or(nearest)
+    }
 }
 
 impl From<i64> for Quantity {
@@ -64,6 +79,27 @@ impl From<u64> for Quantity {
     fn from(units: u64) -> Self {
         Self {
             nanos: BigInt::from(units) * NANOS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_rounded_up_and_kept_within_64_bits() {
+        for (text, units) in [
+            ("0", 0),
+            ("1.5", 2),
+            ("1n", 1),
+            ("-1.5", -1),
+            ("2000m", 2),
+            ("1Ki", 1_024),
+            ("1e30", i64::MAX),
+            ("-1e30", i64::MIN),
+        ] {
+            assert_eq!(Quantity::parse(text).unwrap().rounded_up(), units, "{text}");
         }
     }
 }

@@ -1,42 +1,16 @@
-//! `spec.disruption.budgets`.
+//! When a budget holds: its `schedule` and `duration` together.
 
 use std::time::Duration;
 
-use super::findings::Findings;
-use super::{schedules, too_long};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Budget, Field, NodePool};
+use super::reading::Window;
+use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Budget, Field};
 use crate::rule::{Origin, Rule};
-use crate::value::cron::Schedule;
+use crate::rules::findings::Findings;
+use crate::rules::{schedules, too_long};
 use crate::value::duration::BudgetDuration;
-use crate::value::nodes::BudgetNodes;
 
-pub(super) static BUDGET_NODES: Rule = Rule {
-    id: RuleId::new("budget-nodes"),
-    title: "A budget's `nodes` is a count or a percentage",
-    severity: Severity::Error,
-    origin: Origin::Schema,
-    why: "`nodes` is a text: a whole number up to 2147483647, or 0% to 100%. The CRD lets larger numbers through; \
-          Karpenter cuts them to 32 bits, and the budget then blocks everything, limits nothing, or means another \
-          number, depending on the bits that are left.",
-    seen_in: &[],
-    bad: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 101%
-",
-    good: "\
-spec:
-  disruption:
-    consolidateAfter: 1m
-    budgets:
-      - nodes: 100%
-",
-};
-
-pub(super) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
+pub(in crate::rules) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
     id: RuleId::new("budget-schedule-duration"),
     title: "A budget has `schedule` and `duration` together or neither",
     severity: Severity::Error,
@@ -62,7 +36,7 @@ spec:
 ",
 };
 
-pub(super) static BUDGET_DURATION: Rule = Rule {
+pub(in crate::rules) static BUDGET_DURATION: Rule = Rule {
     id: RuleId::new("budget-duration"),
     title: "A budget's duration is hours and minutes that Karpenter can read",
     severity: Severity::Error,
@@ -91,7 +65,7 @@ spec:
 ",
 };
 
-pub(super) static BUDGET_EMPTY_WINDOW: Rule = Rule {
+pub(in crate::rules) static BUDGET_EMPTY_WINDOW: Rule = Rule {
     id: RuleId::new("budget-empty-window"),
     title: "A budget's window is longer than nothing",
     severity: Severity::Error,
@@ -118,7 +92,7 @@ spec:
 ",
 };
 
-pub(super) static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
+pub(in crate::rules) static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
     id: RuleId::new("budget-always-active"),
     title: "A budget's window ends before it begins again",
     severity: Severity::Warning,
@@ -146,35 +120,20 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    let budgets = pool
-        .disruption
-        .as_ref()
-        .present()
-        .and_then(|disruption| disruption.budgets.as_ref().present());
-    for budget in budgets.into_iter().flatten() {
-        check_nodes(budget, findings);
-        check_pair(budget, findings);
-        let duration = check_duration(budget, findings);
-        let schedule = schedules::check(budget, duration, findings);
-        if let (Some(schedule), Some(duration)) = (schedule, duration) {
-            check_window(budget, &schedule, duration, findings);
-        }
+/// Checks when the budget holds. Answers with it, where it can be read.
+pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Window> {
+    check_pair(budget, findings);
+    let duration = check_duration(budget, findings);
+    let schedule = schedules::check(budget, duration, findings);
+    if budget.schedule.is_absent() && budget.duration.is_absent() {
+        return Some(Window::Always);
     }
-}
-
-fn check_nodes(budget: &Budget<'_>, findings: &mut Findings<'_>) {
-    let Some(text) = budget.nodes.present() else {
-        return;
-    };
-    if let Err(error) = BudgetNodes::parse(text) {
-        let problem = Problem::Invalid { value: quoted(text) };
-        findings.push(
-            BUDGET_NODES
-                .finding(budget.path("nodes"), problem, error.to_string())
-                .mend_if_known(error.mend()),
-        );
+    let (schedule, duration) = (schedule?, duration?);
+    if schedule.longest_gap().is_some_and(|gap| duration >= gap) {
+        findings.push(always_active(budget));
+        return Some(Window::Always);
     }
+    Some(Window::Sometimes { schedule, duration })
 }
 
 fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
@@ -233,22 +192,16 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
     }
 }
 
-fn check_window(budget: &Budget<'_>, schedule: &Schedule, duration: Duration, findings: &mut Findings<'_>) {
-    if schedule.longest_gap().is_none_or(|gap| duration < gap) {
-        return;
-    }
+fn always_active(budget: &Budget<'_>) -> Diagnostic {
     let text = budget.duration.present().unwrap_or_default();
-    let reason = "the window begins again before it ends, so the budget holds always";
-    findings.push(
-        BUDGET_ALWAYS_ACTIVE
-            .finding(
-                budget.path("duration"),
-                Problem::Invalid { value: quoted(text) },
-                reason,
-            )
-            .mend("shorten it, or remove schedule and duration if always is meant")
-            .related(budget.path("schedule")),
-    );
+    BUDGET_ALWAYS_ACTIVE
+        .finding(
+            budget.path("duration"),
+            Problem::Invalid { value: quoted(text) },
+            "the window begins again before it ends, so the budget holds always",
+        )
+        .mend("shorten it, or remove schedule and duration if always is meant")
+        .related(budget.path("schedule"))
 }
 
 #[cfg(test)]
@@ -259,19 +212,6 @@ mod tests {
 
     fn budget(budget: &Value) -> Value {
         json!({"spec": {"disruption": {"budgets": [budget]}}})
-    }
-
-    #[test]
-    fn usual_budgets_pass_without_a_word() {
-        let object = json!({"spec": {"disruption": {"budgets": [
-            {"nodes": "10%"},
-            {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"},
-            {"nodes": "5", "schedule": "@daily", "duration": "1h30m", "reasons": ["Drifted"]},
-            {"nodes": "100%"},
-            {},
-        ]}}});
-        assert_eq!(errors(&object), [""; 0]);
-        assert_eq!(warnings(&object), [""; 0]);
     }
 
     #[test]
@@ -293,16 +233,6 @@ mod tests {
               [budget-schedule-duration]"
             ]
         );
-    }
-
-    #[test]
-    fn nodes_beyond_32_bits_are_refused() {
-        for nodes in ["2147483648", "4294967297", "99999999999999999999"] {
-            let refused = errors(&budget(&json!({"nodes": nodes})));
-            assert_eq!(refused.len(), 1, "{nodes}");
-            assert!(refused[0].ends_with("[budget-nodes]"), "{refused:?}");
-        }
-        assert_eq!(errors(&budget(&json!({"nodes": "2147483647"}))), [""; 0]);
     }
 
     #[test]

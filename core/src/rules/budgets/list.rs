@@ -1,0 +1,168 @@
+//! The list of budgets as a whole: how many there are, and whether they leave anything to be done.
+
+use super::reading::{Reading, Reasons};
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Budget, Disruption};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+/// The longest list that the CRD takes.
+const MOST_BUDGETS: usize = 50;
+
+pub(in crate::rules) static BUDGETS_COUNT: Rule = Rule {
+    id: RuleId::new("budgets-count"),
+    title: "A NodePool has at most 50 budgets",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The CRD refuses a longer list. Several windows of the same kind often fit into one schedule, such as \
+          `0 9 * * mon-fri`.",
+    seen_in: &[],
+    bad: include_str!("../examples/budgets-count.yaml"),
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+",
+};
+
+pub(in crate::rules) static BUDGETS_EMPTY: Rule = Rule {
+    id: RuleId::new("budgets-empty"),
+    title: "The list of budgets is not empty",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "`budgets: []` does not mean that nothing may be disrupted but that nothing limits it: all nodes of the \
+          pool may go at once. Only where `budgets` is left out does the default of 10% hold.",
+    seen_in: &["Panfactum/stack#386"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets: []
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 100%
+",
+};
+
+pub(in crate::rules) static BUDGET_BLOCKS_DRIFT: Rule = Rule {
+    id: RuleId::new("budget-blocks-drift"),
+    title: "Drifted nodes are replaced at some time",
+    severity: Severity::Info,
+    origin: Origin::Silent,
+    why: "A budget of 0 without a schedule stops drift for good: a new image, a security fix or a changed template \
+          never reaches the nodes that run. They go only when they expire, which no budget limits.",
+    seen_in: &["1750", "1590"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"1\"
+",
+};
+
+/// Answers whether the list is of a legal length.
+pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
+    if budgets.is_empty() {
+        findings.push(
+            BUDGETS_EMPTY
+                .finding(
+                    path(),
+                    Problem::Invalid { value: "[]".into() },
+                    "without a budget nothing limits disruption, so all nodes may go at once",
+                )
+                .mend("leave it out for the default of 10%, or write nodes: 100% if no limit is meant"),
+        );
+    }
+    if budgets.len() > MOST_BUDGETS {
+        let problem = Problem::TooMany {
+            actual: budgets.len(),
+        };
+        findings.push(BUDGETS_COUNT.finding(
+            path(),
+            problem,
+            format!("must have at most {MOST_BUDGETS} items"),
+        ));
+    }
+    budgets.len() <= MOST_BUDGETS
+}
+
+/// Speaks of the first budget that stops drift for good.
+pub(super) fn check_blocked(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
+    let blocking = readings.iter().find(|reading| {
+        reading.nodes.is_zero()
+            && reading.reasons.has(Reasons::DRIFTED)
+            && reading.budget.schedule.is_absent()
+    });
+    let Some(blocking) = blocking else { return };
+    let text = blocking.budget.nodes.present().unwrap_or_default();
+    findings.push(
+        BUDGET_BLOCKS_DRIFT
+            .finding(
+                blocking.budget.path("nodes"),
+                Problem::Invalid { value: quoted(text) },
+                "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
+            )
+            .mend("write 1 to replace them one by one, or add the schedule of a freeze"),
+    );
+}
+
+pub(super) fn path() -> FieldPath {
+    Disruption::path("budgets")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::{errors, infos, warnings};
+
+    fn budgets(budgets: &Value) -> Value {
+        json!({"spec": {"disruption": {"budgets": budgets}}})
+    }
+
+    #[test]
+    fn fifty_budgets_are_enough() {
+        let list = |count: usize| budgets(&Value::Array(vec![json!({"nodes": "10%"}); count]));
+        assert_eq!(errors(&list(50)), [""; 0]);
+        assert_eq!(
+            errors(&list(51)),
+            ["spec.disruption.budgets: Too many: 51: must have at most 50 items [budgets-count]"]
+        );
+    }
+
+    #[test]
+    fn no_budget_at_all_is_warned_of_but_not_a_missing_list() {
+        assert!(warnings(&budgets(&json!([])))[0].ends_with("[budgets-empty]"));
+        for fine in [json!(null), json!([{}])] {
+            assert_eq!(warnings(&budgets(&fine)), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn only_a_lasting_stop_of_drift_is_noted() {
+        let noted = |budget: Value| !infos(&budgets(&json!([{"nodes": "5"}, budget]))).is_empty();
+        assert!(noted(json!({"nodes": "0"})));
+        assert!(noted(json!({"nodes": "0%", "reasons": ["Drifted"]})));
+        assert!(!noted(
+            json!({"nodes": "0", "reasons": ["Empty", "Underutilized"]})
+        ));
+        assert!(!noted(
+            json!({"nodes": "0", "schedule": "@daily", "duration": "8h"})
+        ));
+        assert!(!noted(json!({"nodes": "1%"})));
+    }
+}

@@ -1,0 +1,91 @@
+//! `spec.disruption.budgets`: each budget by itself, then all of them together.
+
+pub(super) mod coverage;
+pub(super) mod list;
+pub(super) mod moot;
+pub(super) mod nodes;
+mod reading;
+pub(super) mod reasons;
+pub(super) mod window;
+
+use super::Context;
+use super::findings::Findings;
+use crate::karpenter::{Budget, Field, NodePool};
+use reading::{Reading, Reasons};
+
+pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+    let Some(disruption) = pool.disruption.as_ref().present() else {
+        return;
+    };
+    let Field::Present(budgets) = &disruption.budgets else {
+        return;
+    };
+    let few_enough = list::check(budgets, findings);
+    let readings: Vec<_> = budgets
+        .iter()
+        .filter_map(|budget| check_alone(pool, budget, context, findings))
+        .collect();
+    // Comparing each budget with each other is for lists of a legal length.
+    if few_enough {
+        list::check_blocked(&readings, findings);
+        moot::check(&readings, findings);
+        if readings.len() == budgets.len() {
+            coverage::check(pool, disruption, &readings, findings);
+        }
+    }
+}
+
+/// Checks one budget. Answers with what it says, where all of it can be read.
+fn check_alone<'a>(
+    pool: &NodePool<'_>,
+    budget: &'a Budget<'a>,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<Reading<'a>> {
+    let nodes = nodes::check(budget, findings);
+    reasons::check(pool.version, budget, context.release, findings);
+    let window = window::check(budget, findings);
+    Some(Reading {
+        budget,
+        nodes: nodes?,
+        reasons: Reasons::of(budget, pool.version)?,
+        window: window?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::testing::{errors, warnings};
+
+    #[test]
+    fn usual_budgets_pass_without_a_word() {
+        for budgets in [
+            json!([{"nodes": "100%"}]),
+            json!([{"nodes": "20%"}, {"nodes": "5"}]),
+        ] {
+            assert_eq!(
+                warnings(&json!({"spec": {"disruption": {"budgets": budgets}}})),
+                [""; 0]
+            );
+        }
+        let object = json!({"spec": {"disruption": {"budgets": [
+            {},
+            {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"},
+            {"nodes": "5", "schedule": "@daily", "duration": "1h30m", "reasons": ["Drifted"]},
+        ]}}});
+        assert_eq!(errors(&object), [""; 0]);
+        assert_eq!(warnings(&object), [""; 0]);
+    }
+
+    #[test]
+    fn a_budget_that_cannot_be_read_says_nothing_about_the_others() {
+        let object = json!({"spec": {"disruption": {"budgets": [
+            {"nodes": "0", "reasons": ["Drifted"], "schedule": "0 9 * * 7", "duration": "8h"},
+            {"nodes": "5", "reasons": ["Empty"]},
+        ]}}});
+        assert_eq!(errors(&object).len(), 1);
+        assert_eq!(warnings(&object), [""; 0]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Budgets that never count, because a lower one always holds.
+
+use super::reading::{Reading, Reasons};
+use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::value::nodes::BudgetNodes;
+
+pub(in crate::rules) static BUDGET_MOOT: Rule = Rule {
+    id: RuleId::new("budget-moot"),
+    title: "No budget is made pointless by a lower one that always holds",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Of all budgets that are active for a reason, the lowest counts. So a budget cannot open what another one \
+          closes: beside `nodes: \"0\"` without a schedule, a window with `nodes: 10%` opens nothing. A freeze with an \
+          opening is written the other way round, as a budget of 0 whose schedule covers all other hours.",
+    seen_in: &["1939", "2374", "1190"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"1\"
+      - nodes: 20%
+        schedule: 0 2 * * sat
+        duration: 4h
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 20%
+      - nodes: \"1\"
+        schedule: 0 6 * * sat
+        duration: 164h
+",
+};
+
+pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
+    for reading in readings {
+        if let Some(lower) = lower_for_all_reasons(reading, readings) {
+            findings.push(finding(reading, lower));
+        }
+    }
+}
+
+/// A budget that makes this one pointless, where there is one for each of its reasons: the first of them.
+fn lower_for_all_reasons<'r>(of: &Reading<'_>, readings: &'r [Reading<'r>]) -> Option<&'r Reading<'r>> {
+    let mut first = None;
+    for (reason, _) in Reasons::EACH {
+        if of.reasons.has(reason) {
+            let lower = readings
+                .iter()
+                .find(|other| other.reasons.has(reason) && overrules(other, of))?;
+            first = first.or(Some(lower));
+        }
+    }
+    first
+}
+
+/// Whether the first budget is never above the second and always holds. Of two that are alike, the earlier one
+/// overrules the later.
+fn overrules(one: &Reading<'_>, other: &Reading<'_>) -> bool {
+    let alike = other.is_always_active() && never_above(other.nodes, one.nodes);
+    one.is_always_active()
+        && never_above(one.nodes, other.nodes)
+        && one.budget.index != other.budget.index
+        && (!alike || one.budget.index < other.budget.index)
+}
+
+/// Whether the first number binds no later than the second, whatever the size of the pool. A percentage is
+/// rounded up, so that any but 0% is at least one node.
+fn never_above(one: BudgetNodes, other: BudgetNodes) -> bool {
+    use BudgetNodes::{Count, Percent};
+    match (one, other) {
+        _ if one.is_zero() => true,
+        (_, Percent(100)) => true,
+        (Percent(one), Percent(other)) => one <= other,
+        (Count(one), Count(other)) => one <= other,
+        (Count(1), Percent(other)) => other > 0,
+        (Count(_), Percent(_)) | (Percent(_), Count(_)) => false,
+    }
+}
+
+fn finding(reading: &Reading<'_>, lower: &Reading<'_>) -> Diagnostic {
+    let text = reading.budget.nodes.present().unwrap_or("10%");
+    let allowed = lower.budget.nodes.present().unwrap_or("10%");
+    let index = lower.budget.index;
+    let reason = format!(
+        "the lowest budget counts, and budgets[{index}] always allows {allowed}, so this one never does"
+    );
+    let mend = if lower.nodes.is_zero() {
+        format!("give budgets[{index}] the schedule of the hours in which no node may go")
+    } else {
+        "remove it, or write a lower number".to_owned()
+    };
+    BUDGET_MOOT
+        .finding(
+            reading.budget.path("nodes"),
+            Problem::Invalid { value: quoted(text) },
+            reason,
+        )
+        .mend(mend)
+        .related(lower.budget.path("nodes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::warnings;
+
+    /// The places of the budgets that never count.
+    fn moot(budgets: &Value) -> Vec<String> {
+        let mut warned = warnings(&json!({"spec": {"disruption": {"budgets": budgets}}}));
+        warned.retain(|warning| warning.ends_with("[budget-moot]"));
+        warned
+            .iter()
+            .filter_map(|warning| {
+                Some(
+                    warning
+                        .split_once(".nodes: ")?
+                        .0
+                        .replace("spec.disruption.budgets", ""),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_lower_budget_that_always_holds_overrules() {
+        let night = |nodes: &str| json!({"nodes": nodes, "schedule": "0 22 * * *", "duration": "6h"});
+        for (budgets, moot_ones) in [
+            (json!([{"nodes": "0"}, night("10%")]), vec!["[1]"]),
+            (json!([night("10%"), {"nodes": "0"}]), vec!["[0]"]),
+            (json!([{"nodes": "5%"}, {"nodes": "10%"}]), vec!["[1]"]),
+            (json!([{"nodes": "10"}, {"nodes": "5"}]), vec!["[0]"]),
+            (json!([{"nodes": "1"}, {"nodes": "10%"}]), vec!["[1]"]),
+            (json!([{}, {"nodes": "10%"}, night("10%")]), vec!["[1]", "[2]"]),
+            (
+                json!([{"nodes": "20%"}, {"nodes": "100%", "reasons": ["Empty"]}]),
+                vec!["[1]"],
+            ),
+            (
+                json!([
+                    {"nodes": "1", "reasons": ["Empty"]}, {"nodes": "1", "reasons": ["Drifted"]},
+                    {"nodes": "2", "reasons": ["Empty", "Drifted"]},
+                ]),
+                vec!["[2]"],
+            ),
+        ] {
+            assert_eq!(moot(&budgets), moot_ones, "{budgets}");
+        }
+    }
+
+    #[test]
+    fn budgets_that_count_at_some_time_or_size_are_left_alone() {
+        let night = |nodes: &str| json!({"nodes": nodes, "schedule": "0 22 * * *", "duration": "6h"});
+        for budgets in [
+            json!([{"nodes": "1"}, night("0")]),
+            json!([{"nodes": "20%"}, {"nodes": "5"}]),
+            json!([{"nodes": "2"}, {"nodes": "10%"}]),
+            json!([night("0"), night("5")]),
+            json!([{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "10%"}]),
+            json!([{"nodes": "1", "reasons": ["Empty"]}, {"nodes": "2", "reasons": ["Empty", "Drifted"]}]),
+            json!([{"nodes": "100%"}]),
+        ] {
+            assert_eq!(moot(&budgets), [""; 0], "{budgets}");
+        }
+    }
+}

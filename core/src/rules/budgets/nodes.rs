@@ -1,0 +1,77 @@
+//! How many nodes a budget lets go: its `nodes`.
+
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Budget, Field};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::value::nodes::BudgetNodes;
+
+/// What the CRD writes where a budget does not say.
+const DEFAULT: BudgetNodes = BudgetNodes::Percent(10);
+
+pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
+    id: RuleId::new("budget-nodes"),
+    title: "A budget's `nodes` is a count or a percentage",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "`nodes` is a text: a whole number up to 2147483647, or 0% to 100%. The CRD lets larger numbers through; \
+          Karpenter cuts them to 32 bits, and the budget then blocks everything, limits nothing, or means another \
+          number, depending on the bits that are left.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 101%
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 100%
+",
+};
+
+/// Answers with the number where it can be read.
+pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<BudgetNodes> {
+    let text = match budget.nodes {
+        Field::Absent => return Some(DEFAULT),
+        Field::Mistyped => return None,
+        Field::Present(text) => text,
+    };
+    match BudgetNodes::parse(text) {
+        Ok(nodes) => Some(nodes),
+        Err(error) => {
+            let problem = Problem::Invalid { value: quoted(text) };
+            findings.push(
+                BUDGET_NODES
+                    .finding(budget.path("nodes"), problem, error.to_string())
+                    .mend_if_known(error.mend()),
+            );
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::errors;
+
+    fn budget(budget: &Value) -> Value {
+        json!({"spec": {"disruption": {"budgets": [budget]}}})
+    }
+
+    #[test]
+    fn nodes_beyond_32_bits_are_refused() {
+        for nodes in ["2147483648", "4294967297", "99999999999999999999"] {
+            let refused = errors(&budget(&json!({"nodes": nodes})));
+            assert_eq!(refused.len(), 1, "{nodes}");
+            assert!(refused[0].ends_with("[budget-nodes]"), "{refused:?}");
+        }
+        assert_eq!(errors(&budget(&json!({"nodes": "2147483647"}))), [""; 0]);
+    }
+}

@@ -1,0 +1,250 @@
+//! Which disruptions a budget limits: its `reasons`.
+
+use serde_json::Value;
+
+use super::reading::Reasons;
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Budget, Release};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::rules::spelling::closest;
+
+/// The first release that knows the reason `Unhealthy`.
+const UNHEALTHY_SINCE: Release = Release::new(1, 15, 0);
+/// The first release whose CRD bounds the list.
+const BOUNDED_SINCE: Release = Release::new(1, 8, 0);
+/// The first release whose CRD takes each reason once only.
+const SET_SINCE: Release = Release::new(1, 13, 0);
+
+/// The longest list that the CRD takes.
+const MOST_REASONS: usize = 50;
+
+const KNOWN: &[&str] = &["Underutilized", "Empty", "Drifted", UNHEALTHY];
+const KNOWN_BEFORE_UNHEALTHY: &[&str] = &["Underutilized", "Empty", "Drifted"];
+const UNHEALTHY: &str = "Unhealthy";
+
+/// What people write for the end of a node's life, which was no reason in any v1.
+const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
+
+pub(in crate::rules) static BUDGET_REASON: Rule = Rule {
+    id: RuleId::new("budget-reason"),
+    title: "A budget's reasons are `Underutilized`, `Empty` and `Drifted`",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "Case counts. `Unhealthy` comes with Karpenter 1.15. Expiration is no reason: since v1 no budget limits it. \
+          A budget without `reasons` is for all of them.",
+    seen_in: &["1750", "aws/karpenter-provider-aws#7797"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"1\"
+        reasons: [drifted]
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"1\"
+        reasons: [Drifted]
+",
+};
+
+pub(in crate::rules) static BUDGET_REASON_REPEATED: Rule = Rule {
+    id: RuleId::new("budget-reason-repeated"),
+    title: "A budget names each reason once",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The CRD refuses a repeated reason since Karpenter 1.13, and more than 50 reasons since 1.8. There are \
+          fewer than five.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"1\"
+        reasons: [Drifted, Drifted]
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: \"1\"
+        reasons: [Drifted]
+",
+};
+
+pub(in crate::rules) static BUDGET_REASONS_EMPTY: Rule = Rule {
+    id: RuleId::new("budget-reasons-empty"),
+    title: "A budget's list of reasons is not empty",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "A budget without `reasons` limits every disruption; one with `reasons: []` limits none, so it might as well \
+          not be there.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"0\"
+        reasons: []
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: \"1\"
+",
+};
+
+pub(super) fn check(version: ApiVersion, budget: &Budget<'_>, release: Release, findings: &mut Findings<'_>) {
+    let Some(reasons) = budget.reasons.present().filter(|_| version == ApiVersion::V1) else {
+        return;
+    };
+    if reasons.is_empty() {
+        findings.push(
+            BUDGET_REASONS_EMPTY
+                .finding(
+                    budget.path("reasons"),
+                    Problem::Invalid { value: "[]".into() },
+                    "an empty list is for no reason, so this budget limits nothing",
+                )
+                .mend("leave it out for all reasons"),
+        );
+    }
+    if reasons.len() > MOST_REASONS && release >= BOUNDED_SINCE {
+        let problem = Problem::TooMany {
+            actual: reasons.len(),
+        };
+        let reason = format!("must have at most {MOST_REASONS} items");
+        findings.push(BUDGET_REASON_REPEATED.finding(budget.path("reasons"), problem, reason));
+        return;
+    }
+    check_each(budget, reasons, release, findings);
+}
+
+fn check_each(budget: &Budget<'_>, reasons: &[Value], release: Release, findings: &mut Findings<'_>) {
+    let supported = if release >= UNHEALTHY_SINCE {
+        KNOWN
+    } else {
+        KNOWN_BEFORE_UNHEALTHY
+    };
+    let mut seen = Reasons::NONE;
+    for (index, text) in reasons.iter().enumerate() {
+        let Some(text) = text.as_str() else { continue };
+        let path = || budget.path("reasons").index(index);
+        if !supported.contains(&text) {
+            let value = quoted(text);
+            let (reason, mend) = explained(text, supported);
+            findings.push(
+                BUDGET_REASON
+                    .finding(path(), Problem::Unsupported { value, supported }, reason)
+                    .mend_if_known(mend),
+            );
+        }
+        let Some(reason) = Reasons::named(text) else {
+            continue;
+        };
+        if seen.has(reason) && release >= SET_SINCE {
+            let problem = Problem::Invalid { value: quoted(text) };
+            findings.push(
+                BUDGET_REASON_REPEATED
+                    .finding(path(), problem, "the list names it already")
+                    .mend("remove it"),
+            );
+        }
+        seen = seen.with(reason);
+    }
+}
+
+fn explained(text: &str, supported: &[&'static str]) -> (String, Option<String>) {
+    if text == UNHEALTHY {
+        return (
+            format!("{UNHEALTHY} needs Karpenter {UNHEALTHY_SINCE} or newer"),
+            None,
+        );
+    }
+    if EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        let reason = "no budget limits expiration, which Karpenter does at once when expireAfter is over";
+        return (reason.into(), Some("remove it".into()));
+    }
+    let meant = closest(text, supported);
+    (
+        "Karpenter has no such reason".into(),
+        meant.map(|meant| format!("did you mean {meant}?")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::rules::testing::{errors, errors_for, warnings};
+
+    fn reasons(reasons: &Value) -> Value {
+        json!({"spec": {"disruption": {"budgets": [{"nodes": "10%"}, {"nodes": "1", "reasons": reasons}]}}})
+    }
+
+    #[test]
+    fn an_unknown_reason_is_refused_with_what_was_meant() {
+        for (written, told) in [
+            ("drifted", "; did you mean Drifted? [budget-reason]"),
+            ("Drift", "; did you mean Drifted? [budget-reason]"),
+            ("Expired", "; remove it [budget-reason]"),
+            (
+                "Unhealthy",
+                ": Unhealthy needs Karpenter 1.15.0 or newer [budget-reason]",
+            ),
+            ("", ": Karpenter has no such reason [budget-reason]"),
+        ] {
+            let refused = errors(&reasons(&json!(["Empty", written])));
+            assert_eq!(refused.len(), 1, "{refused:?}");
+            assert!(
+                refused[0].starts_with("spec.disruption.budgets[1].reasons[1]: "),
+                "{refused:?}"
+            );
+            assert!(refused[0].ends_with(told), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn reasons_follow_the_release() {
+        let refused = |release, list| errors_for(ApiVersion::V1, release, &reasons(&list), None).len();
+        assert_eq!(refused(Release::new(1, 15, 0), json!(["Unhealthy"])), 0);
+        assert_eq!(refused(Release::new(1, 13, 0), json!(["Empty", "Empty"])), 1);
+        assert_eq!(refused(Release::new(1, 12, 9), json!(["Empty", "Empty"])), 0);
+        let many = Value::Array(vec![json!("Empty"); 51]);
+        assert_eq!(refused(Release::new(1, 8, 0), many.clone()), 1);
+        assert_eq!(refused(Release::new(1, 7, 0), many), 0);
+    }
+
+    #[test]
+    fn v1beta1_knows_no_reasons_so_nobody_judges_them() {
+        let object = reasons(&json!(["Whatever"]));
+        assert_eq!(
+            errors_for(ApiVersion::V1Beta1, Release::NEWEST, &object, None),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn an_empty_list_is_warned_of() {
+        let warned = warnings(&reasons(&json!([])));
+        assert_eq!(warned.len(), 1, "{warned:?}");
+        assert!(
+            warned[0].ends_with("leave it out for all reasons [budget-reasons-empty]"),
+            "{warned:?}"
+        );
+    }
+}

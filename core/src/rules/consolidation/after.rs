@@ -1,0 +1,299 @@
+//! `spec.disruption.consolidateAfter`. That it is missing in v1 is nothing to speak of: where Karpenter requires
+//! it, admission writes it.
+
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Disruption, Field, Release};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::rules::too_long;
+use crate::value::duration::{DurationPattern, NillableDuration};
+
+/// The first release whose v1 CRD ties its pattern to both ends.
+const ANCHORED_SINCE: Release = Release::new(1, 4, 0);
+
+/// The policy that stands where a v1beta1 NodePool names none.
+const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
+/// The policy that v1 has where a NodePool names none.
+const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
+const WHEN_EMPTY: &str = "WhenEmpty";
+
+pub(in crate::rules) static CONSOLIDATE_AFTER: Rule = Rule {
+    id: RuleId::new("consolidate-after"),
+    title: "`consolidateAfter` is a duration that Karpenter can read, or `Never`",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. Before Karpenter 1.4, and in v1beta1, \
+          the CRD's pattern lets anything follow, such as `1hr`; and every CRD takes `99999999h`, which does not \
+          fit Go's duration. Karpenter then cannot read this NodePool, and because it reads all NodePools as one \
+          list, it cannot read any.",
+    seen_in: &["2055"],
+    bad: "\
+spec:
+  disruption:
+    consolidateAfter: 1hr
+",
+    good: "\
+spec:
+  disruption:
+    consolidateAfter: 1h
+",
+};
+
+pub(in crate::rules) static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
+    id: RuleId::new("consolidate-after-pair"),
+    title: "In v1beta1, `consolidateAfter` goes with `WhenEmpty` and with no other policy",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "v1beta1 demands a duration beside `WhenEmpty` and refuses one beside `WhenUnderutilized`, which is also the \
+          policy where none is named; there only `Never` may stand. v1 has no such rule.",
+    seen_in: &[],
+    bad: "\
+apiVersion: karpenter.sh/v1beta1
+spec:
+  disruption:
+    consolidationPolicy: WhenUnderutilized
+    consolidateAfter: 30s
+",
+    good: "\
+apiVersion: karpenter.sh/v1beta1
+spec:
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 30s
+",
+};
+
+pub(in crate::rules) static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
+    id: RuleId::new("consolidate-after-conversion"),
+    title: "A `Never` in v1beta1 stands beside `WhenEmpty`",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter's conversion to v1 writes `0s` for whatever stands beside `WhenUnderutilized`. So the `Never` that \
+          switched consolidation off becomes a consolidation at once.",
+    seen_in: &[
+        "aws/karpenter-provider-aws#7319",
+        "aws/karpenter-provider-aws#7347",
+    ],
+    bad: "\
+apiVersion: karpenter.sh/v1beta1
+spec:
+  disruption:
+    consolidationPolicy: WhenUnderutilized
+    consolidateAfter: Never
+",
+    good: "\
+apiVersion: karpenter.sh/v1beta1
+spec:
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: Never
+",
+};
+
+pub(in crate::rules) static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
+    id: RuleId::new("consolidate-after-never"),
+    title: "A policy is named only where consolidation is on",
+    severity: Severity::Info,
+    origin: Origin::Silent,
+    why: "`consolidateAfter: Never` switches consolidation off altogether: not even empty nodes are removed. The \
+          policy beside it has no effect.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: Never
+",
+    good: "\
+spec:
+  disruption:
+    consolidationPolicy: WhenEmpty
+    consolidateAfter: 30s
+",
+};
+
+pub(super) fn check(
+    version: ApiVersion,
+    disruption: &Disruption<'_>,
+    release: Release,
+    findings: &mut Findings<'_>,
+) {
+    if let Some(text) = disruption.consolidate_after.present() {
+        check_text(text, pattern(version, release), findings);
+    }
+    match version {
+        ApiVersion::V1 => check_never(disruption, findings),
+        ApiVersion::V1Beta1 => check_pair(disruption, findings),
+    }
+}
+
+fn pattern(version: ApiVersion, release: Release) -> DurationPattern {
+    if version == ApiVersion::V1 && release >= ANCHORED_SINCE {
+        DurationPattern::Anchored
+    } else {
+        DurationPattern::HalfAnchored
+    }
+}
+
+fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>) {
+    let found = |reason: String| {
+        let problem = Problem::Invalid { value: quoted(text) };
+        CONSOLIDATE_AFTER.finding(Disruption::path("consolidateAfter"), problem, reason)
+    };
+    if let Some(reason) = too_long(text) {
+        findings.push(found(reason));
+        return;
+    }
+    let Err(error) = NillableDuration::parse(text, pattern) else {
+        return;
+    };
+    let mut reason = error.to_string();
+    if pattern.accepts(text) {
+        reason.push_str("; the CRD takes it, but Karpenter could then read no NodePool at all");
+    }
+    findings.push(found(reason).mend_if_known(error.mend()));
+}
+
+fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
+    let Some(policy) = disruption.consolidation_policy.present() else {
+        return;
+    };
+    // The default is no sign of anything: the CRD writes it itself.
+    if disruption.consolidate_after != Field::Present("Never") || policy == V1_DEFAULT_POLICY {
+        return;
+    }
+    let problem = Problem::Invalid {
+        value: quoted(policy),
+    };
+    findings.push(
+        CONSOLIDATE_AFTER_NEVER
+            .finding(
+                Disruption::path("consolidationPolicy"),
+                problem,
+                "consolidateAfter is Never, so the policy has no effect: not even empty nodes are removed",
+            )
+            .mend("write a duration such as 30s if nodes should go, or leave the policy out")
+            .related(Disruption::path("consolidateAfter")),
+    );
+}
+
+/// The CEL rules of v1beta1 on the pair, and what conversion makes of it.
+fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
+    let policy = match disruption.consolidation_policy {
+        Field::Present(policy) => policy,
+        Field::Absent => V1BETA1_DEFAULT_POLICY,
+        Field::Mistyped => return,
+    };
+    let path = || Disruption::path("consolidateAfter");
+    let finding = match (policy, disruption.consolidate_after) {
+        (WHEN_EMPTY, Field::Absent) => CONSOLIDATE_AFTER_PAIR
+            .finding(
+                path(),
+                Problem::Required,
+                "v1beta1 demands it beside the policy WhenEmpty",
+            )
+            .mend("say how long a node stays empty before it goes, such as consolidateAfter: 30s"),
+        (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => CONSOLIDATE_AFTER_CONVERSION
+            .finding(
+                path(),
+                Problem::Invalid {
+                    value: quoted("Never"),
+                },
+                "on the way to v1 it becomes 0s, which switches consolidation on again",
+            )
+            .mend("write the policy WhenEmpty, or move to v1, before Karpenter converts it"),
+        (V1BETA1_DEFAULT_POLICY, Field::Present(text)) => CONSOLIDATE_AFTER_PAIR
+            .finding(
+                path(),
+                Problem::Invalid { value: quoted(text) },
+                "v1beta1 takes no duration beside the policy WhenUnderutilized, which is also the default",
+            )
+            .mend("remove it, or write consolidationPolicy: WhenEmpty"),
+        _ => return,
+    };
+    findings.push(finding.related(Disruption::path("consolidationPolicy")));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::rules::testing::{errors, errors_for, warnings_for};
+
+    fn after(text: &str) -> Value {
+        json!({"spec": {"disruption": {"consolidateAfter": text}}})
+    }
+
+    fn policy(policy: &str) -> Value {
+        json!({"spec": {"disruption": {"consolidationPolicy": policy}}})
+    }
+
+    #[test]
+    fn what_the_crd_refuses_is_refused_with_the_mend() {
+        assert_eq!(
+            errors(&after("1hr")),
+            [
+                "spec.disruption.consolidateAfter: Invalid value: \"1hr\": its units are s, m and h; write 1h \
+              [consolidate-after]"
+            ]
+        );
+        for text in [
+            "",
+            "0",
+            "1d",
+            "100ms",
+            "never",
+            "1m | Never",
+            "30s\n",
+            &"1s".repeat(500_000),
+        ] {
+            assert_eq!(errors(&after(text)).len(), 1, "{text}");
+        }
+        for text in ["0s", "720h", "30m1h", "Never"] {
+            assert_eq!(errors(&after(text)), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_poisons_every_list_is_refused_whatever_the_release() {
+        let releases = [
+            (ApiVersion::V1, Release::new(1, 3, 0)),
+            (ApiVersion::V1, Release::NEWEST),
+        ];
+        for (version, release) in releases {
+            for text in ["2562048h", "99999999h"] {
+                let refused = errors_for(version, release, &after(text), None);
+                assert!(refused[0].contains("read no NodePool at all"), "{refused:?}");
+            }
+        }
+        let refused = errors_for(ApiVersion::V1, Release::new(1, 3, 0), &after("1hr"), None);
+        assert!(refused[0].contains("read no NodePool at all"), "{refused:?}");
+        assert_eq!(
+            errors_for(ApiVersion::V1, Release::new(1, 3, 0), &after("100ms"), None),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn a_missing_one_is_written_by_admission_and_so_no_mistake() {
+        let missing = policy("WhenEmpty");
+        for release in [Release::new(1, 0, 0), Release::NEWEST] {
+            assert_eq!(errors_for(ApiVersion::V1, release, &missing, None), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn v1beta1_ties_it_to_the_policy() {
+        let errors = |object: &Value| errors_for(ApiVersion::V1Beta1, Release::NEWEST, object, None);
+        assert!(errors(&policy("WhenEmpty"))[0].contains("consolidateAfter: Required value"));
+        assert!(errors(&after("30s"))[0].ends_with("[consolidate-after-pair]"));
+        assert_eq!(errors(&policy("WhenUnderutilized")), [""; 0]);
+        assert_eq!(errors(&after("Never")), [""; 0]);
+        let warned = warnings_for(ApiVersion::V1Beta1, Release::NEWEST, &after("Never"), None);
+        assert!(
+            warned[0].ends_with("[consolidate-after-conversion]"),
+            "{warned:?}"
+        );
+    }
+}

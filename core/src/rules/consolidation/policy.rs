@@ -1,0 +1,173 @@
+//! `spec.disruption.consolidationPolicy`.
+
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Disruption, Release};
+use crate::rule::{Origin, Rule};
+
+use crate::rules::findings::Findings;
+use crate::rules::spelling::closest;
+
+/// The first release whose CRD takes `Balanced`.
+const BALANCED_SINCE: Release = Release::new(1, 14, 0);
+
+const V1: &[&str] = &["WhenEmpty", "WhenEmptyOrUnderutilized", BALANCED];
+const V1_BEFORE_BALANCED: &[&str] = &["WhenEmpty", "WhenEmptyOrUnderutilized"];
+const V1BETA1: &[&str] = &["WhenEmpty", "WhenUnderutilized"];
+
+const BALANCED: &str = "Balanced";
+
+/// What one version calls by another name than the other: first in v1beta1, then in v1.
+const RENAMED: (&str, &str) = ("WhenUnderutilized", "WhenEmptyOrUnderutilized");
+
+pub(in crate::rules) static CONSOLIDATION_POLICY: Rule = Rule {
+    id: RuleId::new("consolidation-policy"),
+    title: "`consolidationPolicy` is one that version and release know",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "In v1 it is `WhenEmpty` or `WhenEmptyOrUnderutilized`, and `Balanced` since Karpenter 1.14. In v1beta1 it \
+          is `WhenEmpty` or `WhenUnderutilized`, the old name of `WhenEmptyOrUnderutilized`, which is left over in \
+          many manifests whose `apiVersion` alone was raised. Case counts.",
+    seen_in: &[],
+    bad: "\
+spec:
+  disruption:
+    consolidationPolicy: WhenUnderutilized
+    consolidateAfter: 1m
+",
+    good: "\
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 1m
+",
+};
+
+/// The policies that an object of this version may name.
+fn supported(version: ApiVersion, release: Release) -> &'static [&'static str] {
+    match version {
+        ApiVersion::V1Beta1 => V1BETA1,
+        ApiVersion::V1 if release < BALANCED_SINCE => V1_BEFORE_BALANCED,
+        ApiVersion::V1 => V1,
+    }
+}
+
+pub(super) fn check(
+    version: ApiVersion,
+    disruption: &Disruption<'_>,
+    release: Release,
+    findings: &mut Findings<'_>,
+) {
+    let Some(policy) = disruption.consolidation_policy.present() else {
+        return;
+    };
+    let supported = supported(version, release);
+    if supported.contains(&policy) {
+        return;
+    }
+    let problem = Problem::Unsupported {
+        value: quoted(policy),
+        supported,
+    };
+    let (reason, mend) = explained(policy, version, supported);
+    findings.push(
+        CONSOLIDATION_POLICY
+            .finding(Disruption::path("consolidationPolicy"), problem, reason)
+            .mend_if_known(mend),
+    );
+}
+
+fn explained(policy: &str, version: ApiVersion, supported: &[&'static str]) -> (String, Option<String>) {
+    let (v1beta1, v1) = RENAMED;
+    let renamed = match version {
+        ApiVersion::V1 if policy == v1beta1 => Some((v1, "v1")),
+        ApiVersion::V1Beta1 if policy == v1 => Some((v1beta1, "v1beta1")),
+        _ => None,
+    };
+    if let Some((name, version)) = renamed {
+        return (
+            format!("{version} calls it {name}"),
+            Some(format!("write {name}")),
+        );
+    }
+    if policy == BALANCED {
+        let reason = match version {
+            ApiVersion::V1 => format!("Balanced needs Karpenter {BALANCED_SINCE} or newer"),
+            ApiVersion::V1Beta1 => "v1beta1 has no such policy".into(),
+        };
+        return (reason, None);
+    }
+    if policy.contains('|') {
+        return (
+            "it names alternatives, of which only one can stand here".into(),
+            Some("choose one".into()),
+        );
+    }
+    let meant = closest(policy, supported);
+    (
+        "Karpenter has no such policy".into(),
+        meant.map(|meant| format!("did you mean {meant}?")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::rules::testing::errors_for;
+
+    fn refused(version: ApiVersion, release: Release, policy: &str) -> Vec<String> {
+        let object: Value =
+            json!({"spec": {"disruption": {"consolidationPolicy": policy, "consolidateAfter": "1m"}}});
+        let mut errors = errors_for(version, release, &object, None);
+        errors.retain(|error| error.ends_with("[consolidation-policy]"));
+        errors
+    }
+
+    #[test]
+    fn each_version_and_release_has_its_own_policies() {
+        let (old, new) = (Release::new(1, 13, 9), Release::NEWEST);
+        for (version, release, policy, legal) in [
+            (ApiVersion::V1, new, "WhenEmpty", true),
+            (ApiVersion::V1, new, "WhenEmptyOrUnderutilized", true),
+            (ApiVersion::V1, new, "Balanced", true),
+            (ApiVersion::V1, old, "Balanced", false),
+            (ApiVersion::V1, new, "WhenUnderutilized", false),
+            (ApiVersion::V1, new, "", false),
+            (ApiVersion::V1Beta1, new, "WhenUnderutilized", true),
+            (ApiVersion::V1Beta1, new, "WhenEmptyOrUnderutilized", false),
+            (ApiVersion::V1Beta1, new, "Balanced", false),
+        ] {
+            assert_eq!(
+                refused(version, release, policy).is_empty(),
+                legal,
+                "{version:?} {policy}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_write_or_which_karpenter_it_takes() {
+        for (release, policy, told) in [
+            (
+                Release::NEWEST,
+                "WhenUnderutilized",
+                ": v1 calls it WhenEmptyOrUnderutilized; write WhenEmptyOrUnderutilized [",
+            ),
+            (
+                Release::NEWEST,
+                "whenempty",
+                ": Karpenter has no such policy; did you mean WhenEmpty? [",
+            ),
+            (Release::NEWEST, "WhenEmpty | Balanced", "; choose one ["),
+            (
+                Release::new(1, 9, 0),
+                "Balanced",
+                ": Balanced needs Karpenter 1.14.0 or newer [",
+            ),
+        ] {
+            let refused = refused(ApiVersion::V1, release, policy);
+            assert!(refused[0].contains(told), "{refused:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Which resources a limit may name.
+
+use serde_json::{Map, Value};
+
+use super::path;
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::rules::spelling::closest;
+
+/// Resources that Karpenter compares with what a pool uses and that have no domain in their name.
+pub(super) const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
+
+/// What people write when they mean a resource with another name.
+const MEANT: &[(&str, &str)] = &[
+    ("gpu", "nvidia.com/gpu"),
+    ("gpus", "nvidia.com/gpu"),
+    ("storage", "ephemeral-storage"),
+    ("ram", "memory"),
+    ("instances", "nodes"),
+    ("replicas", "nodes"),
+];
+
+pub(in crate::rules) static LIMIT_UNKNOWN: Rule = Rule {
+    id: RuleId::new("limit-unknown"),
+    title: "A limit names a resource that nodes have",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared with \
+          nothing, so there is no limit at all, and nobody says so.",
+    seen_in: &[],
+    bad: "\
+spec:
+  limits:
+    CPU: \"1000\"
+",
+    good: "\
+spec:
+  limits:
+    cpu: \"1000\"
+",
+};
+
+pub(super) fn check(resource: &str, value: &Value, limits: &Map<String, Value>, findings: &mut Findings<'_>) {
+    if is_plausible(resource) {
+        return;
+    }
+    let finding = LIMIT_UNKNOWN.finding(
+        path(resource),
+        Problem::invalid(value),
+        "nodes have no resource of this name, so this limits nothing",
+    );
+    let meant = likely_meant(resource).filter(|meant| !limits.contains_key(*meant));
+    findings.push(finding.mend_if_known(meant.map(|meant| format!("did you mean {meant}?"))));
+}
+
+/// Whether a node may have a resource of this name: one of Kubernetes' own, or an extended one, which always
+/// has a domain.
+fn is_plausible(resource: &str) -> bool {
+    if PLAIN_RESOURCES.contains(&resource) || resource.starts_with("hugepages-") {
+        return true;
+    }
+    let part = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    resource
+        .split_once('/')
+        .is_some_and(|(domain, name)| part(domain) && part(name))
+}
+
+/// The resource that was probably meant.
+fn likely_meant(resource: &str) -> Option<&'static str> {
+    let lower = resource.to_ascii_lowercase();
+    let bare = lower
+        .strip_prefix("limits.")
+        .or_else(|| lower.strip_prefix("requests."))
+        .unwrap_or(&lower)
+        .trim();
+    let known = MEANT.iter().find(|(written, _)| *written == bare);
+    known
+        .map(|(_, meant)| *meant)
+        .or_else(|| closest(bare, PLAIN_RESOURCES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspelt_resources_get_a_likely_spelling() {
+        for (written, meant) in [
+            ("CPU", "cpu"),
+            ("node", "nodes"),
+            ("limits.cpu", "cpu"),
+            ("gpu", "nvidia.com/gpu"),
+            ("memroy", "memory"),
+            ("ephemeral_storage", "ephemeral-storage"),
+        ] {
+            assert_eq!(likely_meant(written), Some(meant), "{written}");
+        }
+        for strange in ["x", "licences", &"m".repeat(1_000_000)] {
+            assert_eq!(likely_meant(strange), None);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What may not stand beside `replicas`.
+
+use super::path;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::karpenter::NodePool;
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static REPLICAS_LIMITS: Rule = Rule {
+    id: RuleId::new("replicas-limits"),
+    title: "A static pool has no limit but `limits.nodes`",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A static pool has as many nodes as `replicas` says, whatever pods ask for. Only their number can be \
+          limited.",
+    seen_in: &[],
+    bad: "\
+spec:
+  replicas: 3
+  limits:
+    nodes: \"5\"
+    cpu: \"1000\"
+",
+    good: "\
+spec:
+  replicas: 3
+  limits:
+    nodes: \"5\"
+",
+};
+
+pub(in crate::rules) static REPLICAS_WEIGHT: Rule = Rule {
+    id: RuleId::new("replicas-weight"),
+    title: "A static pool has no `weight`",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "A weight orders the pools among which Karpenter chooses for a pod. For static pools it does not choose.",
+    seen_in: &[],
+    bad: "\
+spec:
+  replicas: 3
+  weight: 10
+",
+    good: "\
+spec:
+  replicas: 3
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    if pool.replicas.is_absent() {
+        return;
+    }
+    let limits = pool.limits.present().into_iter().flatten();
+    for (resource, value) in limits.filter(|(resource, value)| !value.is_null() && *resource != "nodes") {
+        findings.push(
+            REPLICAS_LIMITS
+                .finding(
+                    FieldPath::of(&["spec", "limits"]).key(resource.clone()),
+                    Problem::invalid(value),
+                    "a static pool takes no limit but nodes",
+                )
+                .mend("remove it")
+                .related(path()),
+        );
+    }
+    if let Some(weight) = pool.weight.present() {
+        let problem = Problem::Invalid {
+            value: weight.to_string(),
+        };
+        findings.push(
+            REPLICAS_WEIGHT
+                .finding(
+                    FieldPath::of(&["spec", "weight"]),
+                    problem,
+                    "a static pool takes no weight",
+                )
+                .mend("remove it")
+                .related(path()),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::testing::errors;
+
+    #[test]
+    fn each_limit_but_that_of_nodes_is_refused_and_the_weight() {
+        let object = json!({"spec": {
+            "replicas": 3, "weight": 10, "limits": {"cpu": "1", "memory": "1Gi", "nodes": "5", "gpu": null},
+        }});
+        assert_eq!(
+            errors(&object),
+            [
+                "spec.limits.cpu: Invalid value: \"1\": a static pool takes no limit but nodes; remove it \
+                 [replicas-limits]",
+                "spec.limits.memory: Invalid value: \"1Gi\": a static pool takes no limit but nodes; remove it \
+                 [replicas-limits]",
+                "spec.weight: Invalid value: 10: a static pool takes no weight; remove it [replicas-weight]",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_static_pool_may_have_no_limits_at_all() {
+        for limits in [json!(null), json!({}), json!({"nodes": "5"})] {
+            assert_eq!(
+                errors(&json!({"spec": {"replicas": 3, "limits": limits}})),
+                [""; 0]
+            );
+        }
+    }
+}

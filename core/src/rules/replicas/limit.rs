@@ -1,0 +1,99 @@
+//! `replicas` against `limits.nodes`, for NodePools and for `kubectl scale`.
+
+use super::path;
+use crate::diagnostic::{Diagnostic, FieldPath, Problem, RuleId, Severity};
+use crate::rule::{Origin, Rule};
+use crate::value::quantity::Quantity;
+
+pub(in crate::rules) use crate::rules::limits::nodes::limit as of;
+
+pub(in crate::rules) static REPLICAS_ABOVE_LIMIT: Rule = Rule {
+    id: RuleId::new("replicas-above-limit"),
+    title: "`replicas` is not above `limits.nodes`",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Karpenter launches up to the limit and then tries again every 30 seconds, for ever. The only sign is a \
+          line in its log.",
+    seen_in: &[],
+    bad: "\
+spec:
+  replicas: 10
+  limits:
+    nodes: \"5\"
+",
+    good: "\
+spec:
+  replicas: 10
+  limits:
+    nodes: \"12\"
+",
+};
+
+pub(in crate::rules) static REPLICAS_AT_LIMIT: Rule = Rule {
+    id: RuleId::new("replicas-at-limit"),
+    title: "A static pool has room for the replacement of a drifted node",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter launches the replacement of a drifted node before it removes the node. Where `limits.nodes` is \
+          as high as `replicas` there is no room for it, so drifted nodes are never replaced.",
+    seen_in: &["aws/karpenter-provider-aws#8873", "3203", "3312"],
+    bad: "\
+spec:
+  replicas: 5
+  limits:
+    nodes: \"5\"
+",
+    good: "\
+spec:
+  replicas: 5
+  limits:
+    nodes: \"6\"
+",
+};
+
+/// What is wrong with so many replicas under this limit.
+pub(in crate::rules) fn judge(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
+    let limit = limit.filter(|limit| !limit.is_negative())?.rounded_up();
+    let problem = Problem::Invalid {
+        value: replicas.to_string(),
+    };
+    let finding = if replicas > limit {
+        let reason = format!("limits.nodes is {limit}, so the pool never has more nodes than that");
+        REPLICAS_ABOVE_LIMIT
+            .finding(path(), problem, reason)
+            .mend(format!("write {limit} or less, or raise the limit"))
+    } else if replicas == limit && replicas > 0 {
+        let reason = format!("limits.nodes is {limit} too, so there is no room to replace a drifted node");
+        REPLICAS_AT_LIMIT
+            .finding(path(), problem, reason)
+            .mend("raise the limit by one at least")
+    } else {
+        return None;
+    };
+    Some(finding.related(FieldPath::of(&["spec", "limits", "nodes"])))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::testing::{errors, warnings};
+
+    #[test]
+    fn replicas_leave_room_below_the_limit() {
+        let pool =
+            |replicas: i64, nodes: &str| json!({"spec": {"replicas": replicas, "limits": {"nodes": nodes}}});
+        assert_eq!(
+            errors(&pool(6, "5")),
+            [
+                "spec.replicas: Invalid value: 6: limits.nodes is 5, so the pool never has more nodes than that; \
+                 write 5 or less, or raise the limit [replicas-above-limit]"
+            ]
+        );
+        assert!(warnings(&pool(5, "5"))[0].ends_with("[replicas-at-limit]"));
+        for (replicas, nodes) in [(4, "5"), (0, "0"), (3, "1k")] {
+            assert_eq!(errors(&pool(replicas, nodes)), [""; 0]);
+            assert_eq!(warnings(&pool(replicas, nodes)), [""; 0]);
+        }
+    }
+}

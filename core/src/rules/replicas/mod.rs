@@ -1,0 +1,38 @@
+//! `spec.replicas`: static pools, which keep a number of nodes instead of following the pods. Only v1 has them.
+
+pub(super) mod beside;
+pub(super) mod limit;
+pub(super) mod mode;
+pub(super) mod number;
+
+use super::Context;
+use super::findings::Findings;
+use crate::diagnostic::FieldPath;
+use crate::karpenter::{ApiVersion, NodePool, Release};
+
+/// The first release with static pools.
+const STATIC_SINCE: Release = Release::new(1, 8, 0);
+
+pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+    if pool.version == ApiVersion::V1Beta1 {
+        return;
+    }
+    if context.release < STATIC_SINCE {
+        mode::check_release(pool, context.release, findings);
+        return;
+    }
+    mode::check_transition(pool, context.old, findings);
+    beside::check(pool, findings);
+    let Some(replicas) = pool.replicas.present() else {
+        return;
+    };
+    number::check(replicas, findings);
+    mode::note_gate(replicas, findings);
+    if let Some(finding) = limit::judge(replicas, limit::of(pool).as_ref()) {
+        findings.push(finding);
+    }
+}
+
+fn path() -> FieldPath {
+    FieldPath::of(&["spec", "replicas"])
+}

@@ -1,0 +1,184 @@
+//! Whether a pool may be static: by the release of Karpenter, and by what it was before.
+
+use serde_json::Value;
+
+use super::{STATIC_SINCE, path};
+use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::karpenter::{Field, NodePool, Release};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static REPLICAS_RELEASE: Rule = Rule {
+    id: RuleId::new("replicas-release"),
+    title: "`replicas` is known to the Karpenter that reads it",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Static pools came with Karpenter 1.8. The API server of an older one drops the field, unless the client \
+          asks it to be strict, and the pool follows the pods instead of keeping its nodes.",
+    seen_in: &[],
+    bad: "\
+# judged for Karpenter 1.7.0
+spec:
+  replicas: 3
+",
+    good: "\
+# judged for Karpenter 1.8.0
+spec:
+  replicas: 3
+",
+};
+
+pub(in crate::rules) static REPLICAS_MODE: Rule = Rule {
+    id: RuleId::new("replicas-mode"),
+    title: "A pool stays static, or stays dynamic",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "`replicas` cannot be added to a stored pool or removed from it, and so `kubectl scale` does not work on a pool \
+          that was made without. A pool of the other kind needs a name of its own.",
+    seen_in: &["2734"],
+    bad: "\
+spec:
+  limits:
+    nodes: \"10\"
+---
+spec:
+  replicas: 3
+  limits:
+    nodes: \"10\"
+",
+    good: "\
+spec:
+  replicas: 2
+  limits:
+    nodes: \"10\"
+---
+spec:
+  replicas: 3
+  limits:
+    nodes: \"10\"
+",
+};
+
+pub(in crate::rules) static REPLICAS_GATE: Rule = Rule {
+    id: RuleId::new("replicas-gate"),
+    title: "A static pool needs Karpenter's feature gate `StaticCapacity`",
+    severity: Severity::Info,
+    origin: Origin::Silent,
+    why: "The gate is off unless Karpenter is started with `FEATURE_GATES=StaticCapacity=true`. Without it nobody \
+          launches the nodes of a static pool, and nobody says so. poolgate cannot see the gate.",
+    seen_in: &["2703", "2734"],
+    bad: "\
+spec:
+  replicas: 3
+",
+    good: "\
+spec:
+  limits:
+    nodes: \"3\"
+",
+};
+
+/// Speaks of `replicas` where no static pool is known.
+pub(super) fn check_release(pool: &NodePool<'_>, release: Release, findings: &mut Findings<'_>) {
+    if pool.replicas.is_absent() {
+        return;
+    }
+    let problem = Problem::Invalid {
+        value: pool
+            .replicas
+            .present()
+            .map_or_else(|| "…".to_owned(), |replicas| replicas.to_string()),
+    };
+    let reason = format!("Karpenter {release} has no static pools and drops the field");
+    findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).mend(format!(
+        "upgrade to Karpenter {STATIC_SINCE} or newer, or remove it"
+    )));
+}
+
+/// Compares what the pool is with what it was.
+pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+    let Some(old) = old else { return };
+    let was_static = !NodePool::view(pool.version, old).replicas.is_absent();
+    let finding = match (&pool.replicas, was_static) {
+        (Field::Present(replicas), false) => REPLICAS_MODE
+            .finding(
+                path(),
+                Problem::Invalid {
+                    value: replicas.to_string(),
+                },
+                "a stored pool cannot turn from dynamic to static",
+            )
+            .mend("remove it, or make a new NodePool"),
+        (Field::Absent, true) => REPLICAS_MODE
+            .finding(
+                path(),
+                Problem::Required,
+                "a stored pool cannot turn from static to dynamic",
+            )
+            .mend("keep it, or make a new NodePool"),
+        _ => return,
+    };
+    findings.push(finding);
+}
+
+/// Reminds of the gate.
+pub(super) fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
+    let problem = Problem::Invalid {
+        value: replicas.to_string(),
+    };
+    findings.push(
+        REPLICAS_GATE
+            .finding(
+                path(),
+                problem,
+                "nothing launches unless Karpenter's gate StaticCapacity is on, which is not the default",
+            )
+            .mend("start Karpenter with FEATURE_GATES=StaticCapacity=true"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::rules::testing::{errors_for, infos};
+
+    fn errors(release: Release, object: &Value, old: Option<&Value>) -> Vec<String> {
+        errors_for(ApiVersion::V1, release, object, old)
+    }
+
+    #[test]
+    fn a_pool_can_be_scaled_but_not_turned() {
+        let dynamic = json!({"spec": {"limits": {"nodes": "10"}}});
+        let three = json!({"spec": {"replicas": 3, "limits": {"nodes": "10"}}});
+        let four = json!({"spec": {"replicas": 4, "limits": {"nodes": "10"}}});
+        assert_eq!(errors(Release::NEWEST, &four, Some(&three)), [""; 0]);
+        assert_eq!(errors(Release::NEWEST, &dynamic, Some(&dynamic)), [""; 0]);
+        for (new, old, told) in [
+            (
+                &three,
+                &dynamic,
+                "Invalid value: 3: a stored pool cannot turn from dynamic to static",
+            ),
+            (
+                &dynamic,
+                &three,
+                "Required value: a stored pool cannot turn from static to dynamic",
+            ),
+        ] {
+            let refused = errors(Release::NEWEST, new, Some(old));
+            assert_eq!(refused.len(), 1, "{refused:?}");
+            assert!(refused[0].contains(told), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn static_pools_need_a_release_and_a_gate() {
+        let pool = json!({"spec": {"replicas": 3}});
+        assert!(errors(Release::new(1, 7, 9), &pool, None)[0].ends_with("[replicas-release]"));
+        assert_eq!(errors(Release::new(1, 8, 0), &pool, None), [""; 0]);
+        assert!(infos(&pool)[0].ends_with("[replicas-gate]"));
+        assert_eq!(infos(&json!({"spec": {}})), [""; 0]);
+    }
+}

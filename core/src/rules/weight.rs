@@ -1,0 +1,72 @@
+//! `spec.weight`.
+
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::karpenter::NodePool;
+use crate::rule::{Origin, Rule};
+
+/// The weights that the CRD takes.
+const LEGAL: std::ops::RangeInclusive<i64> = 1..=100;
+
+pub(super) static WEIGHT: Rule = Rule {
+    id: RuleId::new("weight"),
+    title: "A weight goes from 1 to 100",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "Karpenter tries pools with a higher weight first. A pool without `weight` counts as 0, which cannot be \
+          written down: leave the field out.",
+    seen_in: &[],
+    bad: "\
+spec:
+  weight: 0
+",
+    good: "\
+spec:
+  weight: 10
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let Some(weight) = pool.weight.present().filter(|weight| !LEGAL.contains(weight)) else {
+        return;
+    };
+    let mend = match weight {
+        0 => "leave it out: a pool without weight counts as 0",
+        ..0 => "write 1, or leave it out to come last",
+        1.. => "write 100, the highest",
+    };
+    let problem = Problem::Invalid {
+        value: weight.to_string(),
+    };
+    findings.push(
+        WEIGHT
+            .finding(
+                FieldPath::of(&["spec", "weight"]),
+                problem,
+                "a weight goes from 1 to 100",
+            )
+            .mend(mend),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::errors;
+
+    fn refused(weight: &Value) -> bool {
+        let errors = errors(&json!({"spec": {"weight": weight}}));
+        errors.iter().any(|error| error.ends_with("[weight]"))
+    }
+
+    #[test]
+    fn weights_from_1_to_100_pass_also_as_whole_floats() {
+        for weight in [json!(1), json!(100), json!(10.0), json!(null)] {
+            assert!(!refused(&weight), "{weight}");
+        }
+        for weight in [json!(0), json!(-1), json!(101), json!(1e300), json!(u64::MAX)] {
+            assert!(refused(&weight), "{weight}");
+        }
+    }
+}

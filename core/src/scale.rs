@@ -1,0 +1,83 @@
+//! The verdict on `kubectl scale`: how many nodes a static pool is to have, against the limit of the pool itself.
+//! The scale subresource carries the number alone, so that nobody else compares the two.
+
+use serde_json::Value;
+
+use crate::diagnostic::Report;
+use crate::karpenter::{ApiVersion, NodePool};
+use crate::rules;
+
+/// Judges a new number of replicas for a pool, which is the NodePool as it is stored.
+///
+/// Nothing is said of a pool that is not known, nor of one without `spec.replicas`, of which the API server itself
+/// says that it cannot be scaled. A number that the pool has already is never refused.
+pub fn review_scale(replicas: i64, pool: Option<&Value>) -> Report {
+    let mut report = Report::default();
+    let Some(stored) = pool else { return report };
+    let pool = NodePool::view(ApiVersion::V1, stored);
+    if let Some(current) = pool.replicas.present()
+        && let Some(finding) = rules::scale_finding(&pool, current, replicas)
+    {
+        report.push(finding);
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::diagnostic::Severity;
+
+    fn said(replicas: i64, pool: Option<&Value>) -> Vec<(Severity, String)> {
+        review_scale(replicas, pool)
+            .into_iter()
+            .map(|finding| (finding.severity, finding.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn a_static_pool_is_not_scaled_beyond_its_limit() {
+        let pool = json!({"spec": {"replicas": 2, "limits": {"nodes": "5"}}});
+        assert_eq!(said(4, Some(&pool)), []);
+        assert_eq!(said(0, Some(&pool)), []);
+        let [(severity, text)] = &said(6, Some(&pool))[..] else {
+            panic!("one finding");
+        };
+        assert_eq!(*severity, Severity::Error);
+        assert!(
+            text.starts_with("spec.replicas: Invalid value: 6: limits.nodes is 5,"),
+            "{text}"
+        );
+        let [(severity, text)] = &said(5, Some(&pool))[..] else {
+            panic!("one finding");
+        };
+        assert_eq!(*severity, Severity::Warning);
+        assert!(text.ends_with("[replicas-at-limit]"), "{text}");
+    }
+
+    #[test]
+    fn a_number_that_the_pool_has_already_is_not_refused() {
+        let pool = json!({"spec": {"replicas": 9, "limits": {"nodes": 5}}});
+        let [(severity, _)] = &said(9, Some(&pool))[..] else {
+            panic!("one finding");
+        };
+        assert_eq!(*severity, Severity::Warning);
+        assert!(review_scale(8, Some(&pool)).refuses());
+    }
+
+    #[test]
+    fn what_poolgate_does_not_know_passes() {
+        assert_eq!(said(100, None), []);
+        for pool in [
+            json!(null),
+            json!({"spec": {"limits": {"nodes": "5"}}}),
+            json!({"spec": {"replicas": 3}}),
+            json!({"spec": {"replicas": 3, "limits": {"nodes": "many"}}}),
+            json!({"spec": {"replicas": "3", "limits": {"nodes": "5"}}}),
+        ] {
+            assert_eq!(said(100, Some(&pool)), [], "{pool}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Karpenter's `NillableDuration`, as in `consolidateAfter`: a Go duration of seconds, minutes and hours, or
+//! `Never`.
+
+use std::time::Duration;
+
+use super::go::{GoDuration, GoDurationError};
+use crate::value::{excerpt, is_cut};
+
+/// The word for no duration at all.
+const NEVER: &str = "Never";
+
+/// Other spellings of a unit that somebody means, the unit, and how many of it one of them is.
+const MEANT_UNITS: [(&str, &str, u64); 18] = [
+    ("S", "s", 1),
+    ("sec", "s", 1),
+    ("secs", "s", 1),
+    ("second", "s", 1),
+    ("seconds", "s", 1),
+    ("M", "m", 1),
+    ("min", "m", 1),
+    ("mins", "m", 1),
+    ("minute", "m", 1),
+    ("minutes", "m", 1),
+    ("H", "h", 1),
+    ("hr", "h", 1),
+    ("hrs", "h", 1),
+    ("hour", "h", 1),
+    ("hours", "h", 1),
+    ("d", "h", 24),
+    ("days", "h", 24),
+    ("w", "h", 7 * 24),
+];
+
+/// Which of the patterns that Karpenter shipped the CRD holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DurationPattern {
+    /// `^(([0-9]+(s|m|h))+|Never)$`, in v1 since Karpenter 1.4.
+    Anchored,
+    /// `^(([0-9]+(s|m|h))+)|(Never)$`, in v1 before and always in v1beta1. Each half is tied to one end only, so
+    /// that anything may follow the first or come before the second.
+    HalfAnchored,
+}
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NillableDuration {
+    /// So long.
+    After(Duration),
+    /// For ever: `Never`.
+    Never,
+}
+
+/// Why a text is no such duration: a clause without final stop. Most hold the text, cut to a bearable length.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NillableDurationError {
+    /// Nothing there.
+    #[error("a duration is missing")]
+    Empty,
+    /// `never` in other letters.
+    #[error("the word is Never, with a capital N only")]
+    NeverMisspelt,
+    /// Two alternatives, copied from documentation.
+    #[error("it names alternatives, of which only one can stand here")]
+    Alternatives,
+    /// A blank before, after or within it. Holds the text without its blanks.
+    #[error("a duration has no blanks")]
+    Blank(String),
+    /// A sign.
+    #[error("a duration has no sign")]
+    Sign,
+    /// A decimal point.
+    #[error("fractions are not allowed, only whole seconds, minutes and hours")]
+    Fraction,
+    /// Digits alone.
+    #[error("a unit is missing: s, m or h")]
+    MissingUnit,
+    /// A unit other than `s`, `m` and `h`.
+    #[error("its units are s, m and h")]
+    Unit(String),
+    /// The CRD takes it, but Karpenter cannot decode it, and with it no NodePool of the cluster.
+    #[error("it is longer than 2562047h47m16s, the most that Karpenter can decode")]
+    Overflow,
+    /// Anything else.
+    #[error("a duration is written like 30s, 10m or 1h30m, or it is Never")]
+    Other,
+}
+
+impl NillableDuration {
+    /// Reads what the CRD lets through and Karpenter can decode.
+    pub fn parse(text: &str, pattern: DurationPattern) -> Result<Self, NillableDurationError> {
+        if text == NEVER {
+            return Ok(Self::Never);
+        }
+        if !pattern.accepts(text) {
+            return Err(diagnose(text));
+        }
+        match GoDuration::parse(text) {
+            Ok(duration) => Ok(Self::After(Duration::from_nanos(
+                duration.as_nanos().unsigned_abs(),
+            ))),
+            Err(GoDurationError::Overflow) => Err(NillableDurationError::Overflow),
+            Err(_) => Err(diagnose(text)),
+        }
+    }
+}
+
+impl DurationPattern {
+    /// Whether the CRD lets a text through. What it lets through and [`NillableDuration::parse`] refuses makes the
+    /// list of all NodePools unreadable for Karpenter.
+    pub fn accepts(self, text: &str) -> bool {
+        match self {
+            Self::Anchored => text == NEVER || leading_terms(text).is_some_and(str::is_empty),
+            Self::HalfAnchored => text.ends_with(NEVER) || leading_terms(text).is_some(),
+        }
+    }
+}
+
+impl NillableDurationError {
+    /// What to write instead, where that is certain: a clause without final stop.
+    pub fn mend(&self) -> Option<String> {
+        match self {
+            Self::NeverMisspelt => Some("write Never".into()),
+            Self::Overflow => Some("write Never if it should never happen".into()),
+            Self::Alternatives => Some("choose one".into()),
+            Self::Blank(joined) => proposal(joined).or_else(|| in_known_unit(joined)),
+            Self::Unit(text) => in_known_unit(text),
+            Self::Empty | Self::Sign | Self::Fraction | Self::MissingUnit | Self::Other => None,
+        }
+    }
+}
+
+/// Proposes a text if it is legal.
+fn proposal(text: &str) -> Option<String> {
+    (!is_cut(text) && NillableDuration::parse(text, DurationPattern::Anchored).is_ok())
+        .then(|| format!("write {text}"))
+}
+
+/// What follows the leading terms such as `1h30m`; none where there is no such term.
+fn leading_terms(text: &str) -> Option<&str> {
+    let mut rest = text;
+    loop {
+        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let next = behind
+            .strip_prefix(['s', 'm', 'h'])
+            .filter(|_| behind.len() < rest.len());
+        match next {
+            Some(next) => rest = next,
+            None => return (rest.len() < text.len()).then_some(rest),
+        }
+    }
+}
+
+/// What is wrong with a text that cannot stand, other than its length.
+fn diagnose(text: &str) -> NillableDurationError {
+    let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    if text.trim().is_empty() {
+        NillableDurationError::Empty
+    } else if text.trim().eq_ignore_ascii_case(NEVER) {
+        NillableDurationError::NeverMisspelt
+    } else if text.contains('|') {
+        NillableDurationError::Alternatives
+    } else if text.contains(char::is_whitespace) {
+        let joined: String = text.split_whitespace().collect();
+        NillableDurationError::Blank(excerpt(&joined))
+    } else if text.starts_with(['-', '+']) {
+        NillableDurationError::Sign
+    } else if number.is_empty() {
+        NillableDurationError::MissingUnit
+    } else if text.contains('.') && GoDuration::parse(text).is_ok() {
+        NillableDurationError::Fraction
+    } else if number.len() < text.len() {
+        NillableDurationError::Unit(excerpt(text))
+    } else {
+        NillableDurationError::Other
+    }
+}
+
+/// A number with a unit that is spelt otherwise, in a unit that is known.
+fn in_known_unit(text: &str) -> Option<String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
+    let (_, meant, factor) = MEANT_UNITS.iter().find(|(written, ..)| *written == unit)?;
+    proposal(&format!("{}{meant}", count.checked_mul(*factor)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use NillableDurationError as E;
+
+    fn strict(text: &str) -> Result<NillableDuration, E> {
+        NillableDuration::parse(text, DurationPattern::Anchored)
+    }
+
+    #[test]
+    fn what_both_crd_and_go_take_is_read() {
+        for (text, seconds) in [
+            ("0s", 0),
+            ("15s", 15),
+            ("1h30m", 5_400),
+            ("30m1h", 5_400),
+            ("00h", 0),
+            ("2562047h", 2_562_047 * 3_600),
+        ] {
+            assert_eq!(
+                strict(text),
+                Ok(NillableDuration::After(Duration::from_secs(seconds))),
+                "{text}"
+            );
+        }
+        assert_eq!(strict("Never"), Ok(NillableDuration::Never));
+    }
+
+    #[test]
+    fn each_mistake_is_told_apart_and_mended_where_that_is_certain() {
+        for (text, error, mend) in [
+            ("", E::Empty, None),
+            ("never", E::NeverMisspelt, Some("write Never")),
+            ("1m | Never", E::Alternatives, Some("choose one")),
+            ("1h 30m", E::Blank("1h30m".into()), Some("write 1h30m")),
+            ("5 minutes", E::Blank("5minutes".into()), Some("write 5m")),
+            ("-1h", E::Sign, None),
+            ("1.5h", E::Fraction, None),
+            ("0", E::MissingUnit, None),
+            ("30", E::MissingUnit, None),
+            ("1hr", E::Unit("1hr".into()), Some("write 1h")),
+            ("30d", E::Unit("30d".into()), Some("write 720h")),
+            ("100ms", E::Unit("100ms".into()), None),
+            (
+                "99999999h",
+                E::Overflow,
+                Some("write Never if it should never happen"),
+            ),
+            ("soon", E::Other, None),
+        ] {
+            assert_eq!(strict(text), Err(error.clone()), "{text}");
+            assert_eq!(error.mend().as_deref(), mend, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_half_anchored_pattern_takes_more_but_not_what_go_cannot_read() {
+        let loose = |text| NillableDuration::parse(text, DurationPattern::HalfAnchored);
+        assert_eq!(
+            loose("100ms"),
+            Ok(NillableDuration::After(Duration::from_millis(100)))
+        );
+        for text in ["1hr", "10mfoo", "fooNever", "1h 30m", "2562048h"] {
+            assert!(DurationPattern::HalfAnchored.accepts(text), "{text}");
+            assert!(loose(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_patterns_are_those_of_the_crds(text in r"([0-9]{0,3}(s|m|h|Never|d| )?){0,4}|\PC*") {
+            let anchored = regex::Regex::new("^(([0-9]+(s|m|h))+|Never)$").unwrap();
+            let half = regex::Regex::new("^(([0-9]+(s|m|h))+)|(Never)$").unwrap();
+            prop_assert_eq!(DurationPattern::Anchored.accepts(&text), anchored.is_match(&text));
+            prop_assert_eq!(DurationPattern::HalfAnchored.accepts(&text), half.is_match(&text));
+            if let Err(error) = strict(&text) {
+                let _ = error.mend();
+            }
+        }
+    }
+}
