@@ -1,6 +1,7 @@
 //! What a kubelet and a Prometheus ask of the process: is it alive, is it ready, how does it do. Knows nothing
 //! of what the process does.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use crate::lifecycle::Readiness;
+use crate::lifecycle::{Detail, Readiness};
 use crate::telemetry::{CONTENT_TYPE, Metrics};
 
 /// What the probes look at.
@@ -17,6 +18,8 @@ use crate::telemetry::{CONTENT_TYPE, Metrics};
 pub(crate) struct Probes {
     /// Whether the process is ready.
     pub(crate) readiness: Arc<Readiness>,
+    /// What else is told of it: a line for each part that has something to tell.
+    pub(crate) details: Vec<Detail>,
     /// Its numbers.
     pub(crate) metrics: Metrics,
 }
@@ -36,14 +39,20 @@ async fn live() -> &'static str {
     "ok\n"
 }
 
-async fn ready(State(probes): State<Arc<Probes>>) -> (StatusCode, &'static str) {
-    if probes.readiness.is_ready() {
-        (StatusCode::OK, "ok\n")
+async fn ready(State(probes): State<Arc<Probes>>) -> (StatusCode, String) {
+    let (status, word) = if probes.readiness.is_ready() {
+        (StatusCode::OK, "ok")
     } else if probes.readiness.is_leaving() {
-        (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "shutting down")
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "starting\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "starting")
+    };
+    let mut text = format!("{word}\n");
+    for detail in &probes.details {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{detail}");
     }
+    (status, text)
 }
 
 async fn metrics(State(probes): State<Arc<Probes>>) -> Response {

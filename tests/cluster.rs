@@ -8,4 +8,5 @@ mod cluster {
     mod admission;
     mod harness;
     mod registration;
+    mod watching;
 }

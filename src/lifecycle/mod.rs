@@ -1,8 +1,10 @@
 //! The life of a process that runs until it is told to end: whether it is ready, and who tells it to end.
 //! Knows nothing of what it does meanwhile.
 
+mod detail;
 mod readiness;
 mod signals;
 
+pub(crate) use detail::Detail;
 pub(crate) use readiness::Readiness;
 pub(crate) use signals::{Signal, Signals};

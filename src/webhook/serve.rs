@@ -13,10 +13,11 @@ use tokio_util::sync::CancellationToken;
 use super::args::{CertificateChoice, CertificateChoiceError, ServeArgs};
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
-use crate::admission::Reviewer;
+use crate::admission::{ClusterView, Reviewer};
 use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
+use crate::cluster::{Cluster, ClusterError, ClusterMetrics};
 use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
-use crate::lifecycle::{Readiness, Signal, Signals};
+use crate::lifecycle::{Detail, Readiness, Signal, Signals};
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 
@@ -46,6 +47,9 @@ pub(crate) enum ServeError {
     /// No certificate can be made.
     #[error(transparent)]
     SelfSigned(#[from] SelfSignedError),
+    /// The cluster that the user names cannot be watched.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -82,17 +86,20 @@ pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode, ServeError> {
     let mut signals = Signals::listen()?;
-    let mut registry = Metrics::registry(args.karpenter_version);
+    let mut registry = Metrics::registry();
     count_panics(&mut registry);
     let http_metrics = HttpMetrics::register(&mut registry);
     let readiness = Arc::new(Readiness::default());
     let mut tasks = Tasks::new();
 
     let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
-    let reviewer = Reviewer::new(Policy::default(), args.karpenter_version, args.mutate_verdict());
+    let view = Arc::new(ClusterView::new(args.karpenter()));
+    let details = start_cluster(&args, Arc::clone(&view), &mut registry, &mut tasks).await?;
+    let reviewer = Reviewer::new(Policy::default(), view, args.mutate_verdict());
     let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut registry));
     let probes = Probes {
         readiness: Arc::clone(&readiness),
+        details,
         metrics: Metrics::new(registry),
     };
 
@@ -172,6 +179,23 @@ async fn start_certificates(
             Ok(current)
         }
     }
+}
+
+/// Starts what watches the cluster, where there is one. Nothing of what follows waits for it.
+async fn start_cluster(
+    args: &ServeArgs,
+    view: Arc<ClusterView>,
+    registry: &mut Registry,
+    tasks: &mut Tasks,
+) -> Result<Vec<Detail>, ServeError> {
+    let metrics = ClusterMetrics::register(registry);
+    let cluster = Cluster::find(&args.cluster, view, metrics).await;
+    let Some(cluster) = cluster.map_err(ClusterError::from)? else {
+        return Ok(Vec::new());
+    };
+    let details = cluster.details().to_vec();
+    spawn(tasks, "cluster watch", cluster.watch()?);
+    Ok(details)
 }
 
 /// Waits for the first signal, then ends in order: not ready but answering, then answering only what has begun.

@@ -10,3 +10,4 @@ mod requests;
 mod rotation;
 mod server;
 mod shutdown;
+mod unreachable;
