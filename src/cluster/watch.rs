@@ -82,9 +82,23 @@ enum Failure {
     NoAnswer(#[from] Elapsed),
     #[error("the API server's list has no version to go on from")]
     NoVersion,
-    /// The version is too old to go on from: a list helps, and nothing is wrong.
+    /// The version is too old to go on from.
     #[error("the version to go on from is too old")]
     Expired,
+}
+
+/// What the API server answers where a version is too old to go on from.
+const GONE: u16 = 410;
+
+impl Failure {
+    /// Whether nothing is wrong but the version to go on from.
+    fn is_mended_by_a_list(&self) -> bool {
+        match self {
+            Self::Expired => true,
+            Self::Client(kube::Error::Api(status)) => status.code == GONE,
+            _ => false,
+        }
+    }
 }
 
 impl Watch {
@@ -93,7 +107,7 @@ impl Watch {
         let mut state = State::starting(&self);
         loop {
             let failure = self.once(&api, &mut follower, &mut state).await;
-            if matches!(failure, Failure::Expired) {
+            if failure.is_mended_by_a_list() {
                 tracing::debug!(watch = self.name, "listing anew");
             } else {
                 state.down(&self, &failure);
@@ -166,7 +180,7 @@ impl Watch {
                     follower.gone(&object);
                 }
                 WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
-                WatchEvent::Error(status) if status.code == 410 => return Err(Failure::Expired),
+                WatchEvent::Error(status) if status.code == GONE => return Err(Failure::Expired),
                 WatchEvent::Error(status) => return Err(Failure::Ended(status.message)),
             }
         }
@@ -241,4 +255,39 @@ fn described(error: &kube::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn tries_become_rarer_and_never_end() {
+        let pauses: Vec<Duration> = backoff().take(1_000).collect();
+        assert_eq!(pauses.len(), 1_000);
+        assert!(
+            pauses[0] >= FIRST_PAUSE && pauses[0] <= FIRST_PAUSE * 2,
+            "{:?}",
+            pauses[0]
+        );
+        assert!(
+            pauses[999] >= LONGEST_PAUSE && pauses[999] <= LONGEST_PAUSE * 2,
+            "{:?}",
+            pauses[999]
+        );
+    }
+
+    #[test]
+    fn a_version_that_is_too_old_is_no_failure_of_the_watch() {
+        let api = |code| {
+            let status = Status::failure("too old", "Expired").with_code(code);
+            Failure::Client(kube::Error::Api(Box::new(status)))
+        };
+        assert!(Failure::Expired.is_mended_by_a_list());
+        assert!(api(410).is_mended_by_a_list());
+        assert!(!api(403).is_mended_by_a_list());
+        assert_eq!(api(403).to_string(), "too old");
+    }
 }
