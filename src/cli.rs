@@ -28,7 +28,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// List the rules, or explain one
     Rules(RulesArgs),
     /// Check policy files
@@ -41,7 +41,7 @@ impl Command {
     /// Does what was asked. An error means that it could not be done; a verdict is an exit code.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Serve(args) => Ok(webhook::serve(args)?),
+            Self::Serve(args) => Ok(webhook::serve(*args)?),
             Self::Rules(args) => rules::run(&args),
             Self::Policy(args) => policy::run(&args),
             Self::Crd(args) => crd::run(&args),

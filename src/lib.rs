@@ -2,12 +2,13 @@
 //!
 //! The decisions are in `poolgate-core`; this package brings objects to them and answers back. Floors, from
 //! the ground up: `telemetry` and `lifecycle`, `http`, then `manifest` and `certs`, `policy_file`, `admission` and
-//! `probes`, then the wings `webhook` and `commands`, which never import each other. `cli` names the wings, and
-//! [`run`] starts one.
+//! `probes`, `cluster`, then the wings `webhook` and `commands`, which never import each other. `cli` names the
+//! wings, and [`run`] starts one.
 
 pub mod admission;
 mod certs;
 mod cli;
+mod cluster;
 mod commands;
 mod http;
 mod lifecycle;

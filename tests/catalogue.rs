@@ -111,7 +111,7 @@ fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Se
         object: &object,
         old: old.as_ref(),
     };
-    let report = review(&request, &policy(rule), release).report;
+    let report = review(&request, &policy(rule), &release.into()).report;
     report
         .diagnostics()
         .iter()

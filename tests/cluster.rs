@@ -11,4 +11,5 @@ mod cluster {
     mod policy;
     mod readme;
     mod registration;
+    mod watching;
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use poolgate::manifest::{Document, Limits, parse, read};
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::karpenter::Release;
+use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
@@ -132,7 +132,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
         object,
         old: None,
     };
-    let report = review(&request, &Policy::default(), Release::NEWEST).report;
+    let report = review(&request, &Policy::default(), &Karpenter::default()).report;
     let rules = |severity| {
         let mut rules: Vec<_> = report
             .with_severity(severity)

@@ -10,10 +10,10 @@ use jsonschema::{Draft, JSONSchema};
 use poolgate::manifest::{Document, Limits, parse};
 use poolgate::policy_file::{self, read};
 use poolgate_core::diagnostic::Diagnostic;
-use poolgate_core::karpenter::{ApiVersion, Release};
+use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -36,13 +36,35 @@ fn value(yaml: &str) -> Value {
     documents.next().map(Document::into_value).expect("a document")
 }
 
+/// Judges a pool of which the page shows what matters there.
 fn judge(pool: &Value, policy: &Policy) -> Review {
+    let node_class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
+    let mut whole = pool.clone();
+    fill(
+        &mut whole,
+        json!({"spec": {"template": {"spec": {"requirements": [], "nodeClassRef": node_class}}}}),
+    );
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
-        object: pool,
+        object: &whole,
         old: None,
     };
-    review(&request, policy, Release::NEWEST)
+    review(&request, policy, &Karpenter::default())
+}
+
+/// Puts in what is missing.
+fn fill(into: &mut Value, rest: Value) {
+    let (Value::Object(into), Value::Object(rest)) = (into, rest) else {
+        return;
+    };
+    for (key, value) in rest {
+        match into.get_mut(&key) {
+            Some(present) => fill(present, value),
+            None => {
+                into.insert(key, value);
+            }
+        }
+    }
 }
 
 fn line(finding: &Diagnostic) -> String {

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodePool};
+use crate::karpenter::{ApiVersion, Disruption, Field, Karpenter, NODE_LIMIT_MODE_ANNOTATION, NodePool};
 use crate::policy::DefaultValues;
 
 /// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, whose names v1beta1 lacks.
@@ -27,6 +27,7 @@ pub fn defaults(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
     values: &DefaultValues,
+    karpenter: &Karpenter,
 ) -> Vec<DefaultValue> {
     if pool.spec.present().is_none() {
         return Vec::new();
@@ -34,7 +35,7 @@ pub fn defaults(
     match &pool.disruption {
         Field::Mistyped => Vec::new(),
         Field::Absent => {
-            let fields: Map<String, Value> = missing(pool, None, old, values)
+            let fields: Map<String, Value> = missing(pool, None, old, values, karpenter)
                 .into_iter()
                 .map(|(field, value)| (field.to_owned(), value))
                 .collect();
@@ -43,7 +44,7 @@ pub fn defaults(
                 value: Value::Object(fields),
             }]
         }
-        Field::Present(disruption) => missing(pool, Some(disruption), old, values)
+        Field::Present(disruption) => missing(pool, Some(disruption), old, values, karpenter)
             .into_iter()
             .map(|(field, value)| DefaultValue {
                 path: Disruption::path(field),
@@ -59,6 +60,7 @@ fn missing(
     disruption: Option<&Disruption<'_>>,
     old: Option<&NodePool<'_>>,
     values: &DefaultValues,
+    karpenter: &Karpenter,
 ) -> Vec<(&'static str, Value)> {
     let mut missing = Vec::new();
     if disruption.is_none_or(|disruption| disruption.budgets.is_absent()) {
@@ -76,16 +78,23 @@ fn missing(
     {
         missing.push(("consolidateAfter", values.consolidate_after.as_str().into()));
     }
-    if disruption.is_none_or(|disruption| disruption.node_limit_mode.is_absent()) && takes_mode(pool, old) {
+    if disruption.is_none_or(|disruption| disruption.node_limit_mode.is_absent())
+        && takes_mode(pool, old, karpenter)
+    {
         missing.push(("nodeLimitMode", values.node_limit_mode.as_str().into()));
     }
     missing
 }
 
-/// Whether the mode is to be written as a field. Not beside the annotation, which it would overrule. And not
-/// into a stored pool without it: where the CRD lacks the field, the API server prunes it, but not before it has
-/// counted up the generation, so that every write would look like a change.
-fn takes_mode(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
+/// Whether the mode is to be written as a field. Not beside the annotation, which it would overrule. Not where
+/// the CRD is known to lack the field: the API server stores what a webhook adds to a new object unpruned, and
+/// the next write of the same manifest would clean it up. And not into a stored pool without it: on an update
+/// the API server does prune, but not before it has counted up the generation, so that every write would look
+/// like a change.
+fn takes_mode(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, karpenter: &Karpenter) -> bool {
+    if karpenter.keeps_node_limit_mode(pool.version) == Some(false) {
+        return false;
+    }
     let annotated = pool
         .annotations
         .present()
@@ -99,20 +108,33 @@ fn takes_mode(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
+    use crate::karpenter::Installed;
 
     fn written(version: ApiVersion, object: &Value) -> Vec<(String, Value)> {
         written_over(version, object, None)
     }
 
     fn written_over(version: ApiVersion, object: &Value, old: Option<&Value>) -> Vec<(String, Value)> {
+        written_on(&Karpenter::default(), version, object, old)
+    }
+
+    fn written_on(
+        karpenter: &Karpenter,
+        version: ApiVersion,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> Vec<(String, Value)> {
         let old = old.map(|old| NodePool::view(version, old));
         defaults(
             &NodePool::view(version, object),
             old.as_ref(),
             &DefaultValues::default(),
+            karpenter,
         )
         .into_iter()
         .map(|default| (default.path.to_string(), default.value))
@@ -175,6 +197,30 @@ mod tests {
         assert_eq!(written_over(ApiVersion::V1, &without, Some(&without)), []);
         assert_eq!(
             written_over(ApiVersion::V1, &without, Some(&with)),
+            [("spec.disruption.nodeLimitMode".to_owned(), json!("Hard"))]
+        );
+    }
+
+    #[test]
+    fn a_definition_without_the_field_gets_no_mode_and_one_with_it_does() {
+        let object = json!({"spec": {"disruption": {
+            "budgets": [], "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1m",
+        }}});
+        let on = |fields: Value| {
+            let definition = json!({"metadata": {"name": "nodepools.karpenter.sh"}, "spec": {"versions": [{
+                "name": "v1",
+                "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": {
+                    "disruption": {"properties": fields},
+                }}}}},
+            }]}});
+            let installed = Installed::read(&definition).expect("a definition");
+            Karpenter::default().on(Arc::new(installed))
+        };
+        let without = on(json!({}));
+        assert_eq!(written_on(&without, ApiVersion::V1, &object, None), []);
+        let with = on(json!({"nodeLimitMode": {"type": "string"}}));
+        assert_eq!(
+            written_on(&with, ApiVersion::V1, &object, None),
             [("spec.disruption.nodeLimitMode".to_owned(), json!("Hard"))]
         );
     }

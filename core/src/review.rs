@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
-use crate::karpenter::{ApiVersion, GROUP, NodeClaim, NodePool, Release};
+use crate::karpenter::{ApiVersion, GROUP, Karpenter, NodeClaim, NodePool};
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
@@ -50,7 +50,7 @@ pub struct Review {
 
 /// Judges an object. One that is being deleted is let through as it is: whatever is wrong with it, its
 /// finalizers must be able to go. The stored object tells, because a client can write anything into a new one.
-pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Review {
+pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> Review {
     let deletion = FieldPath::of(&["metadata", "deletionTimestamp"]);
     if request.old.is_some_and(|old| deletion.find(old).is_some()) {
         return Review::default();
@@ -58,7 +58,8 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
     let context = Context {
         old: request.old,
         policy,
-        release,
+        karpenter,
+        release: karpenter.release(),
         labels: &policy.labels,
     };
     match request.subject {
@@ -66,7 +67,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, release: Release) -> Revie
             let pool = NodePool::view(version, request.object);
             let old = request.old.map(|old| NodePool::view(version, old));
             Review {
-                defaults: defaults(&pool, old.as_ref(), &policy.defaults),
+                defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),
                 report: rules::check(&pool, request.object, &context),
             }
         }

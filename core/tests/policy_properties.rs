@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::karpenter::{ApiVersion, Release};
+use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::{
     Bounds, BudgetBounds, DurationBounds, Enforcement, Exemption, Glob, Level, LimitBounds, NodeClassPattern,
     Policy, TemplateBounds, Written,
@@ -25,7 +25,7 @@ fn judge(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
         object,
         old,
     };
-    review(&request, policy, Release::NEWEST)
+    review(&request, policy, &Karpenter::default())
 }
 
 /// NodePools with mistakes of every origin, and without.

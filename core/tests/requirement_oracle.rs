@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::karpenter::{ApiVersion, Operator, Release, Selection, canonical_label};
+use poolgate_core::karpenter::{ApiVersion, Karpenter, Operator, Selection, canonical_label};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::Origin;
@@ -53,7 +53,7 @@ fn origins(row: &Value) -> Vec<Origin> {
         object: &object,
         old: None,
     };
-    let report = review(&request, &Policy::default(), Release::NEWEST).report;
+    let report = review(&request, &Policy::default(), &Karpenter::default()).report;
     report
         .with_severity(Severity::Error)
         .filter(|finding| finding.path.to_string().contains("requirements"))

@@ -4,7 +4,7 @@
 
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{FieldPath, MAX_KEPT, Segment};
-use poolgate_core::karpenter::{ApiVersion, Release};
+use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use proptest::collection::{btree_map, vec};
@@ -17,7 +17,7 @@ fn judge(version: ApiVersion, object: &Value, old: Option<&Value>) -> Review {
 
 fn judge_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
     let request = Request { subject, object, old };
-    review(&request, &Policy::default(), Release::NEWEST)
+    review(&request, &Policy::default(), &Karpenter::default())
 }
 
 /// Puts a default where the API server would put it.

@@ -51,6 +51,8 @@ pub(super) struct AdmissionRequest<'b> {
     #[serde(borrow, default)]
     pub(super) kind: GroupVersionKind<'b>,
     #[serde(borrow, default)]
+    pub(super) resource: GroupVersionResource<'b>,
+    #[serde(borrow, default)]
     pub(super) sub_resource: Text<'b>,
     #[serde(borrow, default)]
     pub(super) name: Text<'b>,
@@ -73,6 +75,15 @@ pub(super) struct GroupVersionKind<'b> {
     pub(super) version: Text<'b>,
     #[serde(borrow, default)]
     pub(super) kind: Text<'b>,
+}
+
+/// Group and name of the resource that is written to, which for a subresource is not the object's kind.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct GroupVersionResource<'b> {
+    #[serde(borrow, default)]
+    pub(super) group: Text<'b>,
+    #[serde(borrow, default)]
+    pub(super) resource: Text<'b>,
 }
 
 /// What is done to the object.

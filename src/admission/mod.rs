@@ -3,12 +3,14 @@
 //! Knows nothing of HTTP: the webhook and the `admit` command both call [`Reviewer::respond`].
 
 mod answer;
+mod cluster_view;
 mod envelope;
+mod scale;
 mod warnings;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use poolgate_core::karpenter::Release;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -16,6 +18,10 @@ use serde_json::value::RawValue;
 use crate::policy_file::PolicyInForce;
 
 pub use answer::{Answer, Summary, Verdict};
+pub use cluster_view::ClusterView;
+#[cfg(test)]
+pub(crate) use cluster_view::StaticPool;
+pub(crate) use cluster_view::StaticPools;
 pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
 
@@ -53,16 +59,20 @@ pub enum MutateVerdict {
 #[derive(Debug)]
 pub struct Reviewer {
     policy: PolicyInForce,
-    release: Release,
+    view: Arc<ClusterView>,
     mutate_verdict: MutateVerdict,
 }
 
 impl Reviewer {
-    /// Judges by this policy, for this release of Karpenter.
-    pub fn new(policy: impl Into<PolicyInForce>, release: Release, mutate_verdict: MutateVerdict) -> Self {
+    /// Judges by this policy, for what the view says of the cluster.
+    pub fn new(
+        policy: impl Into<PolicyInForce>,
+        view: Arc<ClusterView>,
+        mutate_verdict: MutateVerdict,
+    ) -> Self {
         Self {
             policy: policy.into(),
-            release,
+            view,
             mutate_verdict,
         }
     }
@@ -72,6 +82,7 @@ impl Reviewer {
         let request = envelope::open(body)?;
         let judged = match Subject::of(&request.kind.group, &request.kind.version, &request.kind.kind) {
             Some(subject) if request.sub_resource.is_empty() => self.judge(subject, &request),
+            None if scale::is_of_nodepool(&request) => Ok(scale::judge(&request, &self.view)),
             _ => Ok(Review::default()),
         };
         Ok(match judged {
@@ -93,7 +104,7 @@ impl Reviewer {
             object: &object,
             old: old.as_ref(),
         };
-        Ok(review(&request, &self.policy.load(), self.release))
+        Ok(review(&request, &self.policy.load(), &self.view.karpenter()))
     }
 
     fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {

@@ -7,8 +7,13 @@ use serde_json::json;
 
 use super::*;
 
-const REVIEWER: fn() -> Reviewer =
-    || Reviewer::new(Policy::default(), Release::NEWEST, MutateVerdict::default());
+const REVIEWER: fn() -> Reviewer = || {
+    Reviewer::new(
+        Policy::default(),
+        Arc::new(ClusterView::default()),
+        MutateVerdict::default(),
+    )
+};
 
 /// The NodePool with a template, so that a test names only what it is about.
 fn with_template(object: &Value) -> Value {
@@ -197,7 +202,11 @@ fn an_update_is_not_refused_for_what_it_does_not_touch() {
 
 #[test]
 fn without_a_verdict_the_mutating_endpoint_only_completes() {
-    let reviewer = Reviewer::new(Policy::default(), Release::NEWEST, MutateVerdict::Off);
+    let reviewer = Reviewer::new(
+        Policy::default(),
+        Arc::new(ClusterView::default()),
+        MutateVerdict::Off,
+    );
     let review = nodepool_review("CREATE", &json!({"spec": {"limits": {"cpu": "x"}}}), &Value::Null);
     let body = serde_json::to_vec(&review).unwrap();
     let answer = reviewer.respond(Endpoint::Mutate, &body).unwrap();
@@ -257,6 +266,54 @@ fn what_poolgate_does_not_judge_passes() {
     let mut status = nodepool_review("UPDATE", &bad, &Value::Null);
     status["request"]["subResource"] = json!("status");
     assert_eq!(respond(Endpoint::Validate, &status)["response"]["allowed"], true);
+}
+
+fn scale_review(replicas: &Value) -> Value {
+    let mut review = nodepool_review(
+        "UPDATE",
+        &json!({"spec": {"replicas": replicas}}),
+        &json!({"spec": {"replicas": 2}}),
+    );
+    review["request"]["kind"] = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
+    review["request"]["subResource"] = json!("scale");
+    review
+}
+
+#[test]
+fn scaling_is_judged_by_what_is_known_of_the_pool() {
+    let view = Arc::new(ClusterView::default());
+    let reviewer = Reviewer::new(Policy::default(), Arc::clone(&view), MutateVerdict::On);
+    let response = |review: &Value| -> Value {
+        let body = serde_json::to_vec(review).unwrap();
+        let answer = reviewer.respond(Endpoint::Validate, &body).unwrap();
+        let review: Value = serde_json::from_slice(&answer.body).unwrap();
+        review["response"].clone()
+    };
+    let allowed = |replicas: Value| response(&scale_review(&replicas))["allowed"].clone();
+    assert_eq!(allowed(json!(6)), true, "nobody watches the pools");
+
+    view.set_static_pools(Some(StaticPools::new()));
+    assert_eq!(allowed(json!(6)), true, "no such pool is known");
+
+    let pool = json!({"spec": {"replicas": 2, "limits": {"nodes": "5"}}});
+    view.set_static_pool("default".into(), Some(pool));
+    assert_eq!(allowed(json!(4)), true);
+    assert_eq!(allowed(json!("many")), true, "no Scale that an API server makes");
+    let refused = response(&scale_review(&json!(6)));
+    assert_eq!(refused["status"]["details"]["kind"], "Scale");
+    assert_eq!(
+        refused["status"]["details"]["causes"][0]["field"],
+        "spec.replicas"
+    );
+    let message = refused["status"]["message"].as_str().unwrap();
+    assert!(message.contains("limits.nodes is 5"), "{message}");
+
+    let mut other = scale_review(&json!(6));
+    other["request"]["resource"] = json!({"group": "apps", "version": "v1", "resource": "deployments"});
+    assert_eq!(response(&other)["allowed"], true);
+
+    view.set_static_pools(None);
+    assert_eq!(allowed(json!(6)), true, "the watch is down");
 }
 
 #[test]

@@ -1,9 +1,36 @@
-//! What a part of the process has to say of itself to whoever asks whether it is ready.
+//! What `/readyz` tells beside yes and no. It never decides: a part that is down and can be done without is a
+//! line, not a refusal.
 
 use std::fmt::Debug;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 
 /// A part of the process with a state worth a line.
 pub(crate) trait Detail: Debug + Send + Sync {
     /// The state, as one line without its end.
     fn line(&self) -> String;
+}
+
+/// How a part does, in words that it keeps up to date.
+#[derive(Debug)]
+pub(crate) struct Told {
+    part: &'static str,
+    state: Arc<ArcSwap<String>>,
+}
+
+impl Told {
+    /// A part that writes its state there.
+    pub(crate) fn new(part: &'static str, state: &Arc<ArcSwap<String>>) -> Self {
+        Self {
+            part,
+            state: Arc::clone(state),
+        }
+    }
+}
+
+impl Detail for Told {
+    fn line(&self) -> String {
+        format!("{}: {}", self.part, self.state.load())
+    }
 }

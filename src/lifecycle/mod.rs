@@ -5,6 +5,6 @@ mod detail;
 mod readiness;
 mod signals;
 
-pub(crate) use detail::Detail;
+pub(crate) use detail::{Detail, Told};
 pub(crate) use readiness::Readiness;
 pub(crate) use signals::{Signal, Signals};

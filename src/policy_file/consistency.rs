@@ -1,7 +1,7 @@
 //! What one field of a policy has to do with another: a policy must be able to keep its own bounds.
 
 use poolgate_core::diagnostic::{FieldPath, Segment, Severity};
-use poolgate_core::karpenter::{ApiVersion, Release};
+use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::{DurationBounds, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         object: &pool,
         old: None,
     };
-    let report = review(&request, &strict, Release::NEWEST).report;
+    let report = review(&request, &strict, &Karpenter::default()).report;
     for finding in report.with_severity(Severity::Error) {
         let [Segment::Key(spec), Segment::Key(disruption), inside @ ..] = finding.path.segments() else {
             continue;

@@ -16,15 +16,12 @@ pub(crate) struct Metrics(Registry);
 
 impl Metrics {
     /// A registry in which every name begins with `poolgate_`, and which says what runs.
-    pub(crate) fn registry(karpenter: impl fmt::Display) -> Registry {
+    pub(crate) fn registry() -> Registry {
         let mut registry = Registry::with_prefix("poolgate");
         registry.register(
             "build",
-            "What runs, and for which Karpenter",
-            Info::new([
-                ("version", env!("CARGO_PKG_VERSION").to_owned()),
-                ("karpenter", karpenter.to_string()),
-            ]),
+            "What runs",
+            Info::new([("version", env!("CARGO_PKG_VERSION"))]),
         );
         registry
     }

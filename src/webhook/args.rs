@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
-use poolgate_core::karpenter::Release;
+use poolgate_core::karpenter::{Karpenter, Release};
 
 use super::deadline;
 use crate::admission::MutateVerdict;
+use crate::cluster::ClusterArgs;
 use crate::http::{Interface, ListenAddr};
 use crate::policy_file::WhenMissing;
 use crate::telemetry::LogArgs;
@@ -60,8 +61,9 @@ pub(crate) struct ServeArgs {
     pub(super) cert_poll_interval: Duration,
 
     /// The Karpenter release that judges NodePools after us, such as 1.14.1
-    #[arg(long, env = "POOLGATE_KARPENTER_VERSION", default_value_t = Release::NEWEST, value_name = "VERSION")]
-    pub(super) karpenter_version: Release,
+    /// [default: what the cluster's NodePool definition says; without a cluster the newest known]
+    #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
+    karpenter_version: Option<Release>,
 
     /// The organisation's policy; looked at again while the server runs
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
@@ -95,6 +97,9 @@ pub(crate) struct ServeArgs {
     /// [default: 10s, with --self-signed 0s]
     #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = time)]
     shutdown_delay: Option<Duration>,
+
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
 
     #[command(flatten)]
     pub(super) log: LogArgs,
@@ -191,6 +196,12 @@ impl ServeArgs {
             CLUSTER_SHUTDOWN_DELAY
         };
         self.shutdown_delay.unwrap_or(otherwise)
+    }
+
+    /// The Karpenter that NodePools are judged for while nothing is known of the cluster.
+    pub(super) fn karpenter(&self) -> Karpenter {
+        self.karpenter_version
+            .map_or_else(Karpenter::default, Karpenter::from)
     }
 
     /// Whether `/mutate` refuses.

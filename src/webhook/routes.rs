@@ -142,16 +142,19 @@ fn log(endpoint: Endpoint, summary: &Summary<'_>) {
 #[cfg(test)]
 mod tests {
     use axum::http::StatusCode;
-    use poolgate_core::karpenter::Release;
     use poolgate_core::policy::Policy;
 
     use super::*;
-    use crate::admission::MutateVerdict;
+    use crate::admission::{ClusterView, MutateVerdict};
     use crate::telemetry::Registry;
 
     #[test]
     fn a_review_that_panics_is_a_500_and_the_connection_goes_on() {
-        let reviewer = Reviewer::new(Policy::default(), Release::NEWEST, MutateVerdict::On);
+        let reviewer = Reviewer::new(
+            Policy::default(),
+            Arc::new(ClusterView::default()),
+            MutateVerdict::On,
+        );
         let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut Registry::default()));
         let refusal = webhook.guard::<()>(|| panic!("a defect")).expect_err("a refusal");
         let response = refusal.into_response();

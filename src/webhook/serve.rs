@@ -13,8 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::args::{CertificateChoice, CertificateChoiceError, ServeArgs};
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
-use crate::admission::Reviewer;
+use crate::admission::{ClusterView, Reviewer};
 use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
+use crate::cluster::{Cluster, ClusterError, ClusterMetrics};
 use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
 use crate::lifecycle::{Detail, Readiness, Signal, Signals};
 use crate::policy_file::{LoadError, PolicyInForce, PolicyMetrics, PolicySource};
@@ -50,6 +51,9 @@ pub(crate) enum ServeError {
     /// The policy file cannot be used.
     #[error(transparent)]
     Policy(#[from] LoadError),
+    /// The cluster that the user names cannot be watched.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -86,7 +90,7 @@ pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode, ServeError> {
     let mut signals = Signals::listen()?;
-    let mut registry = Metrics::registry(args.karpenter_version);
+    let mut registry = Metrics::registry();
     count_panics(&mut registry);
     let http_metrics = HttpMetrics::register(&mut registry);
     let readiness = Arc::new(Readiness::default());
@@ -95,7 +99,9 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
     let mut details = Vec::new();
     let policy = start_policy(&args, &mut registry, &mut tasks, &mut details).await?;
-    let reviewer = Reviewer::new(policy, args.karpenter_version, args.mutate_verdict());
+    let view = Arc::new(ClusterView::new(args.karpenter()));
+    start_cluster(&args, Arc::clone(&view), &mut registry, &mut tasks, &mut details).await?;
+    let reviewer = Reviewer::new(policy, view, args.mutate_verdict());
     let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut registry));
     let probes = Probes {
         readiness: Arc::clone(&readiness),
@@ -198,6 +204,23 @@ async fn start_policy(
     details.push(source.status());
     spawn(tasks, "policy watch", source.watch(args.policy_poll_interval));
     Ok(policy)
+}
+
+/// Starts what watches the cluster, where there is one. Nothing of what follows waits for it.
+async fn start_cluster(
+    args: &ServeArgs,
+    view: Arc<ClusterView>,
+    registry: &mut Registry,
+    tasks: &mut Tasks,
+    details: &mut Vec<Arc<dyn Detail>>,
+) -> Result<(), ServeError> {
+    let metrics = ClusterMetrics::register(registry);
+    let cluster = Cluster::find(&args.cluster, view, metrics).await;
+    if let Some(cluster) = cluster.map_err(ClusterError::from)? {
+        details.extend(cluster.details());
+        spawn(tasks, "cluster watch", cluster.watch()?);
+    }
+    Ok(())
 }
 
 /// Waits for the first signal, then ends in order: not ready but answering, then answering only what has begun.

@@ -24,28 +24,38 @@ impl Cluster {
         cluster
     }
 
+    /// The same, of which poolgate is told nothing.
+    fn unwatched(release: &str) -> Self {
+        let plane = ControlPlane::start();
+        plane.install_karpenter_crds(release);
+        let poolgate = Poolgate::serve();
+        let cluster = Self { plane, poolgate };
+        cluster.register();
+        cluster
+    }
+
     /// With the NodePool definition that `poolgate crd patch` makes of the published one.
     fn patched(release: &str) -> Self {
-        let cluster = Self {
-            plane: ControlPlane::start(),
-            poolgate: Poolgate::serve(),
-        };
+        let plane = ControlPlane::start();
         let published = karpenter_crd(release, "karpenter.sh_nodepools.yaml");
         let mut patch = Command::new(env!("CARGO_BIN_EXE_poolgate"));
         let patched = run(patch.args(["crd", "patch"]), &published, Duration::from_mins(1)).success();
-        cluster.plane.install_crd(&patched);
+        plane.install_crd(&patched);
+        let cluster = Self::watched(plane);
         cluster.register();
         cluster
     }
 
     /// Before anybody asks poolgate.
     fn unregistered(release: &str) -> Self {
-        let cluster = Self {
-            plane: ControlPlane::start(),
-            poolgate: Poolgate::serve(),
-        };
-        cluster.plane.install_karpenter_crds(release);
-        cluster
+        let plane = ControlPlane::start();
+        plane.install_karpenter_crds(release);
+        Self::watched(plane)
+    }
+
+    fn watched(plane: ControlPlane) -> Self {
+        let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
+        Self { plane, poolgate }
     }
 
     fn register(&self) {
@@ -176,12 +186,17 @@ fn a_pool_that_says_nothing_gets_the_defaults_and_keeps_them() {
 
 #[test]
 fn writes_that_change_nothing_leave_generation_and_version_alone() {
-    for (cluster, lacks_the_field) in [(Cluster::upstream(V1), true), (Cluster::patched(V1), false)] {
+    for (cluster, writes_what_is_pruned) in [
+        (Cluster::upstream(V1), false),
+        (Cluster::patched(V1), false),
+        (Cluster::unwatched(V1), true),
+    ] {
         let pool = pool("plain", &Value::Null).to_string();
         let server_side = |verb| cluster.plane.kubectl(&[verb, "--server-side", "-f", "-"], &pool);
         server_side("apply").success();
-        if lacks_the_field {
-            // What a webhook adds on a creation is stored unpruned. The first write after it cleans that up.
+        if writes_what_is_pruned {
+            // Without a look at the cluster nodeLimitMode is written, and on a creation what a webhook adds is
+            // stored unpruned. The first write after it cleans that up.
             server_side("apply").success();
         }
         let first = cluster.stored("plain");

@@ -24,10 +24,15 @@ fn registration(plane: &ControlPlane, kind: &str) -> Value {
 /// A control plane that sends what `kind` of the base asks for to a port where nobody listens: what poolgate
 /// would be asked is refused, everything else passes.
 fn deaf(kind: &str) -> ControlPlane {
+    deaf_with(kind, &pool())
+}
+
+/// The same, with this pool stored before anybody is asked.
+fn deaf_with(kind: &str, stored: &Value) -> ControlPlane {
     let plane = ControlPlane::start();
     plane.install_karpenter_crds(V1);
     plane
-        .kubectl(&["create", "-f", "-"], &pool().to_string())
+        .kubectl(&["create", "-f", "-"], &stored.to_string())
         .success();
     let mut registration = registration(&plane, kind);
     registration["webhooks"][0]["clientConfig"] = json!({"url": "https://127.0.0.1:1/"});
@@ -148,6 +153,16 @@ fn poolgate_is_asked_about_what_it_judges_and_about_nothing_else() {
             "{kind}: deletion"
         );
     }
+}
+
+#[test]
+fn a_static_pool_is_not_scaled_without_a_verdict() {
+    let mut fixed = pool();
+    fixed["spec"]["replicas"] = json!(2);
+    fixed["spec"]["limits"] = json!({"nodes": "5"});
+    let plane = deaf_with("ValidatingWebhookConfiguration", &fixed);
+    let scale = ["scale", "nodepool", "general", "--replicas=3"];
+    assert!(is_asked(&plane, &scale, &Value::Null));
 }
 
 #[test]

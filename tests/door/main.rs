@@ -14,3 +14,4 @@ mod requests;
 mod rotation;
 mod server;
 mod shutdown;
+mod unreachable;

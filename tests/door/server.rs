@@ -46,6 +46,8 @@ impl Server {
     /// A server whose certificate the arguments name and `ca` signed.
     pub(crate) fn start_with(directory: TempDir, ca: String, arguments: &[&str]) -> Self {
         let log = directory.path().join("log");
+        // Whoever runs the tests may have a cluster of his own.
+        let no_cluster = (!arguments.contains(&"--kubeconfig")).then_some("--no-cluster");
         let child = Command::new(env!("CARGO_BIN_EXE_poolgate"))
             .args([
                 "serve",
@@ -55,6 +57,7 @@ impl Server {
                 "127.0.0.1:0",
             ])
             .args(["--log-format", "json"])
+            .args(no_cluster)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

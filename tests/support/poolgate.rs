@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -30,8 +31,25 @@ impl Poolgate {
         Self::serve_with(&[])
     }
 
-    /// Starts `poolgate serve` with more arguments and waits until it is ready.
+    /// Starts `poolgate serve` with more arguments, which looks at no cluster, and waits until it is ready.
     pub(crate) fn serve_with(args: &[&str]) -> Self {
+        Self::start(&[args, &["--no-cluster"]].concat())
+    }
+
+    /// Starts `poolgate serve` with more arguments, which looks at the cluster of this kubeconfig, and waits until
+    /// it watches all that it looks at.
+    pub(crate) fn serve_watching(kubeconfig: &Path, args: &[&str]) -> Self {
+        let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+        let server = Self::start(&[args, &[&kubeconfig]].concat());
+        wait_for("poolgate to watch the NodePool definition", START, || {
+            let (_, told) = server.probe("/readyz");
+            told.contains("NodePool definition: watching\n").then_some(())
+        });
+        server
+    }
+
+    /// Starts `poolgate serve` with more arguments and waits until it is ready.
+    fn start(args: &[&str]) -> Self {
         let directory = tempfile::Builder::new()
             .prefix("poolgate-")
             .tempdir_in(env!("CARGO_TARGET_TMPDIR"))

@@ -63,7 +63,7 @@ fn karpenter_webhook(base: &str, path: &str, ca: &str) -> Value {
         "rules": [{
             "apiGroups": ["karpenter.sh"],
             "apiVersions": ["v1", "v1beta1"],
-            "resources": ["nodepools", "nodeclaims"],
+            "resources": ["nodepools", "nodeclaims", "nodepools/scale"],
             "operations": ["CREATE", "UPDATE"],
         }],
         "matchPolicy": "Equivalent",

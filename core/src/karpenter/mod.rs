@@ -5,6 +5,8 @@
 
 mod disruption;
 mod field;
+mod installed;
+mod known;
 mod label_sets;
 mod labels;
 mod node_class;
@@ -18,10 +20,15 @@ mod selection;
 pub mod shape;
 mod taint;
 mod template;
+mod vocabulary;
 
 pub use disruption::{Budget, Disruption};
 pub use field::Field;
 pub(crate) use field::whole_number;
+pub use installed::{
+    Installed, InstalledDefaults, InstalledVersion, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition,
+};
+pub use known::{Karpenter, ReleaseSource};
 pub use label_sets::{LabelKind, LabelSets, likely_label};
 pub use labels::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, OS_LABEL,
@@ -37,6 +44,7 @@ pub use release::{Release, UnknownRelease};
 pub use selection::{Selection, integer};
 pub use taint::{Taint, TaintList};
 pub use template::{Place, Requirement, Template};
+pub use vocabulary::{Known, Vocabulary};
 
 /// The API group of NodePools and NodeClaims.
 pub const GROUP: &str = "karpenter.sh";

@@ -1,7 +1,5 @@
 //! The operators of a requirement.
 
-use super::Release;
-
 /// How a requirement relates a label to its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
@@ -24,9 +22,6 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// The release that brought [`Operator::Gte`] and [`Operator::Lte`].
-    pub const INCLUSIVE_SINCE: Release = Release::new(1, 9, 0);
-
     /// The operator of exactly this name.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
@@ -59,11 +54,6 @@ impl Operator {
     /// Whether it compares numbers.
     pub const fn is_numeric(self) -> bool {
         matches!(self, Self::Gt | Self::Lt | Self::Gte | Self::Lte)
-    }
-
-    /// Whether it needs [`Operator::INCLUSIVE_SINCE`].
-    pub const fn is_inclusive_bound(self) -> bool {
-        matches!(self, Self::Gte | Self::Lte)
     }
 
     /// Whether a node must carry the label to satisfy it.

@@ -27,10 +27,66 @@ impl Release {
         Self { major, minor, patch }
     }
 
-    /// How many requirements a NodePool or NodeClaim may have: 30 at first, 100 since the last 0.37 releases.
-    pub fn max_requirements(self) -> usize {
-        if self >= Self::new(0, 37, 7) { 100 } else { 30 }
+    /// Whether something that came with `milestone` is in this release: `release.has(Release::GTE_LTE)`.
+    pub fn has(self, milestone: Self) -> bool {
+        self >= milestone
     }
+
+    /// How many requirements a NodePool or NodeClaim may have.
+    pub fn max_requirements(self) -> usize {
+        if self.has(Self::HUNDRED_REQUIREMENTS) {
+            100
+        } else {
+            30
+        }
+    }
+}
+
+/// What changed for those who write NodePools, and in which release. Names say what is so from then on.
+impl Release {
+    /// `spec.disruption.budgets`.
+    pub const BUDGETS: Self = Self::new(0, 34, 0);
+    /// `minValues` of a requirement.
+    pub const MIN_VALUES: Self = Self::new(0, 35, 0);
+    /// A budget's `duration` may be hours and minutes together, as in `1h30m`; before, digits and one unit.
+    pub const COMPOUND_BUDGET_DURATIONS: Self = Self::new(0, 36, 0);
+    /// 100 requirements instead of 30. Older lines took it over in late patch releases.
+    pub const HUNDRED_REQUIREMENTS: Self = Self::new(0, 37, 1);
+    /// NodePools of `karpenter.sh/v1` are served. 0.33 to 0.36 took it over in late patch releases.
+    pub const V1_SERVED: Self = Self::new(0, 37, 1);
+    /// `karpenter.sh/v1` is what is stored.
+    pub const V1_STORED: Self = Self::new(1, 0, 0);
+    /// A v1 NodePool without `spec.disruption` gets one with `consolidateAfter: 0s` from the definition.
+    pub const DISRUPTION_DEFAULT: Self = Self::new(1, 0, 2);
+    /// `karpenter.sh/v1beta1` is served no more.
+    pub const V1_ALONE: Self = Self::new(1, 1, 0);
+    /// Group and kind of `nodeClassRef` cannot change.
+    pub const NODE_CLASS_FIXED: Self = Self::new(1, 1, 0);
+    /// `consolidateAfter` and `expireAfter` are matched as a whole; before, anything could follow a duration
+    /// or stand before `Never`.
+    pub const ANCHORED_DURATIONS: Self = Self::new(1, 4, 0);
+    /// Capacity types in a requirement are compared with the known ones.
+    pub const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);
+    /// `spec.replicas`, the scale subresource and `status.nodes`.
+    pub const STATIC_CAPACITY: Self = Self::new(1, 8, 0);
+    /// A budget has at most 50 reasons.
+    pub const REASONS_LIMITED: Self = Self::new(1, 8, 0);
+    /// The requirement operators `Gte` and `Lte`.
+    pub const GTE_LTE: Self = Self::new(1, 9, 0);
+    /// Labels under `kubernetes.io` and `k8s.io` may be set; before, only those on a list.
+    pub const KUBERNETES_DOMAINS_FREE: Self = Self::new(1, 9, 0);
+    /// `limits.nodes` is looked at before a dynamic pool gets nodes.
+    pub const NODE_LIMIT: Self = Self::new(1, 11, 0);
+    /// `karpenter.sh/do-not-disrupt` on a pod may be a duration.
+    pub const DO_NOT_DISRUPT_FOR: Self = Self::new(1, 12, 0);
+    /// A budget names each reason once.
+    pub const UNIQUE_REASONS: Self = Self::new(1, 13, 0);
+    /// The consolidation policy `Balanced`.
+    pub const BALANCED: Self = Self::new(1, 14, 0);
+    /// The budget reason `Unhealthy`.
+    pub const UNHEALTHY: Self = Self::new(1, 15, 0);
+    /// `consolidateAfter` may be left out of `spec.disruption`: it becomes `0s`.
+    pub const CONSOLIDATE_AFTER_OPTIONAL: Self = Self::new(1, 15, 0);
 }
 
 impl fmt::Display for Release {

@@ -168,15 +168,17 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::{Problem, RuleId};
-    use crate::karpenter::{LabelSets, Release};
+    use crate::karpenter::{Karpenter, LabelSets};
     use crate::policy::Policy;
 
     fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
         let policy = Policy::default();
+        let karpenter = Karpenter::default();
         let context = Context {
             old,
             policy: &policy,
-            release: Release::NEWEST,
+            karpenter: &karpenter,
+            release: karpenter.release(),
             labels: LabelSets::BUILT_IN,
         };
         let mut findings = Findings::new(object, &context);
@@ -244,7 +246,7 @@ mod tests {
             object: &object,
             old,
         };
-        let report = crate::review::review(&request, policy, Release::NEWEST).report;
+        let report = crate::review::review(&request, policy, &Karpenter::default()).report;
         let about = ["budget-schedule-duration", "node-limit-mode"];
         report
             .into_iter()
@@ -339,7 +341,7 @@ mod tests {
                 object: &object,
                 old,
             };
-            let report = crate::review::review(&request, &policy, Release::NEWEST).report;
+            let report = crate::review::review(&request, &policy, &Karpenter::default()).report;
             report
                 .with_severity(Severity::Error)
                 .any(|finding| finding.rule.as_str() == "limit-unquoted")

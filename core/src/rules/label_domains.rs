@@ -7,9 +7,6 @@ use crate::karpenter::{
 };
 use crate::rule::{Origin, Rule};
 
-/// The first release that leaves the domains of Kubernetes to the user.
-const KUBERNETES_DOMAINS_SINCE: Release = Release::new(1, 9, 0);
-
 pub(super) static LABEL_RESTRICTED: Rule = Rule {
     id: RuleId::new("label-restricted"),
     title: "A template label is not one that Karpenter keeps for itself",
@@ -101,7 +98,7 @@ pub(super) fn check<'l>(
         return;
     }
     let kind = kind();
-    let is_old = version == ApiVersion::V1Beta1 || release < KUBERNETES_DOMAINS_SINCE;
+    let is_old = version == ApiVersion::V1Beta1 || !release.has(Release::KUBERNETES_DOMAINS_FREE);
     if is_old && !kind.is_well_known() && is_kubernetes_own(domain(key)) {
         let reason = "before Karpenter 1.9, and in v1beta1, the domains kubernetes.io and k8s.io are restricted to \
                       the labels that Karpenter knows";

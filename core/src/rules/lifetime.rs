@@ -9,9 +9,6 @@ use crate::karpenter::{ApiVersion, Field, NodeClaim, NodePool, Place, Release};
 use crate::rule::{Origin, Rule};
 use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
 
-/// The first release whose pattern holds the whole text.
-const ANCHORED_SINCE: Release = Release::new(1, 4, 0);
-
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
 const REGISTRATION: Duration = Duration::from_mins(15);
 
@@ -175,7 +172,7 @@ pub(super) fn check_claim(claim: &NodeClaim<'_>, context: &Context<'_>, findings
 }
 
 fn pattern(version: ApiVersion, release: Release) -> DurationPattern {
-    if version == ApiVersion::V1 && release >= ANCHORED_SINCE {
+    if version == ApiVersion::V1 && release.has(Release::ANCHORED_DURATIONS) {
         DurationPattern::Anchored
     } else {
         DurationPattern::HalfAnchored

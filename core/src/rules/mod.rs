@@ -36,7 +36,7 @@ mod weight;
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Report};
-use crate::karpenter::{ApiVersion, LabelSets, NodeClaim, NodePool, Release, Template};
+use crate::karpenter::{ApiVersion, Karpenter, LabelSets, NodeClaim, NodePool, Release, Template};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use findings::Findings;
@@ -173,6 +173,8 @@ pub(crate) struct Context<'a> {
     /// What the organisation wants.
     pub policy: &'a Policy,
     /// Which Karpenter will read the object.
+    pub karpenter: &'a Karpenter,
+    /// Its release.
     pub release: Release,
     /// Which labels Karpenter and its provider know.
     pub labels: &'a LabelSets,

@@ -9,9 +9,6 @@ use crate::karpenter::{ApiVersion, NodeClassKind, Place, Release, Template, node
 use crate::rule::{Origin, Rule};
 use crate::value::label::{label_value, qualified_name};
 
-/// The first release that pins group and kind.
-const IMMUTABLE_SINCE: Release = Release::new(1, 1, 0);
-
 pub(super) static NODE_CLASS_REF: Rule = Rule {
     id: RuleId::new("node-class-ref"),
     title: "`nodeClassRef` names a group without version, a kind and a name",
@@ -145,7 +142,7 @@ pub(super) fn check(
         check_kind(group, reference, version, place, findings);
         check_label(template, version, findings);
     }
-    if version == ApiVersion::V1 && place == Place::Pool && context.release >= IMMUTABLE_SINCE {
+    if version == ApiVersion::V1 && place == Place::Pool && context.release.has(Release::NODE_CLASS_FIXED) {
         check_immutable(reference, context.old, findings);
     }
 }

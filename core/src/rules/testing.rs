@@ -73,7 +73,7 @@ fn lines(
         object: &object,
         old: old.as_ref(),
     };
-    let report = review(&request, &Policy::default(), release).report;
+    let report = review(&request, &Policy::default(), &release.into()).report;
     report.with_severity(severity).map(ToString::to_string).collect()
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::diagnostic::Severity;
-use crate::karpenter::{ApiVersion, Release};
+use crate::karpenter::{ApiVersion, Karpenter};
 use crate::policy::{Bounds, Policy, Written};
 use crate::review::{Request, Subject, review};
 use crate::value::duration::GoDuration;
@@ -28,7 +28,7 @@ fn reviewed(bounds: Bounds, object: &Value, old: Option<&Value>, severity: Sever
         object,
         old,
     };
-    let report = review(&request, &policy, Release::NEWEST).report;
+    let report = review(&request, &policy, &Karpenter::default()).report;
     let ours = report
         .with_severity(severity)
         .filter(|finding| finding.rule.as_str().starts_with("policy-"));

@@ -59,7 +59,7 @@ fn check_alone<'a>(
     findings: &mut Findings<'_>,
 ) -> Option<Reading<'a>> {
     let nodes = nodes::check(budget, findings);
-    reasons::check(pool.version, budget, context.release, findings);
+    reasons::check(pool.version, budget, context.karpenter, findings);
     let window = window::check(budget, findings);
     Some(Reading {
         budget,

@@ -4,24 +4,13 @@ use serde_json::Value;
 
 use super::reading::Reasons;
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Budget, Release};
+use crate::karpenter::{ApiVersion, Budget, Karpenter, Known, Release, Vocabulary};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::spelling::closest;
 
-/// The first release that knows the reason `Unhealthy`.
-const UNHEALTHY_SINCE: Release = Release::new(1, 15, 0);
-/// The first release whose CRD bounds the list.
-const BOUNDED_SINCE: Release = Release::new(1, 8, 0);
-/// The first release whose CRD takes each reason once only.
-const SET_SINCE: Release = Release::new(1, 13, 0);
-
 /// The longest list that the CRD takes.
 const MOST_REASONS: usize = 50;
-
-const KNOWN: &[&str] = &["Underutilized", "Empty", "Drifted", UNHEALTHY];
-const KNOWN_BEFORE_UNHEALTHY: &[&str] = &["Underutilized", "Empty", "Drifted"];
-const UNHEALTHY: &str = "Unhealthy";
 
 /// What people write for the end of a node's life, which was no reason in any v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
@@ -107,7 +96,12 @@ spec:
 ",
 };
 
-pub(super) fn check(version: ApiVersion, budget: &Budget<'_>, release: Release, findings: &mut Findings<'_>) {
+pub(super) fn check(
+    version: ApiVersion,
+    budget: &Budget<'_>,
+    karpenter: &Karpenter,
+    findings: &mut Findings<'_>,
+) {
     let Some(reasons) = budget.reasons.present().filter(|_| version == ApiVersion::V1) else {
         return;
     };
@@ -122,7 +116,7 @@ pub(super) fn check(version: ApiVersion, budget: &Budget<'_>, release: Release, 
                 .mend("leave it out for all reasons"),
         );
     }
-    if reasons.len() > MOST_REASONS && release >= BOUNDED_SINCE {
+    if reasons.len() > MOST_REASONS && karpenter.release().has(Release::REASONS_LIMITED) {
         let problem = Problem::TooMany {
             actual: reasons.len(),
         };
@@ -130,22 +124,19 @@ pub(super) fn check(version: ApiVersion, budget: &Budget<'_>, release: Release, 
         findings.push(BUDGET_REASON_REPEATED.finding(budget.path("reasons"), problem, reason));
         return;
     }
-    check_each(budget, reasons, release, findings);
+    check_each(budget, reasons, karpenter, findings);
 }
 
-fn check_each(budget: &Budget<'_>, reasons: &[Value], release: Release, findings: &mut Findings<'_>) {
-    let supported = if release >= UNHEALTHY_SINCE {
-        KNOWN
-    } else {
-        KNOWN_BEFORE_UNHEALTHY
-    };
+fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, findings: &mut Findings<'_>) {
+    let supported = karpenter.words(Vocabulary::Reason, ApiVersion::V1);
     let mut seen = Reasons::NONE;
     for (index, text) in reasons.iter().enumerate() {
         let Some(text) = text.as_str() else { continue };
         let path = || budget.path("reasons").index(index);
-        if !supported.contains(&text) {
+        let known = karpenter.knows(Vocabulary::Reason, ApiVersion::V1, text);
+        if known != Known::Yes {
             let value = quoted(text);
-            let (reason, mend) = explained(text, supported);
+            let (reason, mend) = explained(text, known, supported);
             findings.push(
                 BUDGET_REASON
                     .finding(path(), Problem::Unsupported { value, supported }, reason)
@@ -155,7 +146,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], release: Release, findings
         let Some(reason) = Reasons::named(text) else {
             continue;
         };
-        if seen.has(reason) && release >= SET_SINCE {
+        if seen.has(reason) && karpenter.release().has(Release::UNIQUE_REASONS) {
             let problem = Problem::Invalid { value: quoted(text) };
             findings.push(
                 BUDGET_REASON_REPEATED
@@ -167,12 +158,9 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], release: Release, findings
     }
 }
 
-fn explained(text: &str, supported: &[&'static str]) -> (String, Option<String>) {
-    if text == UNHEALTHY {
-        return (
-            format!("{UNHEALTHY} needs Karpenter {UNHEALTHY_SINCE} or newer"),
-            None,
-        );
+fn explained(text: &str, known: Known, supported: &[&'static str]) -> (String, Option<String>) {
+    if let Known::Since(release) = known {
+        return (format!("{text} needs Karpenter {release} or newer"), None);
     }
     if EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word)) {
         let reason = "no budget limits expiration, which Karpenter does at once when expireAfter is over";

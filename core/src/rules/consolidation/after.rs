@@ -8,9 +8,6 @@ use crate::rules::findings::Findings;
 use crate::rules::too_long;
 use crate::value::duration::{DurationPattern, NillableDuration};
 
-/// The first release whose v1 CRD ties its pattern to both ends.
-const ANCHORED_SINCE: Release = Release::new(1, 4, 0);
-
 /// The policy that stands where a v1beta1 NodePool names none.
 const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 /// The policy that v1 has where a NodePool names none.
@@ -128,7 +125,7 @@ pub(super) fn check(
 }
 
 fn pattern(version: ApiVersion, release: Release) -> DurationPattern {
-    if version == ApiVersion::V1 && release >= ANCHORED_SINCE {
+    if version == ApiVersion::V1 && release.has(Release::ANCHORED_DURATIONS) {
         DurationPattern::Anchored
     } else {
         DurationPattern::HalfAnchored

@@ -11,6 +11,6 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
     let Some(disruption) = pool.disruption.as_ref().present() else {
         return;
     };
-    policy::check(pool.version, disruption, context.release, findings);
+    policy::check(pool.version, disruption, context.karpenter, findings);
     after::check(pool.version, disruption, context.release, findings);
 }

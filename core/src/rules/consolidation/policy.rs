@@ -1,18 +1,11 @@
 //! `spec.disruption.consolidationPolicy`.
 
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Disruption, Release};
+use crate::karpenter::{ApiVersion, Disruption, Karpenter, Known, Vocabulary};
 use crate::rule::{Origin, Rule};
 
 use crate::rules::findings::Findings;
 use crate::rules::spelling::closest;
-
-/// The first release whose CRD takes `Balanced`.
-const BALANCED_SINCE: Release = Release::new(1, 14, 0);
-
-const V1: &[&str] = &["WhenEmpty", "WhenEmptyOrUnderutilized", BALANCED];
-const V1_BEFORE_BALANCED: &[&str] = &["WhenEmpty", "WhenEmptyOrUnderutilized"];
-const V1BETA1: &[&str] = &["WhenEmpty", "WhenUnderutilized"];
 
 const BALANCED: &str = "Balanced";
 
@@ -42,33 +35,26 @@ spec:
 ",
 };
 
-/// The policies that an object of this version may name.
-fn supported(version: ApiVersion, release: Release) -> &'static [&'static str] {
-    match version {
-        ApiVersion::V1Beta1 => V1BETA1,
-        ApiVersion::V1 if release < BALANCED_SINCE => V1_BEFORE_BALANCED,
-        ApiVersion::V1 => V1,
-    }
-}
-
 pub(super) fn check(
     version: ApiVersion,
     disruption: &Disruption<'_>,
-    release: Release,
+    karpenter: &Karpenter,
     findings: &mut Findings<'_>,
 ) {
     let Some(policy) = disruption.consolidation_policy.present() else {
         return;
     };
-    let supported = supported(version, release);
-    if supported.contains(&policy) {
+    let vocabulary = Vocabulary::ConsolidationPolicy;
+    let known = karpenter.knows(vocabulary, version, policy);
+    if known == Known::Yes {
         return;
     }
+    let supported = karpenter.words(vocabulary, version);
     let problem = Problem::Unsupported {
         value: quoted(policy),
         supported,
     };
-    let (reason, mend) = explained(policy, version, supported);
+    let (reason, mend) = explained(policy, version, known, supported);
     findings.push(
         CONSOLIDATION_POLICY
             .finding(Disruption::path("consolidationPolicy"), problem, reason)
@@ -76,7 +62,12 @@ pub(super) fn check(
     );
 }
 
-fn explained(policy: &str, version: ApiVersion, supported: &[&'static str]) -> (String, Option<String>) {
+fn explained(
+    policy: &str,
+    version: ApiVersion,
+    known: Known,
+    supported: &[&'static str],
+) -> (String, Option<String>) {
     let (v1beta1, v1) = RENAMED;
     let renamed = match version {
         ApiVersion::V1 if policy == v1beta1 => Some((v1, "v1")),
@@ -89,12 +80,11 @@ fn explained(policy: &str, version: ApiVersion, supported: &[&'static str]) -> (
             Some(format!("write {name}")),
         );
     }
-    if policy == BALANCED {
-        let reason = match version {
-            ApiVersion::V1 => format!("Balanced needs Karpenter {BALANCED_SINCE} or newer"),
-            ApiVersion::V1Beta1 => "v1beta1 has no such policy".into(),
-        };
-        return (reason, None);
+    if let Known::Since(release) = known {
+        return (format!("{policy} needs Karpenter {release} or newer"), None);
+    }
+    if policy == BALANCED && version == ApiVersion::V1Beta1 {
+        return ("v1beta1 has no such policy".into(), None);
     }
     if policy.contains('|') {
         return (

@@ -13,11 +13,6 @@ use crate::value::quantity::Quantity;
 /// The resource that counts nodes.
 const NODES: &str = "nodes";
 
-/// The first release that counts nodes at all.
-const COUNTED_SINCE: Release = Release::new(1, 8, 0);
-/// The first release that looks at the number before it launches a node.
-const CHECKED_BEFORE_LAUNCH_SINCE: Release = Release::new(1, 11, 0);
-
 pub(in crate::rules) static LIMIT_NODES_WHOLE: Rule = Rule {
     id: RuleId::new("limit-nodes-whole"),
     title: "`limits.nodes` is a whole number",
@@ -132,9 +127,9 @@ fn quantity(value: &Value) -> Option<Quantity> {
 fn check_release(pool: &NodePool<'_>, value: &Value, release: Release, findings: &mut Findings<'_>) {
     let reason = if pool.version == ApiVersion::V1Beta1 {
         "no Karpenter with v1beta1 counts nodes, so it limits nothing".to_owned()
-    } else if release < COUNTED_SINCE {
+    } else if !release.has(Release::STATIC_CAPACITY) {
         format!("Karpenter {release} does not count nodes, so it limits nothing")
-    } else if release < CHECKED_BEFORE_LAUNCH_SINCE && pool.replicas.is_absent() {
+    } else if !release.has(Release::NODE_LIMIT) && pool.replicas.is_absent() {
         format!("Karpenter {release} looks at it only once the nodes are there, so it does not hold")
     } else {
         return;
@@ -143,7 +138,8 @@ fn check_release(pool: &NodePool<'_>, value: &Value, release: Release, findings:
         LIMIT_NODES_RELEASE
             .finding(path(NODES), Problem::invalid(value), reason)
             .mend(format!(
-                "upgrade to Karpenter {CHECKED_BEFORE_LAUNCH_SINCE} or newer, or have poolgate's node gate"
+                "upgrade to Karpenter {} or newer, or have poolgate's node gate",
+                Release::NODE_LIMIT
             )),
     );
 }

@@ -10,14 +10,11 @@ use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, NodePool, Release};
 
-/// The first release with static pools.
-const STATIC_SINCE: Release = Release::new(1, 8, 0);
-
 pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     if pool.version == ApiVersion::V1Beta1 {
         return;
     }
-    if context.release < STATIC_SINCE {
+    if !context.release.has(Release::STATIC_CAPACITY) {
         mode::check_release(pool, context.release, findings);
         return;
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{STATIC_SINCE, path};
+use super::path;
 use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::{Field, NodePool, Release};
 use crate::rule::{Origin, Rule};
@@ -88,7 +88,8 @@ pub(super) fn check_release(pool: &NodePool<'_>, release: Release, findings: &mu
     };
     let reason = format!("Karpenter {release} has no static pools and drops the field");
     findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).mend(format!(
-        "upgrade to Karpenter {STATIC_SINCE} or newer, or remove it"
+        "upgrade to Karpenter {} or newer, or remove it",
+        Release::STATIC_CAPACITY
     )));
 }
 

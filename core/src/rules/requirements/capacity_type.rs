@@ -2,14 +2,11 @@
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Release};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Vocabulary};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
 
 const KNOWN: &[&str] = &["on-demand", "spot", "reserved"];
-const BEFORE_RESERVED: &[&str] = &["on-demand", "spot"];
-/// The first release that launches into reservations.
-const RESERVED_SINCE: Release = Release::new(1, 3, 0);
 
 pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("capacity-type"),
@@ -74,11 +71,10 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     if entry.key != CAPACITY_TYPE_LABEL || !lists {
         return true;
     }
-    let known = if scope.context.release < RESERVED_SINCE {
-        BEFORE_RESERVED
-    } else {
-        KNOWN
-    };
+    let known = scope
+        .context
+        .karpenter
+        .words(Vocabulary::CapacityType, scope.version);
     let good = entry.values.iter().filter(|value| known.contains(value)).count();
     let least = entry
         .min_values
@@ -140,7 +136,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::karpenter::ApiVersion;
+    use crate::karpenter::{ApiVersion, Release};
     use crate::rules::requirements::testing::{errors, errors_in, requirements, warnings};
 
     fn of(operator: &str, values: &Value) -> Value {

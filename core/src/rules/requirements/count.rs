@@ -6,7 +6,7 @@ use super::Context;
 use super::Findings;
 use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, Place, Template, canonical_label,
+    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, Place, Template, canonical_label,
     node_class_label,
 };
 use crate::rule::{Origin, Rule};
@@ -57,8 +57,13 @@ spec:
 };
 
 /// Whether there are few enough entries to go on comparing them with each other.
-pub(super) fn check(template: &Template<'_>, context: &Context<'_>, findings: &mut Findings<'_>) -> bool {
-    let most = context.release.max_requirements();
+pub(super) fn check(
+    template: &Template<'_>,
+    version: ApiVersion,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let most = context.karpenter.max_requirements(version);
     let list = template.requirements.as_ref().present();
     let actual = list.map_or(0, Vec::len);
     if actual > most {

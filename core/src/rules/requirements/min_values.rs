@@ -10,8 +10,6 @@ use crate::rules::findings::Findings;
 
 /// The largest number that the CRD takes.
 const LARGEST: i64 = 50;
-/// The first release that has the field.
-const SINCE: Release = Release::new(0, 35, 0);
 
 pub(in crate::rules) static REQUIREMENT_MIN_VALUES: Rule = Rule {
     id: RuleId::new("requirement-min-values"),
@@ -117,7 +115,7 @@ pub(super) fn check(
     // A fraction is of the wrong type, and the type check has spoken.
     let least = whole_number(number)?;
     let (reason, mend) = match least {
-        _ if scope.context.release < SINCE => (
+        _ if !scope.context.release.has(Release::MIN_VALUES) => (
             "needs Karpenter 0.35 or newer; the API server drops it before".to_owned(),
             Some("remove it".to_owned()),
         ),

@@ -116,7 +116,7 @@ pub(super) fn check(
         .iter()
         .filter_map(|requirement| check_entry(requirement, &scope, findings))
         .collect();
-    if count::check(template, context, findings) && scope.place == Place::Pool {
+    if count::check(template, version, context, findings) && scope.place == Place::Pool {
         check_together(&entries, &scope, findings);
     }
 }

@@ -2,12 +2,11 @@
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Field, LabelKind, LabelValues, Operator, Requirement};
+use crate::karpenter::{Field, Known, LabelKind, LabelValues, Operator, Requirement, Vocabulary};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
 
 const ALL: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"];
-const BEFORE_INCLUSIVE: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
 
 /// What people write when they mean an operator with another name, in lower case.
 const MEANT: &[(&str, Operator)] = &[
@@ -118,14 +117,16 @@ pub(super) fn check(
             return None;
         }
     };
-    let is_old = scope.version == ApiVersion::V1Beta1 || scope.context.release < Operator::INCLUSIVE_SINCE;
+    let karpenter = scope.context.karpenter;
+    let known = karpenter.knows(Vocabulary::Operator, scope.version, text);
     let operator = Operator::parse(text);
-    if let Some(operator) = operator.filter(|operator| !(is_old && operator.is_inclusive_bound())) {
-        return Some(operator);
+    if known == Known::Yes {
+        // One that only the installed definition knows is taken, and nothing is said of what it means.
+        return operator;
     }
     let problem = Problem::Unsupported {
         value: quoted(text),
-        supported: if is_old { BEFORE_INCLUSIVE } else { ALL },
+        supported: karpenter.words(Vocabulary::Operator, scope.version),
     };
     let finding = match operator {
         Some(operator) => REQUIREMENT_OPERATOR
@@ -194,8 +195,7 @@ fn meant(text: &str) -> Option<Operator> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
-    use crate::karpenter::Release;
+    use crate::karpenter::{ApiVersion, Release};
     use crate::rules::requirements::testing::{errors, errors_in, requirements, requirements_of};
 
     fn of_operator(operator: &str) -> Vec<String> {

@@ -9,9 +9,6 @@ use crate::karpenter::{
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
 
-/// The first release that leaves the domains of Kubernetes to its users.
-const KUBERNETES_DOMAINS_SINCE: Release = Release::new(1, 9, 0);
-
 pub(in crate::rules) static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
     id: RuleId::new("requirement-key-restricted"),
     title: "A requirement is not about a label that Karpenter keeps for itself",
@@ -72,7 +69,8 @@ fn restriction(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
              karpenter.sh/capacity-type may be required",
         );
     }
-    let is_old = scope.version == ApiVersion::V1Beta1 || scope.context.release < KUBERNETES_DOMAINS_SINCE;
+    let is_old =
+        scope.version == ApiVersion::V1Beta1 || !scope.context.release.has(Release::KUBERNETES_DOMAINS_FREE);
     (is_old && !is_well_known(canonical_label(key)) && is_kubernetes_own(domain)).then_some(
         "before Karpenter 1.9, and in v1beta1, the domains kubernetes.io and k8s.io are restricted to the labels that \
          Karpenter knows",

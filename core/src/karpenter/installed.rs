@@ -1,0 +1,156 @@
+//! What the cluster's own NodePool definition says, read from its JSON.
+//!
+//! A definition names no release: its one annotation is the version of a generator. So the release is recognised
+//! by what the definition demands. What it says itself holds before the table of releases, so that the values of
+//! a Karpenter newer than poolgate are not refused.
+
+mod recognise;
+mod schema;
+
+use serde_json::Value;
+
+use super::{ApiVersion, Release, Vocabulary};
+pub use recognise::ReleaseRange;
+use schema::Schema;
+
+/// The name of the definition of NodePools.
+pub const NODEPOOL_DEFINITION: &str = "nodepools.karpenter.sh";
+
+/// Most words of an enumeration that are kept. Karpenter's longest has eight.
+const MOST_WORDS: usize = 64;
+
+/// What a cluster's NodePool definition says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Installed {
+    /// Which releases ship a definition like this.
+    pub releases: ReleaseRange,
+    versions: Vec<InstalledVersion>,
+}
+
+/// What a definition says of one version of the API.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InstalledVersion {
+    /// Which.
+    pub version: ApiVersion,
+    /// Whether clients may use it.
+    pub served: bool,
+    /// Whether `spec.disruption.nodeLimitMode` is kept; else the API server prunes it.
+    pub keeps_node_limit_mode: bool,
+    /// Most elements of `requirements`; none where nothing limits them.
+    pub max_requirements: Option<usize>,
+    /// Whether `spec.disruption` must say `consolidateAfter`.
+    pub requires_consolidate_after: bool,
+    /// What the API server writes into a NodePool before any webhook is asked.
+    pub defaults: InstalledDefaults,
+    consolidation_policies: Option<Words>,
+    operators: Option<Words>,
+    reasons: Option<Words>,
+}
+
+/// The defaults of a definition, each as it stands there; none where there is none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InstalledDefaults {
+    /// Of `spec.disruption` as a whole.
+    pub disruption: Option<Value>,
+    /// Of `spec.disruption.budgets`.
+    pub budgets: Option<Value>,
+    /// Of `spec.disruption.consolidationPolicy`.
+    pub consolidation_policy: Option<Value>,
+    /// Of `spec.disruption.consolidateAfter`.
+    pub consolidate_after: Option<Value>,
+}
+
+/// The words of an enumeration.
+type Words = Vec<Box<str>>;
+
+/// A definition that says nothing about NodePools of a version that poolgate knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnreadableDefinition {
+    /// It defines something else.
+    #[error("it defines `{0}`, not {NODEPOOL_DEFINITION}")]
+    OtherName(String),
+    /// No version of it has a schema for `spec` that poolgate can read.
+    #[error("none of its versions is karpenter.sh/v1 or v1beta1 with a schema for spec.disruption")]
+    NoVersion,
+}
+
+impl Installed {
+    /// Reads a `CustomResourceDefinition`.
+    pub fn read(definition: &Value) -> Result<Self, UnreadableDefinition> {
+        let name = definition.pointer("/metadata/name").and_then(Value::as_str);
+        if name != Some(NODEPOOL_DEFINITION) {
+            let name = name.unwrap_or_default().chars().take(100).collect();
+            return Err(UnreadableDefinition::OtherName(name));
+        }
+        let schemas: Vec<Schema<'_>> = definition
+            .pointer("/spec/versions")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Schema::of)
+            .collect();
+        if schemas.is_empty() {
+            return Err(UnreadableDefinition::NoVersion);
+        }
+        Ok(Self {
+            releases: recognise::releases(&schemas),
+            versions: schemas.iter().map(InstalledVersion::read).collect(),
+        })
+    }
+
+    /// What it says of a version.
+    pub fn version(&self, version: ApiVersion) -> Option<&InstalledVersion> {
+        self.versions
+            .iter()
+            .find(|installed| installed.version == version)
+    }
+
+    /// The versions that clients may use, in the definition's order.
+    pub fn served(&self) -> impl Iterator<Item = ApiVersion> + '_ {
+        self.versions
+            .iter()
+            .filter(|installed| installed.served)
+            .map(|installed| installed.version)
+    }
+}
+
+impl InstalledVersion {
+    fn read(schema: &Schema<'_>) -> Self {
+        let words = |at: &str| schema.words(at).map(|words| words.take(MOST_WORDS).collect());
+        Self {
+            version: schema.version,
+            served: schema.served,
+            keeps_node_limit_mode: schema.has("disruption.nodeLimitMode"),
+            max_requirements: schema.max_items("template.spec.requirements"),
+            requires_consolidate_after: schema.requires("disruption", "consolidateAfter"),
+            defaults: InstalledDefaults {
+                disruption: schema.default("disruption"),
+                budgets: schema.default("disruption.budgets"),
+                consolidation_policy: schema.default("disruption.consolidationPolicy"),
+                consolidate_after: schema.default("disruption.consolidateAfter"),
+            },
+            consolidation_policies: words("disruption.consolidationPolicy"),
+            operators: words("template.spec.requirements[].operator"),
+            reasons: words("disruption.budgets[].reasons[]"),
+        }
+    }
+
+    /// Whether the definition takes this word; none where it lists no words for this field.
+    pub fn takes(&self, vocabulary: Vocabulary, word: &str) -> Option<bool> {
+        let words = match vocabulary {
+            Vocabulary::ConsolidationPolicy => &self.consolidation_policies,
+            Vocabulary::Operator => &self.operators,
+            Vocabulary::Reason => &self.reasons,
+            Vocabulary::CapacityType => &None,
+        };
+        let words = words.as_ref()?;
+        Some(words.iter().any(|known| **known == *word))
+    }
+}
+
+impl Installed {
+    /// The release by which NodePools of this cluster are judged.
+    pub fn release(&self) -> Release {
+        self.releases.newest
+    }
+}

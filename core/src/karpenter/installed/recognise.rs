@@ -1,0 +1,188 @@
+//! Which release a definition belongs to, by what it demands.
+
+use std::fmt;
+
+use super::schema::Schema;
+use crate::karpenter::{ApiVersion, Release};
+
+/// The releases that ship a definition like the one that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReleaseRange {
+    /// The first.
+    pub oldest: Release,
+    /// The last that poolgate knows of; patch releases of the same minor release may follow. The cluster is
+    /// judged by it: what it knows more than `oldest` does not show in a definition, and a warning that is not
+    /// deserved is worse than one that is missing.
+    pub newest: Release,
+}
+
+impl fmt::Display for ReleaseRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.oldest == self.newest {
+            write!(f, "{}", self.oldest)
+        } else {
+            write!(f, "{} to {}", self.oldest, self.newest)
+        }
+    }
+}
+
+/// Something new in a definition.
+struct Change {
+    /// The first release with it.
+    since: Release,
+    /// The last release before the next change.
+    until: Release,
+    /// Whether it is there.
+    is_there: fn(&Definition<'_, '_>) -> bool,
+}
+
+/// What changed in the definition, oldest first. `core/tests/releases.rs` holds it against what was published.
+const CHANGES: &[Change] = &[
+    Change {
+        since: Release::new(0, 33, 0),
+        until: Release::new(0, 33, 0),
+        is_there: |definition| definition.any(|schema| schema.requires_in_spec("template")),
+    },
+    Change {
+        since: Release::BUDGETS,
+        until: Release::BUDGETS,
+        is_there: |definition| definition.any(|schema| schema.has("disruption.budgets")),
+    },
+    Change {
+        since: Release::MIN_VALUES,
+        until: Release::MIN_VALUES,
+        is_there: |definition| definition.any(|schema| schema.has("template.spec.requirements[].minValues")),
+    },
+    Change {
+        since: Release::COMPOUND_BUDGET_DURATIONS,
+        until: Release::COMPOUND_BUDGET_DURATIONS,
+        is_there: |definition| {
+            definition.any(|schema| {
+                schema.has_pattern(
+                    "disruption.budgets[].duration",
+                    "^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$",
+                )
+            })
+        },
+    },
+    Change {
+        since: Release::new(0, 37, 0),
+        until: Release::new(0, 37, 0),
+        is_there: |definition| {
+            definition.any(|schema| schema.is_list_of("template.spec.requirements[].values", "atomic"))
+        },
+    },
+    Change {
+        since: Release::V1_SERVED,
+        until: Release::V1_SERVED,
+        is_there: |definition| definition.v1(|_| true),
+    },
+    Change {
+        since: Release::V1_STORED,
+        until: Release::V1_STORED,
+        is_there: |definition| definition.v1(|schema| schema.stored),
+    },
+    Change {
+        since: Release::DISRUPTION_DEFAULT,
+        until: Release::new(1, 0, 8),
+        is_there: |definition| definition.v1(|schema| schema.default("disruption").is_some()),
+    },
+    Change {
+        since: Release::V1_ALONE,
+        until: Release::new(1, 3, 0),
+        is_there: |definition| definition.v1(|_| true) && !definition.serves_v1beta1(),
+    },
+    Change {
+        since: Release::ANCHORED_DURATIONS,
+        until: Release::new(1, 7, 0),
+        is_there: |definition| {
+            definition
+                .v1(|schema| schema.has_pattern("disruption.consolidateAfter", "^(([0-9]+(s|m|h))+|Never)$"))
+        },
+    },
+    Change {
+        since: Release::STATIC_CAPACITY,
+        until: Release::STATIC_CAPACITY,
+        is_there: |definition| definition.v1(|schema| schema.has("replicas")),
+    },
+    Change {
+        since: Release::GTE_LTE,
+        until: Release::new(1, 12, 1),
+        is_there: |definition| {
+            definition.v1(|schema| {
+                let mut operators = schema
+                    .words("template.spec.requirements[].operator")
+                    .into_iter()
+                    .flatten();
+                operators.any(|operator| &*operator == "Gte")
+            })
+        },
+    },
+    Change {
+        since: Release::UNIQUE_REASONS,
+        until: Release::UNIQUE_REASONS,
+        is_there: |definition| {
+            definition.v1(|schema| schema.is_list_of("disruption.budgets[].reasons", "set"))
+        },
+    },
+    Change {
+        since: Release::BALANCED,
+        until: Release::NEWEST,
+        is_there: |definition| {
+            definition.v1(|schema| {
+                let mut policies = schema
+                    .words("disruption.consolidationPolicy")
+                    .into_iter()
+                    .flatten();
+                policies.any(|policy| &*policy == "Balanced")
+            })
+        },
+    },
+    Change {
+        since: Release::UNHEALTHY,
+        until: Release::UNHEALTHY,
+        is_there: |definition| {
+            definition.v1(|schema| {
+                let mut reasons = schema
+                    .words("disruption.budgets[].reasons[]")
+                    .into_iter()
+                    .flatten();
+                reasons.any(|reason| &*reason == "Unhealthy")
+            })
+        },
+    },
+];
+
+/// The releases whose definition looks like this one: those of the last change that is in it. Providers change
+/// their copies, but none takes a change back.
+pub(super) fn releases(schemas: &[Schema<'_>]) -> ReleaseRange {
+    let definition = Definition(schemas);
+    let last = CHANGES.iter().rev().find(|change| (change.is_there)(&definition));
+    last.map_or(
+        ReleaseRange {
+            oldest: Release::OLDEST,
+            newest: Release::OLDEST,
+        },
+        |change| ReleaseRange {
+            oldest: change.since,
+            newest: change.until,
+        },
+    )
+}
+
+/// All versions of a definition.
+struct Definition<'s, 'a>(&'s [Schema<'a>]);
+
+impl Definition<'_, '_> {
+    fn any(&self, is: impl Fn(&Schema<'_>) -> bool) -> bool {
+        self.0.iter().any(is)
+    }
+
+    fn v1(&self, is: impl Fn(&Schema<'_>) -> bool) -> bool {
+        self.any(|schema| schema.version == ApiVersion::V1 && is(schema))
+    }
+
+    fn serves_v1beta1(&self) -> bool {
+        self.any(|schema| schema.version == ApiVersion::V1Beta1 && schema.served)
+    }
+}

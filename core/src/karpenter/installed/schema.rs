@@ -1,0 +1,96 @@
+//! One version of a definition: ways to ask its schema about fields of `spec`.
+//!
+//! A path is written as `template.spec.requirements[].operator`.
+
+use serde_json::{Map, Value};
+
+use crate::karpenter::ApiVersion;
+
+/// The schema of `spec` in one version of a definition.
+#[derive(Debug)]
+pub(super) struct Schema<'a> {
+    pub(super) version: ApiVersion,
+    pub(super) served: bool,
+    pub(super) stored: bool,
+    spec: &'a Map<String, Value>,
+}
+
+impl<'a> Schema<'a> {
+    /// The schema of an element of `spec.versions`; none where poolgate does not know the version, or there is
+    /// no `spec.disruption` in it.
+    pub(super) fn of(element: &'a Value) -> Option<Self> {
+        let version = ApiVersion::parse(element.get("name")?.as_str()?)?;
+        let spec = element
+            .pointer("/schema/openAPIV3Schema/properties/spec")?
+            .as_object()?;
+        let is = |field| element.get(field).and_then(Value::as_bool).unwrap_or(false);
+        let schema = Self {
+            version,
+            served: is("served"),
+            stored: is("storage"),
+            spec,
+        };
+        schema.has("disruption").then_some(schema)
+    }
+
+    /// What is said of a field.
+    fn at(&self, path: &str) -> Option<&'a Map<String, Value>> {
+        path.split('.').try_fold(self.spec, |node, step| {
+            let name = step.trim_end_matches("[]");
+            let node = node.get("properties")?.get(name)?.as_object()?;
+            if name.len() == step.len() {
+                Some(node)
+            } else {
+                node.get("items")?.as_object()
+            }
+        })
+    }
+
+    /// Whether the API server keeps a field.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.at(path).is_some()
+    }
+
+    /// The words that a field may take.
+    pub(super) fn words(&self, path: &str) -> Option<impl Iterator<Item = Box<str>> + use<'a>> {
+        let words = self.at(path)?.get("enum")?.as_array()?;
+        Some(words.iter().filter_map(Value::as_str).map(Box::from))
+    }
+
+    /// The default of a field.
+    pub(super) fn default(&self, path: &str) -> Option<Value> {
+        self.at(path)?.get("default").cloned()
+    }
+
+    /// Whether the object at `path` must have `field`.
+    pub(super) fn requires(&self, path: &str, field: &str) -> bool {
+        let required = self.at(path).and_then(|node| node.get("required")?.as_array());
+        required.is_some_and(|fields| fields.iter().any(|name| name == field))
+    }
+
+    /// Most elements of a list.
+    pub(super) fn max_items(&self, path: &str) -> Option<usize> {
+        let most = self.at(path)?.get("maxItems")?.as_u64()?;
+        usize::try_from(most).ok()
+    }
+
+    /// Whether a field's text must match exactly this pattern.
+    pub(super) fn has_pattern(&self, path: &str, pattern: &str) -> bool {
+        self.at(path)
+            .is_some_and(|node| node.get("pattern").is_some_and(|found| found == pattern))
+    }
+
+    /// Whether a list is merged in this way: `set`, `atomic` or `map`.
+    pub(super) fn is_list_of(&self, path: &str, kind: &str) -> bool {
+        self.at(path).is_some_and(|node| {
+            node.get("x-kubernetes-list-type")
+                .is_some_and(|found| found == kind)
+        })
+    }
+
+    /// Whether `spec` itself must have a field.
+    pub(super) fn requires_in_spec(&self, field: &str) -> bool {
+        let required = self.spec.get("required").and_then(Value::as_array);
+        required.is_some_and(|fields| fields.iter().any(|name| name == field))
+    }
+}

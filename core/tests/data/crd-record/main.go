@@ -1,0 +1,117 @@
+// Command crd-record writes down what the NodePool definition of each Karpenter release demands, so that poolgate's
+// table of releases can be held to it without a network. Descriptions and status are left out; a release whose
+// definition says the same as the one before it shares its line.
+//
+//	GOTOOLCHAIN=auto go run . >../karpenter-crds.jsonl
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+)
+
+// modulePath is where Karpenter publishes its definitions, checked against the public sum database.
+const modulePath = "sigs.k8s.io/karpenter"
+
+// releases are those at which the definition changes or might have, as far as they are published as modules.
+var releases = []string{
+	"0.32.0", "0.33.0", "0.34.0", "0.35.0", "0.36.0", "0.37.0", "0.37.1",
+	"1.0.0", "1.0.2", "1.0.8", "1.1.0", "1.2.0", "1.4.0", "1.5.0", "1.6.0", "1.7.0", "1.8.0", "1.9.0", "1.10.0",
+	"1.11.0", "1.12.0", "1.13.0", "1.14.0", "1.14.1", "1.14.3", "1.15.0",
+}
+
+// record is one line of the file.
+type record struct {
+	Releases []string       `json:"releases"`
+	Sums     []string       `json:"sums"`
+	CRD      map[string]any `json:"crd"`
+}
+
+func main() {
+	log.SetFlags(0)
+	var records []record
+	var before []byte
+	for _, release := range releases {
+		directory, sum := download(release)
+		crd := read(filepath.Join(directory, "pkg/apis/crds/karpenter.sh_nodepools.yaml"))
+		text, err := json.Marshal(crd)
+		check(err)
+		if bytes.Equal(text, before) {
+			last := &records[len(records)-1]
+			last.Releases, last.Sums = append(last.Releases, release), append(last.Sums, sum)
+			continue
+		}
+		before = text
+		records = append(records, record{[]string{release}, []string{sum}, crd})
+	}
+	lines := json.NewEncoder(os.Stdout)
+	lines.SetEscapeHTML(false)
+	for _, record := range records {
+		check(lines.Encode(record))
+	}
+}
+
+// download returns the directory of a release's module, and the sum under which it is known.
+func download(release string) (string, string) {
+	command := exec.Command("go", "mod", "download", "-json", modulePath+"@v"+release)
+	// Not in this module's directory, where go.mod would have a say.
+	command.Dir, command.Stderr = os.TempDir(), os.Stderr
+	answer, err := command.Output()
+	if err != nil {
+		log.Fatalf("%s %s: %v\n%s", modulePath, release, err, answer)
+	}
+	var module struct{ Dir, Sum string }
+	check(json.Unmarshal(answer, &module))
+	return module.Dir, module.Sum
+}
+
+// read returns what a definition demands.
+func read(path string) map[string]any {
+	text, err := os.ReadFile(path)
+	check(err)
+	var crd map[string]any
+	check(yaml.Unmarshal(text, &crd))
+	delete(crd, "status")
+	metadata := crd["metadata"].(map[string]any)
+	// The generator's version changes where nothing else does.
+	crd["metadata"] = map[string]any{"name": metadata["name"]}
+	spec := crd["spec"].(map[string]any)
+	for _, element := range spec["versions"].([]any) {
+		version := element.(map[string]any)
+		delete(version, "additionalPrinterColumns")
+		properties := version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)["properties"]
+		delete(properties.(map[string]any), "status")
+	}
+	return undescribed(crd).(map[string]any)
+}
+
+// undescribed is the same without the descriptions. A field of that name would be an object and stays.
+func undescribed(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		if _, text := value["description"].(string); text {
+			delete(value, "description")
+		}
+		for key := range value {
+			value[key] = undescribed(value[key])
+		}
+	case []any:
+		for index := range value {
+			value[index] = undescribed(value[index])
+		}
+	}
+	return value
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(fmt.Errorf("crd-record: %w", err))
+	}
+}

@@ -1,0 +1,362 @@
+//! The table of releases, held against the NodePool definitions that Karpenter published
+//! (`core/tests/data/karpenter-crds.jsonl`).
+
+#![cfg(test)]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use poolgate_core::karpenter::{
+    ApiVersion, Installed, Karpenter, Known, Release, ReleaseSource, UnreadableDefinition, Vocabulary,
+};
+use serde_json::{Value, json};
+
+/// A published definition, and the releases that ship it.
+struct Published {
+    releases: Vec<Release>,
+    definition: Value,
+}
+
+fn published() -> Vec<Published> {
+    let lines = include_str!("data/karpenter-crds.jsonl").lines();
+    let published: Vec<_> = lines
+        .map(|line| {
+            let mut record: Value = serde_json::from_str(line).expect("a JSON object");
+            let releases = record["releases"].as_array().expect("releases");
+            let releases = releases
+                .iter()
+                .map(|text| text.as_str().expect("text").parse().expect("a release"));
+            Published {
+                releases: releases.collect(),
+                definition: record["crd"].take(),
+            }
+        })
+        .collect();
+    assert_eq!(published.len(), 16);
+    published
+}
+
+/// Each release with each version of the API that its definition has, and the schema of `spec` there.
+fn schemas() -> Vec<(Release, ApiVersion, Value)> {
+    let mut schemas = Vec::new();
+    for Published { releases, definition } in published() {
+        for element in definition["spec"]["versions"].as_array().expect("versions") {
+            let version =
+                ApiVersion::parse(element["name"].as_str().expect("a name")).expect("a known version");
+            let spec = element
+                .pointer("/schema/openAPIV3Schema/properties/spec")
+                .expect("a spec");
+            schemas.extend(releases.iter().map(|release| (*release, version, spec.clone())));
+        }
+    }
+    schemas
+}
+
+/// Whether something stands in a schema.
+type Is = Box<dyn Fn(&Value) -> bool>;
+
+const BUDGET: &str = "/properties/disruption/properties/budgets/items/properties";
+const REQUIREMENT: &str = "/properties/template/properties/spec/properties/requirements/items/properties";
+
+fn definition_of(release: Release) -> Value {
+    let found = published()
+        .into_iter()
+        .find(|published| published.releases.contains(&release));
+    found.expect("a published release").definition
+}
+
+fn installed(release: Release) -> Installed {
+    Installed::read(&definition_of(release)).expect("a definition")
+}
+
+#[test]
+fn every_published_definition_is_recognised() {
+    for Published { releases, definition } in published() {
+        let range = Installed::read(&definition).expect("a definition").releases;
+        assert_eq!(Some(&range.oldest), releases.first(), "{range}");
+        // Patch releases do not change it.
+        let last = releases.last().expect("a release").to_string();
+        let minor = |text: &str| text.rsplit_once('.').map(|(minor, _)| minor.to_owned());
+        assert!(
+            releases.last() <= Some(&range.newest) || minor(&range.newest.to_string()) == minor(&last),
+            "{range} and not {last}"
+        );
+    }
+}
+
+#[test]
+fn the_ranges_of_neighbours_do_not_overlap() {
+    let ranges: Vec<_> = published()
+        .iter()
+        .map(|published| {
+            Installed::read(&published.definition)
+                .expect("a definition")
+                .releases
+        })
+        .collect();
+    assert!(
+        ranges.windows(2).all(|pair| pair[0].newest < pair[1].oldest),
+        "{ranges:?}"
+    );
+}
+
+#[test]
+fn the_words_of_a_release_are_those_of_its_definition() {
+    for (release, version, spec) in schemas() {
+        for (vocabulary, place) in [
+            (
+                Vocabulary::ConsolidationPolicy,
+                "/properties/disruption/properties/consolidationPolicy/enum".to_owned(),
+            ),
+            (Vocabulary::Operator, format!("{REQUIREMENT}/operator/enum")),
+            (Vocabulary::Reason, format!("{BUDGET}/reasons/items/enum")),
+        ] {
+            let listed = spec.pointer(&place).and_then(Value::as_array);
+            let listed: BTreeSet<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
+            let words: BTreeSet<&str> = vocabulary.words(version, release).iter().copied().collect();
+            assert_eq!(words, listed, "{release} {version:?} {vocabulary:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
+    let has = |place: String| move |spec: &Value| spec.pointer(&place).is_some();
+    let says = |place: &'static str, what: Value| move |spec: &Value| spec.pointer(place) == Some(&what);
+    let mentions = |place: &'static str, what: &'static str| {
+        move |spec: &Value| {
+            spec.pointer(place)
+                .is_some_and(|found| found.to_string().contains(what))
+        }
+    };
+    let consolidate_after = "/properties/disruption/properties/consolidateAfter";
+    let labels = "/properties/template/properties/metadata/properties/labels/x-kubernetes-validations";
+    let anchored = "/properties/disruption/properties/consolidateAfter/pattern";
+    let milestones: Vec<(Release, Is)> = vec![
+        (Release::BUDGETS, Box::new(has(BUDGET.to_owned()))),
+        (
+            Release::MIN_VALUES,
+            Box::new(has(format!("{REQUIREMENT}/minValues"))),
+        ),
+        (
+            Release::COMPOUND_BUDGET_DURATIONS,
+            Box::new(mentions(
+                "/properties/disruption/properties/budgets",
+                "([0-9]+h[0-9]+m)",
+            )),
+        ),
+        (
+            Release::DISRUPTION_DEFAULT,
+            Box::new(says(
+                "/properties/disruption/default",
+                json!({"consolidateAfter": "0s"}),
+            )),
+        ),
+        (
+            Release::NODE_CLASS_FIXED,
+            Box::new(mentions(
+                "/properties/template",
+                "nodeClassRef.group is immutable",
+            )),
+        ),
+        (
+            Release::ANCHORED_DURATIONS,
+            Box::new(says(anchored, json!("^(([0-9]+(s|m|h))+|Never)$"))),
+        ),
+        (
+            Release::STATIC_CAPACITY,
+            Box::new(has("/properties/replicas".to_owned())),
+        ),
+        (
+            Release::REASONS_LIMITED,
+            Box::new(has(format!("{BUDGET}/reasons/maxItems"))),
+        ),
+        (
+            Release::GTE_LTE,
+            Box::new(mentions("/properties/template", "Gte")),
+        ),
+        (
+            Release::KUBERNETES_DOMAINS_FREE,
+            Box::new(move |spec| !mentions(labels, r#"label domain \"kubernetes.io\""#)(spec)),
+        ),
+        (
+            Release::UNIQUE_REASONS,
+            Box::new(has(format!("{BUDGET}/reasons/x-kubernetes-list-type"))),
+        ),
+        (
+            Release::BALANCED,
+            Box::new(mentions("/properties/disruption", "Balanced")),
+        ),
+        (
+            Release::UNHEALTHY,
+            Box::new(mentions("/properties/disruption", "Unhealthy")),
+        ),
+        (
+            Release::CONSOLIDATE_AFTER_OPTIONAL,
+            Box::new(has(format!("{consolidate_after}/default"))),
+        ),
+    ];
+    for (since, is_there) in milestones {
+        // What v1beta1 never got says nothing about the release.
+        let newest = |release: Release| {
+            if release < Release::V1_SERVED {
+                ApiVersion::V1Beta1
+            } else {
+                ApiVersion::V1
+            }
+        };
+        for (release, _, spec) in schemas()
+            .iter()
+            .filter(|(release, version, _)| *version == newest(*release))
+        {
+            assert_eq!(is_there(spec), release.has(since), "{since} in {release}");
+        }
+    }
+}
+
+#[test]
+fn limits_and_demands_of_a_release_are_those_of_its_definition() {
+    for (release, version, _) in schemas() {
+        let by_table = Karpenter::from(release);
+        let by_definition = Karpenter::default().on(Arc::new(installed(release)));
+        assert_eq!(
+            by_table.max_requirements(version),
+            by_definition.max_requirements(version),
+            "{release} {version:?}"
+        );
+        assert_eq!(
+            by_table.requires_consolidate_after(version),
+            by_definition.requires_consolidate_after(version),
+            "{release} {version:?}"
+        );
+    }
+}
+
+#[test]
+fn served_versions_are_those_of_the_release() {
+    for Published { releases, definition } in published() {
+        let served: BTreeSet<_> = Installed::read(&definition)
+            .expect("a definition")
+            .served()
+            .collect();
+        for release in releases {
+            assert_eq!(
+                served.contains(&ApiVersion::V1),
+                release.has(Release::V1_SERVED),
+                "{release}"
+            );
+            assert_eq!(
+                served.contains(&ApiVersion::V1Beta1),
+                !release.has(Release::V1_ALONE),
+                "{release}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_it() {
+    let mut definition = definition_of(Release::new(1, 15, 0));
+    let policies = definition
+        .pointer_mut(
+            "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/disruption/properties/\
+             consolidationPolicy/enum",
+        )
+        .expect("an enumeration");
+    *policies = json!(["WhenEmpty", "WhenCheaper"]);
+    let installed = Arc::new(Installed::read(&definition).expect("a definition"));
+    let policy =
+        |karpenter: &Karpenter, word| karpenter.knows(Vocabulary::ConsolidationPolicy, ApiVersion::V1, word);
+
+    let read = Karpenter::default().on(Arc::clone(&installed));
+    assert_eq!(
+        (read.release(), read.source()),
+        (Release::new(1, 15, 0), ReleaseSource::Definition)
+    );
+    assert_eq!(policy(&read, "WhenCheaper"), Known::Yes);
+    assert_eq!(policy(&read, "Balanced"), Known::No, "the definition refuses it");
+
+    let told = Karpenter::from(Release::new(1, 9, 0)).on(installed);
+    assert_eq!(
+        (told.release(), told.source()),
+        (Release::new(1, 9, 0), ReleaseSource::User)
+    );
+    assert_eq!(policy(&told, "WhenCheaper"), Known::No);
+    assert_eq!(policy(&told, "Balanced"), Known::Since(Release::BALANCED));
+    assert_eq!(
+        told.keeps_node_limit_mode(ApiVersion::V1),
+        Some(false),
+        "pruning is no matter of opinion"
+    );
+}
+
+#[test]
+fn a_word_of_a_later_release_says_which() {
+    let karpenter = Karpenter::default().on(Arc::new(installed(Release::new(1, 8, 0))));
+    let knows = |vocabulary, word| karpenter.knows(vocabulary, ApiVersion::V1, word);
+    assert_eq!(knows(Vocabulary::Operator, "Gte"), Known::Since(Release::GTE_LTE));
+    assert_eq!(knows(Vocabulary::Operator, "Gt"), Known::Yes);
+    assert_eq!(knows(Vocabulary::CapacityType, "reserved"), Known::Yes);
+    assert_eq!(
+        knows(Vocabulary::Reason, "Unhealthy"),
+        Known::Since(Release::UNHEALTHY)
+    );
+}
+
+#[test]
+fn a_definition_tells_whether_it_keeps_the_node_limit_mode_and_what_it_fills_in() {
+    let mut definition = definition_of(Release::new(1, 14, 1));
+    let read = |definition: &Value| {
+        let installed = Installed::read(definition).expect("a definition");
+        installed.version(ApiVersion::V1).expect("v1").clone()
+    };
+    let upstream = read(&definition);
+    assert!(!upstream.keeps_node_limit_mode);
+    assert_eq!(upstream.defaults.budgets, Some(json!([{"nodes": "10%"}])));
+    assert_eq!(
+        upstream.defaults.consolidation_policy,
+        Some(json!("WhenEmptyOrUnderutilized"))
+    );
+    assert_eq!(
+        upstream.defaults.disruption,
+        Some(json!({"consolidateAfter": "0s"}))
+    );
+    assert_eq!(upstream.defaults.consolidate_after, None);
+
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["disruption"]
+        ["properties"]["nodeLimitMode"] = json!({"type": "string", "enum": ["Hard", "Soft"]});
+    assert!(read(&definition).keeps_node_limit_mode);
+}
+
+#[test]
+fn what_is_no_definition_of_nodepools_is_refused_and_never_a_panic() {
+    let other = json!({"metadata": {"name": "nodeclaims.karpenter.sh"}});
+    assert_eq!(
+        Installed::read(&other).map_err(|error| error.to_string()),
+        Err("it defines `nodeclaims.karpenter.sh`, not nodepools.karpenter.sh".to_owned())
+    );
+    let named = |versions: Value| json!({"metadata": {"name": "nodepools.karpenter.sh"}, "spec": {"versions": versions}});
+    for versions in [
+        json!(null),
+        json!(5),
+        json!([]),
+        json!([5]),
+        json!([{"name": "v2"}]),
+        json!([{"name": "v1"}]),
+        json!([{"name": "v1", "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": []}}}}}]),
+    ] {
+        assert_eq!(
+            Installed::read(&named(versions)),
+            Err(UnreadableDefinition::NoVersion)
+        );
+    }
+    let odd = json!([{"name": "v1", "served": "yes", "schema": {"openAPIV3Schema": {"properties": {"spec":
+        {"required": 3, "properties": {"disruption": {"required": "all", "properties":
+            {"consolidationPolicy": {"enum": [1, null, "A"]}, "budgets": {"items": 7}}}}}}}}}]);
+    let installed = Installed::read(&named(odd)).expect("enough to read");
+    assert_eq!(installed.served().count(), 0);
+    assert_eq!(
+        installed.releases.oldest,
+        Release::V1_SERVED.max(Release::V1_ALONE)
+    );
+}

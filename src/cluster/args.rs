@@ -1,0 +1,28 @@
+//! What the user says about the cluster.
+
+use std::path::PathBuf;
+
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args};
+
+/// What the user says about the cluster.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    /// The kubeconfig of the cluster whose NodePool definition and static pools are looked at
+    /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig [default: its current one]
+    #[arg(long, env = "POOLGATE_CONTEXT", value_name = "NAME")]
+    pub(super) context: Option<String>,
+
+    /// Look at no cluster, also where there is one
+    #[arg(
+        long,
+        env = "POOLGATE_NO_CLUSTER",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    pub(super) no_cluster: bool,
+}

@@ -1,0 +1,204 @@
+//! Which cluster there is, found as kubectl finds it.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use kube::Config;
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use super::args::ClusterArgs;
+
+/// How long a connection may take to come about, TLS included.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// How long a request may take to be written.
+const WRITE: Duration = Duration::from_secs(10);
+
+/// A variable that kubelet sets in every pod.
+const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
+
+/// The user names a cluster that cannot be found.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClusterConfigError {
+    /// The file or the context is not there, or says nothing.
+    #[error("{what} cannot be used: {cause}; mend it, or give --no-cluster")]
+    Named {
+        /// The flag, with its value.
+        what: String,
+        /// What is wrong.
+        cause: KubeconfigError,
+    },
+    /// Two flags that cannot both be meant.
+    #[error("--no-cluster looks at no cluster: leave it out, or --kubeconfig and --context")]
+    Contradiction,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A cluster.
+    Cluster(Box<Config>),
+    /// None is wanted.
+    Unwanted,
+    /// There is no kubeconfig, and no pod around this process.
+    Nowhere,
+    /// One that nobody named, and that cannot be used.
+    Unusable(UnusableConfig),
+}
+
+/// Why a cluster that stands somewhere cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnusableConfig {
+    /// The kubeconfig is broken.
+    #[error("kubeconfig: {0}")]
+    Kubeconfig(#[from] KubeconfigError),
+    /// The pod has no account.
+    #[error("the pod's account: {0}")]
+    InCluster(#[from] InClusterError),
+}
+
+/// Looks for the cluster. Only what the user named himself must be there: a stale file in the environment of a
+/// laptop is no reason not to start.
+pub(super) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
+    let named = named(args);
+    if args.no_cluster {
+        return match named {
+            None => Ok(Found::Unwanted),
+            Some(_) => Err(ClusterConfigError::Contradiction),
+        };
+    }
+    let from_file = from_kubeconfig(args).await;
+    Ok(match (from_file, named) {
+        (Ok(config), _) => Found::Cluster(Box::new(with_deadlines(config))),
+        (Err(cause), Some(what)) => return Err(ClusterConfigError::Named { what, cause }),
+        (Err(cause), None) if is_missing(&cause) => in_cluster(),
+        (Err(cause), None) => Found::Unusable(cause.into()),
+    })
+}
+
+/// The flags by which the user names a cluster.
+fn named(args: &ClusterArgs) -> Option<String> {
+    let kubeconfig = args.kubeconfig.as_ref();
+    let kubeconfig = kubeconfig.map(|path| format!("--kubeconfig {}", path.display()));
+    let context = args.context.as_ref().map(|name| format!("--context {name}"));
+    match (kubeconfig, context) {
+        (Some(kubeconfig), Some(context)) => Some(format!("{kubeconfig} {context}")),
+        (one, other) => one.or(other),
+    }
+}
+
+async fn from_kubeconfig(args: &ClusterArgs) -> Result<Config, KubeconfigError> {
+    let kubeconfig = match &args.kubeconfig {
+        Some(path) => Kubeconfig::read_from(path)?,
+        None => Kubeconfig::read()?,
+    };
+    let options = KubeConfigOptions {
+        context: args.context.clone(),
+        ..KubeConfigOptions::default()
+    };
+    Config::from_custom_kubeconfig(kubeconfig, &options).await
+}
+
+/// Whether there is no kubeconfig, or one without a context, which is how kubectl treats a missing one.
+fn is_missing(error: &KubeconfigError) -> bool {
+    match error {
+        KubeconfigError::FindPath | KubeconfigError::CurrentContextNotSet => true,
+        KubeconfigError::ReadConfig(cause, _) => cause.kind() == ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
+fn in_cluster() -> Found {
+    if std::env::var_os(IN_CLUSTER).is_none() {
+        return Found::Nowhere;
+    }
+    match Config::incluster() {
+        Ok(config) => Found::Cluster(Box::new(with_deadlines(config))),
+        Err(error) => Found::Unusable(error.into()),
+    }
+}
+
+/// Reading has its deadlines where it is done, because a watch is read for long.
+fn with_deadlines(mut config: Config) -> Config {
+    config.connect_timeout = Some(CONNECT);
+    config.write_timeout = Some(WRITE);
+    // Whoever watches tries again anyway, with a pace of his own.
+    config.default_retry = false;
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn args(kubeconfig: Option<&std::path::Path>, context: Option<&str>) -> ClusterArgs {
+        ClusterArgs {
+            kubeconfig: kubeconfig.map(Into::into),
+            context: context.map(Into::into),
+            no_cluster: false,
+        }
+    }
+
+    const TWO_CONTEXTS: &str = "\
+apiVersion: v1
+kind: Config
+current-context: blue
+clusters:
+- {name: blue, cluster: {server: 'https://blue.example.com'}}
+- {name: green, cluster: {server: 'https://green.example.com'}}
+users:
+- {name: me, user: {token: t}}
+contexts:
+- {name: blue, context: {cluster: blue, user: me}}
+- {name: green, context: {cluster: green, user: me}}
+";
+
+    #[tokio::test]
+    async fn the_named_file_and_context_are_taken_with_deadlines() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("config");
+        fs::write(&path, TWO_CONTEXTS).expect("a file");
+        for (context, host) in [(None, "blue.example.com"), (Some("green"), "green.example.com")] {
+            let Ok(Found::Cluster(config)) = find(&args(Some(&path), context)).await else {
+                panic!("a cluster");
+            };
+            assert_eq!(config.cluster_url.host(), Some(host));
+            assert_eq!(config.connect_timeout, Some(CONNECT));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_named_and_not_there_is_told_with_its_name() {
+        let missing = std::path::Path::new("/no/such/file");
+        let error = find(&args(Some(missing), None))
+            .await
+            .expect_err("an error")
+            .to_string();
+        assert!(
+            error.starts_with("--kubeconfig /no/such/file cannot be used: "),
+            "{error}"
+        );
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("config");
+        fs::write(&path, TWO_CONTEXTS).expect("a file");
+        let error = find(&args(Some(&path), Some("red")))
+            .await
+            .expect_err("an error")
+            .to_string();
+        assert!(error.contains("--context red cannot be used: "), "{error}");
+    }
+
+    #[tokio::test]
+    async fn no_cluster_is_looked_for_where_none_is_wanted() {
+        let mut none = args(None, None);
+        none.no_cluster = true;
+        assert!(matches!(find(&none).await, Ok(Found::Unwanted)));
+        none.context = Some("blue".into());
+        assert!(matches!(
+            find(&none).await,
+            Err(ClusterConfigError::Contradiction)
+        ));
+    }
+}

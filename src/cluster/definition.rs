@@ -1,0 +1,124 @@
+//! The cluster's definition of NodePools, and which Karpenter it speaks of.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use kube::api::{ApiResource, DynamicObject};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client, ResourceExt};
+use poolgate_core::karpenter::{ApiVersion, Installed, Karpenter, NODEPOOL_DEFINITION};
+use tokio::sync::Notify;
+
+use super::metrics::ClusterMetrics;
+use super::watch::Follower;
+use crate::admission::ClusterView;
+
+/// Which objects: the one definition, so that the right to read it is enough.
+pub(super) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
+
+/// The definitions of a cluster.
+pub(super) fn api(client: Client) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    Api::all_with(client, &ApiResource::from_gvk(&kind))
+}
+
+/// Keeps the view's Karpenter as the definition says.
+pub(super) struct DefinitionFollower {
+    pub(super) view: Arc<ClusterView>,
+    pub(super) metrics: ClusterMetrics,
+    /// Told of every definition: who waits for NodePools to be served need not wait longer.
+    pub(super) installed: Arc<Notify>,
+    /// A line of `/readyz`: which Karpenter it is.
+    pub(super) line: Arc<ArcSwap<String>>,
+    /// Whether the list that is being read holds the definition.
+    pub(super) seen: bool,
+}
+
+impl Follower for DefinitionFollower {
+    type Object = DynamicObject;
+
+    fn list_begins(&mut self) {
+        self.seen = false;
+    }
+
+    fn listed(&mut self, definition: DynamicObject) {
+        self.changed(definition);
+    }
+
+    fn list_ends(&mut self) {
+        if !self.seen {
+            self.take(None);
+        }
+    }
+
+    fn changed(&mut self, definition: DynamicObject) {
+        // The selector brings no other; a server that ignores it must not confuse.
+        if definition.metadata.name.as_deref() != Some(NODEPOOL_DEFINITION) {
+            return;
+        }
+        self.seen = true;
+        self.installed.notify_one();
+        let version = definition.resource_version();
+        match read(definition) {
+            Ok(installed) => self.take(Some(installed)),
+            Err(error) => {
+                self.metrics.unreadable_definition();
+                tracing::warn!(%error, version, "the NodePool definition cannot be read; what was known before holds");
+            }
+        }
+    }
+
+    fn gone(&mut self, definition: &DynamicObject) {
+        if definition.metadata.name.as_deref() == Some(NODEPOOL_DEFINITION) {
+            self.take(None);
+        }
+    }
+}
+
+/// Which Karpenter NodePools are judged for, and who says so.
+pub(super) fn judged_for(karpenter: &Karpenter) -> String {
+    let release = karpenter.release();
+    match karpenter.installed() {
+        Some(installed) => format!(
+            "Karpenter {release}; installed is the definition of {}",
+            installed.releases
+        ),
+        None => format!("Karpenter {release}; no NodePool definition is known"),
+    }
+}
+
+fn read(definition: DynamicObject) -> Result<Installed, String> {
+    let mut json = definition.data;
+    // The client has taken the metadata apart; the name is all of it that is read.
+    if let Some(object) = json.as_object_mut() {
+        object.insert(
+            "metadata".into(),
+            serde_json::json!({"name": NODEPOOL_DEFINITION}),
+        );
+    }
+    Installed::read(&json).map_err(|error| error.to_string())
+}
+
+impl DefinitionFollower {
+    /// Takes a definition into force, and tells of it where it changes anything.
+    fn take(&self, installed: Option<Installed>) {
+        let before = self.view.karpenter();
+        if before.installed() == installed.as_ref() {
+            return;
+        }
+        self.view.set_definition(installed);
+        let now = self.view.karpenter();
+        self.metrics.judging_for(&now);
+        self.line.store(Arc::new(judged_for(&now)));
+        let source = now.source().as_str();
+        let definition = now.installed().map(|installed| installed.releases.to_string());
+        let keeps_node_limit_mode = now.keeps_node_limit_mode(ApiVersion::V1);
+        tracing::info!(
+            release = %now.release(),
+            source,
+            definition,
+            keeps_node_limit_mode,
+            "judging for this Karpenter"
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! The Kubernetes side: which cluster there is, and what is watched in it.
+//!
+//! All of it runs on a thread of its own. Nothing here is waited for by a review: what is known is left in
+//! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds.
+
+mod args;
+mod config;
+mod definition;
+mod metrics;
+mod pools;
+mod run;
+mod watch;
+
+pub(crate) use args::ClusterArgs;
+pub(crate) use metrics::ClusterMetrics;
+pub(crate) use run::{Cluster, ClusterError};

@@ -1,0 +1,169 @@
+//! The thread on which the cluster is watched.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use kube::{Client, Config};
+use tokio::runtime;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
+
+use super::args::ClusterArgs;
+use super::config::{ClusterConfigError, Found, find};
+use super::definition::{self, DefinitionFollower};
+use super::metrics::ClusterMetrics;
+use super::pools::{self, PoolFollower};
+use super::watch::Watch;
+use crate::admission::{ClusterView, StaticPools};
+use crate::lifecycle::{Detail, Told};
+
+/// How long a client may take to be made: a kubeconfig may run a program for its credentials.
+const CREDENTIALS: Duration = Duration::from_mins(1);
+
+/// Why the cluster side does not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClusterError {
+    /// The cluster that the user names cannot be found.
+    #[error(transparent)]
+    Config(#[from] ClusterConfigError),
+    /// The system gives no thread.
+    #[error("the system gives no thread for watching the cluster")]
+    Thread(#[from] io::Error),
+}
+
+/// A cluster that is about to be watched.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    config: Config,
+    view: Arc<ClusterView>,
+    metrics: ClusterMetrics,
+    release_line: Arc<ArcSwap<String>>,
+    definition_line: Arc<ArcSwap<String>>,
+    pools_line: Arc<ArcSwap<String>>,
+}
+
+impl Cluster {
+    /// Finds the cluster. None where there is none, which is told once and holds nobody up.
+    pub(crate) async fn find(
+        args: &ClusterArgs,
+        view: Arc<ClusterView>,
+        metrics: ClusterMetrics,
+    ) -> Result<Option<Self>, ClusterConfigError> {
+        metrics.judging_for(&view.karpenter());
+        let release = view.karpenter().release();
+        match find(args).await? {
+            Found::Cluster(config) => Ok(Some(Self {
+                config: *config,
+                release_line: Arc::new(ArcSwap::from_pointee(definition::judged_for(&view.karpenter()))),
+                view,
+                metrics,
+                definition_line: Arc::default(),
+                pools_line: Arc::default(),
+            })),
+            Found::Unwanted => Ok(None),
+            Found::Nowhere => {
+                tracing::info!(%release, "no kubeconfig and no pod: no cluster is watched");
+                Ok(None)
+            }
+            Found::Unusable(error) => {
+                tracing::warn!(%release, %error, "no cluster is watched; `kubectl scale` passes unjudged");
+                Ok(None)
+            }
+        }
+    }
+
+    /// The lines of `/readyz`.
+    pub(crate) fn details(&self) -> [Arc<dyn Detail>; 3] {
+        [
+            Arc::new(Told::new("judging for", &self.release_line)),
+            Arc::new(Told::new("NodePool definition", &self.definition_line)),
+            Arc::new(Told::new("static NodePools", &self.pools_line)),
+        ]
+    }
+
+    /// Starts the thread. What is returned ends when the thread does.
+    pub(crate) fn watch(self) -> Result<impl Future<Output = ()> + Send + 'static, ClusterError> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let (alive, ended) = oneshot::channel::<()>();
+        std::thread::Builder::new()
+            .name("cluster".into())
+            .spawn(move || {
+                runtime.block_on(self.run());
+                drop(alive);
+            })?;
+        Ok(async move {
+            // The sender says nothing: it only goes, with its thread.
+            let _ = ended.await;
+        })
+    }
+
+    async fn run(self) {
+        let client = loop {
+            match client(self.config.clone()).await {
+                Ok(client) => break client,
+                Err(error) => {
+                    let line = format!("not watching: {error}");
+                    if **self.definition_line.load() != line {
+                        tracing::warn!(%error, meanwhile = UNREAD, "no client for the cluster");
+                        self.definition_line.store(Arc::new(line.clone()));
+                        self.pools_line.store(Arc::new(line));
+                    }
+                    self.metrics.watch_failed(DEFINITION);
+                    tokio::time::sleep(CREDENTIALS).await;
+                }
+            }
+        };
+        let retry = Arc::new(Notify::new());
+        let definition = Watch {
+            name: DEFINITION,
+            meanwhile: UNREAD,
+            fields: Some(definition::FIELDS),
+            line: self.definition_line,
+            metrics: self.metrics.clone(),
+            retry: Arc::default(),
+        };
+        let pools = Watch {
+            name: "nodepools",
+            meanwhile: "`kubectl scale` passes unjudged",
+            fields: None,
+            line: self.pools_line,
+            metrics: self.metrics.clone(),
+            retry: Arc::clone(&retry),
+        };
+        let follow_definition = DefinitionFollower {
+            view: Arc::clone(&self.view),
+            metrics: self.metrics.clone(),
+            installed: retry,
+            line: self.release_line,
+            seen: false,
+        };
+        let follow_pools = PoolFollower {
+            view: self.view,
+            metrics: self.metrics,
+            listing: StaticPools::new(),
+            told: false,
+        };
+        tokio::join!(
+            definition.run(definition::api(client.clone()), follow_definition),
+            pools.run(pools::api(client), follow_pools),
+        );
+    }
+}
+
+/// The name of the first watch in logs and metrics.
+const DEFINITION: &str = "definition";
+
+/// What holds while the definition is not read.
+const UNREAD: &str = "NodePools are judged for the Karpenter that was last known, or was built in";
+
+/// Makes a client. That may run a program, so it has a thread that can be given up.
+async fn client(config: Config) -> Result<Client, String> {
+    let made = tokio::task::spawn_blocking(move || Client::try_from(config));
+    match timeout(CREDENTIALS, made).await {
+        Ok(Ok(made)) => made.map_err(|error| error.to_string()),
+        Ok(Err(failed)) => Err(failed.to_string()),
+        Err(_) => Err(format!("no credentials within {} s", CREDENTIALS.as_secs())),
+    }
+}

@@ -1,0 +1,293 @@
+//! A watch that goes on for ever: list, follow the changes, and begin again where that fails.
+//!
+//! Each step has a deadline, tries become rarer while they fail, and a change of state is logged once. Knows
+//! nothing of what is watched.
+
+use std::fmt::Debug;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use futures_util::StreamExt;
+use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::{Api, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use tokio::sync::Notify;
+use tokio::time::{error::Elapsed, sleep, timeout};
+
+use super::metrics::ClusterMetrics;
+
+/// How many objects a list brings at once: what bounds the memory that a list takes.
+const PAGE: u32 = 200;
+
+/// How long the API server may take to answer a list or to begin a watch.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// After how many seconds the API server ends a watch that runs well, so that it is begun anew from where it is.
+const WATCH_SECONDS: u32 = 240;
+
+/// How long nothing at all may come of a watch. The API server would have ended it before.
+const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 20);
+
+/// The pauses between tries that fail: doubled each time, with some chance in it, so that replicas part.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Who takes what a watch brings.
+pub(super) trait Follower {
+    /// What is watched.
+    type Object: Resource + Clone + DeserializeOwned + Debug;
+
+    /// A list begins: what was known before is replaced once it is complete.
+    fn list_begins(&mut self);
+    /// An object of the list.
+    fn listed(&mut self, object: Self::Object);
+    /// The list is complete.
+    fn list_ends(&mut self);
+    /// An object is new or has changed.
+    fn changed(&mut self, object: Self::Object);
+    /// An object is gone.
+    fn gone(&mut self, object: &Self::Object);
+    /// The watch is down: from now on what is known may be out of date.
+    fn lost(&mut self) {}
+}
+
+/// What a watch is called, and where it tells how it does.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// Its name in logs and metrics.
+    pub(super) name: &'static str,
+    /// What holds while it is down, for the log.
+    pub(super) meanwhile: &'static str,
+    /// A field selector, where not all objects are watched.
+    pub(super) fields: Option<&'static str>,
+    /// Its line of `/readyz`.
+    pub(super) line: Arc<ArcSwap<String>>,
+    /// Its numbers.
+    pub(super) metrics: ClusterMetrics,
+    /// Told when there is reason to try at once.
+    pub(super) retry: Arc<Notify>,
+}
+
+/// Why a watch must be begun again.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{}", described(.0))]
+    Client(#[from] kube::Error),
+    #[error("the API server ends the watch: {0}")]
+    Ended(String),
+    #[error("no answer from the API server within {} s", ANSWER.as_secs())]
+    NoAnswer(#[from] Elapsed),
+    #[error("the API server's list has no version to go on from")]
+    NoVersion,
+    /// The version is too old to go on from.
+    #[error("the version to go on from is too old")]
+    Expired,
+}
+
+/// What the API server answers where a version is too old to go on from.
+const GONE: u16 = 410;
+
+impl Failure {
+    /// Whether nothing is wrong but the version to go on from.
+    fn is_mended_by_a_list(&self) -> bool {
+        match self {
+            Self::Expired => true,
+            Self::Client(kube::Error::Api(status)) => status.code == GONE,
+            _ => false,
+        }
+    }
+}
+
+impl Watch {
+    /// Watches for ever.
+    pub(super) async fn run<F: Follower>(self, api: Api<F::Object>, mut follower: F) {
+        let mut state = State::starting(&self);
+        loop {
+            let failure = self.once(&api, &mut follower, &mut state).await;
+            if failure.is_mended_by_a_list() {
+                tracing::debug!(watch = self.name, "listing anew");
+            } else {
+                state.down(&self, &failure);
+                follower.lost();
+            }
+            let pause = state.pause();
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = self.retry.notified() => state.tries = backoff(),
+            }
+        }
+    }
+
+    /// Lists and follows until that fails.
+    async fn once<F: Follower>(&self, api: &Api<F::Object>, follower: &mut F, state: &mut State) -> Failure {
+        let mut version = match self.list(api, follower).await {
+            Ok(version) => version,
+            Err(failure) => return failure,
+        };
+        loop {
+            if let Err(failure) = self.follow(api, follower, &mut version, state).await {
+                return failure;
+            }
+            // It ended in time, as agreed.
+            state.tries = backoff();
+        }
+    }
+
+    async fn list<F: Follower>(&self, api: &Api<F::Object>, follower: &mut F) -> Result<String, Failure> {
+        let mut params = ListParams::default().limit(PAGE);
+        params.field_selector = self.fields.map(Into::into);
+        follower.list_begins();
+        loop {
+            let page = timeout(ANSWER, api.list(&params)).await??;
+            for object in page.items {
+                follower.listed(object);
+            }
+            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if params.continue_token.is_none() {
+                follower.list_ends();
+                return page.metadata.resource_version.ok_or(Failure::NoVersion);
+            }
+        }
+    }
+
+    /// Follows the changes after `version` until the API server ends that in time.
+    async fn follow<F: Follower>(
+        &self,
+        api: &Api<F::Object>,
+        follower: &mut F,
+        version: &mut String,
+        state: &mut State,
+    ) -> Result<(), Failure> {
+        let params = WatchParams {
+            field_selector: self.fields.map(Into::into),
+            timeout: Some(WATCH_SECONDS),
+            ..WatchParams::default()
+        };
+        let events = timeout(ANSWER, api.watch(&params, version)).await??;
+        let mut events = pin!(events);
+        state.up(self);
+        while let Ok(Some(event)) = timeout(SILENCE, events.next()).await {
+            match event? {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    *version = object.resource_version().ok_or(Failure::NoVersion)?;
+                    follower.changed(object);
+                }
+                WatchEvent::Deleted(object) => {
+                    *version = object.resource_version().ok_or(Failure::NoVersion)?;
+                    follower.gone(&object);
+                }
+                WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
+                WatchEvent::Error(status) if status.code == GONE => return Err(Failure::Expired),
+                WatchEvent::Error(status) => return Err(Failure::Ended(status.message)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How a watch does.
+struct State {
+    up: Option<bool>,
+    tries: ExponentialBackoff,
+}
+
+impl State {
+    fn starting(watch: &Watch) -> Self {
+        watch.metrics.watch_is_up(watch.name, false);
+        watch.line.store(Arc::new("starting".into()));
+        Self {
+            up: None,
+            tries: backoff(),
+        }
+    }
+
+    fn up(&mut self, watch: &Watch) {
+        if self.up != Some(true) {
+            tracing::info!(watch = watch.name, "watching");
+            watch.metrics.watch_is_up(watch.name, true);
+            watch.line.store(Arc::new("watching".into()));
+            self.up = Some(true);
+        }
+    }
+
+    fn down(&mut self, watch: &Watch, failure: &Failure) {
+        watch.metrics.watch_failed(watch.name);
+        watch.line.store(Arc::new(format!("not watching: {failure}")));
+        if self.up == Some(false) {
+            tracing::debug!(watch = watch.name, error = %failure, "still not watching");
+        } else {
+            watch.metrics.watch_is_up(watch.name, false);
+            tracing::warn!(watch = watch.name, error = %failure, meanwhile = watch.meanwhile, "not watching");
+            self.up = Some(false);
+        }
+    }
+
+    fn pause(&mut self) -> Duration {
+        self.tries.next().unwrap_or(LONGEST_PAUSE)
+    }
+}
+
+fn backoff() -> ExponentialBackoff {
+    ExponentialBuilder::default()
+        .with_min_delay(FIRST_PAUSE)
+        .with_max_delay(LONGEST_PAUSE)
+        .with_factor(2.0)
+        .with_jitter()
+        .without_max_times()
+        .build()
+}
+
+/// What the client says, with the cause that it hides, on one line.
+fn described(error: &kube::Error) -> String {
+    let mut text = match error {
+        kube::Error::Api(status) => return status.message.clone(),
+        other => other.to_string(),
+    };
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn tries_become_rarer_and_never_end() {
+        let pauses: Vec<Duration> = backoff().take(1_000).collect();
+        assert_eq!(pauses.len(), 1_000);
+        assert!(
+            pauses[0] >= FIRST_PAUSE && pauses[0] <= FIRST_PAUSE * 2,
+            "{:?}",
+            pauses[0]
+        );
+        assert!(
+            pauses[999] >= LONGEST_PAUSE && pauses[999] <= LONGEST_PAUSE * 2,
+            "{:?}",
+            pauses[999]
+        );
+    }
+
+    #[test]
+    fn a_version_that_is_too_old_is_no_failure_of_the_watch() {
+        let api = |code| {
+            let status = Status::failure("too old", "Expired").with_code(code);
+            Failure::Client(kube::Error::Api(Box::new(status)))
+        };
+        assert!(Failure::Expired.is_mended_by_a_list());
+        assert!(api(410).is_mended_by_a_list());
+        assert!(!api(403).is_mended_by_a_list());
+        assert_eq!(api(403).to_string(), "too old");
+    }
+}

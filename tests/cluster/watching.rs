@@ -1,0 +1,181 @@
+//! What poolgate makes of the cluster that it looks at.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::{V1, V1_AND_V1BETA1};
+use crate::support::poolgate::Poolgate;
+use crate::support::process::Outcome;
+use crate::support::wait::wait_for;
+
+/// Far longer than a watch takes to bring news.
+const NEWS: Duration = Duration::from_secs(30);
+
+const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
+
+fn pool(name: &str, spec: &Value) -> Value {
+    let mut pool = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name},
+        "spec": {"template": {"spec": {
+            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
+        }}},
+    });
+    for (field, value) in spec.as_object().expect("fields of a spec") {
+        pool["spec"][field] = value.clone();
+    }
+    pool
+}
+
+/// A pool of a policy that came with Karpenter 1.14.
+fn balanced() -> Value {
+    pool(
+        "balanced",
+        &json!({"disruption": {"consolidationPolicy": "Balanced", "consolidateAfter": "1m"}}),
+    )
+}
+
+fn dry_run(plane: &ControlPlane, object: &Value) -> Outcome {
+    plane.kubectl(&["apply", "--dry-run=server", "-f", "-"], &object.to_string())
+}
+
+fn wait_until_told(poolgate: &Poolgate, line: &str) {
+    wait_for(line, NEWS, || {
+        poolgate.probe("/readyz").1.contains(line).then_some(())
+    });
+}
+
+#[track_caller]
+fn assert_metric(poolgate: &Poolgate, line: &str) {
+    let (_, text) = poolgate.probe("/metrics");
+    assert!(
+        text.lines().any(|found| found == line),
+        "{line} is not in\n{text}"
+    );
+}
+
+#[test]
+fn verdicts_follow_the_definition_that_is_installed() {
+    let plane = ControlPlane::start();
+    let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
+    assert_metric(
+        &poolgate,
+        "poolgate_karpenter_release_info{release=\"1.14.1\",source=\"newest\"} 1",
+    );
+    plane.install_karpenter_crds(V1_AND_V1BETA1);
+    wait_until_told(
+        &poolgate,
+        "judging for: Karpenter 1.0.8; installed is the definition of 1.0.2 to 1.0.8\n",
+    );
+    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
+    let refused = dry_run(&plane, &balanced()).stderr;
+    assert!(
+        refused.contains("Balanced needs Karpenter 1.14.0 or newer"),
+        "{refused}"
+    );
+
+    plane.install_karpenter_crds(V1);
+    wait_until_told(
+        &poolgate,
+        "judging for: Karpenter 1.14.1; installed is the definition of 1.14.0 to 1.14.1\n",
+    );
+    dry_run(&plane, &balanced()).success();
+    assert_metric(
+        &poolgate,
+        "poolgate_karpenter_release_info{release=\"1.14.1\",source=\"definition\"} 1",
+    );
+    let (_, metrics) = poolgate.probe("/metrics");
+    assert_eq!(
+        metrics.matches("poolgate_karpenter_release_info{").count(),
+        1,
+        "{metrics}"
+    );
+}
+
+#[test]
+fn a_release_that_the_user_names_holds_whatever_is_installed() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &["--karpenter-version", "1.9"]);
+    wait_until_told(
+        &poolgate,
+        "judging for: Karpenter 1.9.0; installed is the definition of 1.14.0 to 1.14.1\n",
+    );
+    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
+    let refused = dry_run(&plane, &balanced()).stderr;
+    assert!(
+        refused.contains("Balanced needs Karpenter 1.14.0 or newer"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
+    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
+    let fixed = |limit: &str| pool("fixed", &json!({"replicas": 2, "limits": {"nodes": limit}}));
+    let apply = |pool: Value| plane.kubectl(&["apply", "-f", "-"], &pool.to_string()).success();
+    let scale = |replicas: &str| plane.kubectl(&["scale", "nodepool", "fixed", "--replicas", replicas], "");
+    apply(fixed("5"));
+    wait_until_told(&poolgate, "static NodePools: watching\n");
+    wait_for("the pool to be known", NEWS, || {
+        poolgate
+            .probe("/metrics")
+            .1
+            .contains("poolgate_static_pools 1\n")
+            .then_some(())
+    });
+
+    let refused = scale("6");
+    assert!(!refused.status.success(), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("spec.replicas: Invalid value: 6: limits.nodes is 5"),
+        "{refused:?}"
+    );
+    let warned = scale("5");
+    assert!(warned.stderr.contains("Warning: "), "{warned:?}");
+    warned.success();
+    let passed = scale("4");
+    assert!(!passed.stderr.contains("Warning: spec.replicas"), "{passed:?}");
+    passed.success();
+
+    apply(fixed("9"));
+    wait_for("the new limit to be known", NEWS, || {
+        scale("6").status.success().then_some(())
+    });
+}
+
+#[test]
+fn the_rights_of_the_manifests_are_enough() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    plane.kubectl(&["apply", "-k", BASE], "").success();
+    let poolgate = Poolgate::serve_watching(&kubeconfig_of_the_account(&plane), &[]);
+    wait_until_told(&poolgate, "judging for: Karpenter 1.14.1; installed is");
+    wait_until_told(&poolgate, "static NodePools: watching\n");
+    assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
+    assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");
+}
+
+/// The cluster as poolgate's pods see it.
+fn kubeconfig_of_the_account(plane: &ControlPlane) -> PathBuf {
+    let token = plane
+        .kubectl(&["-n", "poolgate-system", "create", "token", "poolgate"], "")
+        .success();
+    let text = fs::read_to_string(plane.kubeconfig()).expect("the kubeconfig");
+    let mut config: Value = serde_json::from_str(&text).expect("JSON");
+    config["users"][0]["user"] = json!({"token": token.trim()});
+    let path = plane.directory().join("account.kubeconfig");
+    fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
+    path
+}
