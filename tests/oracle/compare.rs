@@ -1,0 +1,299 @@
+//! What Karpenter and poolgate make of a case, held against each other.
+
+use std::fmt::Write as _;
+
+use poolgate_core::defaults::DefaultValue;
+use poolgate_core::diagnostic::{Diagnostic, Segment, Severity};
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Review, review};
+use poolgate_core::rule::Origin;
+use poolgate_core::rules;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::case::Case;
+use super::program::{Answer, Oracle};
+
+/// A difference that one of the two has to answer for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mismatch {
+    pub(crate) kind: Kind,
+    /// What Karpenter says, or the rule of poolgate that is alone with its opinion.
+    pub(crate) what: String,
+    /// The same without what differs from object to object.
+    pub(crate) signature: String,
+}
+
+/// Who says what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// The API server refuses by the definition, poolgate accepts.
+    MissedSchema,
+    /// Karpenter cannot read what is stored, poolgate accepts.
+    MissedDecode,
+    /// Karpenter sets the pool aside, poolgate accepts.
+    MissedRuntime,
+    /// Karpenter hangs or dies, poolgate accepts.
+    MissedHarm,
+    /// The API server refuses the NodeClaim that Karpenter makes of the pool, poolgate says nothing at all.
+    MissedClaim,
+    /// A rule that claims to repeat the definition refuses what everybody else takes.
+    Invented,
+    /// poolgate judges what the user wrote and what the API server made of it differently.
+    ViewsDiffer,
+    /// poolgate judges an object with its own defaults differently.
+    DefaultsDiffer,
+}
+
+/// What `judge` answers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Judgement {
+    metadata: Vec<Finding>,
+    schema: Vec<Finding>,
+    decode: Option<String>,
+    runtime: Option<String>,
+    launch: Option<String>,
+    claim: Vec<Finding>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Finding {
+    field: String,
+    detail: String,
+}
+
+/// A case on its way through both.
+struct Passage<'a> {
+    case: &'a Case,
+    stored: Option<Value>,
+    review: Review,
+    patched: Value,
+}
+
+/// The differences in each case. None where the API server cannot even decode the object: then nobody is asked.
+pub(crate) fn mismatches(oracle: &mut Oracle, cases: &[Case]) -> Vec<Option<Vec<Mismatch>>> {
+    let questions: Vec<Value> = cases
+        .iter()
+        .map(|case| question("admit", &case.object, case.old.as_ref()))
+        .collect();
+    let passages: Vec<Option<Passage<'_>>> = cases
+        .iter()
+        .zip(oracle.ask(&questions))
+        .map(|(case, answer)| Passage::begin(case, answer.given()))
+        .collect();
+    let questions: Vec<Value> = passages
+        .iter()
+        .flatten()
+        .map(|passage| question("judge", passage.sent(), passage.stored.as_ref()))
+        .collect();
+    let mut answers = oracle.ask(&questions).into_iter();
+    passages
+        .into_iter()
+        .map(|passage| {
+            let passage = passage?;
+            let answer = answers.next().expect("an answer for each question");
+            Some(passage.compare(&answer, oracle))
+        })
+        .collect()
+}
+
+fn question(kind: &str, object: &Value, old: Option<&Value>) -> Value {
+    let mut question = json!({"kind": kind, "object": object});
+    if let Some(old) = old {
+        question["old"] = old.clone();
+    }
+    question
+}
+
+fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
+    let request = Request {
+        subject: case.subject(),
+        object,
+        old,
+    };
+    review(&request, &Policy::default(), case.release())
+}
+
+impl<'a> Passage<'a> {
+    fn begin(case: &'a Case, answer: Value) -> Option<Self> {
+        let incoming = answer.get("incoming")?.clone();
+        let stored = answer.get("stored").cloned();
+        let review = judge(case, &incoming, stored.as_ref());
+        let mut patched = incoming;
+        for default in &review.defaults {
+            write(&mut patched, default);
+        }
+        Some(Self {
+            case,
+            stored,
+            review,
+            patched,
+        })
+    }
+
+    /// What the API server goes on with. An empty patch leaves its object as it was decoded from the request.
+    fn sent(&self) -> &Value {
+        if self.review.defaults.is_empty() {
+            &self.case.object
+        } else {
+            &self.patched
+        }
+    }
+
+    fn compare(&self, answer: &Answer, oracle: &mut Oracle) -> Vec<Mismatch> {
+        let (karpenter, claim) = verdict(answer);
+        let refuses = self.review.report.refuses();
+        let mut found = Vec::new();
+        match karpenter {
+            Some(missed) if !refuses && !self.forgives(&missed, oracle) => found.push(missed),
+            None if refuses => found.extend(self.errors().filter_map(invented)),
+            _ => {}
+        }
+        let is_silent = self.review.report.diagnostics().is_empty();
+        found.extend(claim.filter(|_| is_silent));
+        // On an update, what the user wrote may differ from what is stored merely by defaults.
+        if self.case.old.is_none() {
+            found.extend(self.views_differ(&self.case.object, Kind::ViewsDiffer));
+        }
+        found.extend(self.views_differ(&self.patched, Kind::DefaultsDiffer));
+        found
+    }
+
+    fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.review.report.with_severity(Severity::Error)
+    }
+
+    /// Whether the stored object harms Karpenter already and poolgate said so: an update that leaves the mistake
+    /// alone is not refused for it.
+    fn forgives(&self, missed: &Mismatch, oracle: &mut Oracle) -> bool {
+        let Some(stored) = self.stored.as_ref().filter(|_| missed.kind != Kind::MissedSchema) else {
+            return false;
+        };
+        let is_forgiven = |finding: &Diagnostic| {
+            rules::find(finding.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
+        };
+        let mut warnings = self.review.report.with_severity(Severity::Warning);
+        let before = verdict(&oracle.ask_one(question("judge", stored, None))).0;
+        warnings.any(is_forgiven) && before.is_some()
+    }
+
+    fn views_differ(&self, object: &Value, kind: Kind) -> Option<Mismatch> {
+        let other = judge(self.case, object, self.stored.as_ref());
+        if other.report.refuses() == self.review.report.refuses() {
+            return None;
+        }
+        let errors = other.report.with_severity(Severity::Error).chain(self.errors());
+        Some(Mismatch {
+            kind,
+            what: errors.map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+            signature: errors_of(&other, &self.review),
+        })
+    }
+
+    /// What poolgate has to say, for a report.
+    fn opinion(&self) -> String {
+        let mut text = String::new();
+        for finding in self.review.report.diagnostics() {
+            let _ = writeln!(text, "  {}: {finding}", finding.severity);
+        }
+        text
+    }
+}
+
+fn errors_of(one: &Review, other: &Review) -> String {
+    let mut rules: Vec<&str> = [one, other]
+        .iter()
+        .flat_map(|review| review.report.with_severity(Severity::Error))
+        .map(|finding| finding.rule.as_str())
+        .collect();
+    rules.sort_unstable();
+    rules.dedup();
+    rules.join(" ")
+}
+
+/// What poolgate says of a case on a server, for a report.
+pub(crate) fn opinion(oracle: &mut Oracle, case: &Case) -> String {
+    let answer = oracle
+        .ask_one(question("admit", &case.object, case.old.as_ref()))
+        .given();
+    Passage::begin(case, answer).map_or_else(String::new, |passage| passage.opinion())
+}
+
+/// Why Karpenter or the API server refuses, and why they refuse the NodeClaim, where they do.
+fn verdict(answer: &Answer) -> (Option<Mismatch>, Option<Mismatch>) {
+    let judgement: Judgement = match answer {
+        Answer::Given(answer) => serde_json::from_value(answer.clone()).expect("judge answers as documented"),
+        Answer::Harmed(why) => return (Some(missed(Kind::MissedHarm, "", why)), None),
+    };
+    let listed = |kind, findings: &[Finding]| {
+        let first = findings.first()?;
+        let all: Vec<String> = findings
+            .iter()
+            .map(|found| format!("{}: {}", found.field, found.detail))
+            .collect();
+        Some(Mismatch {
+            what: all.join("\n"),
+            ..missed(kind, &first.field, &first.detail)
+        })
+    };
+    let said = |kind, text: &Option<String>| text.as_ref().map(|text| missed(kind, "", text));
+    // What is wrong with the metadata is refused whatever the kind, and nothing that poolgate would repeat.
+    let karpenter = listed(Kind::MissedSchema, &judgement.schema)
+        .or_else(|| said(Kind::MissedDecode, &judgement.decode))
+        .or_else(|| said(Kind::MissedRuntime, &judgement.runtime))
+        .or_else(|| said(Kind::MissedHarm, &judgement.launch));
+    let claim = if judgement.metadata.is_empty() {
+        listed(Kind::MissedClaim, &judgement.claim)
+    } else {
+        None
+    };
+    (karpenter, claim)
+}
+
+fn missed(kind: Kind, field: &str, what: &str) -> Mismatch {
+    Mismatch {
+        kind,
+        what: what.to_owned(),
+        signature: without_particulars(&format!("{field}: {what}")),
+    }
+}
+
+/// The finding where its rule claims that the definition refuses too.
+fn invented(finding: &Diagnostic) -> Option<Mismatch> {
+    let rule = rules::find(finding.rule.as_str()).expect("a finding is of a rule of the catalogue");
+    (rule.origin == Origin::Schema).then(|| Mismatch {
+        kind: Kind::Invented,
+        what: finding.to_string(),
+        signature: finding.rule.to_string(),
+    })
+}
+
+/// A text without what stands in quotes and without numbers, cut to the length of a sentence.
+fn without_particulars(text: &str) -> String {
+    let mut kept = String::new();
+    let mut quote = None;
+    for character in text.chars() {
+        match (quote, character) {
+            (Some(end), _) if character == end => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if character == '"' || kept.ends_with([' ', '(']) => quote = Some(character),
+            (None, _) if character.is_ascii_digit() => {}
+            (None, _) => kept.push(character),
+        }
+    }
+    kept.chars().take(160).collect()
+}
+
+/// Puts a default where the API server would put it.
+fn write(object: &mut Value, default: &DefaultValue) {
+    let mut place = object;
+    for segment in default.path.segments() {
+        let Segment::Key(key) = segment else {
+            panic!("no default stands in a list")
+        };
+        let parent = place.as_object_mut().expect("a default's parent is an object");
+        place = parent.entry(key.to_string()).or_insert(Value::Null);
+    }
+    *place = default.value.clone();
+}
