@@ -255,7 +255,7 @@ fn missed(kind: Kind, field: &str, what: &str) -> Mismatch {
     Mismatch {
         kind,
         what: what.to_owned(),
-        signature: without_particulars(&format!("{field}: {what}")),
+        signature: format!("{} {}", place(field), without_particulars(what)),
     }
 }
 
@@ -269,20 +269,32 @@ fn invented(finding: &Diagnostic) -> Option<Mismatch> {
     })
 }
 
-/// A text without what stands in quotes and without numbers, cut to the length of a sentence.
+/// A field without the keys of maps and the places in lists.
+fn place(field: &str) -> String {
+    let map = ["labels.", "annotations.", "limits."]
+        .iter()
+        .find_map(|map| Some(field.find(map)? + map.len()));
+    let general = map.and_then(|end| field.get(..end)).unwrap_or(field);
+    general.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+/// The words of a text that are words, without what stands in quotes; as much as a sentence.
 fn without_particulars(text: &str) -> String {
     let mut kept = String::new();
-    let mut quote = None;
-    for character in text.chars() {
-        match (quote, character) {
-            (Some(end), _) if character == end => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') if character == '"' || kept.ends_with([' ', '(']) => quote = Some(character),
-            (None, _) if character.is_ascii_digit() => {}
-            (None, _) => kept.push(character),
+    let unquoted = text
+        .split(['"', '\''])
+        .step_by(2)
+        .flat_map(|part| part.split([' ', ',']));
+    for word in unquoted {
+        let is_word = word
+            .chars()
+            .all(|c| c.is_ascii_alphabetic() || ".:[]()'=".contains(c));
+        if is_word && !word.is_empty() && kept.len() < 80 {
+            kept.push_str(word);
+            kept.push(' ');
         }
     }
-    kept.chars().take(160).collect()
+    kept
 }
 
 /// Puts a default where the API server would put it.
