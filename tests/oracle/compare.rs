@@ -37,7 +37,9 @@ pub(crate) enum Kind {
     MissedHarm,
     /// The API server refuses the NodeClaim that Karpenter makes of the pool, poolgate says nothing at all.
     MissedClaim,
-    /// A rule that claims to repeat the definition refuses what everybody else takes.
+    /// The API server holds against an update what poolgate forgives it as stored already.
+    RatchetStricter,
+    /// A rule that claims to repeat the definition or Karpenter refuses what both take.
     Invented,
     /// poolgate judges what the user wrote and what the API server made of it differently.
     ViewsDiffer,
@@ -146,7 +148,7 @@ impl<'a> Passage<'a> {
         let refuses = self.review.report.refuses();
         let mut found = Vec::new();
         match karpenter {
-            Some(missed) if !refuses && !self.forgives(&missed, oracle) => found.push(missed),
+            Some(missed) if !refuses => found.extend(self.unforgiven(missed, answer, oracle)),
             None if refuses => found.extend(self.errors().filter_map(invented)),
             _ => {}
         }
@@ -164,18 +166,39 @@ impl<'a> Passage<'a> {
         self.review.report.with_severity(Severity::Error)
     }
 
-    /// Whether the stored object harms Karpenter already and poolgate said so: an update that leaves the mistake
-    /// alone is not refused for it.
-    fn forgives(&self, missed: &Mismatch, oracle: &mut Oracle) -> bool {
-        let Some(stored) = self.stored.as_ref().filter(|_| missed.kind != Kind::MissedSchema) else {
-            return false;
+    /// What is left of a missed refusal of an update that leaves the mistake alone, of which poolgate warns.
+    fn unforgiven(&self, missed: Mismatch, answer: &Answer, oracle: &mut Oracle) -> Option<Mismatch> {
+        let forgiven: Vec<String> = self
+            .review
+            .report
+            .with_severity(Severity::Warning)
+            .filter(|finding| {
+                rules::find(finding.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
+            })
+            .map(|finding| finding.path.to_string())
+            .collect();
+        let Some(stored) = self.stored.as_ref().filter(|_| !forgiven.is_empty()) else {
+            return Some(missed);
         };
-        let is_forgiven = |finding: &Diagnostic| {
-            rules::find(finding.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
-        };
-        let mut warnings = self.review.report.with_severity(Severity::Warning);
-        let before = verdict(&oracle.ask_one(question("judge", stored, None))).0;
-        warnings.any(is_forgiven) && before.is_some()
+        if missed.kind == Kind::MissedSchema {
+            let is_warned = schema_of(answer).iter().all(|found| {
+                found.detail.contains("some validation rules were not checked")
+                    || forgiven.iter().any(|path| is_around(path, &found.field))
+            });
+            return Some(if is_warned {
+                Mismatch {
+                    kind: Kind::RatchetStricter,
+                    ..missed
+                }
+            } else {
+                missed
+            });
+        }
+        // Karpenter suffers from the stored object already.
+        let before = verdict(&oracle.ask_one(question("judge", stored, Some(stored)))).0;
+        before
+            .is_none_or(|before| before.kind == Kind::MissedSchema)
+            .then_some(missed)
     }
 
     fn views_differ(&self, object: &Value, kind: Kind) -> Option<Mismatch> {
@@ -220,6 +243,27 @@ pub(crate) fn opinion(oracle: &mut Oracle, case: &Case) -> String {
     Passage::begin(case, answer).map_or_else(String::new, |passage| passage.opinion())
 }
 
+/// What the definition says against the object.
+fn schema_of(answer: &Answer) -> Vec<Finding> {
+    let judgement: Judgement = match answer {
+        Answer::Given(answer) => serde_json::from_value(answer.clone()).expect("judge answers as documented"),
+        Answer::Harmed(_) => Judgement::default(),
+    };
+    judgement.schema
+}
+
+/// Whether one of two fields is within the other, or both are one.
+fn is_around(one: &str, other: &str) -> bool {
+    let steps = |path: &str| -> Vec<String> {
+        path.split(['.', '[', ']'])
+            .filter(|step| !step.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let (one, other) = (steps(one), steps(other));
+    one.starts_with(&other) || other.starts_with(&one)
+}
+
 /// Why Karpenter or the API server refuses, and why they refuse the NodeClaim, where they do.
 fn verdict(answer: &Answer) -> (Option<Mismatch>, Option<Mismatch>) {
     let judgement: Judgement = match answer {
@@ -259,10 +303,11 @@ fn missed(kind: Kind, field: &str, what: &str) -> Mismatch {
     }
 }
 
-/// The finding where its rule claims that the definition refuses too.
+/// The finding where its rule claims that somebody else refuses too.
 fn invented(finding: &Diagnostic) -> Option<Mismatch> {
     let rule = rules::find(finding.rule.as_str()).expect("a finding is of a rule of the catalogue");
-    (rule.origin == Origin::Schema).then(|| Mismatch {
+    let is_alone = matches!(rule.origin, Origin::Silent | Origin::Poolgate);
+    (!is_alone).then(|| Mismatch {
         kind: Kind::Invented,
         what: finding.to_string(),
         signature: finding.rule.to_string(),

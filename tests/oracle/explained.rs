@@ -1,6 +1,8 @@
 //! Differences that are meant, each with its reason and an example that shows that it is still there.
 
 use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::rule::Origin;
+use poolgate_core::rules;
 use serde_json::{Value, json};
 
 use super::case::Case;
@@ -12,16 +14,102 @@ pub(crate) struct Explained {
     pub(crate) why: &'static str,
     /// Whether this is the difference.
     pub(crate) covers: fn(&Case, &Mismatch) -> bool,
-    /// A case with the difference: the object, and the stored one on an update.
+    /// A case with the difference.
     pub(crate) example: fn() -> Case,
 }
 
 /// All of them.
-pub(crate) const EXPLAINED: &[Explained] = &[];
+pub(crate) const EXPLAINED: &[Explained] = &[
+    Explained {
+        why: "The API server forgives an update what it leaves alone, but not everything: a missing required field, \
+              a rule that cannot be evaluated, a label beside a changed one, the replicas behind the scale \
+              subresource. poolgate forgives by field, warns, and leaves the refusal to the API server: it may not \
+              be the one that keeps Karpenter from removing its finalizer.",
+        covers: |_, mismatch| mismatch.kind == Kind::RatchetStricter,
+        example: || {
+            let object = pool(
+                json!({"limits": {"cpu": "5"}}),
+                json!([{"key": "a", "operator": "In"}]),
+            );
+            Case {
+                old: Some(object.clone()),
+                ..v1(object)
+            }
+        },
+    },
+    Explained {
+        why: "The API server prunes unknown fields before any webhook is called, so only the offline side sees them.",
+        covers: |_, mismatch| mismatch.kind == Kind::ViewsDiffer && mismatch.signature == "field-unknown",
+        example: || v1(pool(json!({"ttlSecondsAfterEmpty": 30}), json!([]))),
+    },
+    Explained {
+        why: "Karpenter's own definition lacks nodeLimitMode, so there it is pruned like any unknown field. The \
+              definition that `poolgate crd patch` writes has it.",
+        covers: |_, mismatch| mismatch.kind == Kind::ViewsDiffer && mismatch.signature == "node-limit-mode",
+        example: || {
+            v1(pool(
+                json!({"disruption": {"consolidateAfter": "1m", "nodeLimitMode": "hard"}}),
+                json!([]),
+            ))
+        },
+    },
+    Explained {
+        why: "The linked Karpenter has no types for v1beta1, so of what 1.0.8 said after its definition the oracle \
+              knows nothing: neither what it could not decode nor what its runtime validation refused.",
+        covers: |case, mismatch| {
+            let origin = rules::find(&mismatch.signature).map(|rule| rule.origin);
+            let is_more_than_schema = origin.is_some_and(|origin| origin != Origin::Schema)
+                || MORE_THAN_SCHEMA.contains(&mismatch.signature.as_str());
+            mismatch.kind == Kind::Invented && case.version == ApiVersion::V1Beta1 && is_more_than_schema
+        },
+        example: || {
+            let budgets = json!([{"nodes": "1", "schedule": "@yearly", "duration": "2562048h"}]);
+            let spec = json!({
+                "disruption": {"budgets": budgets},
+                "template": {"spec": {"requirements": [], "nodeClassRef": {"name": "default"}}},
+            });
+            Case {
+                version: ApiVersion::V1Beta1,
+                object: object("karpenter.sh/v1beta1", spec),
+                old: None,
+            }
+        },
+    },
+];
+
+/// Rules that speak for the definition and, with the same words, for what comes after it.
+const MORE_THAN_SCHEMA: &[&str] = &[
+    "budget-duration",
+    "consolidate-after",
+    "expire-after",
+    "taint-key",
+    "taint-value",
+];
 
 /// Whether a difference is meant.
 pub(crate) fn is_explained(case: &Case, mismatch: &Mismatch) -> bool {
     EXPLAINED
         .iter()
         .any(|explained| (explained.covers)(case, mismatch))
+}
+
+fn v1(object: Value) -> Case {
+    Case {
+        version: ApiVersion::V1,
+        object,
+        old: None,
+    }
+}
+
+fn object(api_version: &str, spec: Value) -> Value {
+    json!({"apiVersion": api_version, "kind": "NodePool", "metadata": {"name": "example"}, "spec": spec})
+}
+
+/// A v1 NodePool with these requirements and whatever else `spec` says.
+fn pool(mut spec: Value, requirements: Value) -> Value {
+    spec["template"] = json!({"spec": {
+        "requirements": requirements,
+        "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+    }});
+    object("karpenter.sh/v1", spec)
 }
