@@ -65,6 +65,16 @@ struct Finding {
     detail: String,
 }
 
+impl Judgement {
+    /// What was answered; nothing where the oracle did not survive the question.
+    fn of(answer: &Answer) -> Self {
+        match answer {
+            Answer::Given(answer) => Self::deserialize(answer).expect("judge answers as documented"),
+            Answer::Harmed(_) => Self::default(),
+        }
+    }
+}
+
 /// A case on its way through both.
 struct Passage<'a> {
     case: &'a Case,
@@ -73,7 +83,7 @@ struct Passage<'a> {
     patched: Value,
 }
 
-/// The differences in each case. None where the API server cannot even decode the object: then nobody is asked.
+/// The differences in each case. None where the API server cannot even decode the object, or refuses its metadata.
 pub(crate) fn mismatches(oracle: &mut Oracle, cases: &[Case]) -> Vec<Option<Vec<Mismatch>>> {
     let questions: Vec<Value> = cases
         .iter()
@@ -95,7 +105,7 @@ pub(crate) fn mismatches(oracle: &mut Oracle, cases: &[Case]) -> Vec<Option<Vec<
         .map(|passage| {
             let passage = passage?;
             let answer = answers.next().expect("an answer for each question");
-            Some(passage.compare(&answer, oracle))
+            passage.compare(&answer, oracle)
         })
         .collect()
 }
@@ -143,7 +153,12 @@ impl<'a> Passage<'a> {
         }
     }
 
-    fn compare(&self, answer: &Answer, oracle: &mut Oracle) -> Vec<Mismatch> {
+    fn compare(&self, answer: &Answer, oracle: &mut Oracle) -> Option<Vec<Mismatch>> {
+        let judgement = Judgement::of(answer);
+        // Refused whatever the kind; the API server then says less of the rest.
+        if !judgement.metadata.is_empty() {
+            return None;
+        }
         let (karpenter, claim) = verdict(answer);
         let refuses = self.review.report.refuses();
         let mut found = Vec::new();
@@ -159,7 +174,7 @@ impl<'a> Passage<'a> {
             found.extend(self.views_differ(&self.case.object, Kind::ViewsDiffer));
         }
         found.extend(self.views_differ(&self.patched, Kind::DefaultsDiffer));
-        found
+        Some(found)
     }
 
     fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
@@ -181,7 +196,7 @@ impl<'a> Passage<'a> {
             return Some(missed);
         };
         if missed.kind == Kind::MissedSchema {
-            let is_warned = schema_of(answer).iter().all(|found| {
+            let is_warned = Judgement::of(answer).schema.iter().all(|found| {
                 found.detail.contains("some validation rules were not checked")
                     || forgiven.iter().any(|path| is_around(path, &found.field))
             });
@@ -243,15 +258,6 @@ pub(crate) fn opinion(oracle: &mut Oracle, case: &Case) -> String {
     Passage::begin(case, answer).map_or_else(String::new, |passage| passage.opinion())
 }
 
-/// What the definition says against the object.
-fn schema_of(answer: &Answer) -> Vec<Finding> {
-    let judgement: Judgement = match answer {
-        Answer::Given(answer) => serde_json::from_value(answer.clone()).expect("judge answers as documented"),
-        Answer::Harmed(_) => Judgement::default(),
-    };
-    judgement.schema
-}
-
 /// Whether one of two fields is within the other, or both are one.
 fn is_around(one: &str, other: &str) -> bool {
     let steps = |path: &str| -> Vec<String> {
@@ -267,7 +273,7 @@ fn is_around(one: &str, other: &str) -> bool {
 /// Why Karpenter or the API server refuses, and why they refuse the NodeClaim, where they do.
 fn verdict(answer: &Answer) -> (Option<Mismatch>, Option<Mismatch>) {
     let judgement: Judgement = match answer {
-        Answer::Given(answer) => serde_json::from_value(answer.clone()).expect("judge answers as documented"),
+        Answer::Given(_) => Judgement::of(answer),
         Answer::Harmed(why) => return (Some(missed(Kind::MissedHarm, "", why)), None),
     };
     let listed = |kind, findings: &[Finding]| {
@@ -282,17 +288,11 @@ fn verdict(answer: &Answer) -> (Option<Mismatch>, Option<Mismatch>) {
         })
     };
     let said = |kind, text: &Option<String>| text.as_ref().map(|text| missed(kind, "", text));
-    // What is wrong with the metadata is refused whatever the kind, and nothing that poolgate would repeat.
     let karpenter = listed(Kind::MissedSchema, &judgement.schema)
         .or_else(|| said(Kind::MissedDecode, &judgement.decode))
         .or_else(|| said(Kind::MissedRuntime, &judgement.runtime))
         .or_else(|| said(Kind::MissedHarm, &judgement.launch));
-    let claim = if judgement.metadata.is_empty() {
-        listed(Kind::MissedClaim, &judgement.claim)
-    } else {
-        None
-    };
-    (karpenter, claim)
+    (karpenter, listed(Kind::MissedClaim, &judgement.claim))
 }
 
 fn missed(kind: Kind, field: &str, what: &str) -> Mismatch {

@@ -82,6 +82,7 @@ const MORE_THAN_SCHEMA: &[&str] = &[
     "budget-duration",
     "consolidate-after",
     "expire-after",
+    "kubelet",
     "taint-key",
     "taint-value",
 ];

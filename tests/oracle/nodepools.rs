@@ -11,7 +11,7 @@ fn poolgate_refuses_what_karpenter_refuses_and_says_whose_rule_it_is() {
     let effort = Effort::wanted(20_000, 1_000_000);
     let outcome = run(effort, &corpus());
     assert!(
-        outcome.undecodable * 10 <= outcome.judged,
+        outcome.unjudged * 10 <= outcome.judged,
         "too few cases were judged: {} of {}",
         outcome.judged,
         effort.cases

@@ -68,8 +68,8 @@ fn number(variable: &str) -> Option<u64> {
 pub(crate) struct Outcome {
     /// How many both sides judged.
     pub(crate) judged: u64,
-    /// How many the API server could not decode.
-    pub(crate) undecodable: u64,
+    /// How many the API server refused for what they have in common with every kind.
+    pub(crate) unjudged: u64,
     differences: BTreeMap<(Kind, String), Difference>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn run(effort: Effort, corpus: &[Value]) -> Outcome {
 impl Outcome {
     fn take(&mut self, number: u64, case: Case, found: Option<Vec<Mismatch>>) {
         let Some(found) = found else {
-            self.undecodable += 1;
+            self.unjudged += 1;
             return;
         };
         self.judged += 1;

@@ -37,3 +37,11 @@ fn nodepools(path: &PathBuf) -> Vec<Value> {
     })
     .collect()
 }
+
+/// Authors often give a NodePool a namespace; kubectl then says that it has none, whatever the spec is like.
+fn without_namespace(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("namespace");
+    }
+    object
+}
