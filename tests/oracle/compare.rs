@@ -92,7 +92,7 @@ pub(crate) fn mismatches(oracle: &mut Oracle, cases: &[Case]) -> Vec<Option<Vec<
     let passages: Vec<Option<Passage<'_>>> = cases
         .iter()
         .zip(oracle.ask(&questions))
-        .map(|(case, answer)| Passage::begin(case, answer.given()))
+        .map(|(case, answer)| Passage::begin(case, &answer.given()))
         .collect();
     let questions: Vec<Value> = passages
         .iter()
@@ -128,7 +128,7 @@ fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
 }
 
 impl<'a> Passage<'a> {
-    fn begin(case: &'a Case, answer: Value) -> Option<Self> {
+    fn begin(case: &'a Case, answer: &Value) -> Option<Self> {
         let incoming = answer.get("incoming")?.clone();
         let stored = answer.get("stored").cloned();
         let review = judge(case, &incoming, stored.as_ref());
@@ -255,7 +255,7 @@ pub(crate) fn opinion(oracle: &mut Oracle, case: &Case) -> String {
     let answer = oracle
         .ask_one(question("admit", &case.object, case.old.as_ref()))
         .given();
-    Passage::begin(case, answer).map_or_else(String::new, |passage| passage.opinion())
+    Passage::begin(case, &answer).map_or_else(String::new, |passage| passage.opinion())
 }
 
 /// Whether one of two fields is within the other, or both are one.

@@ -29,7 +29,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         example: || {
             let object = pool(
                 json!({"limits": {"cpu": "5"}}),
-                json!([{"key": "a", "operator": "In"}]),
+                &json!([{"key": "a", "operator": "In"}]),
             );
             Case {
                 old: Some(object.clone()),
@@ -40,7 +40,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained {
         why: "The API server prunes unknown fields before any webhook is called, so only the offline side sees them.",
         covers: |_, mismatch| mismatch.kind == Kind::ViewsDiffer && mismatch.signature == "field-unknown",
-        example: || v1(pool(json!({"ttlSecondsAfterEmpty": 30}), json!([]))),
+        example: || v1(pool(json!({"ttlSecondsAfterEmpty": 30}), &json!([]))),
     },
     Explained {
         why: "Karpenter's own definition lacks nodeLimitMode, so there it is pruned like any unknown field. The \
@@ -49,7 +49,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         example: || {
             v1(pool(
                 json!({"disruption": {"consolidateAfter": "1m", "nodeLimitMode": "hard"}}),
-                json!([]),
+                &json!([]),
             ))
         },
     },
@@ -70,7 +70,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
             });
             Case {
                 version: ApiVersion::V1Beta1,
-                object: object("karpenter.sh/v1beta1", spec),
+                object: object("karpenter.sh/v1beta1", &spec),
                 old: None,
             }
         },
@@ -102,15 +102,15 @@ fn v1(object: Value) -> Case {
     }
 }
 
-fn object(api_version: &str, spec: Value) -> Value {
+fn object(api_version: &str, spec: &Value) -> Value {
     json!({"apiVersion": api_version, "kind": "NodePool", "metadata": {"name": "example"}, "spec": spec})
 }
 
 /// A v1 NodePool with these requirements and whatever else `spec` says.
-fn pool(mut spec: Value, requirements: Value) -> Value {
+fn pool(mut spec: Value, requirements: &Value) -> Value {
     spec["template"] = json!({"spec": {
         "requirements": requirements,
         "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
     }});
-    object("karpenter.sh/v1", spec)
+    object("karpenter.sh/v1", &spec)
 }

@@ -146,9 +146,9 @@ pub(crate) fn remove(object: &mut Value, pointer: &str) {
         Some(Value::Object(map)) => {
             map.remove(&last);
         }
-        Some(Value::Array(list)) => {
-            if let Some(index) = last.parse().ok().filter(|index| *index < list.len()) {
-                list.remove(index);
+        Some(Value::Array(elements)) => {
+            if let Some(index) = last.parse().ok().filter(|index| *index < elements.len()) {
+                elements.remove(index);
             }
         }
         _ => {}

@@ -106,7 +106,7 @@ pub(crate) fn run(effort: Effort, corpus: &[Value]) -> Outcome {
                     let found = mismatches(&mut oracle, &cases);
                     let mut outcome = outcome.lock().expect("no worker panicked");
                     for ((number, case), found) in numbers.into_iter().zip(cases).zip(found) {
-                        outcome.take(number, case, found);
+                        outcome.take(number, &case, found);
                     }
                 }
             });
@@ -116,14 +116,14 @@ pub(crate) fn run(effort: Effort, corpus: &[Value]) -> Outcome {
 }
 
 impl Outcome {
-    fn take(&mut self, number: u64, case: Case, found: Option<Vec<Mismatch>>) {
+    fn take(&mut self, number: u64, case: &Case, found: Option<Vec<Mismatch>>) {
         let Some(found) = found else {
             self.unjudged += 1;
             return;
         };
         self.judged += 1;
         for mismatch in found {
-            if is_explained(&case, &mismatch) {
+            if is_explained(case, &mismatch) {
                 continue;
             }
             let key = (mismatch.kind, mismatch.signature.clone());

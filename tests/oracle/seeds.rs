@@ -30,7 +30,7 @@ fn nodepools(path: &PathBuf) -> Vec<Value> {
         &Limits::default(),
     )
     .filter(|document| document.unreadable().is_none())
-    .map(|document| document.value().clone())
+    .map(|document| without_namespace(document.value().clone()))
     .filter(|object| {
         let version = object["apiVersion"].as_str().unwrap_or_default();
         object["kind"] == "NodePool" && ["karpenter.sh/v1", "karpenter.sh/v1beta1"].contains(&version)

@@ -74,7 +74,7 @@ fn candidates(case: &Case) -> Vec<Step> {
             let set = move |object: &mut Value, place: &str| set_simple(object, place, &simple);
             steps.push(in_both(place, set));
         }
-        steps.push(in_both(place, |object, place| halve(object, place)));
+        steps.push(in_both(place, halve));
     }
     steps
 }

@@ -65,7 +65,7 @@ fn nanos(answer: &Answer) -> Option<&str> {
 #[test]
 fn durations_are_read_as_go_reads_them() {
     compare(
-        |rng| words::duration(rng),
+        words::duration,
         |text| json!({"kind": "duration", "text": text}),
         |text, answer| {
             let ours = GoDuration::parse(text).map(|duration| duration.as_nanos().to_string());
@@ -85,7 +85,7 @@ fn quantities_are_read_as_kubernetes_reads_them() {
     let pattern = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
     let pattern = regex::Regex::new(pattern).expect("the pattern is valid");
     compare(
-        |rng| words::quantity(rng),
+        words::quantity,
         |text| json!({"kind": "quantity", "text": text}),
         |text, answer| {
             let ours = Quantity::parse(text);
