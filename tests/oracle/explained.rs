@@ -39,13 +39,13 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     },
     Explained {
         why: "The API server prunes unknown fields before any webhook is called, so only the offline side sees them.",
-        covers: |_, mismatch| mismatch.kind == Kind::ViewsDiffer && mismatch.signature == "field-unknown",
+        covers: |_, mismatch| is_pruned(mismatch),
         example: || v1(pool(json!({"ttlSecondsAfterEmpty": 30}), &json!([]))),
     },
     Explained {
         why: "Karpenter's own definition lacks nodeLimitMode, so there it is pruned like any unknown field. The \
               definition that `poolgate crd patch` writes has it.",
-        covers: |_, mismatch| mismatch.kind == Kind::ViewsDiffer && mismatch.signature == "node-limit-mode",
+        covers: |_, mismatch| is_pruned(mismatch),
         example: || {
             v1(pool(
                 json!({"disruption": {"consolidateAfter": "1m", "nodeLimitMode": "hard"}}),
@@ -75,7 +75,36 @@ pub(crate) const EXPLAINED: &[Explained] = &[
             }
         },
     },
+    Explained {
+        why: "Where the stored object repeats a reason anywhere, the API server checks the new one for none. poolgate \
+              forgives only lists that stay as they are, so a new repetition does not slip in behind an old one.",
+        covers: |case, mismatch| {
+            mismatch.kind == Kind::Invented
+                && case.old.is_some()
+                && mismatch.signature == "budget-reason-repeated"
+        },
+        example: || {
+            let with = |nodes| {
+                let budgets = json!([{"nodes": nodes, "reasons": ["Empty", "Empty"]}]);
+                pool(
+                    json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}}),
+                    &json!([]),
+                )
+            };
+            Case {
+                old: Some(with("1")),
+                ..v1(with("2"))
+            }
+        },
+    },
 ];
+
+/// Whether poolgate differs over nothing but fields that the API server prunes.
+fn is_pruned(mismatch: &Mismatch) -> bool {
+    let mut rules = mismatch.signature.split(' ');
+    mismatch.kind == Kind::ViewsDiffer
+        && rules.all(|rule| ["field-unknown", "node-limit-mode"].contains(&rule))
+}
 
 /// Rules that speak for the definition and, with the same words, for what comes after it.
 const MORE_THAN_SCHEMA: &[&str] = &[
