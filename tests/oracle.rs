@@ -1,0 +1,21 @@
+//! poolgate against Karpenter itself: what Karpenter and the API server make of generated NodePools and of the
+//! values in them, by a program that links their own packages (see `oracle/README.md`).
+//! Run by `tests/run`, which builds that program.
+
+#![cfg(test)]
+
+mod oracle {
+    mod budgets;
+    mod case;
+    mod compare;
+    mod explained;
+    mod mutate;
+    mod nodepools;
+    mod pools;
+    mod program;
+    mod run;
+    mod seeds;
+    mod shrink;
+    mod values;
+    mod words;
+}

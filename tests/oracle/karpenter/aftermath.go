@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/karpenter/pkg/apis"
+	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
+)
+
+// aftermath is what becomes of a NodePool that the API server has stored. Each step is taken only if the one
+// before it went well.
+type aftermath struct {
+	// Decode is why Karpenter cannot read the object. It reads all NodePools as one list, so then it reads none.
+	Decode string `json:"decode,omitempty"`
+	// Runtime is why Karpenter sets the pool aside.
+	Runtime string `json:"runtime,omitempty"`
+	// Launch is the panic that ends Karpenter when it makes a NodeClaim of the pool.
+	Launch string `json:"launch,omitempty"`
+	// Claim is why the API server refuses that NodeClaim.
+	Claim []finding `json:"claim,omitempty"`
+}
+
+// follow knows the versions that the linked Karpenter has types for; of others there is nothing to say.
+func follow(definitions definitions, object *unstructured.Unstructured) (aftermath, error) {
+	if !scheme.Scheme.Recognizes(object.GroupVersionKind()) {
+		return aftermath{}, nil
+	}
+	stored, err := object.MarshalJSON()
+	if err != nil {
+		return aftermath{}, err
+	}
+	typed, _, err := scheme.Codecs.UniversalDeserializer().Decode(stored, nil, nil)
+	if err != nil {
+		return aftermath{Decode: err.Error()}, nil
+	}
+	pool, ok := typed.(*karpenter.NodePool)
+	if !ok {
+		return aftermath{}, nil
+	}
+	if err := pool.RuntimeValidate(context.Background()); err != nil {
+		return aftermath{Runtime: err.Error()}, nil
+	}
+	claim, panicked := launch(pool)
+	if panicked != "" {
+		return aftermath{Launch: panicked}, nil
+	}
+	found, err := judgeClaim(definitions, claim)
+	return aftermath{Claim: found}, err
+}
+
+// launch makes the NodeClaim that Karpenter would make for a pod that fits the pool.
+func launch(pool *karpenter.NodePool) (claim *karpenter.NodeClaim, panicked string) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			panicked = fmt.Sprint(cause)
+		}
+	}()
+	template := scheduling.NewNodeClaimTemplate(pool)
+	template.InstanceTypeOptions = instanceTypes(template)
+	return template.ToNodeClaim(), ""
+}
+
+// instanceTypes are those that the pool names, or else any: as many as minValues asks for.
+func instanceTypes(template *scheduling.NodeClaimTemplate) cloudprovider.InstanceTypes {
+	wanted := template.Requirements.Get(corev1.LabelInstanceTypeStable)
+	names := []string{"any"}
+	if wanted.Operator() == corev1.NodeSelectorOpIn {
+		names = wanted.Values()
+	}
+	for number := range ptr.Deref(wanted.MinValues, 0) - len(names) {
+		names = append(names, fmt.Sprintf("any-%d", number))
+	}
+	var types cloudprovider.InstanceTypes
+	for _, name := range names {
+		types = append(types, &cloudprovider.InstanceType{Name: name})
+	}
+	return types
+}
+
+func judgeClaim(definitions definitions, claim *karpenter.NodeClaim) ([]finding, error) {
+	claim.SetGroupVersionKind(schema.GroupVersionKind{Group: apis.Group, Version: "v1", Kind: "NodeClaim"})
+	claim.Name = claim.GenerateName + rand.String(5)
+	for index := range claim.OwnerReferences {
+		claim.OwnerReferences[index].UID = types.UID("6f3a0d5e-5f0c-4b8e-9f39-0c5f1b6e1a01")
+	}
+	written, err := runtime.Encode(unstructured.UnstructuredJSONScheme, claim)
+	if err != nil {
+		return nil, err
+	}
+	object, defined, err := decode(definitions, written)
+	if err != nil {
+		return []finding{{Detail: err.Error()}}, nil
+	}
+	var found []finding
+	for _, refused := range create(defined, object) {
+		found = append(found, finding{refused.Type, refused.Field, refused.ErrorBody()})
+	}
+	return found, nil
+}

@@ -1,0 +1,171 @@
+//! The oracle as a process: questions in, answers out, a deadline for each, and a new one after a question that
+//! it does not survive. The protocol stands at the top of `karpenter/main.go`.
+
+use std::env;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// The version of the protocol that this module speaks.
+const PROTOCOL: u64 = 1;
+
+/// How long an answer may take. The oracle itself gives up after a second of processor time; this is for an
+/// oracle that cannot even do that, on a machine that does much else.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+/// What a process says when its question was unreadable, which is our mistake.
+const UNREADABLE: i32 = 2;
+
+/// The answer to one question.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Answer {
+    /// The answer, as the protocol has it.
+    Given(Value),
+    /// None: whoever does with Karpenter's code what the question demands hangs or dies. Why, as far as known.
+    Harmed(String),
+}
+
+/// A running oracle.
+pub(crate) struct Oracle {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Oracle {
+    /// Starts one.
+    pub(crate) fn start() -> Self {
+        let program = env::var_os("POOLGATE_ORACLE").map(PathBuf::from).expect(
+            "POOLGATE_ORACLE is not set: this test asks Karpenter's own code; run tests/run, which builds it, or \
+             set it to what tests/oracle/build prints",
+        );
+        let older = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/data/crds/karpenter-1.0.8-nodepools.yaml"
+        );
+        let mut child = Command::new(&program)
+            .arg(older)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display()));
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+        let (sender, lines) = channel();
+        // Ends with the process, whose stdout it reads, or with the receiver.
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let greeting = lines.recv_timeout(DEADLINE).expect("the oracle greets");
+        let greeting: Value = serde_json::from_str(&greeting).expect("the greeting is JSON");
+        assert_eq!(greeting["protocol"], PROTOCOL, "{greeting}");
+        Self {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+        }
+    }
+
+    /// Asks all questions and answers each.
+    pub(crate) fn ask(&mut self, questions: &[Value]) -> Vec<Answer> {
+        let mut answers = Vec::with_capacity(questions.len());
+        while let Some(rest) = questions.get(answers.len()..).filter(|rest| !rest.is_empty()) {
+            self.ask_until_harmed(rest, &mut answers);
+        }
+        answers
+    }
+
+    /// Asks the one question.
+    pub(crate) fn ask_one(&mut self, question: Value) -> Answer {
+        self.ask(&[question]).remove(0)
+    }
+
+    /// Answers questions up to and including the first that the oracle does not survive.
+    fn ask_until_harmed(&mut self, questions: &[Value], answers: &mut Vec<Answer>) {
+        let mut written = String::new();
+        for question in questions {
+            written.push_str(&question.to_string());
+            written.push('\n');
+        }
+        let mut stdin = self.stdin.take().expect("a running oracle has a stdin");
+        // A writer of its own: the oracle answers while it reads, and pipes hold little. It ends when all is
+        // written or the oracle has ended.
+        let writer = thread::spawn(move || {
+            let _ = stdin.write_all(written.as_bytes());
+            stdin
+        });
+        let harmed = questions.iter().find_map(|question| match self.answer(question) {
+            Answer::Harmed(why) => Some(why),
+            given @ Answer::Given(_) => {
+                answers.push(given);
+                None
+            }
+        });
+        if let Some(why) = harmed {
+            answers.push(Answer::Harmed(why));
+            *self = Self::start();
+        } else {
+            self.stdin = writer.join().ok();
+        }
+    }
+
+    /// The next answer. After [`Answer::Harmed`] the process is gone.
+    fn answer(&mut self, question: &Value) -> Answer {
+        let line = match self.lines.recv_timeout(DEADLINE) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => return self.end("no answer within the deadline"),
+            Err(RecvTimeoutError::Disconnected) => return self.end("the process died"),
+        };
+        let answer: Value = serde_json::from_str(&line).expect("an answer is JSON");
+        match answer["harmed"].as_str() {
+            Some(why) => self.end(why),
+            None => Answer::Given(answer).checked(question),
+        }
+    }
+
+    fn end(&mut self, why: &str) -> Answer {
+        if why != "the process died" {
+            let _ = self.child.kill();
+        }
+        let status = self.child.wait().expect("a child can be waited for");
+        assert_ne!(
+            status.code(),
+            Some(UNREADABLE),
+            "the oracle could not read a question"
+        );
+        Answer::Harmed(format!("{why} ({status})"))
+    }
+}
+
+impl Answer {
+    fn checked(self, question: &Value) -> Self {
+        if let Self::Given(answer) = &self {
+            assert!(answer.is_object(), "{answer} is no answer to {question}");
+        }
+        self
+    }
+
+    /// The answer where the question cannot have harmed anyone.
+    pub(crate) fn given(self) -> Value {
+        match self {
+            Self::Given(answer) => answer,
+            Self::Harmed(why) => panic!("the oracle did not survive a harmless question: {why}"),
+        }
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        // Nothing to report from a drop: the process may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

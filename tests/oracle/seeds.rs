@@ -1,0 +1,47 @@
+//! The NodePools of the corpus, written by real people: where mutation begins beside the generated ones.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+
+use poolgate::manifest::{Limits, parse, read};
+use serde_json::Value;
+
+/// Every NodePool of the corpus that can be read, in the order of the files.
+pub(crate) fn corpus() -> Vec<Value> {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    let mut files: Vec<PathBuf> = fs::read_dir(directory)
+        .expect("the corpus can be listed")
+        .map(|entry| entry.expect("the corpus can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .collect();
+    files.sort();
+    let pools: Vec<Value> = files.iter().flat_map(nodepools).collect();
+    assert!(pools.len() > 100, "the corpus has shrunk to {}", pools.len());
+    pools
+}
+
+fn nodepools(path: &PathBuf) -> Vec<Value> {
+    let text = read(
+        File::open(path).expect("a listed file can be opened"),
+        &Limits::default(),
+    );
+    parse(
+        &text.expect("every file of the corpus is text"),
+        &Limits::default(),
+    )
+    .filter(|document| document.unreadable().is_none())
+    .map(|document| without_namespace(document.value().clone()))
+    .filter(|object| {
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        object["kind"] == "NodePool" && ["karpenter.sh/v1", "karpenter.sh/v1beta1"].contains(&version)
+    })
+    .collect()
+}
+
+/// Authors often give a NodePool a namespace; kubectl then says that it has none, whatever the spec is like.
+fn without_namespace(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("namespace");
+    }
+    object
+}
