@@ -1,0 +1,216 @@
+//! `cargo bench --bench review`: what one review costs, without the network: an ordinary NodePool, the largest legal
+//! one, and hostile ones of 1 MiB, each made to hit the part of the catalogue that could grow worst.
+//!
+//! Bounded: each line is the median of at most 50 reviews or two seconds.
+
+// A benchmark prints.
+#![allow(clippy::print_stdout)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use poolgate_core::karpenter::{ApiVersion, Karpenter};
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Review, Subject, review};
+use serde_json::{Map, Value, json};
+
+/// How large a hostile object is made.
+const MIB: usize = 1 << 20;
+
+/// The longest a review may take, whatever is reviewed. The API server gives up after three seconds.
+const BOUND: Duration = Duration::from_millis(500);
+
+fn main() {
+    println!(
+        "{:<44} {:>10} {:>9} {:>14}",
+        "NodePool", "bytes", "findings", "median"
+    );
+    let mut slowest = Duration::ZERO;
+    for (name, object) in legal().into_iter().chain(hostile()) {
+        slowest = slowest.max(measure(name, &object));
+    }
+    assert!(slowest <= BOUND, "{slowest:?} is beyond the bound of {BOUND:?}");
+    println!("every review took less than {BOUND:?}");
+}
+
+/// Prints a line, and gives the median back. Updates, because an update is compared with the stored object, too.
+fn measure(name: &str, object: &Value) -> Duration {
+    let (policy, karpenter) = (Policy::default(), Karpenter::default());
+    let old = object.clone();
+    let judge = || -> Review {
+        let request = Request {
+            subject: Subject::NodePool(ApiVersion::V1),
+            object: black_box(object),
+            old: Some(&old),
+        };
+        review(&request, &policy, &karpenter)
+    };
+    let report = judge().report;
+    let begun = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 50 && begun.elapsed() < Duration::from_secs(2) {
+        let begun = Instant::now();
+        black_box(judge());
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    let median = times.get(times.len() / 2).copied().unwrap_or_default();
+    println!(
+        "{name:<44} {:>10} {:>9} {:>14}",
+        object.to_string().len(),
+        report.diagnostics().len(),
+        format!("{median:.1?}")
+    );
+    median
+}
+
+fn pool(spec: Value, template: Value) -> Value {
+    let mut whole = json!({
+        "metadata": {"name": "bench"},
+        "spec": {"template": {"spec": {
+            "requirements": [],
+            "expireAfter": "Never",
+            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+        }}},
+    });
+    merge(&mut whole, json!({ "spec": spec }));
+    merge(&mut whole, json!({"spec": {"template": template}}));
+    whole
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+fn with_requirements(list: Vec<Value>) -> Value {
+    pool(json!({}), json!({"spec": {"requirements": list}}))
+}
+
+fn legal() -> Vec<(&'static str, Value)> {
+    let usual = pool(
+        json!({
+            "limits": {"cpu": "1000", "memory": "1000Gi"},
+            "disruption": {"consolidateAfter": "1m", "budgets": [
+                {"nodes": "10%"},
+                {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"},
+            ]},
+        }),
+        json!({"metadata": {"labels": {"example.com/team": "blue"}}, "spec": {"requirements": [
+            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+            {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot", "on-demand"]},
+            {"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m", "r"]},
+            {"key": "karpenter.k8s.aws/instance-generation", "operator": "Gt", "values": ["4"]},
+        ]}}),
+    );
+    let text = |letter: &str| letter.repeat(63);
+    let requirements: Vec<Value> = (0..60)
+        .map(|number| {
+            let values: Vec<String> = (0..50)
+                .map(|value| format!("{}{value:02}", "v".repeat(61)))
+                .collect();
+            json!({"key": format!("{}.example.com/r{number}", text("d")), "operator": "In", "values": values})
+        })
+        .collect();
+    let labels: Map<String, Value> = (0..35)
+        .map(|number| (format!("{}.example.com/l{number}", text("d")), json!(text("v"))))
+        .collect();
+    let budgets: Vec<Value> = (0..50)
+        .map(|number| {
+            let schedule = format!("{number} {}-23/2,0 * * sun,mon-fri,sat", number % 20);
+            json!({"nodes": format!("{number}%"), "schedule": schedule, "duration": "1h30m", "reasons": ["Empty", "Drifted"]})
+        })
+        .collect();
+    let taints: Vec<Value> = (0..50)
+        .map(|number| json!({"key": format!("example.com/t{number}"), "value": text("v"), "effect": "NoSchedule"}))
+        .collect();
+    let largest = pool(
+        json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}}),
+        json!({"metadata": {"labels": labels}, "spec": {"requirements": requirements, "taints": taints}}),
+    );
+    vec![("usual", usual), ("largest legal", largest)]
+}
+
+fn numbers(count: usize) -> Vec<String> {
+    (0..count).map(|number| number.to_string()).collect()
+}
+
+fn on_cpu(operator: &str, values: Vec<String>) -> Value {
+    json!({"key": "karpenter.k8s.aws/instance-cpu", "operator": operator, "values": values})
+}
+
+fn hostile() -> Vec<(&'static str, Value)> {
+    let bounds = (0..98).map(|number| on_cpu("Gt", vec![number.to_string()]));
+    let contradiction = std::iter::once(on_cpu("In", numbers(MIB / 9)))
+        .chain(bounds)
+        .chain([on_cpu("Lt", vec!["5".into()])])
+        .collect();
+    let lists = (0..100)
+        .map(|shift| {
+            let values = (shift..shift + 1_200).map(|number| number.to_string()).collect();
+            on_cpu(if shift % 2 == 0 { "In" } else { "NotIn" }, values)
+        })
+        .collect();
+    let bad_values = (0..MIB / 10).map(|number| format!("-{number}")).collect();
+    let many = (0..MIB / 55)
+        .map(|number| json!({"key": format!("example.com/k{number}"), "operator": "Exists"}))
+        .collect();
+    let map = |count: usize, value: &str| -> Map<String, Value> {
+        (0..count)
+            .map(|number| (format!("example.com/k{number}"), json!(value)))
+            .collect()
+    };
+    let budgets = vec![
+        json!({"nodes": "1", "reasons": ["a", "b"], "schedule": "0 9 * * sat-sun", "duration": "8h"});
+        MIB / 80
+    ];
+    let taints = vec![json!({"key": "a", "effect": "NoSchedule"}); MIB / 35];
+    let unknown: Map<String, Value> = (0..MIB / 14)
+        .map(|number| (format!("field{number}"), json!(1)))
+        .collect();
+    vec![
+        (
+            "one requirement of 100,000 values",
+            with_requirements(vec![on_cpu("In", numbers(MIB / 9))]),
+        ),
+        (
+            "one requirement of 100,000 bad values",
+            with_requirements(vec![on_cpu("In", bad_values)]),
+        ),
+        (
+            "100,000 values against 99 bounds",
+            with_requirements(contradiction),
+        ),
+        ("100 requirements of 1,200 values", with_requirements(lists)),
+        ("20,000 requirements", with_requirements(many)),
+        (
+            "a key and an operator of 512 KiB",
+            with_requirements(vec![
+                json!({"key": "k".repeat(MIB / 2), "operator": "o".repeat(MIB / 2)}),
+            ]),
+        ),
+        (
+            "50,000 limits",
+            pool(json!({"limits": map(MIB / 22, "1")}), json!({})),
+        ),
+        (
+            "13,000 budgets with an unreadable schedule",
+            pool(json!({"disruption": {"budgets": budgets}}), json!({})),
+        ),
+        (
+            "40,000 labels",
+            pool(json!({}), json!({"metadata": {"labels": map(MIB / 25, "a b")}})),
+        ),
+        (
+            "30,000 equal taints",
+            pool(json!({}), json!({"spec": {"taints": taints}})),
+        ),
+        ("70,000 unknown fields", pool(Value::Object(unknown), json!({}))),
+    ]
+}
