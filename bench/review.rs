@@ -73,9 +73,14 @@ fn pool(spec: Value, template: Value) -> Value {
             "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
         }}},
     });
-    merge(&mut whole, json!({ "spec": spec }));
-    merge(&mut whole, json!({"spec": {"template": template}}));
+    merge(&mut whole, under("spec", spec));
+    merge(&mut whole, under("spec", under("template", template)));
     whole
+}
+
+/// An object with one field.
+fn under(field: &str, value: Value) -> Value {
+    Value::Object(Map::from_iter([(field.to_owned(), value)]))
 }
 
 fn merge(into: &mut Value, from: Value) {
@@ -90,7 +95,7 @@ fn merge(into: &mut Value, from: Value) {
 }
 
 fn with_requirements(list: Vec<Value>) -> Value {
-    pool(json!({}), json!({"spec": {"requirements": list}}))
+    pool(json!({}), under("spec", under("requirements", Value::from(list))))
 }
 
 fn legal() -> Vec<(&'static str, Value)> {
@@ -142,7 +147,9 @@ fn numbers(count: usize) -> Vec<String> {
 }
 
 fn on_cpu(operator: &str, values: Vec<String>) -> Value {
-    json!({"key": "karpenter.k8s.aws/instance-cpu", "operator": operator, "values": values})
+    let mut requirement = json!({"key": "karpenter.k8s.aws/instance-cpu", "operator": operator});
+    merge(&mut requirement, under("values", Value::from(values)));
+    requirement
 }
 
 fn hostile() -> Vec<(&'static str, Value)> {
