@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::admit::{self, AdmitArgs};
 use crate::commands::crd::{self, CrdArgs};
 use crate::commands::policy::{self, PolicyArgs};
 use crate::commands::rules::{self, RulesArgs};
@@ -29,6 +30,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
     Serve(Box<ServeArgs>),
+    /// Answer one AdmissionReview from standard input: the webhook without the network
+    ///
+    /// Exits with 0 if the object is admitted, 1 if it is refused, 2 if there is no answer.
+    Admit(AdmitArgs),
     /// List the rules, or explain one
     Rules(RulesArgs),
     /// Check policy files
@@ -42,6 +47,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Serve(args) => Ok(webhook::serve(*args)?),
+            Self::Admit(args) => admit::run(&args),
             Self::Rules(args) => rules::run(&args),
             Self::Policy(args) => policy::run(&args),
             Self::Crd(args) => crd::run(&args),
