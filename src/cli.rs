@@ -4,9 +4,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::admit::{self, AdmitArgs};
 use crate::commands::crd::{self, CrdArgs};
 use crate::commands::policy::{self, PolicyArgs};
 use crate::commands::rules::{self, RulesArgs};
+use crate::lint::{self, LintArgs};
 use crate::webhook::{self, ServeArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
@@ -29,6 +31,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
     Serve(Box<ServeArgs>),
+    /// Check manifests: every mistake at its line and column, as the webhook would tell it
+    ///
+    /// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
+    Lint(LintArgs),
+    /// Answer one AdmissionReview from standard input: the webhook without the network
+    ///
+    /// Exits with 0 if the object is admitted, 1 if it is refused, 2 if there is no answer.
+    Admit(AdmitArgs),
     /// List the rules, or explain one
     Rules(RulesArgs),
     /// Check policy files
@@ -42,6 +52,8 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Serve(args) => Ok(webhook::serve(*args)?),
+            Self::Lint(args) => lint::run(&args),
+            Self::Admit(args) => admit::run(&args),
             Self::Rules(args) => rules::run(&args),
             Self::Policy(args) => policy::run(&args),
             Self::Crd(args) => crd::run(&args),

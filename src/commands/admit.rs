@@ -1,0 +1,71 @@
+//! `poolgate admit`: the webhook without the network. One AdmissionReview in, its answer out, for scripts and bug
+//! reports.
+
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+
+use crate::admission::{ClusterView, Endpoint, MutateVerdict, Reviewer, Verdict};
+use crate::judged_by::JudgedBy;
+
+/// Longest review that is read, in bytes: the API server sends at most two objects of 3 MiB, and what is around them.
+const MAX_BYTES: u64 = 7 << 20;
+
+/// The exit code where the object is refused.
+const REFUSED: u8 = 1;
+
+/// What the user says about the review.
+#[derive(Debug, Args)]
+pub(crate) struct AdmitArgs {
+    /// Answer as /mutate does: complete the object
+    #[arg(long, conflicts_with = "validate")]
+    mutate: bool,
+
+    /// Answer as /validate does: judge the object. This is the default
+    #[arg(long)]
+    validate: bool,
+
+    #[command(flatten)]
+    judged_by: JudgedBy,
+}
+
+/// Does what was asked. A reader who has gone is no failure.
+pub(crate) fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
+    let endpoint = if args.mutate {
+        Endpoint::Mutate
+    } else {
+        Endpoint::Validate
+    };
+    let view = Arc::new(ClusterView::new(args.judged_by.karpenter()));
+    let reviewer = Reviewer::new(args.judged_by.policy()?, view, MutateVerdict::On);
+    let body = read(io::stdin().lock())?;
+    let mut answer = reviewer
+        .respond(endpoint, &body)
+        .context("standard input cannot be answered")?;
+    answer.body.push(b'\n');
+    let code = match answer.summary.verdict {
+        Verdict::Allowed => ExitCode::SUCCESS,
+        Verdict::Denied => REFUSED.into(),
+    };
+    match io::stdout().write_all(&answer.body) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code),
+    }
+}
+
+/// All of the input, and never more than one byte over the bound.
+fn read(input: impl Read) -> anyhow::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    input
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut body)
+        .context("standard input cannot be read")?;
+    ensure!(
+        u64::try_from(body.len()).is_ok_and(|length| length <= MAX_BYTES),
+        "standard input is longer than {MAX_BYTES} bytes, which no API server sends"
+    );
+    Ok(body)
+}

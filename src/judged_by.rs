@@ -1,0 +1,39 @@
+//! What a command without a cluster judges by: a policy from a file, and the Karpenter release that is named.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use poolgate_core::karpenter::{Karpenter, Release};
+use poolgate_core::policy::Policy;
+
+use crate::policy_file::{self, LoadError};
+
+/// What the user says about it.
+#[derive(Debug, Args)]
+pub(crate) struct JudgedBy {
+    /// The organisation's policy
+    /// [default: the built-in one]
+    #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// The Karpenter release that the cluster runs, such as 1.14.1
+    /// [default: the newest known]
+    #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
+    karpenter_version: Option<Release>,
+}
+
+impl JudgedBy {
+    /// The policy of the file, or the built-in one where none is named.
+    pub(crate) fn policy(&self) -> Result<Policy, LoadError> {
+        match &self.policy {
+            Some(path) => Ok(policy_file::load(path)?.reading.policy),
+            None => Ok(Policy::default()),
+        }
+    }
+
+    /// The Karpenter that NodePools are judged for.
+    pub(crate) fn karpenter(&self) -> Karpenter {
+        self.karpenter_version
+            .map_or_else(Karpenter::default, Karpenter::from)
+    }
+}

@@ -1,0 +1,49 @@
+//! What the user says about a lint.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::colour::Colour;
+use super::format::Format;
+use crate::judged_by::JudgedBy;
+
+/// What the user says about a lint.
+#[derive(Debug, Args)]
+pub(crate) struct LintArgs {
+    /// Files, directories, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    pub(super) paths: Vec<PathBuf>,
+
+    /// How findings are printed
+    #[arg(long, value_enum, default_value = "human", value_name = "NAME")]
+    pub(super) format: Format,
+
+    /// From which severity on findings make the exit code 1
+    #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
+    pub(super) fail_on: FailOn,
+
+    /// Exit with 0 whatever the findings are; with 2 still where something could not be read
+    #[arg(long)]
+    pub(super) exit_zero: bool,
+
+    /// Exit with 1 where no NodePool or NodeClaim was found
+    #[arg(long)]
+    pub(super) fail_if_empty: bool,
+
+    /// When the human format is coloured
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(super) color: Colour,
+
+    #[command(flatten)]
+    pub(super) judged_by: JudgedBy,
+}
+
+/// From which severity on findings are a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum FailOn {
+    /// Only what the webhook refuses.
+    Error,
+    /// What it warns about, too.
+    Warning,
+}

@@ -1,0 +1,185 @@
+//! The text of a file to its findings.
+
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Report, Severity};
+use poolgate_core::karpenter::Karpenter;
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, review};
+
+use super::finding::{Finding, Object, Place, clean};
+use super::subjects::{Judged, Subjects};
+use super::tally::Tally;
+use super::{place, problem_rules};
+use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Span};
+
+/// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
+pub(super) const MAX_KEPT: usize = 1000;
+
+/// The group of NodePools: a text without it holds none, unless it is written with escapes.
+const MARK: &str = "karpenter.sh";
+
+/// What objects are judged by.
+#[derive(Debug)]
+pub(super) struct Judge {
+    pub(super) policy: Policy,
+    pub(super) karpenter: Karpenter,
+}
+
+/// Judges all that `text` holds, in the order of the text, and counts it.
+pub(super) fn check(text: &str, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
+    let is_marked = text.contains(MARK);
+    if !is_marked && !text.contains('\\') {
+        return Vec::new();
+    }
+    let mut file = FileCheck {
+        judge,
+        text,
+        lines: Lines::new(text),
+        is_marked,
+        findings: Vec::new(),
+        tally,
+    };
+    for document in manifest::parse(text, &Limits::default()) {
+        file.document(&document);
+    }
+    let mut findings = file.findings;
+    findings.sort_by_key(|finding| (finding.place.span.start(), finding.rule));
+    findings
+}
+
+/// A file while it is gone through.
+struct FileCheck<'a, 't> {
+    judge: &'a Judge,
+    text: &'t str,
+    lines: Lines<'t>,
+    /// Whether a NodePool stands in it somewhere. Mistakes in the YAML of anything else are not poolgate's to tell.
+    is_marked: bool,
+    findings: Vec<Finding>,
+    tally: &'a mut Tally,
+}
+
+impl FileCheck<'_, '_> {
+    fn document(&mut self, document: &Document<'_>) {
+        if let Some(problem) = document.unreadable() {
+            if self.is_marked {
+                self.tally.limits += usize::from(problem.kind.is_limit());
+                self.problem(problem, None);
+            }
+            return;
+        }
+        let subjects = Subjects::of(document.value());
+        self.tally.others += subjects.others;
+        let Some(first) = subjects.judged.first() else {
+            return;
+        };
+        let object = (subjects.judged.len() == 1).then(|| first.object());
+        for problem in document.problems() {
+            self.problem(problem, object.as_ref());
+        }
+        self.tally.omitted += document.omitted_problems();
+        for judged in &subjects.judged {
+            self.object(document, judged);
+        }
+    }
+
+    fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
+        let place = self.located(self.within(problem.span));
+        let related = problem.related.map(|span| self.located(span));
+        let finding = || Finding {
+            place,
+            severity: problem.kind.severity(),
+            rule: problem_rules::name(&problem.kind),
+            object: object.cloned(),
+            field: None,
+            message: clean(&problem.to_string()),
+            mend: None,
+            related: related.into_iter().collect(),
+        };
+        self.tally.count(problem.kind.severity(), 1);
+        self.keep(finding);
+    }
+
+    fn object(&mut self, document: &Document<'_>, judged: &Judged<'_>) {
+        self.tally.objects += 1;
+        let request = Request {
+            subject: judged.subject,
+            object: judged.value,
+            old: None,
+        };
+        let report = review(&request, &self.judge.policy, &self.judge.karpenter).report;
+        self.count(&report);
+        if report.diagnostics().is_empty() {
+            return;
+        }
+        let object = judged.object();
+        for diagnostic in report.diagnostics() {
+            if self.findings.len() < MAX_KEPT {
+                let finding = self.finding(document, judged, &object, diagnostic);
+                self.findings.push(finding);
+            } else {
+                self.tally.omitted += 1;
+            }
+        }
+    }
+
+    fn count(&mut self, report: &Report) {
+        for severity in [Severity::Error, Severity::Warning, Severity::Info] {
+            self.tally.count(severity, report.count(severity));
+            self.tally.omitted += report.omitted(severity);
+        }
+    }
+
+    fn finding(
+        &self,
+        document: &Document<'_>,
+        judged: &Judged<'_>,
+        object: &Object,
+        diagnostic: &Diagnostic,
+    ) -> Finding {
+        let in_document = |path: &FieldPath| {
+            let segments = judged.path.segments().iter().chain(path.segments());
+            segments.cloned().collect::<FieldPath>()
+        };
+        let field = in_document(&diagnostic.path);
+        let span = place::of(document, &field, &diagnostic.problem);
+        let related = diagnostic.related.iter();
+        let related = related.filter_map(|path| document.span_of(&in_document(path)));
+        Finding {
+            place: self.located(span),
+            severity: diagnostic.severity,
+            rule: diagnostic.rule.as_str(),
+            object: Some(object.clone()),
+            field: Some(field),
+            message: clean(&format!("{}: {}", diagnostic.problem, diagnostic.reason)),
+            mend: diagnostic.mend.as_deref().map(clean),
+            related: related
+                .filter(|span| !span.is_empty())
+                .map(|span| self.located(span))
+                .collect(),
+        }
+    }
+
+    fn keep(&mut self, finding: impl FnOnce() -> Finding) {
+        if self.findings.len() < MAX_KEPT {
+            self.findings.push(finding());
+        } else {
+            self.tally.omitted += 1;
+        }
+    }
+
+    /// What is missed at the end of the text is pointed at behind its last word: the line after it does not exist.
+    fn within(&self, span: Span) -> Span {
+        let (before, behind) = self
+            .text
+            .split_at_checked(span.start())
+            .unwrap_or((self.text, ""));
+        if behind.trim_start().is_empty() {
+            let end = before.trim_end().len();
+            return Span::new(end, end);
+        }
+        span
+    }
+
+    fn located(&self, span: Span) -> Place {
+        place::located(span, &self.lines)
+    }
+}

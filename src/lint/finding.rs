@@ -1,0 +1,72 @@
+//! A finding with its place in the text.
+
+use poolgate_core::diagnostic::{FieldPath, Severity};
+
+use crate::manifest::{Position, Span};
+
+/// What is wrong, and where.
+#[derive(Debug, Clone)]
+pub(super) struct Finding {
+    /// What to point at.
+    pub(super) place: Place,
+    /// How much it weighs.
+    pub(super) severity: Severity,
+    /// The name of the rule.
+    pub(super) rule: &'static str,
+    /// The object that it is about; none for a document that cannot be read.
+    pub(super) object: Option<Object>,
+    /// The field, from the root of the document.
+    pub(super) field: Option<FieldPath>,
+    /// What is wrong: one line without the field.
+    pub(super) message: String,
+    /// What to write instead.
+    pub(super) mend: Option<String>,
+    /// Other places that it rests on.
+    pub(super) related: Vec<Place>,
+}
+
+/// A range of the text, as bytes and as editors count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Its bytes.
+    pub(super) span: Span,
+    /// Where it begins.
+    pub(super) start: Position,
+    /// The first character behind it.
+    pub(super) end: Position,
+}
+
+/// Which object of a file.
+#[derive(Debug, Clone)]
+pub(super) struct Object {
+    /// `NodePool` or `NodeClaim`.
+    pub(super) kind: &'static str,
+    /// Its name; none while it is to be generated, and where it is no text.
+    pub(super) name: Option<String>,
+}
+
+impl Finding {
+    /// The sentence with the field before it.
+    pub(super) fn sentence(&self) -> String {
+        match &self.field {
+            Some(field) => format!("{field}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+/// A text with everything that could move the cursor, forge a line or turn the reading direction escaped.
+pub(super) fn clean(text: &str) -> String {
+    let is_safe = |character: char| {
+        !character.is_control() && !matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut cleaned = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_safe(character) {
+            cleaned.push(character);
+        } else {
+            cleaned.extend(character.escape_default());
+        }
+    }
+    cleaned
+}

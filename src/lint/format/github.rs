@@ -1,0 +1,56 @@
+//! Workflow commands of GitHub Actions, `::error file=…::message`.
+
+use std::fmt::Write as _;
+
+use poolgate_core::diagnostic::Severity;
+
+use super::super::finding::Finding;
+
+pub(super) fn file(name: &str, findings: &[Finding]) -> String {
+    let mut output = String::new();
+    for finding in findings {
+        let command = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "notice",
+        };
+        let (start, end) = (finding.place.start, finding.place.end);
+        let _ = write!(
+            output,
+            "::{command} file={},line={},endLine={}",
+            property(name),
+            start.line,
+            end.line
+        );
+        // Columns are only legal within one line, and the last one is part of the range.
+        if start.line == end.line {
+            let last = end.column.saturating_sub(1).max(start.column);
+            let _ = write!(output, ",col={},endColumn={last}", start.column);
+        }
+        let mend = finding.mend.as_ref().map(|mend| format!("; {mend}"));
+        let message = finding.sentence() + mend.as_deref().unwrap_or_default();
+        let _ = writeln!(output, ",title={}::{}", property(finding.rule), data(&message));
+    }
+    output
+}
+
+/// Escaped so that it ends neither the message nor the line.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Escaped so that it does not end the property either.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_name_or_message_forges_a_command() {
+        assert_eq!(property("a,b:c%\nd"), "a%2Cb%3Ac%25%0Ad");
+        assert_eq!(data("100%\r\n::error::x"), "100%25%0D%0A::error::x");
+    }
+}

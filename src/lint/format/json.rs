@@ -1,0 +1,114 @@
+//! One JSON object for a run. Its shape is versioned: fields are added, never changed or taken away.
+
+use poolgate_core::diagnostic::FieldPath;
+use serde::Serialize;
+
+use super::super::finding::Finding;
+use super::super::tally::Tally;
+
+/// Before the first result.
+pub(super) const OPENING: &str =
+    "{\"apiVersion\":\"poolgate.dev/v1alpha1\",\"kind\":\"LintReport\",\"results\":[\n";
+/// Between two results.
+pub(super) const SEPARATOR: &str = ",\n";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Result<'f> {
+    file: &'f str,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    severity: &'static str,
+    rule: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<Object<'f>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<String>,
+    message: &'f str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<&'f str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related: Vec<Related>,
+}
+
+#[derive(Serialize)]
+struct Object<'f> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'f str>,
+}
+
+#[derive(Serialize)]
+struct Related {
+    line: usize,
+    column: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    files: usize,
+    objects: usize,
+    errors: usize,
+    warnings: usize,
+    infos: usize,
+    omitted: usize,
+    skipped_objects: usize,
+    skipped_template_folders: usize,
+    unreadable: usize,
+}
+
+pub(super) fn file(name: &str, findings: &[Finding]) -> String {
+    let results: Vec<String> = findings.iter().map(|finding| result(name, finding)).collect();
+    results.join(SEPARATOR)
+}
+
+/// Text and numbers always have a JSON form: this cannot fail.
+fn result(name: &str, finding: &Finding) -> String {
+    let result = Result {
+        file: name,
+        line: finding.place.start.line,
+        column: finding.place.start.column,
+        end_line: finding.place.end.line,
+        end_column: finding.place.end.column,
+        severity: finding.severity.as_str(),
+        rule: finding.rule,
+        object: finding.object.as_ref().map(|object| Object {
+            kind: object.kind,
+            name: object.name.as_deref(),
+        }),
+        field: finding.field.as_ref().map(ToString::to_string),
+        pointer: finding.field.as_ref().map(FieldPath::to_pointer),
+        message: &finding.message,
+        mend: finding.mend.as_deref(),
+        related: finding
+            .related
+            .iter()
+            .map(|place| Related {
+                line: place.start.line,
+                column: place.start.column,
+            })
+            .collect(),
+    };
+    serde_json::to_string(&result).unwrap_or_default()
+}
+
+pub(super) fn closing(tally: &Tally) -> String {
+    let summary = Summary {
+        files: tally.files,
+        objects: tally.objects,
+        errors: tally.errors,
+        warnings: tally.warnings,
+        infos: tally.infos,
+        omitted: tally.omitted,
+        skipped_objects: tally.others,
+        skipped_template_folders: tally.template_folders,
+        unreadable: tally.unreadable + tally.limits,
+    };
+    let summary = serde_json::to_string(&summary).unwrap_or_default();
+    format!("\n],\"summary\":{summary}}}\n")
+}

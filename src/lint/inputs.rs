@@ -1,0 +1,144 @@
+//! Which files are looked at: those named, and those below directories that are named.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use super::finding::clean;
+
+/// Most files and directories that one run looks at.
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// Deepest directory below one that is named.
+const MAX_DEPTH: usize = 100;
+
+/// The name of standard input in the output.
+const STDIN: &str = "<stdin>";
+
+/// Something to look at.
+#[derive(Debug)]
+pub(super) struct Input {
+    /// Its name as it is printed.
+    pub(super) name: String,
+    pub(super) source: Source,
+}
+
+/// Where its text comes from.
+#[derive(Debug)]
+pub(super) enum Source {
+    Stdin,
+    File(PathBuf),
+}
+
+/// All that a run looks at.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// In the order of their names, each once.
+    pub(super) files: Vec<Input>,
+    /// Helm template folders that were passed over: what stands there is no YAML yet.
+    pub(super) template_folders: usize,
+    /// What could not be read, a sentence each.
+    pub(super) failures: Vec<String>,
+}
+
+/// Looks for the inputs. A file that is named is one whatever its extension; below a directory those that end in
+/// `.yaml`, `.yml` or `.json` are, unless git ignores them or their name begins with a dot.
+pub(super) fn find(paths: &[PathBuf]) -> Inputs {
+    let mut search = Search {
+        found: BTreeMap::new(),
+        template_folders: Arc::default(),
+        entries_left: MAX_ENTRIES,
+        failures: Vec::new(),
+    };
+    for path in paths {
+        if path.as_os_str() == "-" {
+            search.found.insert(STDIN.into(), Source::Stdin);
+            continue;
+        }
+        match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => search.directory(path),
+            Ok(_) => search.file(path),
+            Err(error) => search
+                .failures
+                .push(format!("error: {} cannot be read: {error}", name(path))),
+        }
+    }
+    Inputs {
+        files: search
+            .found
+            .into_iter()
+            .map(|(name, source)| Input { name, source })
+            .collect(),
+        template_folders: search.template_folders.load(Ordering::Relaxed),
+        failures: search.failures,
+    }
+}
+
+struct Search {
+    found: BTreeMap<String, Source>,
+    template_folders: Arc<AtomicUsize>,
+    entries_left: usize,
+    failures: Vec<String>,
+}
+
+impl Search {
+    fn file(&mut self, path: &Path) {
+        self.found.insert(name(path), Source::File(path.to_owned()));
+    }
+
+    fn directory(&mut self, directory: &Path) {
+        let template_folders = Arc::clone(&self.template_folders);
+        let walk = WalkBuilder::new(directory)
+            .follow_links(false)
+            .max_depth(Some(MAX_DEPTH))
+            .ignore(false)
+            .git_global(false)
+            .require_git(false)
+            .filter_entry(move |entry| {
+                let is_template = is_template_folder(entry);
+                template_folders.fetch_add(usize::from(is_template), Ordering::Relaxed);
+                !is_template
+            })
+            .build();
+        for entry in walk {
+            let Some(left) = self.entries_left.checked_sub(1) else {
+                self.failures.push(format!(
+                    "error: {} holds more than {MAX_ENTRIES} files and directories: name a part of it",
+                    name(directory)
+                ));
+                return;
+            };
+            self.entries_left = left;
+            match entry {
+                Ok(entry) if is_manifest(&entry) => self.file(entry.path()),
+                Ok(_) => {}
+                Err(error) => self
+                    .failures
+                    .push(format!("error: {}", clean(&error.to_string()))),
+            }
+        }
+    }
+}
+
+fn is_manifest(entry: &DirEntry) -> bool {
+    let extension = entry.path().extension().and_then(OsStr::to_str);
+    entry.file_type().is_some_and(|kind| kind.is_file()) && matches!(extension, Some("yaml" | "yml" | "json"))
+}
+
+/// Whether an entry is the `templates` folder of a Helm chart. One that was named is looked at.
+fn is_template_folder(entry: &DirEntry) -> bool {
+    entry.depth() > 0
+        && entry.file_name() == "templates"
+        && entry.file_type().is_some_and(|kind| kind.is_dir())
+        && entry.path().with_file_name("Chart.yaml").is_file()
+}
+
+/// A path as it is printed: with `/`, and without a `./` that nobody wrote.
+fn name(path: &Path) -> String {
+    let shown = path.to_string_lossy();
+    clean(shown.strip_prefix("./").unwrap_or(&shown))
+}

@@ -1,0 +1,41 @@
+//! What to point at in the text for a finding about a field.
+
+use poolgate_core::diagnostic::{FieldPath, Problem};
+
+use super::finding::Place;
+use crate::manifest::{Document, Lines, Span};
+
+/// The value of the field; of an unknown field its key. A field that is missing is pointed at by the key of what
+/// should hold it, or by its first sibling where that has no key.
+pub(super) fn of(document: &Document<'_>, path: &FieldPath, problem: &Problem) -> Span {
+    let written = |span: Option<Span>| span.filter(|span| !span.is_empty());
+    let key = || written(document.key_span_of(path));
+    let value = || written(document.span_of(path));
+    let own = match problem {
+        Problem::Unknown => key().or_else(value),
+        _ => value().or_else(key),
+    };
+    own.unwrap_or_else(|| above(document, path))
+}
+
+/// The nearest thing above a field that is written.
+fn above(document: &Document<'_>, path: &FieldPath) -> Span {
+    let mut holder = path.parent();
+    while let Some(path) = holder {
+        let span = document.key_span_of(&path).or_else(|| document.span_of(&path));
+        if let Some(span) = span.filter(|span| !span.is_empty()) {
+            return span;
+        }
+        holder = path.parent();
+    }
+    document.span()
+}
+
+/// A span with its lines and columns.
+pub(super) fn located(span: Span, lines: &Lines<'_>) -> Place {
+    Place {
+        span,
+        start: lines.position(span.start()),
+        end: lines.position(span.end()),
+    }
+}

@@ -1,0 +1,136 @@
+//! What a run came to, in numbers.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use poolgate_core::diagnostic::Severity;
+
+use super::args::{FailOn, LintArgs};
+
+/// Findings that are held against the files.
+const FOUND: u8 = 1;
+/// Something was not read, so the run says nothing about it.
+const UNREADABLE: u8 = 2;
+
+/// The numbers of one file, or of all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Files that were looked at, standard input among them.
+    pub(super) files: usize,
+    /// NodePools and NodeClaims.
+    pub(super) objects: usize,
+    /// Objects of other kinds, as far as they stand in files with NodePools.
+    pub(super) others: usize,
+    pub(super) errors: usize,
+    pub(super) warnings: usize,
+    pub(super) infos: usize,
+    /// Findings that are counted and not shown.
+    pub(super) omitted: usize,
+    /// Helm template folders that were passed over.
+    pub(super) template_folders: usize,
+    /// Files and directories that could not be read.
+    pub(super) unreadable: usize,
+    /// Documents in which something was left unread because of a bound.
+    pub(super) limits: usize,
+}
+
+impl Tally {
+    pub(super) fn count(&mut self, severity: Severity, findings: usize) {
+        match severity {
+            Severity::Error => self.errors += findings,
+            Severity::Warning => self.warnings += findings,
+            Severity::Info => self.infos += findings,
+        }
+    }
+
+    /// 2 where the run itself cannot be relied on, whatever else; 1 for findings; 0 otherwise.
+    pub(super) fn exit_code(&self, args: &LintArgs) -> u8 {
+        if self.unreadable > 0 || self.limits > 0 {
+            return UNREADABLE;
+        }
+        let is_held_against = self.errors > 0
+            || (args.fail_on == FailOn::Warning && self.warnings > 0)
+            || (args.fail_if_empty && self.objects == 0);
+        if is_held_against && !args.exit_zero {
+            FOUND
+        } else {
+            0
+        }
+    }
+}
+
+impl AddAssign<&Self> for Tally {
+    fn add_assign(&mut self, other: &Self) {
+        // Named one by one, so that a new number cannot be forgotten.
+        let Self {
+            files,
+            objects,
+            others,
+            errors,
+            warnings,
+            infos,
+            omitted,
+            template_folders,
+            unreadable,
+            limits,
+        } = other;
+        self.files += files;
+        self.objects += objects;
+        self.others += others;
+        self.errors += errors;
+        self.warnings += warnings;
+        self.infos += infos;
+        self.omitted += omitted;
+        self.template_folders += template_folders;
+        self.unreadable += unreadable;
+        self.limits += limits;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let findings = [
+            (self.errors, "error"),
+            (self.warnings, "warning"),
+            (self.infos, "note"),
+        ];
+        if self.objects == 0 {
+            write!(f, "no NodePool or NodeClaim in {}", counted(self.files, "file"))?;
+        } else {
+            write!(
+                f,
+                "{} in {}",
+                counted(self.objects, "NodePool or NodeClaim"),
+                counted(self.files, "file")
+            )?;
+        }
+        let mut found = findings.iter().filter(|(count, _)| *count > 0).peekable();
+        if found.peek().is_none() && self.objects > 0 {
+            f.write_str(": nothing found")?;
+        }
+        for (position, (count, name)) in found.enumerate() {
+            let before = if position == 0 { ": " } else { ", " };
+            write!(f, "{before}{}", counted(*count, name))?;
+        }
+        for (count, what) in [
+            (self.others, "other object"),
+            (self.template_folders, "Helm template folder"),
+        ] {
+            if count > 0 {
+                write!(f, "; {} skipped", counted(count, what))?;
+            }
+        }
+        if self.unreadable > 0 {
+            write!(f, "; {} not read", counted(self.unreadable, "path"))?;
+        }
+        Ok(())
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ if what.contains(" or ") => format!("{count} {}s", what.replace(" or ", "s or ")),
+        _ => format!("{count} {what}s"),
+    }
+}

@@ -1,0 +1,9 @@
+//! `poolgate lint`, the real program: files in, findings with their places out.
+#![cfg(test)]
+
+mod corpus;
+mod formats;
+mod hostile;
+mod inputs;
+mod places;
+mod program;
