@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::budgets::{self, BudgetsArgs};
 use crate::commands::crd::{self, CrdArgs};
 use crate::commands::policy::{self, PolicyArgs};
 use crate::commands::rules::{self, RulesArgs};
@@ -29,6 +30,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
     Serve(Box<ServeArgs>),
+    /// Explain which budgets hold, how many nodes may go, and when that changes
+    Budgets(BudgetsArgs),
     /// List the rules, or explain one
     Rules(RulesArgs),
     /// Check policy files
@@ -42,6 +45,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Serve(args) => Ok(webhook::serve(*args)?),
+            Self::Budgets(args) => budgets::run(&args),
             Self::Rules(args) => rules::run(&args),
             Self::Policy(args) => policy::run(&args),
             Self::Crd(args) => crd::run(&args),

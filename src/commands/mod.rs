@@ -1,5 +1,6 @@
 //! The commands that answer once and end. Each is one module; none knows of the server.
 
+pub(crate) mod budgets;
 pub(crate) mod crd;
 pub(crate) mod policy;
 pub(crate) mod rules;
