@@ -132,7 +132,7 @@ impl Entry {
         let path = |field: &'static str| move || budget.path(field);
         let nodes = match typed(budget.nodes, path("nodes"))? {
             Some(text) => {
-                BudgetNodes::parse(text).map_err(|error| unreadable(budget.path("nodes"), error))?
+                BudgetNodes::parse(text).map_err(|error| unreadable(budget.path("nodes"), &error))?
             }
             None => DEFAULT_NODES,
         };
@@ -181,7 +181,7 @@ fn timing(schedule: &str, duration: Duration) -> Timing {
 fn length(budget: &Budget<'_>, duration: &str) -> Result<Duration, UnreadableBudget> {
     let read = BudgetDuration::parse(duration);
     read.map(BudgetDuration::as_duration)
-        .map_err(|error| unreadable(budget.path("duration"), error))
+        .map_err(|error| unreadable(budget.path("duration"), &error))
 }
 
 fn typed<T>(field: Field<T>, path: impl FnOnce() -> FieldPath) -> Result<Option<T>, UnreadableBudget> {
@@ -200,7 +200,7 @@ fn first_of_wrong_type(pool: &NodePool<'_>) -> Option<usize> {
         .position(|element| !Value::is_object(element))
 }
 
-fn unreadable(path: FieldPath, why: impl ToString) -> UnreadableBudget {
+fn unreadable(path: FieldPath, why: &(impl ToString + ?Sized)) -> UnreadableBudget {
     let why = why.to_string();
     UnreadableBudget { path, why }
 }

@@ -46,26 +46,31 @@ fn budget(subject: &Subject<'_>, entry: &Entry, at: Timestamp) -> Value {
 
 fn answer(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Value {
     let mut answer = allowance(subject.budgets.allowance(reason, subject.nodes, at));
-    answer["next"] = match subject.budgets.next_change(reason, subject.nodes, at) {
+    let next = match subject.budgets.next_change(reason, subject.nodes, at) {
         Change::Never => json!({"never": true}),
         Change::NotBefore(until) => json!({"notBefore": until.to_string()}),
         Change::At { at, to } => {
             let mut next = allowance(to);
-            next["at"] = at.to_string().into();
-            next
+            next.insert("at".into(), at.to_string().into());
+            Value::Object(next)
         }
     };
-    answer
+    answer.insert("next".into(), next);
+    Value::Object(answer)
 }
 
 /// `nodes` is null where nothing limits.
-fn allowance(allowance: Allowance) -> Value {
+fn allowance(allowance: Allowance) -> Map<String, Value> {
     let (budget, blocked) = match allowance {
         Allowance::Unlimited => (None, false),
         Allowance::Limited { budget, .. } => (Some(budget), false),
         Allowance::Blocked { budget } => (Some(budget), true),
     };
-    json!({"nodes": allowance.nodes(), "budget": budget, "blocked": blocked})
+    Map::from_iter([
+        ("nodes".to_owned(), json!(allowance.nodes())),
+        ("budget".to_owned(), json!(budget)),
+        ("blocked".to_owned(), json!(blocked)),
+    ])
 }
 
 /// The lowest number of each hour, null where nothing limits.

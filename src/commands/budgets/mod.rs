@@ -116,7 +116,9 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     if input.pools.is_empty() {
         complain(&format!("{name}: no NodePool among {} objects", input.others));
     }
-    complaints.iter().for_each(|complaint| complain(complaint));
+    for complaint in &complaints {
+        complain(complaint);
+    }
     let code = if complaints.is_empty() { 0 } else { FOUND };
     match io::stdout().write_all(output.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

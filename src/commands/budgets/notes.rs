@@ -1,5 +1,7 @@
 //! What users of budgets keep asking, said where the pool at hand shows it.
 
+use std::fmt::Write as _;
+
 use poolgate_core::budget::{Budgets, Entry, Reason, Timing};
 
 use super::clock::Clock;
@@ -21,11 +23,11 @@ pub(super) fn paragraphs(subject: &Subject<'_>, clock: &Clock) -> String {
     let options = textwrap::Options::new(LINE)
         .initial_indent("note: ")
         .subsequent_indent("      ");
-    notes
-        .into_iter()
-        .flatten()
-        .map(|note| format!("\n{}\n", textwrap::fill(&note, &options)))
-        .collect()
+    let mut text = String::new();
+    for note in notes.into_iter().flatten() {
+        let _ = write!(text, "\n{}\n", textwrap::fill(&note, &options));
+    }
+    text
 }
 
 fn broken(subject: &Subject<'_>) -> Option<String> {
