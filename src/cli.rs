@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::admit::{self, AdmitArgs};
+use crate::commands::budgets::{self, BudgetsArgs};
 use crate::commands::crd::{self, CrdArgs};
 use crate::commands::policy::{self, PolicyArgs};
 use crate::commands::rules::{self, RulesArgs};
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     ///
     /// Exits with 0 if the object is admitted, 1 if it is refused, 2 if there is no answer.
     Admit(AdmitArgs),
+    /// Explain which budgets hold, how many nodes may go, and when that changes
+    Budgets(BudgetsArgs),
     /// List the rules, or explain one
     Rules(RulesArgs),
     /// Check policy files
@@ -54,6 +57,7 @@ impl Command {
             Self::Serve(args) => Ok(webhook::serve(*args)?),
             Self::Lint(args) => lint::run(&args),
             Self::Admit(args) => admit::run(&args),
+            Self::Budgets(args) => budgets::run(&args),
             Self::Rules(args) => rules::run(&args),
             Self::Policy(args) => policy::run(&args),
             Self::Crd(args) => crd::run(&args),

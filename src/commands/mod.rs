@@ -1,6 +1,7 @@
 //! The commands that answer once and end. Each is one module; none knows of the server.
 
 pub(crate) mod admit;
+pub(crate) mod budgets;
 pub(crate) mod crd;
 pub(crate) mod policy;
 pub(crate) mod rules;

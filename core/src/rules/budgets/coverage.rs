@@ -1,6 +1,7 @@
 //! Hours at which no budget holds, so that nothing limits disruption.
 
-use super::reading::{Reading, Reasons, Window};
+use super::reading::Reading;
+use crate::budget::{Reason, Reasons, Window};
 use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -74,15 +75,21 @@ pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
     }
     let weeks: Vec<_> = readings
         .iter()
-        .filter(|reading| reading.reasons.has(at_times))
+        .filter(|reading| reading.reasons.has_any(at_times))
         .map(|reading| (reading, week(reading)))
         .collect();
-    let with_gap = Reasons::EACH
+    let with_gap = at_times
         .iter()
-        .filter(|(reason, _)| at_times.has(*reason) && leaves_gap(*reason, &weeks))
-        .fold(Reasons::NONE, |reasons, (reason, _)| reasons.with(*reason));
+        .filter(|reason| leaves_gap(*reason, &weeks))
+        .fold(Reasons::NONE, |reasons, reason| {
+            reasons.with(Reasons::only(reason))
+        });
     // None of these holds always: then its reasons would not be among them.
-    let windows = || readings.iter().filter(|reading| reading.reasons.has(with_gap));
+    let windows = || {
+        readings
+            .iter()
+            .filter(|reading| reading.reasons.has_any(with_gap))
+    };
     let mut freezes_only = true;
     for opening in windows().filter(|window| !window.nodes.is_zero()) {
         freezes_only = false;
@@ -113,7 +120,7 @@ fn week(reading: &Reading<'_>) -> Option<WeekMinutes> {
 }
 
 /// Whether there surely is a time at which no budget for this reason holds.
-fn leaves_gap(reason: Reasons, weeks: &[(&Reading<'_>, Option<WeekMinutes>)]) -> bool {
+fn leaves_gap(reason: Reason, weeks: &[(&Reading<'_>, Option<WeekMinutes>)]) -> bool {
     let mut covered = WeekMinutes::NONE;
     let (mut weekly, mut others) = (0, 0);
     for (_, week) in weeks.iter().filter(|(reading, _)| reading.reasons.has(reason)) {

@@ -1,6 +1,7 @@
 //! The list of budgets as a whole: how many there are, and whether they leave anything to be done.
 
-use super::reading::{Reading, Reasons};
+use super::reading::Reading;
+use crate::budget::Reason;
 use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Disruption};
 use crate::rule::{Origin, Rule};
@@ -103,9 +104,7 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
 /// Speaks of the first budget that stops drift for good.
 pub(super) fn check_blocked(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
     let blocking = readings.iter().find(|reading| {
-        reading.nodes.is_zero()
-            && reading.reasons.has(Reasons::DRIFTED)
-            && reading.budget.schedule.is_absent()
+        reading.nodes.is_zero() && reading.reasons.has(Reason::Drifted) && reading.budget.schedule.is_absent()
     });
     let Some(blocking) = blocking else { return };
     let text = blocking.budget.nodes.present().unwrap_or_default();

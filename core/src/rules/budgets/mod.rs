@@ -11,8 +11,9 @@ pub(super) mod window;
 
 use super::Context;
 use super::findings::Findings;
+use crate::budget::Reasons;
 use crate::karpenter::{Budget, Disruption, Field, NodePool};
-use reading::{Reading, Reasons};
+use reading::Reading;
 
 pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     let Some(disruption) = pool.disruption.as_ref().present() else {

@@ -1,6 +1,6 @@
 //! Budgets that never count, because a lower one always holds.
 
-use super::reading::{Reading, Reasons};
+use super::reading::Reading;
 use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -48,13 +48,11 @@ pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
 /// A budget that makes this one pointless, where there is one for each of its reasons: the first of them.
 fn lower_for_all_reasons<'r>(of: &Reading<'_>, readings: &'r [Reading<'r>]) -> Option<&'r Reading<'r>> {
     let mut first = None;
-    for (reason, _) in Reasons::EACH {
-        if of.reasons.has(reason) {
-            let lower = readings
-                .iter()
-                .find(|other| other.reasons.has(reason) && overrules(other, of))?;
-            first = first.or(Some(lower));
-        }
+    for reason in of.reasons.iter() {
+        let lower = readings
+            .iter()
+            .find(|other| other.reasons.has(reason) && overrules(other, of))?;
+        first = first.or(Some(lower));
     }
     first
 }

@@ -1,13 +1,11 @@
 //! How many nodes a budget lets go: its `nodes`.
 
+use crate::budget::DEFAULT_NODES;
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
-
-/// What the CRD writes where a budget does not say.
-const DEFAULT: BudgetNodes = BudgetNodes::Percent(10);
 
 pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("budget-nodes"),
@@ -37,7 +35,7 @@ spec:
 /// Answers with the number where it can be read.
 pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<BudgetNodes> {
     let text = match budget.nodes {
-        Field::Absent => return Some(DEFAULT),
+        Field::Absent => return Some(DEFAULT_NODES),
         Field::Mistyped => return None,
         Field::Present(text) => text,
     };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::reading::Reasons;
+use crate::budget::{Reason, Reasons};
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Budget, Karpenter, Known, Release, Vocabulary};
 use crate::rule::{Origin, Rule};
@@ -143,7 +143,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
                     .mend_if_known(mend),
             );
         }
-        let Some(reason) = Reasons::named(text) else {
+        let Some(reason) = Reason::named(text) else {
             continue;
         };
         if seen.has(reason) && karpenter.release().has(Release::UNIQUE_REASONS) {
@@ -154,7 +154,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
                     .mend("remove it"),
             );
         }
-        seen = seen.with(reason);
+        seen = seen.with(Reasons::only(reason));
     }
 }
 

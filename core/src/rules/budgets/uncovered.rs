@@ -1,7 +1,8 @@
 //! Reasons for which there is no budget, so that nothing limits disruption.
 
 use super::list;
-use super::reading::{Reading, Reasons};
+use super::reading::Reading;
+use crate::budget::Reason;
 use crate::diagnostic::{Problem, RuleId, Severity};
 use crate::karpenter::{Disruption, NodePool};
 use crate::rule::{Origin, Rule};
@@ -47,15 +48,12 @@ pub(super) fn check(
     let consolidates = pool.replicas.is_absent()
         && disruption.consolidation_policy.present() != Some("WhenEmpty")
         && disruption.consolidate_after.present() != Some("Never");
-    let reasons = [
-        (Reasons::DRIFTED, "Drifted", true),
-        (Reasons::UNDERUTILIZED, "Underutilized", consolidates),
-    ];
+    let reasons = [(Reason::Drifted, true), (Reason::Underutilized, consolidates)];
     let uncovered = |reason| !readings.iter().any(|reading| reading.reasons.has(reason));
     let names: Vec<_> = reasons
         .iter()
-        .filter(|(reason, _, happens)| *happens && uncovered(*reason))
-        .map(|(_, name, _)| *name)
+        .filter(|(reason, happens)| *happens && uncovered(*reason))
+        .map(|(reason, _)| reason.as_str())
         .collect();
     if names.is_empty() {
         return;

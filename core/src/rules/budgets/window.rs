@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::reading::Window;
+use crate::budget::Window;
 use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Origin, Rule};
@@ -129,11 +129,11 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
         return Some(Window::Always);
     }
     let (schedule, duration) = (schedule?, duration?);
-    if schedule.longest_gap().is_some_and(|gap| duration >= gap) {
+    let window = Window::of(schedule, duration);
+    if window == Window::Always {
         findings.push(always_active(budget));
-        return Some(Window::Always);
     }
-    Some(Window::Sometimes { schedule, duration })
+    Some(window)
 }
 
 fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {

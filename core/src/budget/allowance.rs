@@ -1,0 +1,95 @@
+//! How many nodes may go at once, and on whose word.
+
+use jiff::Timestamp;
+
+use super::list::{Budgets, Entry, Timing};
+use super::reasons::Reason;
+use crate::value::nodes::BudgetNodes;
+
+/// How many nodes of a pool may go for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allowance {
+    /// All: no budget for this reason is active.
+    Unlimited,
+    /// Up to a number at once.
+    Limited {
+        /// How many nodes.
+        nodes: u32,
+        /// The budget that says so, by its place in the list: the first of those with the lowest number.
+        budget: usize,
+    },
+    /// None: Karpenter cannot read a schedule, and then stops every reason, whether the budget is for it or not.
+    Blocked {
+        /// The first budget of which it cannot read the schedule, by its place in the list.
+        budget: usize,
+    },
+}
+
+impl Allowance {
+    /// How many nodes may go at once; none where nothing limits.
+    pub const fn nodes(self) -> Option<u32> {
+        match self {
+            Self::Unlimited => None,
+            Self::Limited { nodes, .. } => Some(nodes),
+            Self::Blocked { .. } => Some(0),
+        }
+    }
+
+    /// Whether it lets fewer nodes go than another one.
+    pub(super) fn is_below(self, other: Self) -> bool {
+        match (self.nodes(), other.nodes()) {
+            (Some(ours), Some(theirs)) => ours < theirs,
+            (ours, theirs) => ours.is_some() && theirs.is_none(),
+        }
+    }
+}
+
+/// How many of a pool's nodes a budget lets go while it is active. A share is rounded up.
+pub fn value(budget: BudgetNodes, nodes: u32) -> u32 {
+    match budget {
+        BudgetNodes::Count(count) => u32::try_from(count).unwrap_or(0),
+        BudgetNodes::Percent(percent) => {
+            let share = (u64::from(percent) * u64::from(nodes)).div_ceil(100);
+            u32::try_from(share).unwrap_or(u32::MAX)
+        }
+    }
+}
+
+impl Budgets {
+    /// How many of a pool's `nodes` may go for a reason at an instant, if none is on its way out already. Right where
+    /// [`super::is_reckoned`].
+    pub fn allowance(&self, reason: Reason, nodes: u32, at: Timestamp) -> Allowance {
+        self.allowance_where(reason, nodes, |_, entry| entry.is_active(at))
+    }
+
+    /// The most that is ever allowed for a reason, by the budgets that hold always; none where nothing holds always.
+    pub(super) fn always_allowed(&self, reason: Reason, nodes: u32) -> Option<u32> {
+        let holds_always = |_, entry: &Entry| matches!(entry.timing, Timing::Always);
+        self.allowance_where(reason, nodes, holds_always).nodes()
+    }
+
+    /// The same as [`Self::allowance`], for budgets of which it is known whether they are active. The first argument of `is_active` is the
+    /// place in [`Budgets::entries`].
+    pub(super) fn allowance_where(
+        &self,
+        reason: Reason,
+        nodes: u32,
+        is_active: impl Fn(usize, &Entry) -> bool,
+    ) -> Allowance {
+        let is_broken = |entry: &&Entry| matches!(entry.timing, Timing::Broken(_));
+        if let Some(broken) = self.entries().iter().find(is_broken) {
+            return Allowance::Blocked { budget: broken.index };
+        }
+        let lowest = self
+            .entries()
+            .iter()
+            .enumerate()
+            .filter(|(place, entry)| entry.reasons.has(reason) && is_active(*place, entry))
+            .map(|(_, entry)| (value(entry.nodes, nodes), entry.index))
+            .min();
+        lowest.map_or(Allowance::Unlimited, |(nodes, budget)| Allowance::Limited {
+            nodes,
+            budget,
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! What the budgets of a NodePool allow, when, and until when, as Karpenter reckons it.
+//!
+//! [`Budgets`] reads all budgets of a pool; [`Budgets::allowance`] says how many nodes may go for a reason at an
+//! instant and which budget has the word, [`Budgets::next_change`] when that number changes, [`Budgets::week`] what
+//! it is in each hour of a week. Time and the number of nodes are arguments.
+//!
+//! Knows nothing of nodes that are on their way out already, which Karpenter subtracts, nor of what is wise.
+
+mod allowance;
+mod change;
+mod list;
+mod reasons;
+mod walk;
+mod week;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use allowance::{Allowance, value};
+pub use change::Change;
+pub use list::{Budgets, DEFAULT_NODES, Entry, Timing, UnreadableBudget};
+pub use reasons::{Reason, Reasons};
+pub use week::{Cell, HOURS};
+pub use window::{Window, Windows, is_reckoned};

@@ -1,0 +1,93 @@
+//! Reasons for which Karpenter disrupts a node of its own will.
+
+use serde_json::Value;
+
+use crate::karpenter::{ApiVersion, Budget, Field};
+
+/// One reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Consolidation of nodes that could do with less.
+    Underutilized,
+    /// Removal of nodes without pods.
+    Empty,
+    /// Replacement of nodes that are no longer what the NodePool says.
+    Drifted,
+    /// Repair of nodes, from Karpenter 1.15 on.
+    Unhealthy,
+}
+
+impl Reason {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::Underutilized, Self::Empty, Self::Drifted, Self::Unhealthy];
+
+    /// The reason as it stands in a budget.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Underutilized => "Underutilized",
+            Self::Empty => "Empty",
+            Self::Drifted => "Drifted",
+            Self::Unhealthy => "Unhealthy",
+        }
+    }
+
+    /// The reason of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
+    }
+}
+
+/// A set of reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reasons(u8);
+
+impl Reasons {
+    /// No reason at all.
+    pub const NONE: Self = Self(0);
+    /// Every reason.
+    pub const ALL: Self = Self(0b1111);
+
+    /// The set of this reason alone.
+    pub const fn only(reason: Reason) -> Self {
+        Self(1 << reason as u8)
+    }
+
+    /// The reasons of both sets.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The reasons of this set that are not in the other.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether it has this reason.
+    pub const fn has(self, reason: Reason) -> bool {
+        self.has_any(Self::only(reason))
+    }
+
+    /// Whether it has one of these reasons at least.
+    pub const fn has_any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    /// Its reasons, in the order of [`Reason::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Reason> {
+        Reason::ALL.into_iter().filter(move |reason| self.has(*reason))
+    }
+
+    /// The reasons that a budget names; none if one of them cannot be read. A budget without `reasons` is for all
+    /// of them, one with an empty list for none.
+    pub fn of(budget: &Budget<'_>, version: ApiVersion) -> Option<Self> {
+        match (version, budget.reasons) {
+            (ApiVersion::V1Beta1, _) | (_, Field::Absent) => Some(Self::ALL),
+            (_, Field::Mistyped) => None,
+            (_, Field::Present(list)) => list.iter().try_fold(Self::NONE, |reasons, reason| {
+                Some(reasons.with(Self::only(Reason::named(Value::as_str(reason)?)?)))
+            }),
+        }
+    }
+}

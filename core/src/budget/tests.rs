@@ -1,0 +1,282 @@
+//! Budgets of whole pools: known cases, and the answers of every question held against each other.
+
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::karpenter::{ApiVersion, NodePool};
+
+fn read(budgets: &Value) -> Result<Budgets, UnreadableBudget> {
+    let object = json!({"spec": {"disruption": {"budgets": budgets}}});
+    Budgets::of(&NodePool::view(ApiVersion::V1, &object))
+}
+
+fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn allowed(budgets: &Value, nodes: u32, at: &str) -> Allowance {
+    read(budgets).unwrap().allowance(Reason::Drifted, nodes, time(at))
+}
+
+fn office() -> Value {
+    json!([{"nodes": "20%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}])
+}
+
+#[test]
+fn a_share_is_rounded_up_and_a_count_is_taken_as_it_is() {
+    use crate::value::nodes::BudgetNodes::{Count, Percent};
+    for (budget, nodes, expected) in [
+        (Percent(10), 0, 0),
+        (Percent(10), 1, 1),
+        (Percent(10), 10, 1),
+        (Percent(10), 11, 2),
+        (Percent(0), 50, 0),
+        (Percent(100), 7, 7),
+        (Percent(100), u32::MAX, u32::MAX),
+        (Count(5), 2, 5),
+        (Count(0), 2, 0),
+    ] {
+        assert_eq!(value(budget, nodes), expected, "{budget:?} of {nodes}");
+    }
+}
+
+#[test]
+fn a_window_is_open_from_its_first_instant_to_just_before_its_last() {
+    for (at, nodes, budget) in [
+        ("2026-01-05T08:59:59.999999999Z", 3, 0),
+        ("2026-01-05T09:00:00Z", 0, 1),
+        ("2026-01-05T16:59:59.999999999Z", 0, 1),
+        ("2026-01-05T17:00:00Z", 3, 0),
+        ("2026-01-10T12:00:00Z", 3, 0),
+    ] {
+        assert_eq!(
+            allowed(&office(), 11, at),
+            Allowance::Limited { nodes, budget },
+            "{at}"
+        );
+    }
+}
+
+#[test]
+fn one_schedule_that_cannot_be_read_stops_every_reason() {
+    let budgets = json!([
+        {"nodes": "50%"},
+        {"nodes": "5", "reasons": ["Empty"], "schedule": "0 0 * * sat-sun", "duration": "8h"},
+    ]);
+    let noon = "2026-01-05T12:00:00Z";
+    assert_eq!(allowed(&budgets, 10, noon), Allowance::Blocked { budget: 1 });
+    let change = read(&budgets)
+        .unwrap()
+        .next_change(Reason::Drifted, 10, time(noon));
+    assert_eq!(change, Change::Never);
+}
+
+#[test]
+fn a_schedule_that_never_fires_holds_always_and_a_window_without_length_never() {
+    let never_fires = json!([{"nodes": "0", "schedule": "0 0 31 2 *", "duration": "8h"}]);
+    let limited = Allowance::Limited { nodes: 0, budget: 0 };
+    assert_eq!(allowed(&never_fires, 10, "2026-01-05T12:00:00Z"), limited);
+    for (schedule, duration) in [("@daily", "0m"), ("@every 2h      ", "1h")] {
+        let never_open = json!([{"nodes": "0", "schedule": schedule, "duration": duration}]);
+        let read = read(&never_open).unwrap();
+        let at = time("2026-01-05T00:00:00Z");
+        assert_eq!(read.allowance(Reason::Empty, 10, at), Allowance::Unlimited);
+        assert_eq!(read.next_change(Reason::Empty, 10, at), Change::Never);
+    }
+}
+
+#[test]
+fn without_budgets_the_default_of_ten_per_cent_holds_and_an_empty_list_limits_nothing() {
+    let at = "2026-01-05T12:00:00Z";
+    for object in [
+        json!({}),
+        json!({"spec": {"disruption": {}}}),
+        json!({"spec": {"disruption": {"budgets": null}}}),
+    ] {
+        let budgets = Budgets::of(&NodePool::view(ApiVersion::V1, &object)).unwrap();
+        assert!(!budgets.are_written());
+        let limited = Allowance::Limited { nodes: 2, budget: 0 };
+        assert_eq!(budgets.allowance(Reason::Empty, 11, time(at)), limited);
+    }
+    assert_eq!(allowed(&json!([]), 11, at), Allowance::Unlimited);
+}
+
+#[test]
+fn of_equal_budgets_the_first_binds_and_only_those_for_the_reason_count() {
+    let budgets = json!([
+        {"nodes": "0", "reasons": ["Empty"]}, {"nodes": "2"}, {"nodes": "10%"}, {"nodes": "2", "reasons": ["Drifted"]},
+    ]);
+    let at = "2026-01-05T12:00:00Z";
+    let limited = |nodes, budget| Allowance::Limited { nodes, budget };
+    assert_eq!(allowed(&budgets, 20, at), limited(2, 1));
+    assert_eq!(allowed(&budgets, 10, at), limited(1, 2));
+}
+
+#[test]
+fn a_change_is_told_with_what_comes_of_it() {
+    let budgets = read(&office()).unwrap();
+    let next = |at: &str| budgets.next_change(Reason::Empty, 10, time(at));
+    assert_eq!(
+        next("2026-01-05T10:00:00Z"),
+        Change::At {
+            at: time("2026-01-05T17:00:00Z"),
+            to: Allowance::Limited { nodes: 2, budget: 0 }
+        }
+    );
+    assert_eq!(
+        next("2026-01-09T17:00:00Z"),
+        Change::At {
+            at: time("2026-01-12T09:00:00Z"),
+            to: Allowance::Limited { nodes: 0, budget: 1 }
+        }
+    );
+}
+
+#[test]
+fn a_change_far_away_is_not_searched_for_without_end() {
+    let at = time("2026-02-01T12:00:00Z");
+    let next = |schedule: &str, duration: &str| {
+        let budgets = json!([{"nodes": "0", "schedule": schedule, "duration": duration}]);
+        read(&budgets).unwrap().next_change(Reason::Empty, 10, at)
+    };
+    assert_eq!(
+        next("0 0 29 2 *", "24h"),
+        Change::At {
+            at: time("2028-02-29T00:00:00Z"),
+            to: Allowance::Limited { nodes: 0, budget: 0 }
+        }
+    );
+    assert_eq!(
+        next("0 0 1 2 *", "8759h"),
+        Change::At {
+            at: time("2027-02-01T00:00:00Z") - SignedDuration::from_hours(1),
+            to: Allowance::Unlimited
+        }
+    );
+    // Every minute of all days but the last of some months: too many fires for one answer.
+    let Change::NotBefore(until) = next("* * 1-30 * *", "23h") else {
+        panic!("the search has a bound");
+    };
+    assert!(until > at && until < time("2026-04-30T00:00:00Z"), "{until}");
+}
+
+#[test]
+fn what_the_api_server_refuses_is_named_with_its_place() {
+    for (budgets, wanted) in [
+        (
+            json!([{"nodes": 5}]),
+            "spec.disruption.budgets[0].nodes: it is of the wrong type",
+        ),
+        (
+            json!([{}, null]),
+            "spec.disruption.budgets[1]: it is not an object",
+        ),
+        (json!({}), "spec.disruption.budgets: it is of the wrong type"),
+        (
+            json!([{"schedule": "@daily"}]),
+            "spec.disruption.budgets[0].duration: it is missing beside schedule",
+        ),
+        (
+            json!([{"duration": "1h"}]),
+            "spec.disruption.budgets[0].schedule: it is missing beside duration",
+        ),
+        (
+            json!([{"reasons": ["drifted"]}]),
+            "spec.disruption.budgets[0].reasons: it is not a list of Karpenter's reasons",
+        ),
+        (
+            json!([{"schedule": "@daily", "duration": "1d"}]),
+            "spec.disruption.budgets[0].duration: Karpenter knows no days or weeks, only hours and minutes",
+        ),
+    ] {
+        assert_eq!(read(&budgets).unwrap_err().to_string(), wanted);
+    }
+}
+
+/// A budget whose windows begin and end at whole minutes.
+fn budget() -> impl Strategy<Value = Value> {
+    let schedule = prop::sample::select(vec![
+        "0 9 * * mon-fri",
+        "30 22 * * *",
+        "*/20 8-17 * * 1-5",
+        "0 0 1,15 * *",
+        "15 */6 * * sat,sun",
+        "0 12 7 * wed",
+    ]);
+    let window = prop::option::of((schedule, prop::sample::select(vec!["10m", "8h", "1h30m", "30h"])));
+    let reasons = prop::sample::select(vec![
+        json!(null),
+        json!(["Empty"]),
+        json!(["Drifted", "Underutilized"]),
+    ]);
+    let nodes = prop::sample::select(vec!["0", "1", "5", "10%", "35%"]);
+    (nodes, reasons, window).prop_map(|(nodes, reasons, window)| {
+        let mut budget = json!({"nodes": nodes, "reasons": reasons});
+        if let Some((schedule, duration)) = window {
+            budget["schedule"] = schedule.into();
+            budget["duration"] = duration.into();
+        }
+        budget
+    })
+}
+
+/// What is allowed in each minute from an instant on, found by asking for each.
+fn minutes(budgets: &Budgets, reason: Reason, from: Timestamp, count: i64) -> Vec<Option<u32>> {
+    (0..count)
+        .map(|minute| {
+            let at = from + SignedDuration::from_mins(minute);
+            budgets.allowance(reason, 12, at).nodes()
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_week_and_the_next_change_are_what_asking_every_minute_finds(
+        budgets in prop::collection::vec(budget(), 0..4), day in 0_i64..20_000, hour in 0_i64..24,
+    ) {
+        let budgets = read(&Value::Array(budgets)).unwrap();
+        let from = time("2000-01-01T00:00:00Z") + SignedDuration::from_hours(day * 24 + hour);
+        let reasons = [Reason::Empty, Reason::Drifted];
+        let week = budgets.week(&reasons, 12, from);
+        for (reason, row) in reasons.into_iter().zip(&week) {
+            let minutes = minutes(&budgets, reason, from, 7 * 24 * 60);
+            prop_assert_eq!(row.len(), HOURS);
+            for (cell, hour) in row.iter().zip(minutes.chunks(60)) {
+                let lowest = hour.iter().map(|nodes| nodes.unwrap_or(u32::MAX)).min();
+                prop_assert_eq!(Some(cell.lowest.nodes().unwrap_or(u32::MAX)), lowest);
+                prop_assert_eq!(cell.changes, hour.iter().any(|nodes| *nodes != hour[0]));
+            }
+            let first = minutes.iter().position(|nodes| *nodes != minutes[0]);
+            match (budgets.next_change(reason, 12, from), first) {
+                (Change::At { at, to }, Some(first)) => {
+                    prop_assert_eq!(at, from + SignedDuration::from_mins(i64::try_from(first).unwrap()));
+                    prop_assert_eq!(to.nodes(), minutes[first]);
+                }
+                (Change::At { at, .. }, None) => prop_assert!(at >= from + SignedDuration::from_hours(7 * 24)),
+                (Change::Never, first) => prop_assert_eq!(first, None),
+                (Change::NotBefore(until), first) => {
+                    // Windows of equal numbers that take turns.
+                    prop_assert!(until > from + SignedDuration::from_hours(7 * 24));
+                    prop_assert_eq!(first, None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_budgets_are_read_or_refused(
+        nodes in r"[0-9]{0,4}%?|\PC{0,6}", schedule in r"[0-9*,/ -]{0,14}|@[a-z]{0,8}|\PC{0,9}",
+        duration in r"[0-9]{1,3}[hm]|\PC{0,5}", at in 631_152_000_i64..3_786_912_000,
+    ) {
+        let one = json!([{"nodes": nodes, "schedule": schedule, "duration": duration}]);
+        if let Ok(budgets) = read(&one) {
+            let at = Timestamp::from_second(at).unwrap();
+            let _ = budgets.next_change(Reason::Empty, 10, at);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! From one opening or closing of a window to the next.
+
+use jiff::Timestamp;
+
+use super::allowance::Allowance;
+use super::list::{Budgets, Entry};
+use super::reasons::Reason;
+use super::window::{Phase, Reach, Until};
+
+/// The budgets of a pool at an instant, to be moved on in time.
+pub(super) struct Walk<'b> {
+    budgets: &'b Budgets,
+    phases: Vec<Phase>,
+    reach: Reach,
+}
+
+impl<'b> Walk<'b> {
+    /// Begins at an instant with those budgets that matter; the others are taken to stay as they are. Looks no
+    /// further than `reach` on all its way.
+    pub(super) fn from(
+        budgets: &'b Budgets,
+        at: Timestamp,
+        mut reach: Reach,
+        matters: impl Fn(&Entry) -> bool,
+    ) -> Self {
+        let begin = |entry: &Entry| {
+            if matters(entry) {
+                entry.phase(at, &mut reach)
+            } else {
+                Phase::constant(entry.is_active(at))
+            }
+        };
+        let phases = budgets.entries().iter().map(begin).collect();
+        Self {
+            budgets,
+            phases,
+            reach,
+        }
+    }
+
+    /// What is allowed for a reason now.
+    pub(super) fn allowance(&self, reason: Reason, nodes: u32) -> Allowance {
+        let is_open = |place| self.phases.get(place).is_some_and(|phase: &Phase| phase.open);
+        self.budgets
+            .allowance_where(reason, nodes, |place, _| is_open(place))
+    }
+
+    /// Until when no window opens or closes.
+    pub(super) fn until(&self) -> Until {
+        let instant = |until: &Until| match until {
+            Until::Always => None,
+            Until::At(at) | Until::AtLeast(at) => Some(*at),
+        };
+        let untils = self.phases.iter().map(|phase| phase.until);
+        untils
+            .filter(|until| *until != Until::Always)
+            .min_by_key(instant)
+            .unwrap_or(Until::Always)
+    }
+
+    /// Moves on to the instant at which windows open or close.
+    pub(super) fn advance(&mut self, to: Timestamp) {
+        let entries = self.budgets.entries().iter();
+        for (phase, entry) in self.phases.iter_mut().zip(entries) {
+            if phase.until == Until::At(to) {
+                self.reach.fires = self.reach.fires.saturating_sub(1);
+                *phase = entry.phase(to, &mut self.reach);
+            }
+        }
+    }
+
+    /// Whether there is nothing left to look with.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.reach.fires == 0
+    }
+}

@@ -1,0 +1,71 @@
+//! What is allowed in each hour of a week.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::allowance::Allowance;
+use super::list::Budgets;
+use super::reasons::Reason;
+use super::walk::Walk;
+use super::window::{Reach, Until};
+
+/// The hours of a week.
+pub const HOURS: usize = 7 * 24;
+
+/// What is allowed in an hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// The least that is allowed in it.
+    pub lowest: Allowance,
+    /// Whether the number changes within it.
+    pub changes: bool,
+}
+
+impl Budgets {
+    /// What is allowed for each of these reasons in each hour of the week from an instant on: a row a reason, its
+    /// hours in their order. Right where [`super::is_reckoned`].
+    pub fn week(&self, reasons: &[Reason], nodes: u32, from: Timestamp) -> Vec<Vec<Cell>> {
+        let after = |hours| {
+            from.checked_add(SignedDuration::from_hours(hours))
+                .unwrap_or(Timestamp::MAX)
+        };
+        // A window opens once a minute at most, so that the week itself is bound enough.
+        let reach = Reach {
+            until: after(7 * 24),
+            fires: u32::MAX,
+        };
+        let mut walk = Walk::from(self, from, reach, |_| true);
+        let mut rows = vec![Vec::with_capacity(HOURS); reasons.len()];
+        for end_of_hour in (1..=7 * 24).map(after) {
+            let cells = hour(&mut walk, reasons, nodes, end_of_hour);
+            for (row, cell) in rows.iter_mut().zip(cells) {
+                row.push(cell);
+            }
+        }
+        rows
+    }
+}
+
+/// Walks up to the end of an hour, which belongs to the next one.
+fn hour(walk: &mut Walk<'_>, reasons: &[Reason], nodes: u32, end: Timestamp) -> Vec<Cell> {
+    let begun = |reason: &Reason| Cell {
+        lowest: walk.allowance(*reason, nodes),
+        changes: false,
+    };
+    let mut cells: Vec<_> = reasons.iter().map(begun).collect();
+    while let Until::At(next) = walk.until()
+        && next < end
+    {
+        walk.advance(next);
+        for (cell, reason) in cells.iter_mut().zip(reasons) {
+            let now = walk.allowance(*reason, nodes);
+            cell.changes |= now.nodes() != cell.lowest.nodes();
+            if now.is_below(cell.lowest) {
+                cell.lowest = now;
+            }
+        }
+    }
+    if walk.until() == Until::At(end) {
+        walk.advance(end);
+    }
+    cells
+}

@@ -1,0 +1,140 @@
+//! When a budget holds.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::value::cron::{FireTimes, Schedule};
+
+/// 1990-01-01 and 2090-01-01, in seconds since 1970. Five years and the longest window that closes lie within what
+/// fire times are known for, on either side.
+const RECKONED: std::ops::Range<i64> = 631_152_000..3_786_912_000;
+
+/// Whether budgets can be reckoned at an instant: from 1990 up to 2090.
+pub fn is_reckoned(at: Timestamp) -> bool {
+    RECKONED.contains(&at.as_second())
+}
+
+/// When a budget holds, as its `schedule` and `duration` say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// At any time.
+    Always,
+    /// For some time after each fire, and not at all times.
+    Sometimes {
+        /// When the window opens.
+        schedule: Schedule,
+        /// How long it stays open.
+        duration: Duration,
+    },
+}
+
+impl Window {
+    /// The window of a schedule and a duration. It is always open where it opens again before it closes, and where
+    /// the schedule never fires: Karpenter takes never for always.
+    pub fn of(schedule: Schedule, duration: Duration) -> Self {
+        if schedule.longest_gap().is_none_or(|gap| duration >= gap) {
+            Self::Always
+        } else {
+            Self::Sometimes { schedule, duration }
+        }
+    }
+}
+
+/// Windows `[fire, fire + duration)`, as Karpenter finds them; where they overlap or touch, they are one.
+#[derive(Debug, Clone)]
+pub struct Windows {
+    fires: FireTimes,
+    duration: Duration,
+}
+
+/// Until when something stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// For ever.
+    Always,
+    /// Up to this instant, at which it changes.
+    At(Timestamp),
+    /// Up to this instant and perhaps longer: nobody looked further.
+    AtLeast(Timestamp),
+}
+
+/// How far somebody looks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reach {
+    /// Nothing behind this instant is of interest.
+    pub(super) until: Timestamp,
+    /// How many fires may still be looked at.
+    pub(super) fires: u32,
+}
+
+/// Whether windows are open, and until when they stay so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Phase {
+    pub(super) open: bool,
+    pub(super) until: Until,
+}
+
+impl Phase {
+    /// What never changes.
+    pub(super) const fn constant(open: bool) -> Self {
+        let until = Until::Always;
+        Self { open, until }
+    }
+}
+
+impl Windows {
+    pub(super) fn new(schedule: &Schedule, duration: Duration) -> Self {
+        let fires = schedule.fire_times();
+        Self { fires, duration }
+    }
+
+    /// How long each of them is; whole minutes.
+    pub fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// Whether one is open. Right where [`is_reckoned`].
+    pub fn is_open(&self, at: Timestamp) -> bool {
+        // No fire is always to Karpenter.
+        self.first_fire(at).is_none_or(|fire| fire <= at)
+    }
+
+    /// Whether one is open, and until when that stays so. Looks no further than `reach`, and
+    /// takes away from it.
+    pub(super) fn phase(&self, at: Timestamp, reach: &mut Reach) -> Phase {
+        match self.first_fire(at) {
+            None => Phase::constant(true),
+            Some(fire) if fire <= at => Phase {
+                open: true,
+                until: self.end(fire, reach),
+            },
+            Some(fire) => Phase {
+                open: false,
+                until: Until::At(fire),
+            },
+        }
+    }
+
+    /// The first fire whose window ends after this instant. It may lie in the future.
+    fn first_fire(&self, at: Timestamp) -> Option<Timestamp> {
+        self.fires.next_after(at.checked_sub(self.duration).ok()?)
+    }
+
+    /// The end of the window that this fire opens, together with those that follow without a break.
+    fn end(&self, mut fire: Timestamp, reach: &mut Reach) -> Until {
+        loop {
+            let Ok(end) = fire.checked_add(self.duration) else {
+                return Until::Always;
+            };
+            if end > reach.until || reach.fires == 0 {
+                return Until::AtLeast(end);
+            }
+            reach.fires -= 1;
+            match self.fires.next_after(fire) {
+                Some(next) if next <= end => fire = next,
+                _ => return Until::At(end),
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The same for programs. Version 1: fields may be added, none is taken away.
+
+use jiff::Timestamp;
+use poolgate_core::budget::{Allowance, Change, Entry, Reason, Timing, value};
+use serde_json::{Map, Value, json};
+
+use super::subject::{Subject, nodes_text};
+use super::week::midnight;
+
+/// All pools at a moment, and their week.
+pub(super) fn document(subjects: &[Subject<'_>], at: Timestamp) -> Value {
+    let pools: Vec<_> = subjects.iter().map(|subject| pool(subject, at)).collect();
+    json!({"version": 1, "at": at.to_string(), "pools": pools})
+}
+
+fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {
+    let entries = subject.budgets.entries();
+    json!({
+        "name": subject.name,
+        "nodes": subject.nodes,
+        "nodesAssumed": subject.assumed,
+        "budgetsWritten": subject.budgets.are_written(),
+        "budgets": entries.iter().map(|entry| budget(subject, entry, at)).collect::<Vec<_>>(),
+        "reasons": by_reason(subject, |reason| answer(subject, reason, at)),
+        "week": week(subject, midnight(at)),
+    })
+}
+
+fn budget(subject: &Subject<'_>, entry: &Entry, at: Timestamp) -> Value {
+    let written = subject.written(entry);
+    let error = match &entry.timing {
+        Timing::Broken(error) => Some(error.to_string()),
+        _ => None,
+    };
+    json!({
+        "index": entry.index,
+        "nodes": nodes_text(entry.nodes),
+        "reasons": entry.reasons.iter().map(Reason::as_str).collect::<Vec<_>>(),
+        "schedule": written.and_then(|budget| budget.schedule.present()),
+        "duration": written.and_then(|budget| budget.duration.present()),
+        "active": entry.is_active(at),
+        "allows": value(entry.nodes, subject.nodes),
+        "error": error,
+    })
+}
+
+fn answer(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Value {
+    let mut answer = allowance(subject.budgets.allowance(reason, subject.nodes, at));
+    let next = match subject.budgets.next_change(reason, subject.nodes, at) {
+        Change::Never => json!({"never": true}),
+        Change::NotBefore(until) => json!({"notBefore": until.to_string()}),
+        Change::At { at, to } => {
+            let mut next = allowance(to);
+            next.insert("at".into(), at.to_string().into());
+            Value::Object(next)
+        }
+    };
+    answer.insert("next".into(), next);
+    Value::Object(answer)
+}
+
+/// `nodes` is null where nothing limits.
+fn allowance(allowance: Allowance) -> Map<String, Value> {
+    let (budget, blocked) = match allowance {
+        Allowance::Unlimited => (None, false),
+        Allowance::Limited { budget, .. } => (Some(budget), false),
+        Allowance::Blocked { budget } => (Some(budget), true),
+    };
+    Map::from_iter([
+        ("nodes".to_owned(), json!(allowance.nodes())),
+        ("budget".to_owned(), json!(budget)),
+        ("blocked".to_owned(), json!(blocked)),
+    ])
+}
+
+/// The lowest number of each hour, null where nothing limits.
+fn week(subject: &Subject<'_>, from: Timestamp) -> Value {
+    let rows = subject.budgets.week(&subject.reasons, subject.nodes, from);
+    let hours: Map<String, Value> = subject
+        .reasons
+        .iter()
+        .zip(rows)
+        .map(|(reason, row)| {
+            let lowest: Value = row.iter().map(|cell| cell.lowest.nodes()).collect();
+            (reason.as_str().to_owned(), lowest)
+        })
+        .collect();
+    json!({"from": from.to_string(), "hours": hours})
+}
+
+fn by_reason(subject: &Subject<'_>, of: impl Fn(Reason) -> Value) -> Map<String, Value> {
+    let reasons = subject.reasons.iter();
+    reasons
+        .map(|reason| (reason.as_str().to_owned(), of(*reason)))
+        .collect()
+}

@@ -1,0 +1,121 @@
+//! The budgets of a pool at one moment, in sentences.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use poolgate_core::budget::{Allowance, Change, Entry, Reason, Reasons, Timing, value};
+
+use super::clock::Clock;
+use super::notes;
+use super::subject::{Subject, nodes_text};
+
+/// Explains what holds at a moment.
+pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
+    let mut text = heading(subject);
+    let _ = writeln!(text, "at {}\n", clock.write(at));
+    text.push_str(&list(subject, at));
+    for (reasons, (allowance, change)) in answers(subject, at) {
+        let names: Vec<_> = reasons.iter().map(|reason| reason.as_str()).collect();
+        let _ = writeln!(text, "{}: {}", names.join(", "), subject.told(allowance));
+        let _ = writeln!(text, "  {}", changed(subject, change, clock));
+    }
+    text.push_str(&notes::paragraphs(subject, clock));
+    text.push('\n');
+    text
+}
+
+/// The pool and its size.
+pub(super) fn heading(subject: &Subject<'_>) -> String {
+    let nodes = match subject.nodes {
+        1 => "1 node".to_owned(),
+        several => format!("{several} nodes"),
+    };
+    let assumed = if subject.assumed {
+        " (assumed; --nodes says otherwise)"
+    } else {
+        ""
+    };
+    format!("NodePool {}, {nodes}{assumed}\n", subject.name)
+}
+
+/// The budgets, a line each.
+fn list(subject: &Subject<'_>, at: Timestamp) -> String {
+    let rows: Vec<[String; 5]> = subject
+        .budgets
+        .entries()
+        .iter()
+        .map(|entry| row(subject, entry, at))
+        .collect();
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..5).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "  {cell:width$}");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    if !rows.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn row(subject: &Subject<'_>, entry: &Entry, at: Timestamp) -> [String; 5] {
+    let state = match &entry.timing {
+        Timing::Broken(_) => "cannot be read".to_owned(),
+        _ if entry.is_active(at) => format!("active: {}", value(entry.nodes, subject.nodes)),
+        _ => "not active".to_owned(),
+    };
+    [
+        subject.called(entry.index),
+        format!("nodes {}", nodes_text(entry.nodes)),
+        names(entry.reasons),
+        subject.window(entry),
+        state,
+    ]
+}
+
+fn names(reasons: Reasons) -> String {
+    if reasons == Reasons::ALL {
+        return "every reason".into();
+    }
+    let names: Vec<_> = reasons.iter().map(Reason::as_str).collect();
+    if names.is_empty() {
+        "no reason".into()
+    } else {
+        names.join(", ")
+    }
+}
+
+type Answer = (Allowance, Change);
+
+/// What is allowed and when it changes; reasons for which it is the same are taken together.
+fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, Answer)> {
+    let mut answers: Vec<(Vec<Reason>, Answer)> = Vec::new();
+    for reason in &subject.reasons {
+        let allowance = subject.budgets.allowance(*reason, subject.nodes, at);
+        let answer = (allowance, subject.budgets.next_change(*reason, subject.nodes, at));
+        match answers.iter_mut().find(|(_, known)| *known == answer) {
+            Some((reasons, _)) => reasons.push(*reason),
+            None => answers.push((vec![*reason], answer)),
+        }
+    }
+    answers
+}
+
+fn changed(subject: &Subject<'_>, change: Change, clock: &Clock) -> String {
+    match change {
+        Change::Never => "this never changes".into(),
+        Change::At { at, to } => format!("from {} on: {}", clock.write(at), subject.told(to)),
+        Change::NotBefore(until) => format!(
+            "this stays so until {} at least; nothing behind it was looked at",
+            clock.write(until)
+        ),
+    }
+}

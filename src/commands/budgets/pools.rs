@@ -1,0 +1,92 @@
+//! The NodePools of a text, alone, among other documents or in a List.
+
+use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::karpenter::{ApiVersion, GROUP};
+use serde_json::Value;
+
+use crate::manifest::{self, Document, Limits, Lines, Span};
+
+/// A NodePool as it was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The line at which it begins, from 1.
+    pub(super) line: usize,
+    /// Its version.
+    pub(super) version: ApiVersion,
+    /// The object.
+    pub(super) object: Value,
+}
+
+/// All that was found in a text.
+#[derive(Debug, Default)]
+pub(super) struct Input {
+    /// The NodePools in their order.
+    pub(super) pools: Vec<Found>,
+    /// Documents that could not be read: `line:column: why`.
+    pub(super) broken: Vec<String>,
+    /// How many objects are something else.
+    pub(super) others: usize,
+}
+
+/// Finds the NodePools of a text.
+pub(super) fn find(text: &str) -> Input {
+    let lines = Lines::new(text);
+    let mut input = Input::default();
+    for document in manifest::parse(text, &Limits::default()) {
+        if let Some(problem) = document.unreadable() {
+            let position = lines.position(problem.span.start());
+            input
+                .broken
+                .push(format!("{}:{}: {problem}", position.line, position.column));
+            continue;
+        }
+        for path in objects(document.value()) {
+            match path
+                .find(document.value())
+                .and_then(|object| Some((version(object)?, object)))
+            {
+                Some((version, object)) => input.pools.push(Found {
+                    line: line(&document, &path, &lines),
+                    version,
+                    object: object.clone(),
+                }),
+                None => input.others += 1,
+            }
+        }
+    }
+    input
+}
+
+/// The paths of the objects in a document: itself, or the elements of a List. None where it is empty.
+fn objects(document: &Value) -> Vec<FieldPath> {
+    if document.is_null() {
+        return Vec::new();
+    }
+    let is_list = kind(document).is_some_and(|kind| kind.ends_with("List"));
+    match document
+        .get("items")
+        .and_then(Value::as_array)
+        .filter(|_| is_list)
+    {
+        Some(items) => (0..items.len())
+            .map(|index| FieldPath::of(&["items"]).index(index))
+            .collect(),
+        None => vec![FieldPath::root()],
+    }
+}
+
+/// The version of a NodePool; none for anything else.
+fn version(object: &Value) -> Option<ApiVersion> {
+    let (group, version) = object.get("apiVersion")?.as_str()?.split_once('/')?;
+    let is_pool = group == GROUP && kind(object) == Some("NodePool");
+    ApiVersion::parse(version).filter(|_| is_pool)
+}
+
+fn kind(object: &Value) -> Option<&str> {
+    object.get("kind")?.as_str()
+}
+
+fn line(document: &Document<'_>, path: &FieldPath, lines: &Lines<'_>) -> usize {
+    let span = document.span_of(path).unwrap_or_else(|| document.span());
+    lines.position(Span::start(span)).line
+}

@@ -1,0 +1,142 @@
+//! A NodePool whose budgets are explained: what is asked of it, and its own words to answer with.
+
+use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
+use poolgate_core::diagnostic::quoted;
+use poolgate_core::karpenter::{Budget, NodePool};
+use poolgate_core::value::nodes::BudgetNodes;
+use serde_json::Value;
+
+use super::pools::Found;
+
+/// How many nodes a pool is taken to have where nobody says.
+const ASSUMED_NODES: u32 = 10;
+
+/// The reasons that every Karpenter knows.
+const USUAL_REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason::Drifted];
+
+/// A NodePool and the question about it.
+#[derive(Debug)]
+pub(super) struct Subject<'a> {
+    /// Its name, safe to print.
+    pub(super) name: String,
+    /// How many nodes it has.
+    pub(super) nodes: u32,
+    /// Whether nobody says how many nodes it has.
+    pub(super) assumed: bool,
+    /// What its budgets say.
+    pub(super) budgets: Budgets,
+    /// The reasons that are asked for.
+    pub(super) reasons: Vec<Reason>,
+    pool: NodePool<'a>,
+}
+
+impl<'a> Subject<'a> {
+    /// Reads a pool. An error says why Karpenter never acts on it.
+    pub(super) fn of(found: &'a Found, nodes: Option<u32>, reason: Option<Reason>) -> Result<Self, String> {
+        let pool = NodePool::view(found.version, &found.object);
+        let name = name(&found.object);
+        let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
+        let known = nodes.or_else(|| nodes_of(&found.object));
+        let reasons = match reason {
+            Some(reason) => vec![reason],
+            None => usual_reasons(&budgets),
+        };
+        Ok(Self {
+            name,
+            nodes: known.unwrap_or(ASSUMED_NODES),
+            assumed: known.is_none(),
+            budgets,
+            reasons,
+            pool,
+        })
+    }
+
+    /// What is written about a budget; none for the default.
+    pub(super) fn written(&self, entry: &Entry) -> Option<&Budget<'a>> {
+        let disruption = self.pool.disruption.as_ref().present()?;
+        let budgets = disruption.budgets.as_ref().present()?;
+        budgets.iter().find(|budget| budget.index == entry.index)
+    }
+
+    /// When a budget holds, in the words of the object.
+    pub(super) fn window(&self, entry: &Entry) -> String {
+        let text = self
+            .written(entry)
+            .and_then(|budget| Some((budget.schedule.present()?, budget.duration.present()?)));
+        match (text, &entry.timing) {
+            (None, _) => "always".into(),
+            (Some((schedule, _)), Timing::Always) => format!("{}, which is always", quoted(schedule)),
+            (Some((schedule, duration)), _) => format!("{} for {duration}", quoted(schedule)),
+        }
+    }
+
+    /// What a budget is called: its place, or what it is if it is not written.
+    pub(super) fn called(&self, index: usize) -> String {
+        if self.budgets.are_written() {
+            format!("budgets[{index}]")
+        } else {
+            "the default".into()
+        }
+    }
+
+    /// How many nodes may go, and who says so.
+    pub(super) fn told(&self, allowance: Allowance) -> String {
+        match allowance {
+            Allowance::Unlimited => "all nodes may go at once; no budget is active".into(),
+            Allowance::Limited { nodes, budget } => {
+                format!("{}, by {}", counted(nodes), self.called(budget))
+            }
+            Allowance::Blocked { budget } => format!(
+                "no node may go; Karpenter cannot read the schedule of {}",
+                self.called(budget)
+            ),
+        }
+    }
+}
+
+/// How many nodes may go, as a clause.
+pub(super) fn counted(nodes: u32) -> String {
+    match nodes {
+        0 => "no node may go".into(),
+        1 => "1 node may go at once".into(),
+        several => format!("{several} nodes may go at once"),
+    }
+}
+
+/// `nodes` as it stands in a budget.
+pub(super) fn nodes_text(nodes: BudgetNodes) -> String {
+    match nodes {
+        BudgetNodes::Percent(percent) => format!("{percent}%"),
+        BudgetNodes::Count(count) => count.to_string(),
+    }
+}
+
+/// The usual reasons, and repair where a budget names it alone.
+fn usual_reasons(budgets: &Budgets) -> Vec<Reason> {
+    let names_repair = |entry: &Entry| {
+        entry.reasons.has(Reason::Unhealthy) && USUAL_REASONS.iter().any(|reason| !entry.reasons.has(*reason))
+    };
+    let mut reasons = USUAL_REASONS.to_vec();
+    if budgets.entries().iter().any(names_repair) {
+        reasons.push(Reason::Unhealthy);
+    }
+    reasons
+}
+
+fn name(object: &Value) -> String {
+    let name = object.pointer("/metadata/name").and_then(Value::as_str);
+    match name {
+        None => "without a name".into(),
+        Some(plain) if plain.len() <= 253 && plain.chars().all(is_plain) => plain.into(),
+        Some(odd) => quoted(odd),
+    }
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "-._".contains(character)
+}
+
+/// How many nodes the status counts.
+fn nodes_of(object: &Value) -> Option<u32> {
+    u32::try_from(object.pointer("/status/nodes")?.as_u64()?).ok()
+}
