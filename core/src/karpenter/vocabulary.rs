@@ -48,6 +48,10 @@ const OPERATORS: Words = Words {
     names: &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"],
     before: &[(Release::GTE_LTE, 6)],
 };
+const OPERATORS_V1BETA1: Words = Words {
+    names: &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
+    before: &[],
+};
 const REASONS: Words = Words {
     names: &["Underutilized", "Empty", "Drifted", "Unhealthy"],
     before: &[(Release::UNHEALTHY, 3)],
@@ -87,7 +91,8 @@ impl Vocabulary {
         match (self, version) {
             (Self::ConsolidationPolicy, ApiVersion::V1) => &CONSOLIDATION_POLICIES,
             (Self::ConsolidationPolicy, ApiVersion::V1Beta1) => &CONSOLIDATION_POLICIES_V1BETA1,
-            (Self::Operator, _) => &OPERATORS,
+            (Self::Operator, ApiVersion::V1) => &OPERATORS,
+            (Self::Operator, ApiVersion::V1Beta1) => &OPERATORS_V1BETA1,
             (Self::Reason, ApiVersion::V1) => &REASONS,
             (Self::Reason, ApiVersion::V1Beta1) => &NONE,
             (Self::CapacityType, _) => &CAPACITY_TYPES,
