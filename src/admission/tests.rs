@@ -164,7 +164,7 @@ fn both_endpoints_refuse_alike_with_a_cause_for_each_mistake() {
 
 #[test]
 fn warnings_come_from_the_validating_endpoint_and_with_every_refusal() {
-    let warned = json!({"spec": {"limits": {"cpu": 1000}}});
+    let warned = json!({"spec": {"limits": {"cpu": "0"}}});
     assert_eq!(create(Endpoint::Mutate, &warned)["warnings"], Value::Null);
     assert_eq!(
         create(Endpoint::Validate, &warned)["warnings"]
@@ -173,7 +173,7 @@ fn warnings_come_from_the_validating_endpoint_and_with_every_refusal() {
             .len(),
         1
     );
-    let refused = json!({"spec": {"limits": {"cpu": 1000, "memory": "x"}}});
+    let refused = json!({"spec": {"limits": {"cpu": "0", "memory": "x"}}});
     assert_eq!(
         create(Endpoint::Mutate, &refused)["warnings"]
             .as_array()

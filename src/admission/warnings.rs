@@ -1,6 +1,6 @@
 //! Warnings as kubectl can show them.
 
-use poolgate_core::diagnostic::{Report, Severity};
+use poolgate_core::diagnostic::{Diagnostic, Report, Severity};
 
 /// Longest warning, in characters; the API server cuts longer ones where there are several.
 const LONGEST: usize = 256;
@@ -13,7 +13,7 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
     let mut shown = Vec::new();
     let mut room = LONGEST_SUM - LONGEST;
     for diagnostic in report.with_severity(Severity::Warning) {
-        let line = one_line(&diagnostic.to_string());
+        let line = one_line(diagnostic);
         let length = line.chars().count();
         if length > room {
             break;
@@ -28,17 +28,24 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
     shown
 }
 
-fn one_line(text: &str) -> String {
-    let mut line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(LONGEST)
-        .collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.pop();
-        line.push('…');
+/// A finding on one line. Of a long one the reason is cut, not the mend and the rule behind it, which tell the user
+/// what to do and where to read more.
+fn one_line(diagnostic: &Diagnostic) -> String {
+    let text = diagnostic.to_string();
+    let length = text.chars().count();
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    if length <= LONGEST {
+        return text.chars().map(plain).collect();
     }
-    line
+    let end = match &diagnostic.mend {
+        Some(mend) => format!("; {mend} [{}]", diagnostic.rule),
+        None => format!(" [{}]", diagnostic.rule),
+    };
+    let end_length = end.chars().count().min(LONGEST / 2);
+    let kept = LONGEST - end_length - 1;
+    let beginning = text.chars().take(kept);
+    let end = end.chars().take(end_length);
+    beginning.chain(['…']).chain(end).map(plain).collect()
 }
 
 #[cfg(test)]
@@ -69,7 +76,26 @@ mod tests {
         let shown = warnings(&report(&["a\nb\u{1b}c", &long]));
         assert_eq!(shown[0], "spec: Required value: a b c [test]");
         assert_eq!(shown[1].chars().count(), LONGEST);
-        assert!(shown[1].ends_with('…'));
+        assert!(shown[1].ends_with("ä… [test]"), "{}", shown[1]);
+    }
+
+    #[test]
+    fn a_long_reason_is_cut_before_the_mend_is() {
+        let finding = |mend: &str| Diagnostic {
+            rule: RuleId::new("test"),
+            severity: Severity::Warning,
+            path: FieldPath::of(&["spec"]),
+            problem: Problem::Required,
+            reason: "x".repeat(1000),
+            mend: Some(mend.into()),
+            related: Vec::new(),
+        };
+        let line = one_line(&finding("write\n5"));
+        assert_eq!(line.chars().count(), LONGEST);
+        assert!(line.ends_with("x…; write 5 [test]"), "{line}");
+        let endless = one_line(&finding(&"y".repeat(1000)));
+        assert_eq!(endless.chars().count(), LONGEST);
+        assert!(endless.starts_with("spec: Required value: x"), "{endless}");
     }
 
     #[test]

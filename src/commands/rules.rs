@@ -8,8 +8,11 @@ use poolgate_core::diagnostic::Severity;
 use poolgate_core::rule::{Origin, Rule};
 use poolgate_core::rules::{CATALOGUE, find};
 
-/// Longest example, in lines, that is shown whole; the rest of a longer one is more of the same.
-const LONGEST_EXAMPLE: usize = 12;
+/// Longest run of lines that differ in their digits at most and are all shown. Of a longer one the middle is left out.
+const LONGEST_RUN: usize = 6;
+
+/// How many lines of a longer run are shown before the gap; after it there is one.
+const SHOWN_OF_RUN: usize = 3;
 
 /// What the user says about the catalogue.
 #[derive(Debug, Args)]
@@ -100,12 +103,23 @@ fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
     }
     writeln!(
         output,
-        "Refused or warned of:\n\n{}\nFine:\n\n{}",
+        "Breaks the rule:\n\n{}\nFine:\n\n{}",
         indented(rule.bad),
         indented(rule.good)
     )?;
     Ok(())
 }
+
+/// What a reader of the page has to know before the rules.
+const INTRODUCTION: &str = "\
+An **error** refuses the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint`
+only. On an update, an error in a field that the update does not touch becomes a warning. A policy can give each rule
+another weight; see [policy.md](policy.md).
+
+First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
+(`policy-…`). Examples show only the fields that matter. Where an example has two documents, the first is
+the stored object and the second its update.
+";
 
 fn page(output: &mut impl Write) -> io::Result<()> {
     writeln!(output, "# Rules\n")?;
@@ -113,14 +127,7 @@ fn page(output: &mut impl Write) -> io::Result<()> {
         output,
         "Generated from the catalogue by `poolgate rules --format markdown`; not edited by hand.\n"
     )?;
-    writeln!(
-        output,
-        "An **error** refuses the object, a **warning** lets it through and says so, an **info** is shown offline"
-    )?;
-    writeln!(
-        output,
-        "only. On an update, an error in a field that the update does not touch becomes a warning.\n"
-    )?;
+    writeln!(output, "{INTRODUCTION}")?;
     writeln!(
         output,
         "| rule | severity | what it demands |\n| --- | --- | --- |"
@@ -151,10 +158,10 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
         let links: Vec<String> = rule.seen_in.iter().map(|issue| link(issue)).collect();
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
     }
-    let word = if rule.severity == Severity::Error {
-        "Refused"
-    } else {
-        "Warned of"
+    let word = match rule.severity {
+        Severity::Error => "Refused",
+        Severity::Warning => "Warned of",
+        Severity::Info => "Noted",
     };
     writeln!(
         output,
@@ -176,19 +183,32 @@ const fn origin(rule: &Rule) -> &'static str {
     }
 }
 
+/// The example, without the middle of long lists of the same: a comment there says how much is left out.
 fn shortened(example: &str) -> String {
-    let lines: Vec<&str> = example.lines().collect();
     let mut text = String::new();
-    for line in lines.iter().take(LONGEST_EXAMPLE) {
+    let mut show = |line: &str| {
         text.push_str(line);
         text.push('\n');
-    }
-    if lines.len() > LONGEST_EXAMPLE {
-        text.push_str("# … and ");
-        text.push_str(&(lines.len() - LONGEST_EXAMPLE).to_string());
-        text.push_str(" more lines like these\n");
+    };
+    let lines: Vec<&str> = example.lines().collect();
+    for run in lines.chunk_by(|line, next| shape(line).eq(shape(next))) {
+        match run {
+            [first @ .., last] if run.len() > LONGEST_RUN => {
+                first.iter().take(SHOWN_OF_RUN).for_each(|line| show(line));
+                let indent = last.len() - last.trim_start().len();
+                let hidden = first.len() - SHOWN_OF_RUN;
+                show(&format!("{:indent$}# … {hidden} more of these", ""));
+                show(last);
+            }
+            _ => run.iter().for_each(|line| show(line)),
+        }
     }
     text
+}
+
+/// A line without its numbers.
+fn shape(line: &str) -> impl Iterator<Item = char> {
+    line.chars().filter(|c| !c.is_ascii_digit())
 }
 
 fn indented(example: &str) -> String {
@@ -246,6 +266,18 @@ mod tests {
                 printed(|output| explain(rule.id.as_str(), output).unwrap()).starts_with(rule.id.as_str())
             );
         }
+    }
+
+    #[test]
+    fn of_a_long_run_of_the_same_the_middle_is_counted_and_left_out() {
+        let run = |count: usize| (1..=count).map(|n| format!("  - {n}\n")).collect::<String>();
+        let short = format!("list:\n{}others: {{}}\n", run(LONGEST_RUN));
+        assert_eq!(shortened(&short), short);
+        let long = format!("list:\n{}others: {{}}\n", run(100));
+        assert_eq!(
+            shortened(&long),
+            "list:\n  - 1\n  - 2\n  - 3\n  # … 96 more of these\n  - 100\nothers: {}\n"
+        );
     }
 
     #[test]

@@ -22,12 +22,12 @@ const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 
 pub(super) static TEMPLATE_ANNOTATIONS: Rule = Rule {
     id: RuleId::new("template-annotations"),
-    title: "A template's annotations are ones that a NodeClaim can have",
+    title: "The annotations of a template are ones that a NodeClaim can have",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter copies the template's annotations to every NodeClaim and adds two of its own. The API server \
-          refuses a NodeClaim with a wrong key, or with more than 256 KiB of keys and values together. The pool \
-          then looks healthy and never launches a node.",
+    why: "Karpenter copies the template's annotations to every NodeClaim and adds two of its own. The API \
+          server refuses a NodeClaim with an illegal key, or with more than 256 KiB of keys and values \
+          together. The pool then looks healthy and never launches a node.",
     seen_in: &[],
     bad: "\
 spec:
@@ -47,12 +47,12 @@ spec:
 
 pub(super) static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
     id: RuleId::new("do-not-disrupt-template"),
-    title: "A template does not protect every node of the pool from disruption",
+    title: "A template does not exempt every node of the pool from disruption",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter copies `karpenter.sh/do-not-disrupt` from the template to every node, so it never consolidates \
-          or replaces one of them, drifted ones included. A budget of `nodes: \"0\"` does the same, can be limited \
-          to times and reasons, and is seen by whoever reads `spec.disruption`.",
+    why: "Karpenter copies `karpenter.sh/do-not-disrupt` from the template to every node, so it never \
+          consolidates or replaces any of them, not even drifted ones. A budget of `nodes: \"0\"` does the \
+          same, can be limited to times and reasons, and is visible to whoever reads `spec.disruption`.",
     seen_in: &["aws/karpenter-provider-aws#6383"],
     bad: "\
 spec:

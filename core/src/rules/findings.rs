@@ -11,13 +11,13 @@ use crate::diagnostic::{Diagnostic, FieldPath, Report, Segment, Severity};
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 
 /// Said of a mistake that is no longer held against the user.
-const FORGIVEN: &str = " (stored already and untouched by this update, so not refused)";
+const FORGIVEN: &str = " (stored before, so not refused)";
 
 /// How many compared units are kept; no finding rests on more lists.
 const COMPARED: usize = 4;
 
 /// Said of a mistake that the policy only warns of.
-const NOT_ENFORCED: &str = " (the policy does not enforce yet, so not refused)";
+const NOT_ENFORCED: &str = " (not enforced yet, so not refused)";
 
 /// The findings of one review.
 #[derive(Debug)]

@@ -25,13 +25,13 @@ const RESOURCES_EMPTY_SINCE: Release = Release::new(0, 34, 0);
 
 pub(super) static KUBELET: Rule = Rule {
     id: RuleId::new("kubelet"),
-    title: "The kubelet's settings in a v1beta1 template fit together",
+    title: "The kubelet settings of a v1beta1 template fit together",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The CRD knows which eviction signals and reserved resources there are, wants a grace period for each soft \
-          eviction threshold and the other way round, and a high image threshold above the low one. A grace period \
-          that Go cannot read makes the list of **all** NodePools unreadable. In v1 these settings belong to the \
-          node class.",
+    why: "The CRD knows which eviction signals and reserved resources there are. It requires a grace period \
+          for each soft eviction threshold and the other way round, and a high image threshold above the low \
+          one. It does not check that Karpenter can read a grace period; one that it cannot read makes the \
+          list of **all** NodePools unreadable. In v1 these settings belong to the node class.",
     seen_in: &[],
     bad: "\
 apiVersion: karpenter.sh/v1beta1
@@ -57,10 +57,10 @@ spec:
 
 pub(super) static TEMPLATE_RESOURCES: Rule = Rule {
     id: RuleId::new("template-resources"),
-    title: "The template of a v1beta1 NodePool names no resources",
+    title: "The template of a v1beta1 NodePool has no `resources`",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "Karpenter adds up what pods request. `resources` is there for NodeClaims only.",
+    why: "Karpenter adds up what pods request. Only NodeClaims have `resources`.",
     seen_in: &[],
     bad: "\
 apiVersion: karpenter.sh/v1beta1
@@ -260,9 +260,9 @@ fn quantity(text: &str) -> Result<(), String> {
 }
 
 fn grace_period(text: &str) -> Result<(), String> {
-    GoDuration::parse(text).map(|_| ()).map_err(|error| {
-        format!("{error}; the CRD lets it through, and Karpenter could then list no NodePool at all")
-    })
+    GoDuration::parse(text)
+        .map(|_| ())
+        .map_err(|error| format!("{error}, and Karpenter could then read no NodePool at all"))
 }
 
 #[cfg(test)]
@@ -345,6 +345,6 @@ mod tests {
             "evictionSoft": {"memory.available": "5%"},
             "evictionSoftGracePeriod": {"memory.available": "1 minute"},
         });
-        assert!(errors(&kubelet)[0].contains("could then list no NodePool at all"));
+        assert!(errors(&kubelet)[0].contains("could then read no NodePool at all"));
     }
 }

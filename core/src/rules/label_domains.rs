@@ -9,14 +9,14 @@ use crate::rule::{Origin, Rule};
 
 pub(super) static LABEL_RESTRICTED: Rule = Rule {
     id: RuleId::new("label-restricted"),
-    title: "A template label is not one that Karpenter keeps for itself",
+    title: "A template label is not one that Karpenter reserves",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "Of all labels in domains that end in `karpenter.sh`, a template may set only \
-          `karpenter.sh/capacity-type`; `karpenter.sh/nodepool` and `kubernetes.io/hostname` Karpenter and the \
-          kubelet set themselves. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and `k8s.io` \
-          are restricted, too, but for `node.kubernetes.io`, `node-restriction.kubernetes.io`, `kops.k8s.io` and \
-          the labels that Karpenter knows.",
+    why: "Of the labels in domains that end in `karpenter.sh`, a template may set only \
+          `karpenter.sh/capacity-type`; Karpenter sets `karpenter.sh/nodepool` itself, and the kubelet \
+          `kubernetes.io/hostname`. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and \
+          `k8s.io` are restricted, too, except `node.kubernetes.io`, `node-restriction.kubernetes.io`, \
+          `kops.k8s.io` and the labels that Karpenter knows.",
     seen_in: &["2586"],
     bad: "\
 spec:
@@ -36,11 +36,11 @@ spec:
 
 pub(super) static LABEL_PROVIDER_MISSPELT: Rule = Rule {
     id: RuleId::new("label-provider-misspelt"),
-    title: "A template label spells the provider's label as the provider does",
+    title: "A template label spells a provider's label as the provider does",
     severity: Severity::Error,
     origin: Origin::Runtime,
-    why: "A provider keeps its domain for the labels of its own instance types and refuses any other one there. \
-          This label differs by a letter or two, or only by its domain, from one that Karpenter knows.",
+    why: "A provider reserves its domain for its own labels and refuses any other. This key differs from a \
+          known label by a letter or two, or only by its domain.",
     seen_in: &[],
     bad: "\
 spec:
@@ -60,12 +60,12 @@ spec:
 
 pub(super) static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
     id: RuleId::new("label-provider-unknown"),
-    title: "A template label in the provider's domain is one that the provider has",
+    title: "A template label in a provider's domain is one that the provider has",
     severity: Severity::Warning,
     origin: Origin::Runtime,
-    why: "A provider refuses labels in its domain that it does not know. The label is in none of poolgate's lists, \
-          but a newer provider may have brought it: so this is a warning only. An own label belongs into an own \
-          domain.",
+    why: "A provider refuses labels in its domain that it does not know. The label is in none of poolgate's \
+          lists, but a newer provider may have added it, so this is only a warning. Put a label of your own \
+          in a domain of your own.",
     seen_in: &[],
     bad: "\
 spec:
@@ -93,8 +93,8 @@ pub(super) fn check<'l>(
     findings: &mut Findings<'_>,
 ) {
     let problem = || Problem::Invalid { value: quoted(key) };
-    if let Some(reason) = restriction(key) {
-        findings.push(LABEL_RESTRICTED.finding(path(), problem(), reason));
+    if let Some((reason, mend)) = restriction(key) {
+        findings.push(LABEL_RESTRICTED.finding(path(), problem(), reason).mend(mend));
         return;
     }
     let kind = kind();
@@ -102,7 +102,11 @@ pub(super) fn check<'l>(
     if is_old && !kind.is_well_known() && is_kubernetes_own(domain(key)) {
         let reason = "before Karpenter 1.9, and in v1beta1, the domains kubernetes.io and k8s.io are restricted to \
                       the labels that Karpenter knows";
-        findings.push(LABEL_RESTRICTED.finding(path(), problem(), reason));
+        findings.push(
+            LABEL_RESTRICTED
+                .finding(path(), problem(), reason)
+                .mend(OWN_DOMAIN),
+        );
         return;
     }
     if let LabelKind::Unknown { domain, meant } = kind {
@@ -111,32 +115,39 @@ pub(super) fn check<'l>(
         } else {
             &LABEL_PROVIDER_UNKNOWN
         };
-        let reason =
-            format!("the provider keeps {domain} for labels of its own, and knows none of this name");
+        let reason = format!("the provider reserves {domain} for its own labels, and has none of this name");
         findings.push(
             rule.finding(path(), problem(), reason)
-                .mend_if_known(meant.map(|meant| format!("did you mean {meant}?"))),
+                .mend(meant.map_or_else(|| OWN_DOMAIN.to_owned(), |meant| format!("did you mean {meant}?"))),
         );
     }
 }
+
+/// What to do with a label that Karpenter or the kubelet sets.
+const REMOVE: &str = "remove it";
+
+/// What to do with a label that is not among those of a reserved domain.
+const OWN_DOMAIN: &str = "use a domain of your own";
 
 /// The text that the CRD looks at: all before the first slash, or the whole key.
 fn domain(key: &str) -> &str {
     key.split('/').next().unwrap_or(key)
 }
 
-fn restriction(key: &str) -> Option<&'static str> {
+/// Why nobody may set this label, and what to do instead.
+fn restriction(key: &str) -> Option<(&'static str, &'static str)> {
     if key == NODEPOOL_LABEL {
-        return Some("Karpenter sets this label itself, to the name of the NodePool");
+        let reason = "Karpenter sets this label itself, to the name of the NodePool";
+        return Some((reason, REMOVE));
     }
     if key == HOSTNAME_LABEL {
-        return Some("each node has its own, which the kubelet sets");
+        return Some(("each node has its own, which the kubelet sets", REMOVE));
     }
     // The CRD compares the end of the text, so that `mykarpenter.sh` is restricted with `karpenter.sh`.
-    (key != CAPACITY_TYPE_LABEL && domain(key).ends_with(GROUP)).then_some(
-        "the CRD keeps every domain that ends in karpenter.sh for Karpenter; of its labels only \
-         karpenter.sh/capacity-type may be set",
-    )
+    (key != CAPACITY_TYPE_LABEL && domain(key).ends_with(GROUP)).then_some((
+        "domains that end in karpenter.sh are Karpenter's; of their labels only karpenter.sh/capacity-type may be set",
+        OWN_DOMAIN,
+    ))
 }
 
 fn is_kubernetes_own(domain: &str) -> bool {

@@ -17,7 +17,8 @@ pub(super) static LABELS_COUNT: Rule = Rule {
     title: "A template has at most 100 labels",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The CRD refuses more. Each label becomes a requirement of the NodeClaim, which may have 100 in all.",
+    why: "The CRD refuses more. Each label also becomes a requirement of the NodeClaim, which may have 100 \
+          in all.",
     seen_in: &[],
     bad: include_str!("examples/labels-count.yaml"),
     good: "\
@@ -31,11 +32,11 @@ spec:
 
 pub(super) static LABEL_KEY: Rule = Rule {
     id: RuleId::new("label-key"),
-    title: "A template label's key is one that Kubernetes takes",
+    title: "The key of a template label is one that Kubernetes accepts",
     severity: Severity::Error,
     origin: Origin::Runtime,
-    why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and `.`. \
-          Users see a wrong one only in the condition `ValidationSucceeded`.",
+    why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
+          `.`. Of a wrong one, Karpenter tells only in the condition `ValidationSucceeded`.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
     bad: "\
 spec:
@@ -55,11 +56,11 @@ spec:
 
 pub(super) static LABEL_VALUE: Rule = Rule {
     id: RuleId::new("label-value"),
-    title: "A template label's value is one that Kubernetes takes",
+    title: "The value of a template label is one that Kubernetes accepts",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "A value is empty, or at most 63 letters, digits, `-`, `_` and `.` that begin and end with a letter or \
-          digit.",
+    why: "A value is empty, or at most 63 letters, digits, `-`, `_` and `.` that begin and end with a letter \
+          or digit.",
     seen_in: &[],
     bad: "\
 spec:
@@ -97,11 +98,12 @@ pub(super) fn check(
 fn check_count(labels: &Map<String, Value>, findings: &mut Findings<'_>) {
     if labels.len() > MOST_LABELS {
         let problem = Problem::TooMany { actual: labels.len() };
-        findings.push(LABELS_COUNT.finding(
-            Place::Pool.metadata_path("labels"),
-            problem,
-            format!("must have at most {MOST_LABELS} labels"),
-        ));
+        let reason = format!("must have at most {MOST_LABELS} labels");
+        findings.push(
+            LABELS_COUNT
+                .finding(Place::Pool.metadata_path("labels"), problem, reason)
+                .mend("remove those that no pod selects"),
+        );
     }
 }
 

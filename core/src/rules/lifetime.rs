@@ -17,9 +17,9 @@ pub(super) static EXPIRE_AFTER: Rule = Rule {
     title: "`expireAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD bounds no number, and \
-          before Karpenter 1.4 and in v1beta1 it let texts like `1hr` through. What Karpenter cannot decode makes \
-          the list of **all** NodePools unreadable: no pool is seen any more.",
+    why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD bounds no \
+          number, and before Karpenter 1.4, and in v1beta1, it lets texts like `1hr` through. A value that \
+          Karpenter cannot decode makes the list of **all** NodePools unreadable.",
     seen_in: &["2055"],
     bad: "\
 spec:
@@ -40,8 +40,8 @@ pub(super) static EXPIRE_AFTER_ZERO: Rule = Rule {
     title: "Nodes do not expire at once",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "With `expireAfter: 0s` every node has expired when it is created. Karpenter terminates it and launches the \
-          next one, for ever; no budget holds that up.",
+    why: "With `expireAfter: 0s` every node has expired by the time it is created. Karpenter terminates it \
+          and launches the next one, for ever; no budget limits this.",
     seen_in: &[],
     bad: "\
 spec:
@@ -59,11 +59,11 @@ spec:
 
 pub(super) static EXPIRE_AFTER_SHORT: Rule = Rule {
     id: RuleId::new("expire-after-short"),
-    title: "Nodes live long enough to be of use",
+    title: "Nodes live at least as long as a machine may take to become one",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter gives a machine 15 minutes to become a node. One that expires sooner may be terminated before \
-          any pod ran on it. No budget holds expiry up.",
+    why: "Karpenter gives a machine 15 minutes to become a node. One that expires sooner may be terminated \
+          before any pod has run on it. No budget limits expiration.",
     seen_in: &["1750"],
     bad: "\
 spec:
@@ -84,9 +84,9 @@ pub(super) static TERMINATION_GRACE_PERIOD: Rule = Rule {
     title: "`terminationGracePeriod` is a duration that Karpenter can read",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "It is whole seconds, minutes and hours, such as `48h`; there are no days, and `Never` is written by \
-          leaving the field out. The CRD bounds no number: one that Karpenter cannot decode makes the list of \
-          **all** NodePools unreadable.",
+    why: "It is whole seconds, minutes and hours, such as `48h`; there are no days, and no `Never`: leave \
+          the field out instead. The CRD bounds no number, and one that Karpenter cannot decode makes the \
+          list of **all** NodePools unreadable.",
     seen_in: &[],
     bad: "\
 spec:
@@ -107,8 +107,8 @@ pub(super) static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
     title: "Pods get time to leave a node that is terminated",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "With `terminationGracePeriod: 0s` pods are killed the moment their node is to go, past every \
-          PodDisruptionBudget and `karpenter.sh/do-not-disrupt`.",
+    why: "With `terminationGracePeriod: 0s` pods are killed as soon as their node is to go, regardless of \
+          PodDisruptionBudgets and `karpenter.sh/do-not-disrupt`.",
     seen_in: &[],
     bad: "\
 spec:
@@ -233,7 +233,7 @@ fn check_short(length: Duration, path: FieldPath, problem: Problem, findings: &m
 /// What follows from a text that Karpenter cannot decode and the CRD lets through.
 const fn consequence(is_let_through: bool) -> &'static str {
     if is_let_through {
-        "; the CRD lets it through, and Karpenter could then list no NodePool at all"
+        ", and Karpenter could then read no NodePool at all"
     } else {
         ""
     }
@@ -256,7 +256,7 @@ fn check_grace(
     let (reason, mend) = match NillableDuration::parse(text, DurationPattern::Anchored) {
         Ok(NillableDuration::After(length)) => {
             if length.is_zero() {
-                let reason = "pods would be killed at once, past every PodDisruptionBudget";
+                let reason = "pods would be killed at once, whatever PodDisruptionBudgets say";
                 findings.push(
                     TERMINATION_GRACE_PERIOD_ZERO
                         .finding(path(), problem(), reason)
@@ -323,7 +323,7 @@ mod tests {
             assert_eq!(refused.len(), 1, "{text}");
             assert!(refused[0].ends_with(end), "{refused:?}");
         }
-        assert!(errors(&pool("expireAfter", "2562048h"))[0].contains("could then list no NodePool at all"));
+        assert!(errors(&pool("expireAfter", "2562048h"))[0].contains("could then read no NodePool at all"));
         for (text, end) in [
             ("1d", "; write 24h [termination-grace-period]"),
             (
@@ -353,7 +353,7 @@ mod tests {
         };
         assert_eq!(errors("3600000ms"), [""; 0]);
         let poison = errors("1hr");
-        assert!(poison[0].contains("the CRD lets it through"), "{poison:?}");
+        assert!(poison[0].contains("could then read no NodePool"), "{poison:?}");
         assert!(poison[0].ends_with("; write 1h [expire-after]"), "{poison:?}");
     }
 

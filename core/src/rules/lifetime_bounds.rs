@@ -20,11 +20,12 @@ const GRACE_IN_AUTO_MODE: Duration = Duration::from_hours(24);
 
 pub(super) static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
     id: RuleId::new("eks-auto-mode-lifetime"),
-    title: "In EKS Auto Mode, nodes live 21 days at most",
+    title: "In EKS Auto Mode, nodes live at most 21 days",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "EKS Auto Mode refuses a NodePool whose `expireAfter` and `terminationGracePeriod` are more than 21 days \
-          together. The second is 24 hours there if it is left out, so Karpenter's usual `720h` is too long.",
+    why: "EKS Auto Mode refuses a NodePool whose `expireAfter` and `terminationGracePeriod` add up to more \
+          than 21 days. It takes 24 hours for the second where that is left out, so Karpenter's default of \
+          `720h` for the first is too long.",
     seen_in: &["aws-controllers-k8s/test-infra#1000"],
     bad: "\
 spec:
@@ -44,12 +45,13 @@ spec:
 
 pub(super) static HARD_LIMIT_DRAIN: Rule = Rule {
     id: RuleId::new("hard-limit-drain"),
-    title: "Nodes under a hard node limit that expire have a `terminationGracePeriod`",
+    title: "Nodes that expire under a hard node limit have a `terminationGracePeriod`",
     severity: Severity::Warning,
     origin: Origin::Poolgate,
-    why: "Under `nodeLimitMode: Hard` a node counts until its machine is gone. One that expires drains first, and a \
-          PodDisruptionBudget can hold the drain up for ever: the node then keeps its place, and no other one can be \
-          launched for it. `terminationGracePeriod` ends such a drain.",
+    why: "Under `nodeLimitMode: Hard` a node counts until its machine is gone. One that expires drains \
+          first, and a PodDisruptionBudget can hold up the drain for ever: the node then keeps its place \
+          under the limit, and no other node can be launched for it. `terminationGracePeriod` ends such a \
+          drain. EKS Auto Mode sets it to 24 hours by itself.",
     seen_in: &[],
     bad: "\
 spec:
@@ -136,12 +138,10 @@ fn check_hard_limit(
     // Where it is left out, the CRD writes 720h; where it cannot be read, another rule has spoken.
     let expires =
         pool.expire_after.is_absent() || matches!(lifetime.expire_after, Some(NillableDuration::After(_)));
-    if is_limited
-        && expires
-        && pool.template.termination_grace_period.is_absent()
-        && mode(pool, context) == Some(NodeLimitMode::Hard)
-    {
-        let reason = "nodes expire, and one whose drain a PodDisruptionBudget holds up would keep its place under \
+    let drains_without_end = pool.template.termination_grace_period.is_absent()
+        && pool.template.node_class_group() != Some(EKS_AUTO_MODE);
+    if is_limited && expires && drains_without_end && mode(pool, context) == Some(NodeLimitMode::Hard) {
+        let reason = "a node that expires, and whose drain a PodDisruptionBudget holds up, keeps its place under \
                       limits.nodes for ever";
         findings.push(
             HARD_LIMIT_DRAIN
@@ -234,6 +234,13 @@ mod tests {
         assert!(!limited(None, Some("Soft"), None, None));
         assert!(!limited(None, None, Some("Never"), None));
         assert!(!limited(None, None, None, Some("1h")));
+        let mut auto_mode = auto_mode("336h", None);
+        auto_mode["spec"]["limits"] = json!({"nodes": "10"});
+        assert_eq!(
+            warnings(&auto_mode),
+            [""; 0],
+            "EKS Auto Mode ends a drain after 24 hours"
+        );
         let unlimited = json!({"spec": {"limits": {"cpu": "10"}}});
         assert_eq!(warnings(&unlimited), [""; 0]);
     }

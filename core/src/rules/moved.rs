@@ -47,7 +47,7 @@ pub(super) fn what_became_of(
         })
         .or_else(|| {
             let is_foreign = NODE_CLASS_FIELDS.contains(&name) && !has(name);
-            is_foreign.then_some("it belongs into the node class")
+            is_foreign.then_some("it belongs in the node class")
         })
 }
 
@@ -58,7 +58,7 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion, is_pool: bool) -> Op
         (V1, "disruption", "terminationGracePeriod") => "it is spec.template.spec.terminationGracePeriod",
         (V1, "nodeClassRef", "apiVersion") => "in v1 it is group, without the version",
         (V1, "nodeClassRef", "apiGroup") => "it is group",
-        (V1, "spec", "kubelet" | "kubeletConfiguration") => "in v1 it belongs into the node class",
+        (V1, "spec", "kubelet" | "kubeletConfiguration") => "in v1 it belongs in the node class",
         (V1Beta1, "spec", "kubeletConfiguration") => "it became kubelet",
         (V1Beta1, "nodeClassRef", "group" | "apiGroup") => "in v1beta1 it is apiVersion, with the version",
         (V1Beta1, "spec", "expireAfter") if is_pool => "in v1beta1 it is spec.disruption.expireAfter",
@@ -67,10 +67,10 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion, is_pool: bool) -> Op
         }
         (_, "spec", "resources") if is_pool => "leave it out: Karpenter adds up what pods request",
         (_, "taints" | "startupTaints", "operator") => {
-            "leave it out: an operator belongs into a pod's toleration"
+            "leave it out: an operator belongs in a pod's toleration"
         }
         (_, "taints" | "startupTaints", "tolerationSeconds") => {
-            "leave it out: it belongs into a pod's toleration"
+            "leave it out: it belongs in a pod's toleration"
         }
         _ => return None,
     })

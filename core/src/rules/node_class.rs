@@ -11,11 +11,11 @@ use crate::value::label::{label_value, qualified_name};
 
 pub(super) static NODE_CLASS_REF: Rule = Rule {
     id: RuleId::new("node-class-ref"),
-    title: "`nodeClassRef` names a group without version, a kind and a name",
+    title: "`nodeClassRef` has a group without a version, a kind and a name",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The CRD refuses empty texts and a slash in the group. The slash is what is left of v1beta1, where the \
-          field was an `apiVersion`.",
+    why: "The CRD refuses empty texts and a slash in the group. The slash is left over from v1beta1, where \
+          the field was an `apiVersion`.",
     seen_in: &[],
     bad: "\
 spec:
@@ -39,11 +39,11 @@ spec:
 
 pub(super) static NODE_CLASS_IMMUTABLE: Rule = Rule {
     id: RuleId::new("node-class-immutable"),
-    title: "Group and kind of `nodeClassRef` stay as they are",
+    title: "Group and kind of `nodeClassRef` never change",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "Since Karpenter 1.1 the CRD refuses to change them: a pool cannot move to another provider. The name may \
-          change; Karpenter then replaces the nodes.",
+    why: "Since Karpenter 1.1 the CRD refuses such a change: a pool cannot move to another provider. The \
+          name may change; Karpenter then replaces the nodes.",
     seen_in: &[],
     bad: "\
 spec:
@@ -74,9 +74,9 @@ pub(super) static NODE_CLASS_KIND: Rule = Rule {
     title: "Group and kind of `nodeClassRef` belong together",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter passes a NodePool over whose node class is of a group and kind that its provider does not have. \
-          No event, no condition and no log line says so: the READY column stays empty. poolgate knows the kinds of \
-          the usual providers; one that it does not know is no mistake.",
+    why: "Karpenter ignores a NodePool whose node class is of a group and kind that its provider does not \
+          have. No event, condition or log line says so; the READY column stays empty. poolgate knows the \
+          node classes of the usual providers and accepts those of others.",
     seen_in: &[],
     bad: "\
 spec:
@@ -100,12 +100,12 @@ spec:
 
 pub(super) static NODE_CLASS_NAME: Rule = Rule {
     id: RuleId::new("node-class-name"),
-    title: "Group, kind and name of the node class can be a label",
+    title: "Group, kind and name of the node class can form a label",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter labels every NodeClaim with the node class: group and kind are the key, the name is the value. A \
-          name of more than 63 characters, or anything else that no label may hold, makes the API server refuse \
-          every NodeClaim of the pool.",
+    why: "Karpenter labels every NodeClaim with the node class: group and kind form the key, the name is the \
+          value. If the name has more than 63 characters, or the label is illegal otherwise, the API server \
+          refuses every NodeClaim of the pool.",
     seen_in: &[],
     bad: "\
 spec:
@@ -264,7 +264,8 @@ fn check_kind(
     } else {
         (group_field, group, "kind")
     };
-    let reason = "no provider has a node class of this group and kind, so Karpenter would pass the pool over in silence";
+    let reason =
+        "no provider has a node class of this group and kind, so Karpenter would silently ignore the pool";
     findings.push(
         NODE_CLASS_KIND
             .finding(

@@ -12,10 +12,10 @@ pub(super) static NODE_LIMIT_MODE: Rule = Rule {
     title: "`nodeLimitMode` is `Hard` or `Soft`",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "`Hard` never lets a pool have more nodes than `limits.nodes`; `Soft` lets replacements go over it for a \
-          while. A mode that is neither would leave the limit without a meaning. Where the installed CRD lacks \
-          the field, the annotation `poolgate.dev/node-limit-mode` carries the mode; the field wins over the \
-          annotation.",
+    why: "`Hard` never lets a pool have more nodes than `limits.nodes`; `Soft` lets replacements exceed it \
+          for a while. Any other mode would leave the limit without a meaning. Where the installed CRD lacks \
+          the field, the annotation `poolgate.dev/node-limit-mode` carries the mode; where both are set, the \
+          field wins.",
     seen_in: &["2525"],
     bad: "\
 spec:

@@ -10,7 +10,7 @@ use crate::value::quantity::Quantity;
 
 pub(super) static NODECLAIM_IMMUTABLE: Rule = Rule {
     id: RuleId::new("nodeclaim-immutable"),
-    title: "The `spec` of a NodeClaim stays as it is",
+    title: "The `spec` of a NodeClaim never changes",
     severity: Severity::Error,
     origin: Origin::Schema,
     why: "A NodeClaim is one machine, and the CRD of v1 refuses any change of its `spec`. Change the NodePool \
@@ -47,8 +47,9 @@ pub(super) static NODECLAIM_REQUEST: Rule = Rule {
     title: "A resource that a NodeClaim requests is a quantity that Karpenter can read",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "The CRD's pattern lets texts through that Karpenter's parser refuses (`1e1.5`) or never returns from \
-          (`1e2147483648`). Then the list of **all** NodeClaims is unreadable, or Karpenter hangs.",
+    why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \
+          (`1e2147483648`). The first makes the list of **all** NodeClaims unreadable, the second hangs \
+          Karpenter.",
     seen_in: &[],
     bad: "\
 kind: NodeClaim

@@ -9,12 +9,12 @@ use crate::value::label::label_value;
 
 pub(super) static NODEPOOL_NAME: Rule = Rule {
     id: RuleId::new("nodepool-name"),
-    title: "The name of a NodePool can be a label's value",
+    title: "The name of a NodePool can be the value of a label",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Kubernetes takes names of up to 253 characters, but Karpenter writes the pool's name into the label \
-          `karpenter.sh/nodepool` of every NodeClaim, and a label's value has 63 at most. The API server then \
-          refuses every NodeClaim of the pool, and no name can be changed afterwards.",
+    why: "Kubernetes takes names of up to 253 characters, but Karpenter writes the pool's name into the \
+          label `karpenter.sh/nodepool` of every NodeClaim, and the value of a label has at most 63. The API \
+          server then refuses every NodeClaim of the pool, and the name of a stored pool cannot be changed.",
     seen_in: &["kaito-project/kaito#2259"],
     bad: "\
 metadata:

@@ -12,7 +12,7 @@ const DEMANDED_SINCE: Release = Release::new(0, 33, 0);
 
 pub(super) static FIELD_REQUIRED: Rule = Rule {
     id: RuleId::new("field-required"),
-    title: "A field that the API demands is there",
+    title: "Every field that the API requires is there",
     severity: Severity::Error,
     origin: Origin::Schema,
     why: "A NodePool needs `spec.template.spec` with `requirements`, which may be an empty list, and a \
@@ -73,7 +73,10 @@ fn stands(object: &Value, path: &[&'static str], findings: &mut Findings<'_>) ->
         match map.get(*key) {
             Some(Value::Null) | None => {
                 let path = FieldPath::of(path.get(..=position).unwrap_or(path));
-                findings.push(missing(path, "nothing can be launched without it"));
+                findings.push(
+                    missing(path, "nothing can be launched without it")
+                        .mend("add it, with nodeClassRef and requirements inside"),
+                );
                 return false;
             }
             Some(next) => value = next,
@@ -96,13 +99,14 @@ fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut F
             };
             for field in demanded {
                 if reference.get(*field).is_none_or(Value::is_null) {
-                    let mend = from_api_version(field, reference.get("apiVersion"));
+                    let mend = from_api_version(field, reference.get("apiVersion"))
+                        .unwrap_or_else(|| format!("write the {field} of your node class"));
                     findings.push(
                         missing(
                             reference_path(place, field),
                             "the node class cannot be found without it",
                         )
-                        .mend_if_known(mend),
+                        .mend(mend),
                     );
                 }
             }
@@ -137,11 +141,13 @@ fn reference_path(place: Place, field: &str) -> FieldPath {
 fn check_taints(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in all_taints(template) {
         if taint.key.is_absent() {
-            findings.push(missing(taint.path("key"), "a taint has a key"));
+            findings.push(
+                missing(taint.path("key"), "a taint needs a key").mend("write one such as example.com/team"),
+            );
         }
         if taint.effect.is_absent() {
             findings.push(
-                missing(taint.path("effect"), "a taint says what it keeps away")
+                missing(taint.path("effect"), "a taint needs an effect")
                     .mend("write NoSchedule, PreferNoSchedule or NoExecute"),
             );
         }

@@ -11,15 +11,15 @@ use crate::value::cron::{Schedule, crd_accepts};
 
 pub(super) static SCHEDULE_SYNTAX: Rule = Rule {
     id: RuleId::new("schedule-syntax"),
-    title: "A budget's schedule is one that Karpenter can read",
+    title: "The `schedule` of a budget is one that Karpenter can read",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "The CRD looks at a schedule only roughly, so texts that Karpenter cannot read are stored: `sat-sun`, day \
-          of week `7`, a time zone prefix, a sixth field. One such budget then stops **all** voluntary disruption \
-          of the pool, for every reason, also those that the budget does not name. The only sign is a line in \
-          Karpenter's log. The grammar is five fields (minute, hour, day of month, month, day of week) in UTC, or \
-          one of `@yearly`, `@monthly`, `@weekly`, `@daily`, `@hourly`; Sunday is 0, ranges do not wrap around, \
-          names have three letters.",
+    why: "The CRD checks a schedule only roughly, so texts that Karpenter cannot read are stored: `sat-sun`, \
+          day of week `7`, a time zone prefix, a sixth field. One such budget then stops **all** voluntary \
+          disruption of the pool, even for reasons that the budget does not name. The only sign is a line in \
+          Karpenter's log. A schedule is five fields (minute, hour, day of month, month, day of week) in \
+          UTC, or one of `@yearly`, `@monthly`, `@weekly`, `@daily` and `@hourly`. Sunday is 0, ranges do \
+          not wrap around, and names have three letters.",
     seen_in: &["1866", "aws/karpenter-provider-aws#7562", "943"],
     bad: "\
 spec:
@@ -43,12 +43,12 @@ spec:
 
 pub(super) static SCHEDULE_NEVER_FIRES: Rule = Rule {
     id: RuleId::new("schedule-never-fires"),
-    title: "A budget's schedule can fire",
+    title: "The `schedule` of a budget can fire",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "A date that does not exist (31 February) or a field of only commas never fires, and Karpenter takes that \
-          for *always*: the budget is active for ever, the opposite of what anybody would expect. With `nodes: \
-          \"0\"` the pool is frozen.",
+    why: "A date that does not exist (31 February) or a field of only commas never fires, and Karpenter \
+          takes that for *always*: the budget holds for ever, the opposite of what anybody would expect. \
+          With `nodes: \"0\"` the pool is frozen.",
     seen_in: &[],
     bad: "\
 spec:
@@ -72,12 +72,12 @@ spec:
 
 pub(super) static SCHEDULE_EVERY: Rule = Rule {
     id: RuleId::new("schedule-every"),
-    title: "A budget's schedule names times of the clock, not an interval",
+    title: "The `schedule` of a budget names times of the clock, not an interval",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "`@every 1h` counts from the moment at which Karpenter looks, not from the clock. Its window is therefore \
-          open always or never, depending on which of interval and duration is longer. The CRD refuses the form; \
-          with enough blanks around it, it slips through.",
+    why: "`@every 1h` counts from the moment at which Karpenter looks, not from the clock. So its window is \
+          always open or never, depending on whether the interval or the duration is longer. The CRD refuses \
+          the plain form, but not one with enough blanks around it.",
     seen_in: &[],
     bad: "\
 spec:
@@ -103,12 +103,12 @@ spec:
 
 pub(super) static SCHEDULE_EITHER_DAY: Rule = Rule {
     id: RuleId::new("schedule-either-day"),
-    title: "A budget's schedule names a day of the month or a day of the week, not both",
+    title: "The `schedule` of a budget restricts the day of the month or the day of the week, not both",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Where both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first seven days \
-          of each month and on every Monday, not on the first Monday. `*/2` counts as restricted too, which other \
-          crons take for a star.",
+    why: "Where both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first \
+          seven days of each month and on every Monday, not on the first Monday. Unlike in other crons, \
+          `*/2` counts as restricted, too.",
     seen_in: &[],
     bad: "\
 spec:

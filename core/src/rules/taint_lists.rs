@@ -22,11 +22,11 @@ const REMOVED_BY_AGENTS: &[(&str, &str)] = &[
 
 pub(super) static TAINT_REPEATED: Rule = Rule {
     id: RuleId::new("taint-repeated"),
-    title: "Key and effect of a taint stand once, in one of the two lists",
+    title: "No two taints have the same key and effect, startup taints included",
     severity: Severity::Error,
     origin: Origin::Runtime,
-    why: "A node has at most one taint of a key and an effect, whatever the value. Karpenter looks at `taints` and \
-          `startupTaints` together.",
+    why: "A node has at most one taint of a key and an effect, whatever the value. Karpenter checks `taints` \
+          and `startupTaints` together.",
     seen_in: &[],
     bad: "\
 spec:
@@ -53,9 +53,9 @@ pub(super) static TAINT_RESERVED: Rule = Rule {
     title: "A template does not set the taints by which Karpenter marks nodes",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "`karpenter.sh/disrupted` is how Karpenter marks a node that it is about to remove, and it takes the taint \
-          off every other node. `karpenter.sh/unregistered` it takes off as soon as a node has registered. Under \
-          `taints` both make Karpenter expect pods to tolerate them, so the pool gets none.",
+    why: "Karpenter puts `karpenter.sh/disrupted` on a node that it is about to remove, and takes it off \
+          every other node. It takes `karpenter.sh/unregistered` off as soon as a node has registered. If \
+          either stands under `taints`, Karpenter expects pods to tolerate it, so the pool gets no pods.",
     seen_in: &[],
     bad: "\
 spec:
@@ -77,12 +77,12 @@ spec:
 
 pub(super) static TAINT_STARTUP: Rule = Rule {
     id: RuleId::new("taint-startup"),
-    title: "A taint that an agent removes stands under `startupTaints`",
+    title: "A taint that an agent removes is in `startupTaints`",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter takes what stands under `taints` to stay on the node and launches none for pods that do not \
-          tolerate it. A taint that an agent on the node removes belongs under `startupTaints`, which pods need not \
-          tolerate.",
+    why: "Karpenter expects what is in `taints` to stay on the node and launches none for pods that do not \
+          tolerate it. A taint that an agent on the node removes belongs in `startupTaints`, which pods need \
+          not tolerate.",
     seen_in: &[],
     bad: "\
 spec:

@@ -12,19 +12,19 @@ const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 pub(super) static TAINT_KEY: Rule = Rule {
     id: RuleId::new("taint-key"),
-    title: "A taint's key is one that Kubernetes takes",
+    title: "The key of a taint is one that Kubernetes accepts",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "A key is an optional domain and a slash, then a name of letters, digits, `-`, `_` and `.`. The CRD bounds \
-          no length: of a name beyond 63 characters Karpenter says only in the condition `ValidationSucceeded`, and \
-          launches nothing.",
+    why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
+          `.`. The CRD refuses other characters but bounds no length. Of a longer name, Karpenter tells only \
+          in the condition `ValidationSucceeded`, and launches nothing.",
     seen_in: &[],
     bad: "\
 spec:
   template:
     spec:
       taints:
-        - key: example.com/team=blue
+        - key: example.com/only-for-the-pods-of-the-team-that-pays-for-the-machines-of-this-pool
           effect: NoSchedule
 ",
     good: "\
@@ -32,18 +32,17 @@ spec:
   template:
     spec:
       taints:
-        - key: example.com/team
-          value: blue
+        - key: example.com/paying-team
           effect: NoSchedule
 ",
 };
 
 pub(super) static TAINT_EFFECT: Rule = Rule {
     id: RuleId::new("taint-effect"),
-    title: "A taint's effect is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
+    title: "The effect of a taint is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The CRD takes these three words, in this spelling.",
+    why: "The CRD accepts these three words only. Case matters.",
     seen_in: &[],
     bad: "\
 spec:
@@ -65,12 +64,12 @@ spec:
 
 pub(super) static TAINT_VALUE: Rule = Rule {
     id: RuleId::new("taint-value"),
-    title: "A taint's value is one that a node can have",
+    title: "The value of a taint is one that a node can have",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter checks the value like a key, but on the node it must be like a label's value. A value such as \
-          `team/blue` passes the CRD and Karpenter's own check; then no node of the pool can register, and each is \
-          terminated after a quarter of an hour. An empty text is refused by the CRD: leave `value` out.",
+    why: "The CRD and Karpenter check the value like a key, but on the node it must be like a label's value. \
+          So `team/blue` passes both checks; then no node of the pool can register, and each is terminated \
+          after a quarter of an hour. The CRD refuses an empty value: leave `value` out.",
     seen_in: &[],
     bad: "\
 spec:
@@ -94,11 +93,12 @@ spec:
 
 pub(super) static TAINT_TIME_ADDED: Rule = Rule {
     id: RuleId::new("taint-time-added"),
-    title: "A taint's `timeAdded` is a time that Karpenter can read",
+    title: "The `timeAdded` of a taint is a time that Karpenter can read",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "The CRD takes lower-case letters in a time, Karpenter's decoder does not. One such NodePool makes the list \
-          of **all** NodePools unreadable. The field is the kubelet's and the control plane's anyway: leave it out.",
+    why: "The CRD accepts lower-case letters in a time, Karpenter's decoder does not. One such NodePool \
+          makes the list of **all** NodePools unreadable. Leave the field out: it is for the kubelet and the \
+          control plane to write.",
     seen_in: &[],
     bad: "\
 spec:
@@ -271,8 +271,8 @@ mod tests {
         assert_eq!(
             errors_of(&json!({"value": "a"})),
             [
-                "spec.template.spec.startupTaints[0].key: Required value: a taint has a key [field-required]",
-                "spec.template.spec.startupTaints[0].effect: Required value: a taint says what it keeps away; write \
+                "spec.template.spec.startupTaints[0].key: Required value: a taint needs a key; write one such as example.com/team [field-required]",
+                "spec.template.spec.startupTaints[0].effect: Required value: a taint needs an effect; write \
                  NoSchedule, PreferNoSchedule or NoExecute [field-required]",
             ]
         );

@@ -9,12 +9,12 @@ use crate::rule::{Origin, Rule};
 
 pub(super) static FIELD_TYPE: Rule = Rule {
     id: RuleId::new("field-type"),
-    title: "A field has the type that the API demands",
+    title: "Every field has the type that the API requires",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The API server refuses a value of the wrong type. Most often it is a number that YAML reads where the \
-          API wants text: budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate says so at the \
-          field and goes on to the other mistakes.",
+    why: "The API server refuses a value of the wrong type. Most often it is a number where the API wants \
+          text: budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate names the field and goes on \
+          to the other mistakes.",
     seen_in: &["1066"],
     bad: "\
 spec:

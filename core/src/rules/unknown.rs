@@ -15,9 +15,9 @@ pub(super) static FIELD_UNKNOWN: Rule = Rule {
     title: "Every field is one that the API knows",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "`kubectl` refuses a field that the CRD does not know; every other client loses it without a word, and the \
-          pool then behaves as if it had never been written. Mostly it is a misspelt field, one that stands in the \
-          wrong place, or one of an older API version: `disruption.expireAfter` of v1beta1 is \
+    why: "`kubectl` refuses a field that the CRD does not know; other clients lose it silently, and the pool \
+          then behaves as if it had never been written. Usually the field is misspelt, stands in the wrong \
+          place, or comes from an older API version: `disruption.expireAfter` of v1beta1 is \
           `template.spec.expireAfter` in v1, and `kubelet` moved to the node class.",
     seen_in: &[
         "aws/karpenter-provider-aws#8019",
@@ -120,7 +120,7 @@ fn likely(name: &str, known: Fields) -> Option<&'static str> {
 }
 
 /// Gathers every path at which a field of this name stands. Lists and maps of the user's are left out: a field
-/// belongs into one of their elements, and nobody can tell into which.
+/// belongs in one of their elements, and nobody can tell in which.
 fn collect(shape: &'static Shape, name: &str, path: &mut Vec<&'static str>, places: &mut Vec<String>) {
     let (Shape::Object(fields) | Shape::Open(fields)) = shape else {
         return;
@@ -179,7 +179,7 @@ mod tests {
         let object = json!({"spec": {"disruption": {"expireAfter": "720h"}}});
         assert_eq!(mend_of(&object), "in v1 it is spec.template.spec.expireAfter");
         let object = json!({"spec": {"template": {"spec": {"kubelet": {"maxPods": 20}}}}});
-        assert_eq!(mend_of(&object), "in v1 it belongs into the node class");
+        assert_eq!(mend_of(&object), "in v1 it belongs in the node class");
         let object = json!({"spec": {"ttlSecondsAfterEmpty": 30}});
         assert!(mend_of(&object).contains("consolidateAfter"));
         let object = json!({"spec": {"template": {"spec": {"taints": [

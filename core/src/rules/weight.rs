@@ -10,11 +10,11 @@ const LEGAL: std::ops::RangeInclusive<i64> = 1..=100;
 
 pub(super) static WEIGHT: Rule = Rule {
     id: RuleId::new("weight"),
-    title: "A weight goes from 1 to 100",
+    title: "`weight` is from 1 to 100",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "Karpenter tries pools with a higher weight first. A pool without `weight` counts as 0, which cannot be \
-          written down: leave the field out.",
+    why: "Karpenter tries pools with a higher weight first. A pool without `weight` counts as 0, but 0 \
+          cannot be written: leave the field out.",
     seen_in: &[],
     bad: "\
 spec:

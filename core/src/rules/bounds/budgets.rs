@@ -10,10 +10,10 @@ use crate::value::nodes::BudgetNodes;
 
 pub(in crate::rules) static BUDGET_PERCENT: Rule = Rule {
     id: RuleId::new("policy-budget-percent"),
-    title: "A budget's percentage is no larger than the policy allows",
+    title: "The percentage of a budget is no larger than the policy allows",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "A large percentage lets a drift or a consolidation take much of a pool at once. Set by \
+    why: "A large percentage lets drift or consolidation take much of a pool at once. Set by \
           `bounds.budgets.maxPercent` in the policy.",
     seen_in: &[],
     bad: "\
@@ -34,11 +34,11 @@ spec:
 
 pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("policy-budget-nodes"),
-    title: "A budget's number of nodes is no larger than the policy allows",
+    title: "The node count of a budget is no larger than the policy allows",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "A number that is small for a large pool is all of a small one. Set by `bounds.budgets.maxNodes` in the \
-          policy, for budgets that count nodes; `maxPercent` is the bound of those that are percentages.",
+    why: "A count that is small for a large pool is all of a small one. Set by `bounds.budgets.maxNodes` in \
+          the policy, for budgets that count nodes; for percentages there is `maxPercent`.",
     seen_in: &[],
     bad: "\
 spec:
@@ -61,8 +61,8 @@ pub(in crate::rules) static BUDGET_COUNT: Rule = Rule {
     title: "A pool has no more budgets than the policy allows",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "Of all budgets that hold at a time the smallest counts. With many of them nobody can tell any more what \
-          holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
+    why: "Of all budgets that hold at a time the lowest counts. With many of them nobody can tell any more \
+          what holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
     seen_in: &[],
     bad: "\
 spec:
@@ -89,11 +89,11 @@ spec:
 
 pub(in crate::rules) static BUDGET_ALWAYS: Rule = Rule {
     id: RuleId::new("policy-budget-always"),
-    title: "One budget holds always and for every reason",
+    title: "One budget always holds, and for every reason",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "While no budget holds, Karpenter may disrupt all nodes of a pool at once: outside of every window, and for \
-          every reason that no budget names. Set by `bounds.budgets.requireAlways` in the policy.",
+    why: "While no budget holds, Karpenter may disrupt all nodes of a pool at once: outside of every window, \
+          and for every reason that no budget names. Set by `bounds.budgets.requireAlways` in the policy.",
     seen_in: &[],
     bad: "\
 spec:
@@ -130,10 +130,10 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &BudgetBounds, findings: &mut F
         };
         let reason = format!("the policy allows at most {most} budgets");
         let finding = BUDGET_COUNT.finding(Disruption::path("budgets"), problem, reason);
-        findings.push(finding.mend("leave out those that never are the smallest"));
+        findings.push(finding.mend("remove those that are never the lowest"));
     }
     if bounds.require_always && !budgets.iter().any(holds_always) {
-        let reason = "the policy demands one that holds always and for every reason: while none holds, Karpenter \
+        let reason = "the policy requires one that always holds, and for every reason: while none holds, Karpenter \
                       may disrupt all nodes at once";
         let finding = BUDGET_ALWAYS.finding(Disruption::path("budgets"), Problem::Required, reason);
         findings.push(finding.mend("add a budget with nodes alone, such as nodes: 10%"));

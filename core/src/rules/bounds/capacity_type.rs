@@ -18,9 +18,9 @@ pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
     title: "A pool uses only the capacity types that the policy allows",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "Spot capacity goes with two minutes' notice, on-demand capacity costs more. Which one a cluster may use is \
-          set by `bounds.template.capacityTypes` in the policy. All requirements on `karpenter.sh/capacity-type` are \
-          taken together, and a pool without one may use every type.",
+    why: "Spot capacity can be reclaimed at two minutes' notice; on-demand capacity costs more. Which of \
+          them a cluster may use is set by `bounds.template.capacityTypes` in the policy. All requirements \
+          on `karpenter.sh/capacity-type` are taken together, and a pool without one may use every type.",
     seen_in: &[],
     bad: "\
 spec:

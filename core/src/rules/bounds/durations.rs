@@ -17,12 +17,12 @@ const NEVER: &str = "Never";
 
 pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("policy-expire-after"),
-    title: "Nodes live as long as the policy allows and demands",
+    title: "`expireAfter` is within the policy's bounds",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "Old nodes carry old images; young ones have hardly paid for their start. Set by \
-          `bounds.template.expireAfter` in the policy. `Never` is longer than any maximum; where the field is left \
-          out, Karpenter's CRD writes `720h`, and that is judged.",
+    why: "Old nodes run old images; young ones have hardly paid for their start. Set by \
+          `bounds.template.expireAfter` in the policy. `Never` is longer than any maximum. Where the field \
+          is left out, the `720h` that Karpenter's CRD writes is judged.",
     seen_in: &[],
     bad: "\
 spec:
@@ -42,13 +42,13 @@ spec:
 
 pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
     id: RuleId::new("policy-termination-grace-period"),
-    title: "Nodes drain as long as the policy allows and demands",
+    title: "`terminationGracePeriod` is within the policy's bounds",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "Without `terminationGracePeriod` a node that a PodDisruptionBudget holds up drains for ever, and keeps its \
-          place under the node limit. Set by `bounds.template.terminationGracePeriod` in the policy. A pool without \
-          the field has no end, which is longer than any maximum. v1beta1 does not know the field and is not \
-          judged.",
+    why: "Without `terminationGracePeriod`, a node that a PodDisruptionBudget holds up drains for ever and \
+          keeps its place under the node limit. Set by `bounds.template.terminationGracePeriod` in the \
+          policy. A pool without the field may drain without end, which is longer than any maximum. v1beta1 \
+          has no such field and is not judged.",
     seen_in: &[],
     bad: "\
 spec:

@@ -12,13 +12,14 @@ use crate::value::nodes::BudgetNodes;
 
 pub(in crate::rules) static FREEZE_WINDOW: Rule = Rule {
     id: RuleId::new("policy-freeze-window"),
-    title: "A pool lets nothing be disrupted in the policy's freeze windows",
+    title: "In the policy's freeze windows, nothing in a pool may be disrupted",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "Some hours are no time to move workloads: trading hours, a sale, the night of the batch run. In each \
-          window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and without `reasons` \
-          must hold: one that begins whenever the window begins and lasts as long, or one that holds always. A pool \
-          without budgets gets the policy's default ones, which have the windows.",
+    why: "Some hours are no time to move workloads: trading hours, a sale, the night of the batch run. In \
+          each window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and \
+          without `reasons` must hold: one that begins whenever the window begins and lasts as long, or one \
+          that always holds. A pool without budgets gets the policy's default budgets, which include the \
+          windows.",
     seen_in: &[],
     bad: "\
 spec:

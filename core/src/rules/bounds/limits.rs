@@ -15,12 +15,12 @@ const NODES: &str = "nodes";
 
 pub(in crate::rules) static LIMIT_REQUIRED: Rule = Rule {
     id: RuleId::new("policy-limit-required"),
-    title: "A pool has the limits that the policy demands",
+    title: "A pool has the limits that the policy requires",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "Without a limit a pool grows with whatever is deployed: a loop that makes pods makes nodes, and the bill \
-          is the only alarm. Set by `bounds.limits.required` in the policy. Of a static pool (`replicas`) only \
-          `nodes` is demanded, the only limit that Karpenter allows there.",
+    why: "Without a limit a pool grows with whatever is deployed: a loop that creates pods creates nodes, \
+          and the bill is the only alarm. Set by `bounds.limits.required` in the policy. Of a static pool \
+          (`replicas`) only `nodes` is required, the only limit that Karpenter allows there.",
     seen_in: &[],
     bad: "\
 spec:
@@ -37,11 +37,12 @@ spec:
 
 pub(in crate::rules) static LIMIT_MAX: Rule = Rule {
     id: RuleId::new("policy-limit-max"),
-    title: "A pool's limits are no larger than the policy allows",
+    title: "The limits of a pool are no larger than the policy allows",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "Addresses, licences and budgets are finite. Set by `bounds.limits.max` in the policy, for each resource. \
-          A pool without a limit of that resource may grow without end, so it breaks the bound, too.",
+    why: "Addresses, licences and money are finite. Set by `bounds.limits.max` in the policy, for each \
+          resource. A pool without a limit of that resource may grow without end, so it breaks this rule, \
+          too.",
     seen_in: &[],
     bad: "\
 spec:
@@ -73,7 +74,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, f
             |most| format!("add {resource}: \"{}\" or less", most.text),
         );
         let path = limits.clone().key(resource.clone());
-        let reason = format!("the policy demands a limit of {resource}");
+        let reason = format!("the policy requires a limit of {resource}");
         findings.push(LIMIT_REQUIRED.finding(path, Problem::Required, reason).mend(mend));
     }
     for (resource, most) in &bounds.max {
@@ -146,8 +147,8 @@ mod tests {
                 &object
             ),
             [
-                r#"spec.limits.nodes: Required value: the policy demands a limit of nodes; add nodes: "500" or less [policy-limit-required]"#,
-                "spec.limits.cpu: Required value: the policy demands a limit of cpu; add cpu: with what this pool may use at most [policy-limit-required]",
+                r#"spec.limits.nodes: Required value: the policy requires a limit of nodes; add nodes: "500" or less [policy-limit-required]"#,
+                "spec.limits.cpu: Required value: the policy requires a limit of cpu; add cpu: with what this pool may use at most [policy-limit-required]",
                 r#"spec.limits.memory: Required value: without it there is no limit of memory, and the policy allows at most 1Ti; add memory: "1Ti" or less [policy-limit-max]"#,
             ]
         );

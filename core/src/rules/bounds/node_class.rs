@@ -13,8 +13,9 @@ pub(in crate::rules) static NODE_CLASS: Rule = Rule {
     title: "A pool uses only node classes that the policy allows",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "A node class decides image, network and permissions of the nodes. Set by `bounds.template.nodeClasses` in \
-          the policy: group, kind and name, in each of which `*` stands for any characters.",
+    why: "A node class decides the image, network and permissions of the nodes. Set by \
+          `bounds.template.nodeClasses` in the policy: group, kind and name, in each of which `*` stands for \
+          any characters.",
     seen_in: &[],
     bad: "\
 spec:

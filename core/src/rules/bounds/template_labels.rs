@@ -10,12 +10,12 @@ use crate::rules::findings::Findings;
 
 pub(in crate::rules) static TEMPLATE_LABELS: Rule = Rule {
     id: RuleId::new("policy-template-labels"),
-    title: "A pool gives its nodes the labels that the policy demands",
+    title: "A pool gives its nodes the labels that the policy requires",
     severity: Severity::Error,
     origin: Origin::Poolgate,
-    why: "Cost reports, dashboards and ownership rest on labels that every node has. Set by \
-          `bounds.template.requiredLabels` in the policy. A label under `spec.template.metadata.labels` will do, and \
-          so will a requirement with `In`: Karpenter makes a label of it.",
+    why: "Cost reports, dashboards and ownership need labels that every node has. Set by \
+          `bounds.template.requiredLabels` in the policy. A label in `spec.template.metadata.labels` will \
+          do, and so will a requirement with `In`, which Karpenter turns into a label.",
     seen_in: &[],
     bad: "\
 spec:
@@ -45,7 +45,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, required: &[String], fi
             continue;
         }
         let path = pool.template.labels_path().key(key.clone());
-        let reason = "the policy demands this label of every node";
+        let reason = "the policy requires this label on every node";
         findings.push(
             TEMPLATE_LABELS
                 .finding(path, Problem::Required, reason)
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(
             refused(json!({"metadata": {"labels": {"example.com/team": null}}})),
             [
-                "spec.template.metadata.labels[example.com/team]: Required value: the policy demands this label of every node; add the label example.com/team with its value [policy-template-labels]"
+                "spec.template.metadata.labels[example.com/team]: Required value: the policy requires this label on every node; add the label example.com/team with its value [policy-template-labels]"
             ]
         );
     }

@@ -9,12 +9,12 @@ use crate::value::cron::WeekMinutes;
 
 pub(in crate::rules) static BUDGET_ALLOW_WINDOW: Rule = Rule {
     id: RuleId::new("budget-allow-window"),
-    title: "A window that lets nodes go has a budget around it",
+    title: "A window in which nodes may go has a budget for the other hours",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Budgets only restrict. A budget of 10% with a schedule does not allow disruption in its window, it limits \
-          it there; outside of it nothing limits at all, and every node may go at once. To let nodes go in some \
-          hours only, block the others: a budget of 0 whose schedule and duration cover them.",
+    why: "Budgets only restrict. A budget of 10% with a schedule limits disruption in its window; outside of \
+          it nothing does, and all nodes may go at once. To let nodes go in some hours only, block the \
+          others: add a budget of 0 whose schedule and duration cover them.",
     seen_in: &["1939", "2183", "aws/karpenter-provider-aws#7026", "2374"],
     bad: "\
 spec:
@@ -39,11 +39,11 @@ spec:
 
 pub(in crate::rules) static BUDGET_UNCOVERED_HOURS: Rule = Rule {
     id: RuleId::new("budget-uncovered-hours"),
-    title: "Some budget holds at every hour",
+    title: "At every hour some budget holds",
     severity: Severity::Info,
     origin: Origin::Silent,
-    why: "The default of 10% holds only where no budget is written. Where the only budgets are freezes with a \
-          schedule, nothing limits disruption outside of them, and every node may go at once.",
+    why: "The default of 10% holds only where no budget is written. Where the only budgets are freezes with \
+          a schedule, nothing limits disruption outside of them, and all nodes may go at once.",
     seen_in: &["aws/karpenter-provider-aws#7026", "1190"],
     bad: "\
 spec:

@@ -33,8 +33,8 @@ pub(in crate::rules) static BUDGETS_EMPTY: Rule = Rule {
     title: "The list of budgets is not empty",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "`budgets: []` does not mean that nothing may be disrupted but that nothing limits it: all nodes of the \
-          pool may go at once. Only where `budgets` is left out does the default of 10% hold.",
+    why: "`budgets: []` does not mean that nothing may be disrupted but that nothing limits disruption: all \
+          nodes of the pool may go at once. The default of 10% holds only where `budgets` is left out.",
     seen_in: &["Panfactum/stack#386"],
     bad: "\
 spec:
@@ -53,11 +53,12 @@ spec:
 
 pub(in crate::rules) static BUDGET_BLOCKS_DRIFT: Rule = Rule {
     id: RuleId::new("budget-blocks-drift"),
-    title: "Drifted nodes are replaced at some time",
+    title: "Drifted nodes can be replaced at some time",
     severity: Severity::Info,
     origin: Origin::Silent,
-    why: "A budget of 0 without a schedule stops drift for good: a new image, a security fix or a changed template \
-          never reaches the nodes that run. They go only when they expire, which no budget limits.",
+    why: "A budget of 0 without a schedule blocks the replacement of drifted nodes for good: a new image, a \
+          security fix or a changed template never reaches the nodes that run. They go only when they \
+          expire, which no budget limits.",
     seen_in: &["1750", "1590"],
     bad: "\
 spec:
@@ -92,11 +93,12 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
         let problem = Problem::TooMany {
             actual: budgets.len(),
         };
-        findings.push(BUDGETS_COUNT.finding(
-            path(),
-            problem,
-            format!("must have at most {MOST_BUDGETS} items"),
-        ));
+        let reason = format!("must have at most {MOST_BUDGETS} items");
+        findings.push(
+            BUDGETS_COUNT
+                .finding(path(), problem, reason)
+                .mend("join windows of one kind in one schedule, such as 0 9 * * mon-fri"),
+        );
     }
     budgets.len() <= MOST_BUDGETS
 }
@@ -139,7 +141,10 @@ mod tests {
         assert_eq!(errors(&list(50)), [""; 0]);
         assert_eq!(
             errors(&list(51)),
-            ["spec.disruption.budgets: Too many: 51: must have at most 50 items [budgets-count]"]
+            [
+                "spec.disruption.budgets: Too many: 51: must have at most 50 items; \
+             join windows of one kind in one schedule, such as 0 9 * * mon-fri [budgets-count]"
+            ]
         );
     }
 

@@ -11,9 +11,10 @@ pub(in crate::rules) static BUDGET_MOOT: Rule = Rule {
     title: "No budget is made pointless by a lower one that always holds",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Of all budgets that are active for a reason, the lowest counts. So a budget cannot open what another one \
-          closes: beside `nodes: \"0\"` without a schedule, a window with `nodes: 10%` opens nothing. A freeze with an \
-          opening is written the other way round, as a budget of 0 whose schedule covers all other hours.",
+    why: "Of all budgets that hold for a reason, the lowest counts. So one budget cannot open what another \
+          closes: beside `nodes: \"0\"` without a schedule, a window with `nodes: 10%` opens nothing. To \
+          freeze a pool but for some hours, write a budget of 0 whose schedule and duration cover all the \
+          other hours.",
     seen_in: &["1939", "2374", "1190"],
     bad: "\
 spec:

@@ -12,16 +12,16 @@ pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     title: "A budget's `nodes` is a count or a percentage",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "`nodes` is a text: a whole number up to 2147483647, or 0% to 100%. The CRD lets larger numbers through; \
-          Karpenter cuts them to 32 bits, and the budget then blocks everything, limits nothing, or means another \
-          number, depending on the bits that are left.",
+    why: "`nodes` is text: a whole number up to 2147483647, or 0% to 100%. The CRD refuses `101%` and `-1` \
+          but takes larger whole numbers. Karpenter cuts those to 32 bits, and depending on the bits that \
+          are left, the budget blocks everything, limits nothing, or means another number.",
     seen_in: &[],
     bad: "\
 spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: 101%
+      - nodes: \"99999999999\"
 ",
     good: "\
 spec:

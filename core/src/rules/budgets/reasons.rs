@@ -17,11 +17,11 @@ const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
 
 pub(in crate::rules) static BUDGET_REASON: Rule = Rule {
     id: RuleId::new("budget-reason"),
-    title: "A budget's reasons are `Underutilized`, `Empty` and `Drifted`",
+    title: "The reasons of a budget are `Underutilized`, `Empty` and `Drifted`",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "Case counts. `Unhealthy` comes with Karpenter 1.15. Expiration is no reason: since v1 no budget limits it. \
-          A budget without `reasons` is for all of them.",
+    why: "Case matters. Karpenter 1.15 adds `Unhealthy`. Expiration is no reason: since v1 no budget limits \
+          it. A budget without `reasons` is for all of them.",
     seen_in: &["1750", "aws/karpenter-provider-aws#7797"],
     bad: "\
 spec:
@@ -48,8 +48,8 @@ pub(in crate::rules) static BUDGET_REASON_REPEATED: Rule = Rule {
     title: "A budget names each reason once",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The CRD refuses a repeated reason since Karpenter 1.13, and more than 50 reasons since 1.8. There are \
-          fewer than five.",
+    why: "The CRD refuses a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
+          repeated reason changes nothing, so it may be a slip for another one.",
     seen_in: &[],
     bad: "\
 spec:
@@ -76,8 +76,8 @@ pub(in crate::rules) static BUDGET_REASONS_EMPTY: Rule = Rule {
     title: "A budget's list of reasons is not empty",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "A budget without `reasons` limits every disruption; one with `reasons: []` limits none, so it might as well \
-          not be there.",
+    why: "A budget without `reasons` limits every kind of disruption; one with `reasons: []` limits none and \
+          might as well not be there.",
     seen_in: &[],
     bad: "\
 spec:
@@ -121,7 +121,8 @@ pub(super) fn check(
             actual: reasons.len(),
         };
         let reason = format!("must have at most {MOST_REASONS} items");
-        findings.push(BUDGET_REASON_REPEATED.finding(budget.path("reasons"), problem, reason));
+        let finding = BUDGET_REASON_REPEATED.finding(budget.path("reasons"), problem, reason);
+        findings.push(finding.mend("name each reason once"));
         return;
     }
     check_each(budget, reasons, karpenter, findings);

@@ -10,12 +10,12 @@ use crate::rules::findings::Findings;
 
 pub(in crate::rules) static BUDGET_UNCOVERED_REASON: Rule = Rule {
     id: RuleId::new("budget-uncovered-reason"),
-    title: "Some budget is for drift, and for consolidation where it is on",
+    title: "Some budget is for drift, and some for consolidation where that is on",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "The default of 10% holds only where no budget is written. If all budgets name reasons and none names \
-          `Drifted`, a new image may replace every node of the pool at once; the same holds for `Underutilized`, \
-          unless consolidation is off or for empty nodes only.",
+    why: "The default of 10% holds only where no budget is written. If every budget names reasons and none \
+          names `Drifted`, a new image may replace all nodes of the pool at once. The same holds for \
+          `Underutilized`, unless consolidation is off or for empty nodes only.",
     seen_in: &["aws/karpenter-provider-aws#7026", "2183"],
     bad: "\
 spec:

@@ -12,10 +12,10 @@ use crate::value::duration::BudgetDuration;
 
 pub(in crate::rules) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
     id: RuleId::new("budget-schedule-duration"),
-    title: "A budget has `schedule` and `duration` together or neither",
+    title: "A budget has both `schedule` and `duration` or neither",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "A window needs a beginning and a length. Without both a budget holds always.",
+    why: "A window needs a beginning and a length. A budget with neither always holds.",
     seen_in: &["1003"],
     bad: "\
 spec:
@@ -38,12 +38,12 @@ spec:
 
 pub(in crate::rules) static BUDGET_DURATION: Rule = Rule {
     id: RuleId::new("budget-duration"),
-    title: "A budget's duration is hours and minutes that Karpenter can read",
+    title: "The `duration` of a budget is hours and minutes that Karpenter can read",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "A budget's window is counted in hours and minutes, `8h`, `90m` or `1h30m`; there are no days. From \
-          `2562048h` on the CRD still accepts the text, but it no longer fits Go's duration: Karpenter then cannot \
-          read this NodePool, and because it reads all NodePools as one list, it cannot read any.",
+    why: "It is written in hours and minutes: `8h`, `90m` or `1h30m`. The CRD refuses days and seconds, but \
+          takes `2562048h` and more, which is too long for Go's duration: Karpenter then cannot read this \
+          NodePool, and because it reads all NodePools as one list, it cannot read any.",
     seen_in: &["2055"],
     bad: "\
 spec:
@@ -52,7 +52,7 @@ spec:
     budgets:
       - nodes: \"0\"
         schedule: 0 0 1 * *
-        duration: 1d
+        duration: 2562048h
 ",
     good: "\
 spec:
@@ -67,7 +67,7 @@ spec:
 
 pub(in crate::rules) static BUDGET_EMPTY_WINDOW: Rule = Rule {
     id: RuleId::new("budget-empty-window"),
-    title: "A budget's window is longer than nothing",
+    title: "The window of a budget is longer than zero",
     severity: Severity::Error,
     origin: Origin::Silent,
     why: "A duration of `0m` ends the window at the moment it begins, so the budget never limits anything.",
@@ -94,11 +94,12 @@ spec:
 
 pub(in crate::rules) static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
     id: RuleId::new("budget-always-active"),
-    title: "A budget's window ends before it begins again",
+    title: "The window of a budget ends before it begins again",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Where the duration is as long as the time between two beginnings, the window never closes: the budget \
-          holds always and its schedule is decoration. With `nodes: \"0\"` all voluntary disruption stops for good.",
+    why: "Where the duration is at least as long as the time between two beginnings, the window never \
+          closes: the budget always holds, and its schedule has no effect. With `nodes: \"0\"` all voluntary \
+          disruption stops for good.",
     seen_in: &["convox/convox#1114"],
     bad: "\
 spec:
@@ -198,7 +199,7 @@ fn always_active(budget: &Budget<'_>) -> Diagnostic {
         .finding(
             budget.path("duration"),
             Problem::Invalid { value: quoted(text) },
-            "the window begins again before it ends, so the budget holds always",
+            "the window begins again before it ends, so the budget always holds",
         )
         .mend("shorten it, or remove schedule and duration if always is meant")
         .related(budget.path("schedule"))

@@ -19,30 +19,34 @@ pub(in crate::rules) static CONSOLIDATE_AFTER: Rule = Rule {
     title: "`consolidateAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. Before Karpenter 1.4, and in v1beta1, \
-          the CRD's pattern lets anything follow, such as `1hr`; and every CRD takes `99999999h`, which does not \
-          fit Go's duration. Karpenter then cannot read this NodePool, and because it reads all NodePools as one \
-          list, it cannot read any.",
+    why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD refuses most other texts, \
+          but before Karpenter 1.4, and in v1beta1, its pattern lets anything follow, such as `1hr`; and \
+          every CRD takes `99999999h`, which is too long for Go's duration. Karpenter then cannot read this \
+          NodePool, and because it reads all NodePools as one list, it cannot read any.",
     seen_in: &["2055"],
     bad: "\
+apiVersion: karpenter.sh/v1beta1
 spec:
   disruption:
+    consolidationPolicy: WhenEmpty
     consolidateAfter: 1hr
 ",
     good: "\
+apiVersion: karpenter.sh/v1beta1
 spec:
   disruption:
+    consolidationPolicy: WhenEmpty
     consolidateAfter: 1h
 ",
 };
 
 pub(in crate::rules) static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
     id: RuleId::new("consolidate-after-pair"),
-    title: "In v1beta1, `consolidateAfter` goes with `WhenEmpty` and with no other policy",
+    title: "In v1beta1, `consolidateAfter` goes with the policy `WhenEmpty` and with no other",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "v1beta1 demands a duration beside `WhenEmpty` and refuses one beside `WhenUnderutilized`, which is also the \
-          policy where none is named; there only `Never` may stand. v1 has no such rule.",
+    why: "v1beta1 requires a duration beside `WhenEmpty` and refuses one beside `WhenUnderutilized`, which \
+          is also the default policy; there only `Never` is allowed. v1 has no such rule.",
     seen_in: &[],
     bad: "\
 apiVersion: karpenter.sh/v1beta1
@@ -62,11 +66,11 @@ spec:
 
 pub(in crate::rules) static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
     id: RuleId::new("consolidate-after-conversion"),
-    title: "A `Never` in v1beta1 stands beside `WhenEmpty`",
+    title: "In v1beta1, `consolidateAfter: Never` goes with the policy `WhenEmpty`",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter's conversion to v1 writes `0s` for whatever stands beside `WhenUnderutilized`. So the `Never` that \
-          switched consolidation off becomes a consolidation at once.",
+    why: "Karpenter's conversion to v1 writes `0s` for whatever stands beside `WhenUnderutilized`. So a \
+          `Never` that switched consolidation off becomes consolidation without delay.",
     seen_in: &[
         "aws/karpenter-provider-aws#7319",
         "aws/karpenter-provider-aws#7347",
@@ -89,7 +93,7 @@ spec:
 
 pub(in crate::rules) static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
     id: RuleId::new("consolidate-after-never"),
-    title: "A policy is named only where consolidation is on",
+    title: "A `consolidationPolicy` is written only where consolidation is on",
     severity: Severity::Info,
     origin: Origin::Silent,
     why: "`consolidateAfter: Never` switches consolidation off altogether: not even empty nodes are removed. The \

@@ -14,12 +14,12 @@ const RENAMED: (&str, &str) = ("WhenUnderutilized", "WhenEmptyOrUnderutilized");
 
 pub(in crate::rules) static CONSOLIDATION_POLICY: Rule = Rule {
     id: RuleId::new("consolidation-policy"),
-    title: "`consolidationPolicy` is one that version and release know",
+    title: "`consolidationPolicy` is one that the API version and the Karpenter release know",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "In v1 it is `WhenEmpty` or `WhenEmptyOrUnderutilized`, and `Balanced` since Karpenter 1.14. In v1beta1 it \
-          is `WhenEmpty` or `WhenUnderutilized`, the old name of `WhenEmptyOrUnderutilized`, which is left over in \
-          many manifests whose `apiVersion` alone was raised. Case counts.",
+    why: "In v1 it is `WhenEmpty`, `WhenEmptyOrUnderutilized` or, since Karpenter 1.14, `Balanced`. In \
+          v1beta1 it is `WhenEmpty` or `WhenUnderutilized`, the old name of `WhenEmptyOrUnderutilized`. The \
+          old name is left over in many manifests of which only the `apiVersion` was raised. Case matters.",
     seen_in: &[],
     bad: "\
 spec:

@@ -15,10 +15,10 @@ pub(in crate::rules) static LIMIT_QUANTITY: Rule = Rule {
     title: "A limit is a quantity that Karpenter can read",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "The CRD's pattern lets texts through that Karpenter's parser refuses (`1e1.5`) or never returns from \
-          (`1e2147483648`). The first makes the list of **all** NodePools unreadable; the second hangs Karpenter \
-          for good: from then on no pool of the cluster gets a node, and deleting the NodePool does not help until \
-          Karpenter is restarted.",
+    why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \
+          (`1e2147483648`). The first makes the list of **all** NodePools unreadable. The second hangs \
+          Karpenter: from then on no pool of the cluster gets a node, and deleting the NodePool does not \
+          help until Karpenter is restarted.",
     seen_in: &[],
     bad: "\
 spec:
@@ -37,7 +37,7 @@ pub(in crate::rules) static LIMIT_NEGATIVE: Rule = Rule {
     title: "A limit is not negative",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "With a negative limit every instance type exceeds it, so the pool never launches a node. The only sign is \
+    why: "Every instance type exceeds a negative limit, so the pool never launches a node. The only sign is \
           a line in Karpenter's log for each pending pod.",
     seen_in: &["3160"],
     bad: "\
@@ -57,10 +57,10 @@ pub(in crate::rules) static LIMIT_ZERO: Rule = Rule {
     title: "A limit leaves room for a node",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Every node has cpu, memory, pods and storage, so a limit of 0 for one of them switches the pool off: it \
-          never launches a node, and Karpenter logs an error for each pending pod that it could serve. That works as \
-          an off switch, but it is no way to say *no limit*. A limit of 0 for a device, such as `nvidia.com/gpu`, \
-          only keeps out the machines that have it.",
+    why: "Every node has cpu, memory, pods and storage, so a limit of 0 for one of them switches the pool \
+          off: it never launches a node, and Karpenter logs an error for each pending pod that the pool \
+          could serve. That is a way to switch a pool off, but not a way to say *no limit*. A limit of 0 for \
+          a device, such as `nvidia.com/gpu`, only keeps out the machines that have it.",
     seen_in: &["3160", "2711"],
     bad: "\
 spec:
@@ -78,10 +78,11 @@ spec:
 pub(in crate::rules) static LIMIT_UNQUOTED: Rule = Rule {
     id: RuleId::new("limit-unquoted"),
     title: "A limit is written in quotes",
-    severity: Severity::Warning,
+    severity: Severity::Info,
     origin: Origin::Silent,
-    why: "The API stores `1000` as a number, but every Go client that writes the object back writes `1k` or \
-          `\"1000\"`. GitOps tools then see a difference that is none. A quoted value stays as it is.",
+    why: "The API stores `1000` as a number, but Go clients that write the object back write `1k` or \
+          `\"1000\"`. GitOps tools then show a difference where there is none. A quoted value stays as it \
+          is. Karpenter reads both alike.",
     seen_in: &["kubernetes/k8s.io#7084"],
     bad: "\
 spec:
@@ -148,7 +149,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::testing::{errors, warnings};
+    use crate::rules::testing::{errors, infos, warnings};
 
     fn limits(limits: &Value) -> Value {
         json!({"spec": {"limits": limits}})
@@ -208,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_quotes_are_warned_of() {
+    fn numbers_without_quotes_are_noted() {
         let object = limits(&json!({"cpu": 1000}));
         assert_eq!(errors(&object), [""; 0]);
         assert_eq!(
-            warnings(&object),
+            infos(&object),
             [
                 r#"spec.limits.cpu: Invalid value: 1000: tools that write the object back turn the number into text; write "1000" [limit-unquoted]"#
             ]

@@ -18,7 +18,7 @@ pub(in crate::rules) static LIMIT_NODES_WHOLE: Rule = Rule {
     title: "`limits.nodes` is a whole number",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "There is no half node. Karpenter compares the limit as it stands, so `1.5` acts as 2.",
+    why: "Karpenter compares the limit as it is written, so `1.5` acts as 2.",
     seen_in: &[],
     bad: "\
 spec:
@@ -34,12 +34,13 @@ spec:
 
 pub(in crate::rules) static LIMIT_NODES_RELEASE: Rule = Rule {
     id: RuleId::new("limit-nodes-release"),
-    title: "`limits.nodes` is known to the Karpenter that reads it",
+    title: "`limits.nodes` is one that the Karpenter release enforces",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Before 1.8 Karpenter compares this limit with nothing. From 1.8 to 1.10 it looks only once the nodes are \
-          there, so one batch of pods can bring any number of them. From 1.11 on it looks before it launches, but a \
-          batch, draining nodes and replacements still exceed it; only poolgate's node gate makes the limit hold.",
+    why: "Before 1.8, Karpenter compares this limit with nothing. From 1.8 to 1.10 it looks only once the \
+          nodes are there, so one batch of pods can bring any number of them. From 1.11 on it looks before \
+          it launches, but a batch of pods, draining nodes and replacements can still exceed it; only \
+          poolgate's node gate makes the limit hold.",
     seen_in: &["2657", "aws/karpenter-provider-aws#8925", "2915"],
     bad: "\
 apiVersion: karpenter.sh/v1beta1
@@ -56,11 +57,11 @@ spec:
 
 pub(in crate::rules) static LIMIT_BELOW_NODES: Rule = Rule {
     id: RuleId::new("limit-below-nodes"),
-    title: "A node limit is not lowered below the nodes that stand",
+    title: "A node limit is not lowered below the number of nodes that exist",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter removes no node because of a limit; the pool only launches none until enough have gone for other \
-          reasons, and nodes cannot be replaced before they go.",
+    why: "Karpenter removes no node because of a limit. The pool only launches none until enough have gone \
+          for other reasons, and until then no node can be replaced before it goes.",
     seen_in: &["1604", "3093", "aws/karpenter-provider-aws#5909"],
     bad: "\
 spec:
@@ -102,7 +103,7 @@ pub(super) fn check(
         let problem = Problem::invalid(value);
         findings.push(
             LIMIT_NODES_WHOLE
-                .finding(path(NODES), problem, "there is no part of a node")
+                .finding(path(NODES), problem, "nodes are counted whole")
                 .mend("write a whole number"),
         );
     }

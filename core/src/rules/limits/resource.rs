@@ -26,8 +26,8 @@ pub(in crate::rules) static LIMIT_UNKNOWN: Rule = Rule {
     title: "A limit names a resource that nodes have",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared with \
-          nothing, so there is no limit at all, and nobody says so.",
+    why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared \
+          with nothing, so there is no limit at all, and nothing says so.",
     seen_in: &[],
     bad: "\
 spec:

@@ -11,8 +11,8 @@ pub(in crate::rules) static REPLICAS_LIMITS: Rule = Rule {
     title: "A static pool has no limit but `limits.nodes`",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "A static pool has as many nodes as `replicas` says, whatever pods ask for. Only their number can be \
-          limited.",
+    why: "A static pool has as many nodes as `replicas` says, whatever pods request. Only their number can \
+          be limited.",
     seen_in: &[],
     bad: "\
 spec:
@@ -34,7 +34,8 @@ pub(in crate::rules) static REPLICAS_WEIGHT: Rule = Rule {
     title: "A static pool has no `weight`",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "A weight orders the pools among which Karpenter chooses for a pod. For static pools it does not choose.",
+    why: "A weight orders the pools among which Karpenter chooses for a pod. Static pools are not among \
+          them.",
     seen_in: &[],
     bad: "\
 spec:

@@ -12,8 +12,8 @@ pub(in crate::rules) static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     title: "`replicas` is not above `limits.nodes`",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter launches up to the limit and then tries again every 30 seconds, for ever. The only sign is a \
-          line in its log.",
+    why: "Karpenter launches nodes up to the limit and then tries again every 30 seconds, for ever. The only \
+          sign is a line in its log.",
     seen_in: &[],
     bad: "\
 spec:
@@ -31,11 +31,11 @@ spec:
 
 pub(in crate::rules) static REPLICAS_AT_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-at-limit"),
-    title: "A static pool has room for the replacement of a drifted node",
+    title: "A static pool has room to replace a drifted node",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter launches the replacement of a drifted node before it removes the node. Where `limits.nodes` is \
-          as high as `replicas` there is no room for it, so drifted nodes are never replaced.",
+    why: "Karpenter launches the replacement of a drifted node before it removes the node. Where \
+          `limits.nodes` equals `replicas`, there is no room for it, so drifted nodes are never replaced.",
     seen_in: &["aws/karpenter-provider-aws#8873", "3203", "3312"],
     bad: "\
 spec:

@@ -10,11 +10,12 @@ use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REPLICAS_RELEASE: Rule = Rule {
     id: RuleId::new("replicas-release"),
-    title: "`replicas` is known to the Karpenter that reads it",
+    title: "`replicas` is known to the Karpenter release",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Static pools came with Karpenter 1.8. The API server of an older one drops the field, unless the client \
-          asks it to be strict, and the pool follows the pods instead of keeping its nodes.",
+    why: "Static pools came with Karpenter 1.8. With an older CRD, the API server drops the field unless the \
+          client asks for strict validation, and the pool follows the pods instead of keeping its number of \
+          nodes.",
     seen_in: &[],
     bad: "\
 # judged for Karpenter 1.7.0
@@ -30,11 +31,11 @@ spec:
 
 pub(in crate::rules) static REPLICAS_MODE: Rule = Rule {
     id: RuleId::new("replicas-mode"),
-    title: "A pool stays static, or stays dynamic",
+    title: "A static pool stays static, and a dynamic pool dynamic",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "`replicas` cannot be added to a stored pool or removed from it, and so `kubectl scale` does not work on a pool \
-          that was made without. A pool of the other kind needs a name of its own.",
+    why: "`replicas` cannot be added to a stored pool or removed from it. So `kubectl scale` does not work \
+          on a pool that was created without it. To change the kind, create a new pool under another name.",
     seen_in: &["2734"],
     bad: "\
 spec:
@@ -61,11 +62,11 @@ spec:
 
 pub(in crate::rules) static REPLICAS_GATE: Rule = Rule {
     id: RuleId::new("replicas-gate"),
-    title: "A static pool needs Karpenter's feature gate `StaticCapacity`",
+    title: "Karpenter's feature gate `StaticCapacity` is on where a pool is static",
     severity: Severity::Info,
     origin: Origin::Silent,
-    why: "The gate is off unless Karpenter is started with `FEATURE_GATES=StaticCapacity=true`. Without it nobody \
-          launches the nodes of a static pool, and nobody says so. poolgate cannot see the gate.",
+    why: "The gate is off unless Karpenter is started with `FEATURE_GATES=StaticCapacity=true`. Without it, \
+          Karpenter launches no node for a static pool and says nothing. poolgate cannot see the gate.",
     seen_in: &["2703", "2734"],
     bad: "\
 spec:

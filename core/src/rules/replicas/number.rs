@@ -10,11 +10,11 @@ const LARGEST: i64 = i32::MAX as i64;
 
 pub(in crate::rules) static REPLICAS_RANGE: Rule = Rule {
     id: RuleId::new("replicas-range"),
-    title: "`replicas` goes from 0 to 2147483647",
+    title: "`replicas` is from 0 to 2147483647",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The CRD refuses a negative number. It takes one beyond 32 bits when the pool is made, but then refuses every \
-          update, even that of a label, because the scale subresource carries 32 bits.",
+    why: "The CRD refuses a negative number. It accepts one beyond 32 bits when the pool is created, but the \
+          API server then refuses every update, even of a label, because the scale subresource has 32 bits.",
     seen_in: &[],
     bad: "\
 spec:
@@ -28,15 +28,18 @@ spec:
 
 /// Answers whether it is a legal number.
 pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
-    let reason = match replicas {
+    let (reason, mend) = match replicas {
         0..=LARGEST => return true,
-        ..0 => "a pool cannot have fewer than no nodes",
-        _ => "it is above 2147483647, so no later update of this pool would be taken",
+        ..0 => ("the number of nodes cannot be negative", "write 0 or more"),
+        _ => (
+            "the API server would refuse every later update of this pool",
+            "write 2147483647 or less",
+        ),
     };
     let problem = Problem::Invalid {
         value: replicas.to_string(),
     };
-    findings.push(REPLICAS_RANGE.finding(path(), problem, reason));
+    findings.push(REPLICAS_RANGE.finding(path(), problem, reason).mend(mend));
     false
 }
 

@@ -11,10 +11,10 @@ pub(in crate::rules) static REQUIREMENT_BOUND: Rule = Rule {
     title: "A bound leaves numbers to choose from",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "No label's value is below 0 or above 9223372036854775807, so with `Lt` 0 or a bound at the upper end no \
-          instance type fits. If the label is the user's own, Karpenter draws a random value between the bounds, and \
-          drawing from an empty range **crashes Karpenter**: it dies again at each attempt to launch a node for the \
-          pool.",
+    why: "No label has a value below 0 or above 9223372036854775807, so with `Lt` 0 or a bound at the upper \
+          end no instance type fits. For a custom label, Karpenter draws a random value between the bounds, \
+          and drawing from an empty range **crashes Karpenter**, again at each attempt to launch a node for \
+          the pool.",
     seen_in: &["2674"],
     bad: "\
 spec:

@@ -10,12 +10,12 @@ const KNOWN: &[&str] = &["on-demand", "spot", "reserved"];
 
 pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("capacity-type"),
-    title: "A NodePool allows a capacity type that exists",
+    title: "A NodePool allows at least one capacity type that exists",
     severity: Severity::Error,
     origin: Origin::Runtime,
-    why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists none of them, \
-          or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; before, it silently never \
-          launched a node.",
+    why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
+          none of them, or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; \
+          earlier releases silently never launch a node.",
     seen_in: &["2164"],
     bad: "\
 spec:
@@ -42,8 +42,8 @@ pub(in crate::rules) static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
     title: "Every capacity type that a NodePool names exists",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter passes over a capacity type that it does not know. In a list with others, the pool silently does \
-          without it; in `NotIn`, nothing is excluded.",
+    why: "Karpenter ignores a capacity type that it does not know. Listed with `In` beside others, the pool \
+          silently does without it; in `NotIn`, it excludes nothing.",
     seen_in: &["2164"],
     bad: "\
 spec:

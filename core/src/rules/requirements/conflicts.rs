@@ -13,12 +13,13 @@ const MOST_COMPARED: usize = 10_000;
 
 pub(in crate::rules) static REQUIREMENT_CONTRADICTION: Rule = Rule {
     id: RuleId::new("requirement-contradiction"),
-    title: "Requirements and template labels leave a value for each label",
+    title: "Requirements and template labels leave a value for every label",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter takes all entries of one label together, template labels included, and old names of a label \
-          (`beta.kubernetes.io/arch`) count as the new one. If no value satisfies them all, it looks for machines \
-          without the label. There are none, so the pool never launches a node, while it looks healthy.",
+    why: "Karpenter combines all requirements on one label, template labels included; an old name of a label \
+          (`beta.kubernetes.io/arch`) counts as the new one. If no value satisfies them all, Karpenter looks \
+          for machines without the label. There are none, so the pool never launches a node, while it looks \
+          healthy.",
     seen_in: &[],
     bad: "\
 spec:
@@ -45,11 +46,12 @@ spec:
 
 pub(in crate::rules) static REQUIREMENT_CONTRADICTION_CUSTOM: Rule = Rule {
     id: RuleId::new("requirement-contradiction-custom"),
-    title: "Requirements and template labels leave a value for each label of the user's own",
+    title: "Requirements and template labels leave a value for every custom label",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "If no value satisfies all entries of a label of the user's own, Karpenter launches nodes **without** that \
-          label. Pods that select it never run, and nodes that have it already count as drifted and are replaced.",
+    why: "If no value satisfies all requirements on a custom label, Karpenter launches nodes **without** \
+          that label. Pods that select it never run, and nodes that already have it count as drifted and are \
+          replaced.",
     seen_in: &[],
     bad: "\
 spec:
@@ -120,24 +122,23 @@ fn finding(
             "so nodes are launched without this label",
         )
     } else {
-        (
-            &REQUIREMENT_CONTRADICTION,
-            "so no machine fits and the pool never launches a node",
-        )
+        (&REQUIREMENT_CONTRADICTION, "so the pool never launches a node")
     };
     let place = other.path(scope);
     let reason = if partner.is_some() {
         format!("contradicts {other} at {place}, {effect}")
     } else {
         format!(
-            "no value is left together with the other {} entries, the first at {place}, {effect}",
+            "leaves no value beside the other {} entries, the first at {place}, {effect}",
             before.len()
         )
     };
     let problem = Problem::Invalid {
         value: at.to_string(),
     };
-    rule.finding(at.path(scope), problem, reason).related(place)
+    rule.finding(at.path(scope), problem, reason)
+        .related(place)
+        .mend("remove one, or allow a common value")
 }
 
 #[cfg(test)]
@@ -165,8 +166,8 @@ mod tests {
             errors(&object),
             [
                 "spec.template.spec.requirements[2]: Invalid value: kubernetes.io/arch NotIn [arm64, amd64]: \
-                 contradicts kubernetes.io/arch In [amd64, arm64] at spec.template.spec.requirements[0], so no machine \
-                 fits and the pool never launches a node [requirement-contradiction]"
+                 contradicts kubernetes.io/arch In [amd64, arm64] at spec.template.spec.requirements[0], so the pool \
+                 never launches a node; remove one, or allow a common value [requirement-contradiction]"
             ]
         );
     }
@@ -181,8 +182,8 @@ mod tests {
             errors(&object),
             [
                 "spec.template.spec.requirements[0]: Invalid value: kubernetes.io/arch In [arm64]: contradicts the \
-                 label kubernetes.io/arch: amd64 at spec.template.metadata.labels[beta.kubernetes.io/arch], so no \
-                 machine fits and the pool never launches a node [requirement-contradiction]"
+                 label kubernetes.io/arch: amd64 at spec.template.metadata.labels[beta.kubernetes.io/arch], so the pool \
+                 never launches a node; remove one, or allow a common value [requirement-contradiction]"
             ]
         );
     }
@@ -219,8 +220,8 @@ mod tests {
         assert_eq!(refused.len(), 1);
         assert!(
             refused[0].starts_with(
-                "spec.template.spec.requirements[3]: Invalid value: karpenter.kwok.sh/instance-cpu Gt [4]: no value is \
-                 left together with the other 3 entries, the first at spec.template.spec.requirements[0]"
+                "spec.template.spec.requirements[3]: Invalid value: karpenter.kwok.sh/instance-cpu Gt [4]: leaves no \
+                 value beside the other 3 entries, the first at spec.template.spec.requirements[0]"
             ),
             "{refused:?}"
         );
@@ -233,10 +234,7 @@ mod tests {
             &json!([{"key": "example.com/team", "operator": "NotIn", "values": ["blue"]}]),
         );
         assert_eq!(errors(&object), [""; 0]);
-        assert!(
-            warnings(&object)[0]
-                .ends_with("so nodes are launched without this label [requirement-contradiction-custom]")
-        );
+        assert!(warnings(&object)[0].contains("so nodes are launched without this label; remove one"));
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub(in crate::rules) static REQUIREMENTS_COUNT: Rule = Rule {
     title: "A NodePool has at most 100 requirements",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The CRD refuses a longer list (30 before Karpenter 0.37.7). A requirement is one key: several values \
-          belong into one entry with `operator: In`.",
+    why: "The CRD refuses a longer list (before Karpenter 0.37.7, more than 30). Several values of one key \
+          go into one requirement with `operator: In`.",
     seen_in: &["1344"],
     bad: include_str!("../examples/requirements-count.yaml"),
     good: "\
@@ -33,13 +33,14 @@ spec:
 
 pub(in crate::rules) static NODECLAIM_REQUIREMENTS: Rule = Rule {
     id: RuleId::new("nodeclaim-requirements"),
-    title: "Requirements and template labels together fit into a NodeClaim",
+    title: "Requirements and template labels together fit in a NodeClaim",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter turns each template label into a requirement and adds four of its own (NodePool, node class, \
-          instance type, capacity type); a key with a lower and an upper bound counts twice. The NodeClaim may \
-          have 100 in all. Beyond that the API server refuses every NodeClaim of the pool, so it never launches a \
-          node, while the NodePool itself looks healthy. Keys that pods ask for come on top.",
+    why: "Karpenter turns each template label into a requirement and adds four of its own (NodePool, node \
+          class, instance type, capacity type); a key with a lower and an upper bound counts twice. A \
+          NodeClaim may have 100 in all. Beyond that the API server refuses every NodeClaim of the pool, so \
+          it never launches a node, while the NodePool itself looks healthy. Keys that pods select are added \
+          to these.",
     seen_in: &["aws/karpenter-provider-aws#6387", "1344"],
     bad: include_str!("../examples/nodeclaim-requirements.yaml"),
     good: "\

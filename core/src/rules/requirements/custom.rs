@@ -9,13 +9,14 @@ use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
     id: RuleId::new("requirement-random-label"),
-    title: "A label of the user's own gets its value from the NodePool, not by chance",
+    title: "A custom label gets its value from the NodePool, not by chance",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Instance types do not carry labels of the user's own, so Karpenter writes one on each node. With `Exists`, \
-          `NotIn` or a bound it uses the value that the pods ask for, and where they ask for none it **invents a random \
-          number**, such as `example.com/team=4448439206956840427`. That is fine if every pod of the pool selects a \
-          value; otherwise give the label a value in `template.metadata.labels` or with `In`.",
+    why: "Instance types do not carry custom labels, so Karpenter writes one on each node. With `Exists`, \
+          `NotIn` or a bound it uses the value that the pods select, and where they select none it **invents \
+          a random number**, such as `example.com/team=4448439206956840427`. That is fine if every pod of \
+          the pool selects a value; otherwise give the label a value in `template.metadata.labels` or with \
+          `In`.",
     seen_in: &["aws/karpenter-provider-aws#5521", "2444"],
     bad: "\
 spec:
@@ -49,9 +50,9 @@ pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Finding
             .finding(
                 scope.entry(entry.index),
                 problem,
-                "nodes for pods that select no value get this label with a random number",
+                "where pods select no value, it gets a random number",
             )
-            .mend("give the label a value in template.metadata.labels, or list its values with operator In"),
+            .mend("give it a value in template.metadata.labels, or list values with operator In"),
     );
 }
 

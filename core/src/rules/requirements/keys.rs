@@ -12,11 +12,11 @@ const LONGEST_KEY: usize = 316;
 
 pub(in crate::rules) static REQUIREMENT_KEY: Rule = Rule {
     id: RuleId::new("requirement-key"),
-    title: "A requirement names a label",
+    title: "The key of a requirement is a label's key",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "A label's key is a name of letters, digits, `-`, `_` and `.`, optionally with a domain in lower case and \
-          one slash before it.",
+    why: "A key is a name of letters, digits, `-`, `_` and `.`, optionally preceded by a domain in lower \
+          case and a slash.",
     seen_in: &[],
     bad: "\
 spec:
@@ -43,7 +43,8 @@ pub(in crate::rules) static REQUIREMENT_KEY_LENGTH: Rule = Rule {
     title: "The name in a requirement's key has at most 63 characters",
     severity: Severity::Error,
     origin: Origin::Runtime,
-    why: "The CRD bounds only the key as a whole. A label's name may have 63 characters, its domain 253.",
+    why: "The name is what follows the slash; the domain before it may have 253 characters. The CRD bounds \
+          only the key as a whole.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
     bad: "\
 spec:

@@ -8,12 +8,12 @@ use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
     id: RuleId::new("requirement-label-misspelt"),
-    title: "A requirement spells the provider's label as the provider does",
+    title: "A requirement spells a provider's label as the provider does",
     severity: Severity::Error,
     origin: Origin::Runtime,
-    why: "A provider keeps its domain for the labels of its own instance types. It refuses any other one there: some \
-          by the CRD, all once the NodePool is stored. This label differs by a letter or two, or only by its domain, \
-          from one that Karpenter knows.",
+    why: "A provider reserves its domain for its own labels and refuses any other: some in the CRD, all once \
+          the NodePool is stored. This key differs from a known label by a letter or two, or only by its \
+          domain.",
     seen_in: &[],
     bad: "\
 spec:
@@ -37,12 +37,12 @@ spec:
 
 pub(in crate::rules) static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
     id: RuleId::new("requirement-label-unknown"),
-    title: "A requirement in the provider's domain is about a label that the provider has",
+    title: "A requirement in a provider's domain is about a label that the provider has",
     severity: Severity::Warning,
     origin: Origin::Runtime,
-    why: "A provider refuses labels in its domain that it does not know, and a label of Kubernetes that is almost \
-          right selects nothing. The label is in none of poolgate's lists, but a newer provider may have brought it: \
-          so this is a warning only. Labels of an own provider can be added in the policy.",
+    why: "A provider refuses labels in its domain that it does not know, and a Kubernetes label that is \
+          almost right selects nothing. The label is in none of poolgate's lists, but a newer provider may \
+          have added it, so this is only a warning. The policy can name the labels of your own provider.",
     seen_in: &["2444"],
     bad: "\
 spec:
@@ -66,11 +66,11 @@ spec:
 
 pub(in crate::rules) static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
     id: RuleId::new("requirement-label-foreign"),
-    title: "A requirement is about labels of the pool's own provider",
+    title: "A requirement is not about the label of another provider",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "The instance types of one provider do not carry the labels of another. The requirement selects nothing; \
-          Karpenter takes the label for one of the user's own and writes some value on every node.",
+    why: "The instance types of one provider do not carry the labels of another. The requirement selects \
+          nothing; Karpenter takes the label for a custom one and writes a value of it on every node.",
     seen_in: &[],
     bad: "\
 spec:
@@ -114,16 +114,20 @@ pub(super) fn check(
         ),
         LabelKind::Unknown { domain, .. } => (
             &REQUIREMENT_LABEL_UNKNOWN,
-            format!("{domain} is the provider's domain, and poolgate knows no such label there"),
-            None,
+            format!("poolgate knows no such label in the provider's domain {domain}"),
+            Some("if there is one, name it under labels.wellKnown in the policy".to_owned()),
         ),
         LabelKind::Foreign(owner) => (
             &REQUIREMENT_LABEL_FOREIGN,
             format!(
-                "instance types of {} carry it, the ones of this pool do not, so it selects nothing",
+                "it is a label of {}, and not of this pool's provider, so it selects nothing",
                 owner.name
             ),
-            likely_label(key, own).as_ref().map(did_you_mean),
+            Some(
+                likely_label(key, own)
+                    .as_ref()
+                    .map_or_else(|| "remove it".to_owned(), did_you_mean),
+            ),
         ),
         LabelKind::Custom => match likely_label(key, None) {
             Some(meant) => (
@@ -169,7 +173,9 @@ mod tests {
         );
         let warned = warnings(&object);
         assert_eq!(warned.len(), 2, "{warned:?}");
-        assert!(warned[0].ends_with("poolgate knows no such label there [requirement-label-unknown]"));
+        assert!(
+            warned[0].contains("poolgate knows no such label in the provider's domain karpenter.k8s.aws; if")
+        );
         assert!(warned[1].contains("did you mean topology.kubernetes.io/zone?"));
     }
 
@@ -183,7 +189,7 @@ mod tests {
             warnings(&object),
             [
                 "spec.template.spec.requirements[0].key: Invalid value: \"karpenter.k8s.aws/instance-category\": \
-                 instance types of AWS carry it, the ones of this pool do not, so it selects nothing; did you mean \
+                 it is a label of AWS, and not of this pool's provider, so it selects nothing; did you mean \
                  eks.amazonaws.com/instance-category? [requirement-label-foreign]"
             ]
         );

@@ -13,11 +13,11 @@ const LARGEST: i64 = 50;
 
 pub(in crate::rules) static REQUIREMENT_MIN_VALUES: Rule = Rule {
     id: RuleId::new("requirement-min-values"),
-    title: "`minValues` is a number from 1 to 50 that the values can satisfy",
+    title: "`minValues` is from 1 to 50, and the values can satisfy it",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "With operator `In` there must be at least as many values as `minValues` says. The number is written \
-          without a decimal point: the CRD's check cannot compare `1.0`.",
+    why: "With operator `In` there must be at least as many values as `minValues` says. Write it without a \
+          decimal point: the CRD's check cannot compare `1.0`.",
     seen_in: &[],
     bad: "\
 spec:
@@ -46,8 +46,8 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = Rule {
     title: "`minValues` counts different values",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "The CRD and Karpenter's validation count a value that stands twice as two, the scheduler as one. It then \
-          finds too few values and skips the NodePool.",
+    why: "The CRD and Karpenter's validation count a repeated value twice, the scheduler counts it once. The \
+          scheduler then finds too few values and skips the NodePool.",
     seen_in: &[],
     bad: "\
 spec:
@@ -76,9 +76,9 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = Rule {
     title: "`minValues` is about a label that instance types carry",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "Karpenter counts the values among the instance types. None of them carries a label of the user's own, so the \
-          count is always zero and the NodePool never launches a node, unless Karpenter runs with the best-effort \
-          policy for `minValues`, which then ignores the field.",
+    why: "Karpenter counts values among the instance types. None of them carries a custom label, so the \
+          count is always zero and the NodePool never launches a node, unless Karpenter runs with the \
+          best-effort policy for `minValues`, under which the field has no effect.",
     seen_in: &[],
     bad: "\
 spec:
@@ -164,8 +164,7 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
     if entry.operator == Operator::In {
         let distinct = entry.values.iter().collect::<HashSet<_>>().len();
         if is_more_than(least, distinct) {
-            let reason =
-                format!("only {distinct} of the values are different, and the scheduler counts those");
+            let reason = format!("the scheduler counts different values, of which there are {distinct}");
             findings.push(found(
                 &REQUIREMENT_MIN_VALUES_DISTINCT,
                 reason,

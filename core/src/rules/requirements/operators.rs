@@ -34,11 +34,11 @@ const MEANT: &[(&str, Operator)] = &[
 
 pub(in crate::rules) static REQUIREMENT_OPERATOR: Rule = Rule {
     id: RuleId::new("requirement-operator"),
-    title: "A requirement has an operator that Karpenter knows",
+    title: "The operator of a requirement is one that Karpenter knows",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The operators are `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` and `Lt`, and since Karpenter 1.9 in v1 \
-          also `Gte` and `Lte`. Case matters.",
+    why: "The operators are `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` and `Lt`, and in v1, since \
+          Karpenter 1.9, also `Gte` and `Lte`. Case matters.",
     seen_in: &["2674"],
     bad: "\
 spec:
@@ -65,9 +65,9 @@ pub(in crate::rules) static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare labels whose values are numbers",
     severity: Severity::Error,
     origin: Origin::Silent,
-    why: "To Karpenter a value that is no integer lies outside of any bound. A zone or an instance type is never \
-          greater or less than anything, so no instance type fits and the pool never launches a node. Nothing but an \
-          event on the NodePool tells.",
+    why: "To Karpenter, a value that is not a whole number lies outside of every bound. A zone or an \
+          instance type is never greater or less than anything, so no instance type fits and the pool never \
+          launches a node. The only sign is an event on the NodePool.",
     seen_in: &[],
     bad: "\
 spec:

@@ -11,13 +11,14 @@ use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
     id: RuleId::new("requirement-key-restricted"),
-    title: "A requirement is not about a label that Karpenter keeps for itself",
+    title: "The key of a requirement is not a label that Karpenter reserves",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "In a NodePool, of all labels in domains that end in `karpenter.sh`, only `karpenter.sh/capacity-type` may \
-          be required; `kubernetes.io/hostname` never, because each node has its own. Before Karpenter 1.9, and in \
-          v1beta1, the domains `kubernetes.io` and `k8s.io` are restricted, too, but for `node.kubernetes.io`, \
-          `node-restriction.kubernetes.io`, `kops.k8s.io` and the labels that Karpenter knows.",
+    why: "Of the labels in domains that end in `karpenter.sh`, a NodePool may require only \
+          `karpenter.sh/capacity-type`. It may never require `kubernetes.io/hostname`, which is different on \
+          each node. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and `k8s.io` are \
+          restricted, too, except `node.kubernetes.io`, `node-restriction.kubernetes.io`, `kops.k8s.io` and \
+          the labels that Karpenter knows.",
     seen_in: &["2586"],
     bad: "\
 spec:
@@ -48,7 +49,10 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
     findings.push(
         REQUIREMENT_KEY_RESTRICTED
             .finding(scope.field(index, "key"), problem, reason)
-            .mend_if_known(meant.map(|meant| format!("did you mean {meant}?"))),
+            .mend(meant.map_or_else(
+                || "remove it".to_owned(),
+                |meant| format!("did you mean {meant}?"),
+            )),
     );
     false
 }
@@ -65,8 +69,8 @@ fn restriction(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
     let domain = key.split('/').next().unwrap_or(key);
     if key != CAPACITY_TYPE_LABEL && domain.ends_with(GROUP) {
         return Some(
-            "the CRD keeps every domain that ends in karpenter.sh for Karpenter; of its labels only \
-             karpenter.sh/capacity-type may be required",
+            "domains that end in karpenter.sh are Karpenter's; of their labels only karpenter.sh/capacity-type may \
+             be required",
         );
     }
     let is_old =

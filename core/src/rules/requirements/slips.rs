@@ -36,9 +36,9 @@ pub(in crate::rules) static REQUIREMENT_VALUE_SLIP: Rule = Rule {
     title: "A value is one that the label can have",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "No node has this value, so it matches nothing. Kubernetes calls architectures `amd64` and `arm64`, operating \
-          systems `linux` and `windows`, each in lower case; labels that count something have whole numbers without a \
-          unit; an instance category of AWS is letters only, what has a number is a family.",
+    why: "No node has this value, so it matches nothing. Architectures are `amd64` and `arm64`, operating \
+          systems `linux` and `windows`, in lower case. Labels that count something have whole numbers \
+          without a unit. An instance category of AWS is letters only, such as `c`; `c5` is a family.",
     seen_in: &[],
     bad: "\
 spec:

@@ -10,10 +10,11 @@ use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_VALUE_TWICE: Rule = Rule {
     id: RuleId::new("requirement-value-twice"),
-    title: "A value stands once in a requirement",
+    title: "A requirement lists each value once",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter makes a set of the values. The second one changes nothing, so it may be a slip for another one.",
+    why: "Karpenter makes a set of the values, so a repeated one changes nothing; it may be a slip for \
+          another one.",
     seen_in: &[],
     bad: "\
 spec:
@@ -37,11 +38,12 @@ spec:
 
 pub(in crate::rules) static REQUIREMENT_TWICE: Rule = Rule {
     id: RuleId::new("requirement-twice"),
-    title: "A requirement stands once",
+    title: "No requirement is repeated",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter takes all entries of one label together; of two that say the same, one changes nothing. It may be \
-          a slip for another label or other values, and if `minValues` differ, the larger one counts.",
+    why: "Karpenter combines all requirements on one label; of two that say the same, one changes nothing. \
+          It may be a slip for another label or other values. If their `minValues` differ, the larger one \
+          counts.",
     seen_in: &[],
     bad: "\
 spec:
@@ -83,7 +85,7 @@ pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mu
                 .finding(
                     scope.value(entry.index, position),
                     Problem::Invalid { value: quoted(value) },
-                    "stands further up already",
+                    "is listed already",
                 )
                 .mend("remove it, or write the value that was meant"),
         );

@@ -11,8 +11,8 @@ pub(in crate::rules) static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
     title: "`Exists` and `DoesNotExist` have no values",
     severity: Severity::Warning,
     origin: Origin::Silent,
-    why: "Karpenter drops the values without a word: `Exists` allows every value, `DoesNotExist` none. Who writes \
-          values probably means `In` or `NotIn`.",
+    why: "Karpenter silently drops the values: `Exists` allows every value, `DoesNotExist` none. `In` or \
+          `NotIn` is probably what was meant.",
     seen_in: &[],
     bad: "\
 spec:

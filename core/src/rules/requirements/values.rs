@@ -41,8 +41,8 @@ pub(in crate::rules) static REQUIREMENT_NUMBER: Rule = Rule {
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare with a whole number of 0 or more",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "The value is text that holds a whole number of at most 64 bits, without a unit. The API server's own \
-          message calls it a positive integer, although it takes zero.",
+    why: "The value is text: a whole number of at most 64 bits, without a unit. The API server's own message \
+          says *positive integer*, but 0 is accepted.",
     seen_in: &[],
     bad: "\
 spec:
@@ -69,9 +69,9 @@ pub(in crate::rules) static REQUIREMENT_VALUE: Rule = Rule {
     title: "Each value of a requirement can be the value of a label",
     severity: Severity::Error,
     origin: Origin::Runtime,
-    why: "A label's value has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a letter or \
-          digit. The CRD means to check this, but its pattern stands at the list instead of its elements and checks \
-          nothing.",
+    why: "The value of a label has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a \
+          letter or digit. The CRD is meant to check this, but its pattern is set on the list instead of on \
+          its elements, and so checks nothing.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
     bad: "\
 spec:
