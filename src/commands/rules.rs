@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn of_a_long_run_of_the_same_the_middle_is_counted_and_left_out() {
-        let run = |count: usize| (1..=count).map(|n| format!("  - {n}\n")).collect::<String>();
+        let run = |count: usize| (1..=count).fold(String::new(), |text, n| text + &format!("  - {n}\n"));
         let short = format!("list:\n{}others: {{}}\n", run(LONGEST_RUN));
         assert_eq!(shortened(&short), short);
         let long = format!("list:\n{}others: {{}}\n", run(100));
