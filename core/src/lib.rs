@@ -4,12 +4,13 @@
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from
 //! the ground up: [`diagnostic`] and [`value`], then [`rule`] and [`karpenter`], then [`policy`], then
 //! [`budget`] and
-//! [`defaults`], then [`rules`], then [`review`] and [`scale`]. A module imports only from floors below its own.
+//! [`defaults`], then [`rules`] and [`nodelimit`], then [`review`] and [`scale`]. A module imports only from floors below its own.
 
 pub mod budget;
 pub mod defaults;
 pub mod diagnostic;
 pub mod karpenter;
+pub mod nodelimit;
 pub mod policy;
 pub mod review;
 pub mod rule;

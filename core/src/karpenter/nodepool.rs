@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::field::child;
 use super::{ApiVersion, Disruption, Field, Place, Template};
 use crate::diagnostic::FieldPath;
+use crate::value::quantity::Quantity;
 
 /// A NodePool as far as defaults and rules look at it, borrowed from the JSON as it came.
 #[derive(Debug)]
@@ -50,6 +51,19 @@ impl<'a> NodePool<'a> {
                 "expireAfter",
             ),
             template: Template::view(Place::Pool, child(spec, "template")),
+        }
+    }
+
+    /// `spec.limits.nodes`, where it is one that can be read.
+    pub fn node_limit(&self) -> Option<Quantity> {
+        Self::node_limit_value(self.limits.present()?.get("nodes")?)
+    }
+
+    /// The quantity that a value of `spec.limits.nodes` stands for.
+    pub(crate) fn node_limit_value(value: &Value) -> Option<Quantity> {
+        match value {
+            Value::String(text) => Quantity::parse(text).ok(),
+            _ => value.as_i64().map(Quantity::from),
         }
     }
 

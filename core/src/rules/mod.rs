@@ -201,7 +201,7 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
 /// What is wrong with scaling a pool, which now has `current` replicas, to `replicas`. No error for a number that
 /// it has already.
 pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) -> Option<Diagnostic> {
-    let finding = replicas::limit::judge(replicas, replicas::limit::of(pool).as_ref())?;
+    let finding = replicas::limit::judge(replicas, pool.node_limit().as_ref())?;
     Some(if current == replicas {
         findings::forgiven(finding)
     } else {

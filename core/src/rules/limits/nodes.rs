@@ -95,7 +95,7 @@ pub(super) fn check(
 ) {
     let Some((value, limit)) = limits
         .get(NODES)
-        .and_then(|value| Some((value, quantity(value)?)))
+        .and_then(|value| Some((value, NodePool::node_limit_value(value)?)))
     else {
         return;
     };
@@ -110,18 +110,6 @@ pub(super) fn check(
     check_release(pool, value, context.release, findings);
     if let Some(old) = context.old {
         check_lowered(pool.version, value, &limit, old, findings);
-    }
-}
-
-/// The node limit of a pool, where there is one that can be read.
-pub(in crate::rules) fn limit(pool: &NodePool<'_>) -> Option<Quantity> {
-    quantity(pool.limits.present()?.get(NODES)?)
-}
-
-fn quantity(value: &Value) -> Option<Quantity> {
-    match value {
-        Value::String(text) => Quantity::parse(text).ok(),
-        _ => value.as_i64().map(Quantity::from),
     }
 }
 
@@ -153,7 +141,7 @@ fn check_lowered(
     old: &Value,
     findings: &mut Findings<'_>,
 ) {
-    let before = self::limit(&NodePool::view(version, old));
+    let before = NodePool::view(version, old).node_limit();
     if before.is_some_and(|before| *limit >= before) {
         return;
     }
@@ -181,7 +169,7 @@ fn standing_nodes(stored: &Value) -> Option<i64> {
         .and_then(Value::as_i64);
     count.or_else(|| {
         let resource = FieldPath::of(&["status", "resources", NODES]).find(stored)?;
-        quantity(resource).map(|quantity| quantity.rounded_up())
+        NodePool::node_limit_value(resource).map(|quantity| quantity.rounded_up())
     })
 }
 

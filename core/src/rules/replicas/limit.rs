@@ -5,8 +5,6 @@ use crate::diagnostic::{Diagnostic, FieldPath, Problem, RuleId, Severity};
 use crate::rule::{Origin, Rule};
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) use crate::rules::limits::nodes::limit as of;
-
 pub(in crate::rules) static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-above-limit"),
     title: "`replicas` is not above `limits.nodes`",

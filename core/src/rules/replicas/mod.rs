@@ -27,7 +27,7 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
         return;
     }
     mode::note_gate(replicas, findings);
-    if let Some(finding) = limit::judge(replicas, limit::of(pool).as_ref()) {
+    if let Some(finding) = limit::judge(replicas, pool.node_limit().as_ref()) {
         findings.push(finding);
     }
 }

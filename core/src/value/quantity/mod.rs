@@ -60,6 +60,23 @@ impl Quantity {
         } else {
             whole
         };
+        self.nearest(units)
+    }
+
+    /// The number of units, rounded down; what is beyond an `i64` becomes the nearest one.
+    pub fn rounded_down(&self) -> i64 {
+        let nanos = BigInt::from(NANOS);
+        let whole = &self.nanos / &nanos;
+        let below = &self.nanos % &nanos;
+        let units = if below.sign() == Sign::Minus {
+            whole - 1
+        } else {
+            whole
+        };
+        self.nearest(units)
+    }
+
+    fn nearest(&self, units: BigInt) -> i64 {
         let nearest = if self.is_negative() { i64::MIN } else { i64::MAX };
         i64::try_from(units).unwrap_or(nearest)
     }
@@ -88,18 +105,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_rounded_up_and_kept_within_64_bits() {
-        for (text, units) in [
-            ("0", 0),
-            ("1.5", 2),
-            ("1n", 1),
-            ("-1.5", -1),
-            ("2000m", 2),
-            ("1Ki", 1_024),
-            ("1e30", i64::MAX),
-            ("-1e30", i64::MIN),
+    fn units_are_rounded_and_kept_within_64_bits() {
+        for (text, up, down) in [
+            ("0", 0, 0),
+            ("1.5", 2, 1),
+            ("1n", 1, 0),
+            ("-1.5", -1, -2),
+            ("2000m", 2, 2),
+            ("1Ki", 1_024, 1_024),
+            ("1e30", i64::MAX, i64::MAX),
+            ("-1e30", i64::MIN, i64::MIN),
         ] {
-            assert_eq!(Quantity::parse(text).unwrap().rounded_up(), units, "{text}");
+            assert_eq!(Quantity::parse(text).unwrap().rounded_up(), up, "{text}");
+            assert_eq!(Quantity::parse(text).unwrap().rounded_down(), down, "{text}");
         }
     }
 }

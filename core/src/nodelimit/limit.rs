@@ -1,0 +1,109 @@
+//! The node limit of a pool, read from the NodePool as it is stored.
+
+use serde_json::Value;
+
+use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
+use crate::policy::{OverLimit, Policy};
+
+/// The annotation by which a NodePool chooses what becomes of its nodes above the limit: `Terminate` or `Report`.
+pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
+
+/// How many nodes a pool may have, and what that means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeLimit {
+    /// The most nodes. A part of a node is no node: `1.5` is 1.
+    pub nodes: u32,
+    /// Whether replacements may exceed it for a while.
+    pub mode: NodeLimitMode,
+    /// What becomes of nodes above it.
+    pub over_limit: OverLimit,
+}
+
+impl NodeLimit {
+    /// The limit of a NodePool (v1) as it is stored; none where `spec.limits.nodes` is missing or unreadable.
+    ///
+    /// The mode comes from the field, else from the annotation, else from the policy; a word that is none counts as
+    /// missing.
+    pub fn of(pool: &Value, policy: &Policy) -> Option<Self> {
+        let pool = NodePool::view(ApiVersion::V1, pool);
+        let nodes = pool.node_limit()?.rounded_down();
+        let annotation = |key: &str| pool.annotations.present()?.get(key)?.as_str();
+        let field = pool
+            .disruption
+            .as_ref()
+            .present()
+            .and_then(|disruption| disruption.node_limit_mode.present());
+        let mode = field
+            .and_then(NodeLimitMode::parse)
+            .or_else(|| annotation(NODE_LIMIT_MODE_ANNOTATION).and_then(NodeLimitMode::parse))
+            .unwrap_or(policy.defaults.node_limit_mode);
+        let over_limit = annotation(OVER_LIMIT_ANNOTATION)
+            .and_then(|word| OverLimit::parse(&word.to_ascii_lowercase()))
+            .unwrap_or(policy.over_limit);
+        Some(Self {
+            nodes: u32::try_from(nodes.max(0)).unwrap_or(u32::MAX),
+            mode,
+            over_limit,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn limit(pool: &Value) -> Option<(u32, &'static str, &'static str)> {
+        NodeLimit::of(pool, &Policy::default())
+            .map(|limit| (limit.nodes, limit.mode.as_str(), limit.over_limit.as_str()))
+    }
+
+    #[test]
+    fn a_pool_without_a_readable_limit_has_none() {
+        for pool in [
+            json!(null),
+            json!({"spec": {"limits": {"cpu": 5}}}),
+            json!({"spec": {"limits": {"nodes": "many"}}}),
+            json!({"spec": {"limits": 5}}),
+        ] {
+            assert_eq!(limit(&pool), None, "{pool}");
+        }
+    }
+
+    #[test]
+    fn parts_of_nodes_are_none_and_numbers_of_any_size_are_read() {
+        let nodes = |nodes: Value| limit(&json!({"spec": {"limits": {"nodes": nodes}}})).unwrap().0;
+        assert_eq!(nodes(json!(5)), 5);
+        assert_eq!(nodes(json!("1.5")), 1);
+        assert_eq!(nodes(json!("1500m")), 1);
+        assert_eq!(nodes(json!("-3")), 0);
+        assert_eq!(nodes(json!("1e30")), u32::MAX);
+    }
+
+    #[test]
+    fn the_field_wins_over_the_annotation_and_that_over_the_policy() {
+        let pool = |field: Option<&str>, annotation: Option<&str>| {
+            let mut pool = json!({"metadata": {}, "spec": {"limits": {"nodes": 1}, "disruption": {}}});
+            if let Some(field) = field {
+                pool["spec"]["disruption"]["nodeLimitMode"] = json!(field);
+            }
+            if let Some(annotation) = annotation {
+                pool["metadata"]["annotations"] = json!({"poolgate.dev/node-limit-mode": annotation});
+            }
+            limit(&pool).unwrap().1
+        };
+        assert_eq!(pool(None, None), "Hard");
+        assert_eq!(pool(None, Some("Soft")), "Soft");
+        assert_eq!(pool(Some("Hard"), Some("Soft")), "Hard");
+        assert_eq!(pool(Some("never"), Some("Soft")), "Soft");
+    }
+
+    #[test]
+    fn a_pool_chooses_what_becomes_of_its_excess() {
+        let pool = |word: &str| json!({"metadata": {"annotations": {"poolgate.dev/over-limit": word}}, "spec": {"limits": {"nodes": 1}}});
+        assert_eq!(limit(&pool("Terminate")).unwrap().2, "terminate");
+        assert_eq!(limit(&pool("Report")).unwrap().2, "report");
+        assert_eq!(limit(&pool("perhaps")).unwrap().2, "report");
+    }
+}

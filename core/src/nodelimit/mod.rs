@@ -1,0 +1,7 @@
+//! Node limits that hold: which limit a pool has and how it is meant.
+//!
+//! Pure: knows nothing of clusters, clocks or where anything is stored.
+
+mod limit;
+
+pub use limit::{NodeLimit, OVER_LIMIT_ANNOTATION};
