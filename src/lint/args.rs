@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::colour::Colour;
-use super::format::Format;
+use super::output::Wanted;
 use crate::judged_by::JudgedBy;
 
 /// What the user says about a lint.
@@ -15,9 +15,22 @@ pub(crate) struct LintArgs {
     #[arg(required = true, value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
 
-    /// How findings are printed
-    #[arg(long, value_enum, default_value = "human", value_name = "NAME")]
-    pub(super) format: Format,
+    /// How findings are printed: human, concise, json, github, gitlab, junit, sarif or rdjson. Given again with
+    /// =FILE, also into files [default: human]
+    #[arg(long, value_name = "NAME[=FILE]")]
+    pub(super) format: Vec<Wanted>,
+
+    /// What standard input is called in the output
+    #[arg(long, value_name = "NAME")]
+    pub(super) stdin_filename: Option<String>,
+
+    /// Pass over what this file holds, which --write-baseline wrote
+    #[arg(long, value_name = "FILE")]
+    pub(super) baseline: Option<PathBuf>,
+
+    /// Write down what is found, all but notes, instead of telling it
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    pub(super) write_baseline: Option<PathBuf>,
 
     /// From which severity on findings make the exit code 1
     #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]

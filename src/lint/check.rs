@@ -1,12 +1,13 @@
 //! The text of a file to its findings.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Report, Severity};
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Severity};
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 
 use super::finding::{Finding, Object, Place, clean};
 use super::subjects::{Judged, Subjects};
+use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
 use super::{place, problem_rules};
 use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Span};
@@ -24,7 +25,8 @@ pub(super) struct Judge {
     pub(super) karpenter: Karpenter,
 }
 
-/// Judges all that `text` holds, in the order of the text, and counts it.
+/// Judges all that `text` holds, in the order of the text. What is kept is counted by the caller, what is not by
+/// `tally`.
 pub(super) fn check(text: &str, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
     let is_marked = text.contains(MARK);
     if !is_marked && !text.contains('\\') {
@@ -72,12 +74,41 @@ impl FileCheck<'_, '_> {
             return;
         };
         let object = (subjects.judged.len() == 1).then(|| first.object());
+        let first = self.findings.len();
         for problem in document.problems() {
             self.problem(problem, object.as_ref());
         }
         self.tally.omitted += document.omitted_problems();
         for judged in &subjects.judged {
             self.object(document, judged);
+        }
+        self.ignore(first, document, object.as_ref());
+    }
+
+    /// Takes out what comments of the document ignore, of its findings, which begin at `first`.
+    fn ignore(&mut self, first: usize, document: &Document<'_>, object: Option<&Object>) {
+        let suppressions = Suppressions::of(document, self.text);
+        let mut ignored = 0;
+        for mut finding in self.findings.split_off(first) {
+            match suppressions.fate(finding.rule, finding.severity, finding.place.span) {
+                Fate::Told => {}
+                Fate::Weakened => {
+                    finding.severity = Severity::Warning;
+                    finding
+                        .message
+                        .push_str(" (ignored by a comment, but Karpenter refuses it)");
+                }
+                Fate::Silent => {
+                    ignored += 1;
+                    continue;
+                }
+            }
+            self.findings.push(finding);
+        }
+        self.tally.ignored += ignored;
+        for mistake in suppressions.mistakes() {
+            let place = self.located(mistake.span);
+            self.keep(mistake.severity, || told(&mistake, place, object));
         }
     }
 
@@ -94,8 +125,7 @@ impl FileCheck<'_, '_> {
             mend: None,
             related: related.into_iter().collect(),
         };
-        self.tally.count(problem.kind.severity(), 1);
-        self.keep(finding);
+        self.keep(problem.kind.severity(), finding);
     }
 
     fn object(&mut self, document: &Document<'_>, judged: &Judged<'_>) {
@@ -106,7 +136,9 @@ impl FileCheck<'_, '_> {
             old: None,
         };
         let report = review(&request, &self.judge.policy, &self.judge.karpenter).report;
-        self.count(&report);
+        for severity in [Severity::Error, Severity::Warning, Severity::Info] {
+            self.omit(severity, report.omitted(severity));
+        }
         if report.diagnostics().is_empty() {
             return;
         }
@@ -116,15 +148,8 @@ impl FileCheck<'_, '_> {
                 let finding = self.finding(document, judged, &object, diagnostic);
                 self.findings.push(finding);
             } else {
-                self.tally.omitted += 1;
+                self.omit(diagnostic.severity, 1);
             }
-        }
-    }
-
-    fn count(&mut self, report: &Report) {
-        for severity in [Severity::Error, Severity::Warning, Severity::Info] {
-            self.tally.count(severity, report.count(severity));
-            self.tally.omitted += report.omitted(severity);
         }
     }
 
@@ -158,12 +183,17 @@ impl FileCheck<'_, '_> {
         }
     }
 
-    fn keep(&mut self, finding: impl FnOnce() -> Finding) {
+    fn keep(&mut self, severity: Severity, finding: impl FnOnce() -> Finding) {
         if self.findings.len() < MAX_KEPT {
             self.findings.push(finding());
         } else {
-            self.tally.omitted += 1;
+            self.omit(severity, 1);
         }
+    }
+
+    fn omit(&mut self, severity: Severity, count: usize) {
+        self.tally.count(severity, count);
+        self.tally.omitted += count;
     }
 
     /// What is missed at the end of the text is pointed at behind its last word: the line after it does not exist.
@@ -181,5 +211,19 @@ impl FileCheck<'_, '_> {
 
     fn located(&self, span: Span) -> Place {
         place::located(span, &self.lines)
+    }
+}
+
+/// A mistake in a comment as a finding.
+fn told(mistake: &Mistake, place: Place, object: Option<&Object>) -> Finding {
+    Finding {
+        place,
+        severity: mistake.severity,
+        rule: mistake.rule,
+        object: object.cloned(),
+        field: None,
+        message: mistake.message.clone(),
+        mend: Some(mistake.mend.to_owned()),
+        related: Vec::new(),
     }
 }

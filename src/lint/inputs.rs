@@ -46,8 +46,9 @@ pub(super) struct Inputs {
 }
 
 /// Looks for the inputs. A file that is named is one whatever its extension; below a directory those that end in
-/// `.yaml`, `.yml` or `.json` are, unless git ignores them or their name begins with a dot.
-pub(super) fn find(paths: &[PathBuf]) -> Inputs {
+/// `.yaml`, `.yml` or `.json` are, unless git ignores them or their name begins with a dot. Standard input goes by the
+/// name `stdin`, where one is given.
+pub(super) fn find(paths: &[PathBuf], stdin: Option<&str>) -> Inputs {
     let mut search = Search {
         found: BTreeMap::new(),
         template_folders: Arc::default(),
@@ -56,7 +57,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Inputs {
     };
     for path in paths {
         if path.as_os_str() == "-" {
-            search.found.insert(STDIN.into(), Source::Stdin);
+            search.found.insert(clean(stdin.unwrap_or(STDIN)), Source::Stdin);
             continue;
         }
         match path.metadata() {

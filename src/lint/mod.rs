@@ -4,15 +4,18 @@
 //! The verdict is `poolgate_core::review::review`, nothing else. Knows nothing of HTTP and of clusters.
 
 mod args;
+mod baseline;
 mod check;
 mod colour;
 mod finding;
 mod format;
 mod inputs;
+mod output;
 mod parallel;
 mod place;
 mod problem_rules;
 mod subjects;
+mod suppress;
 mod tally;
 
 use std::fs::File;
@@ -22,32 +25,52 @@ use std::process::ExitCode;
 pub(crate) use args::LintArgs;
 
 use crate::manifest::{self, Limits, ReadError};
+use baseline::{Baseline, Known, NewBaseline};
 use check::{Judge, check};
-use format::Printer;
+use format::{FileReport, Printer};
 use inputs::{Input, Inputs, Source};
+use output::Outputs;
 use tally::Tally;
 
 /// What one input came to.
 struct Outcome {
-    /// Its findings as they are printed.
-    printed: String,
+    /// Its findings as each output prints them.
+    printed: Vec<String>,
     tally: Tally,
     /// What is said beside the findings, a line each.
     remarks: Vec<String>,
+    /// What goes into a new baseline.
+    entries: Vec<Known>,
+}
+
+/// How each input is worked on.
+struct Work {
+    judge: Judge,
+    printers: Vec<Printer>,
+    baseline: Baseline,
+    writes_baseline: bool,
 }
 
 /// Does what was asked. A reader who has gone is no failure: the exit code still tells the verdict.
 pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
-    let judge = Judge {
-        policy: args.judged_by.policy()?,
-        karpenter: args.judged_by.karpenter(),
+    let mut outputs = Outputs::open(&args.format, args.color)?;
+    let work = Work {
+        judge: Judge {
+            policy: args.judged_by.policy()?,
+            karpenter: args.judged_by.karpenter(),
+        },
+        printers: outputs.printers(),
+        baseline: match &args.baseline {
+            Some(path) => Baseline::load(path)?,
+            None => Baseline::default(),
+        },
+        writes_baseline: args.write_baseline.is_some(),
     };
-    let printer = Printer::new(args.format, colour::is_wanted(args.color));
     let Inputs {
         files,
         template_folders,
         failures,
-    } = inputs::find(&args.paths);
+    } = inputs::find(&args.paths, args.stdin_filename.as_deref());
     let mut tally = Tally {
         template_folders,
         ..Tally::default()
@@ -56,57 +79,77 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         tally.unreadable += 1;
         remark(failure);
     }
-    let mut output = Output(Some(io::stdout().lock()));
-    output.write(printer.opening())?;
-    let mut is_first = true;
+    let mut new_baseline = NewBaseline::default();
+    outputs.begin()?;
     parallel::in_order(
         &files,
-        |input| lint(input, &judge, printer),
+        |input| work.on(input),
         |outcome| {
             tally += &outcome.tally;
             outcome.remarks.iter().for_each(|line| remark(line));
-            if outcome.printed.is_empty() {
-                return Ok(());
-            }
-            if !is_first {
-                output.write(printer.separator())?;
-            }
-            is_first = false;
-            output.write(&outcome.printed)
+            new_baseline.add(outcome.entries);
+            outputs.file(&outcome.printed)
         },
     )?;
-    output.write(&printer.closing(&tally))?;
-    if printer.wants_summary() {
+    outputs.end(&tally)?;
+    if let Some(path) = &args.write_baseline {
+        new_baseline.write(path)?;
+    }
+    if outputs.has_summary() {
         remark(&tally.to_string());
+    }
+    let gone = work.baseline.len().saturating_sub(tally.known);
+    if gone > 0 && args.write_baseline.is_none() {
+        remark(&format!(
+            "{gone} of the baseline were not found any more: write it anew with --write-baseline"
+        ));
     }
     Ok(tally.exit_code(args).into())
 }
 
-fn lint(input: &Input, judge: &Judge, printer: Printer) -> Outcome {
-    let mut tally = Tally {
-        files: 1,
-        ..Tally::default()
-    };
-    let text = match read(&input.source) {
-        Ok(text) => text,
-        Err(error) => {
-            tally.unreadable = 1;
-            return Outcome {
-                printed: String::new(),
-                tally,
-                remarks: vec![format!("error: {} {error}", input.name)],
-            };
+impl Work {
+    fn on(&self, input: &Input) -> Outcome {
+        let mut tally = Tally {
+            files: 1,
+            ..Tally::default()
+        };
+        let text = match read(&input.source) {
+            Ok(text) => text,
+            Err(error) => {
+                tally.unreadable = 1;
+                return Outcome {
+                    printed: Vec::new(),
+                    tally,
+                    remarks: vec![format!("error: {} {error}", input.name)],
+                    entries: Vec::new(),
+                };
+            }
+        };
+        let mut findings = check(&text, &self.judge, &mut tally);
+        tally.known = self.baseline.subtract(&input.name, &mut findings);
+        let entries = if self.writes_baseline {
+            NewBaseline::entries(&input.name, &mut findings)
+        } else {
+            Vec::new()
+        };
+        tally.known += entries.len();
+        tally.count_all(&findings);
+        let remarks = match tally.omitted {
+            0 => Vec::new(),
+            more => vec![format!("{}: {more} more findings are not shown", input.name)],
+        };
+        let report = FileReport {
+            name: &input.name,
+            text: &text,
+            objects: tally.objects,
+            findings: &findings,
+        };
+        Outcome {
+            printed: output::print(&self.printers, &report),
+            tally,
+            remarks,
+            entries,
         }
-    };
-    let findings = check(&text, judge, &mut tally);
-    let remarks = match tally.omitted {
-        0 => Vec::new(),
-        more => vec![format!("{}: {more} more findings are not shown", input.name)],
-    };
-    Outcome {
-        printed: printer.file(&input.name, &text, &findings),
-        tally,
-        remarks,
     }
 }
 
@@ -121,20 +164,4 @@ fn read(source: &Source) -> Result<String, ReadError> {
 /// Says something beside the results. Where nobody listens there is nobody left to tell.
 fn remark(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
-}
-
-/// Where the results go, until the reader has gone.
-struct Output<W>(Option<W>);
-
-impl<W: Write> Output<W> {
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        let Some(writer) = &mut self.0 else { return Ok(()) };
-        match writer.write_all(text.as_bytes()).and_then(|()| writer.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.0 = None;
-                Ok(())
-            }
-            result => result,
-        }
-    }
 }

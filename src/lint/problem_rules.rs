@@ -23,3 +23,19 @@ pub(super) const fn name(kind: &ProblemKind) -> &'static str {
         | ProblemKind::TooLarge { .. } => "manifest-limit",
     }
 }
+
+/// Whether a name is one of these.
+pub(super) fn is_one(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+const NAMES: [&str; 8] = [
+    "manifest-syntax",
+    "manifest-template",
+    "manifest-duplicate-key",
+    "manifest-merge",
+    "manifest-key",
+    "manifest-value",
+    "manifest-alias",
+    "manifest-limit",
+];

@@ -1,11 +1,13 @@
 //! What a run came to, in numbers.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::AddAssign;
 
 use poolgate_core::diagnostic::Severity;
 
 use super::args::{FailOn, LintArgs};
+use super::finding::Finding;
 
 /// Findings that are held against the files.
 const FOUND: u8 = 1;
@@ -32,6 +34,12 @@ pub(super) struct Tally {
     pub(super) unreadable: usize,
     /// Documents in which something was left unread because of a bound.
     pub(super) limits: usize,
+    /// Findings that comments ignore.
+    pub(super) ignored: usize,
+    /// Findings that the baseline holds.
+    pub(super) known: usize,
+    /// The rules that spoke.
+    pub(super) rules: BTreeSet<&'static str>,
 }
 
 impl Tally {
@@ -43,9 +51,24 @@ impl Tally {
         }
     }
 
+    /// Counts what is printed.
+    pub(super) fn count_all(&mut self, findings: &[Finding]) {
+        for finding in findings {
+            self.count(finding.severity, 1);
+            if !self.rules.contains(finding.rule) {
+                self.rules.insert(finding.rule);
+            }
+        }
+    }
+
+    /// Whether everything was read that was to be.
+    pub(super) fn is_reliable(&self) -> bool {
+        self.unreadable == 0 && self.limits == 0
+    }
+
     /// 2 where the run itself cannot be relied on, whatever else; 1 for findings; 0 otherwise.
     pub(super) fn exit_code(&self, args: &LintArgs) -> u8 {
-        if self.unreadable > 0 || self.limits > 0 {
+        if !self.is_reliable() {
             return UNREADABLE;
         }
         let is_held_against = self.errors > 0
@@ -73,6 +96,9 @@ impl AddAssign<&Self> for Tally {
             template_folders,
             unreadable,
             limits,
+            ignored,
+            known,
+            rules,
         } = other;
         self.files += files;
         self.objects += objects;
@@ -84,6 +110,9 @@ impl AddAssign<&Self> for Tally {
         self.template_folders += template_folders;
         self.unreadable += unreadable;
         self.limits += limits;
+        self.ignored += ignored;
+        self.known += known;
+        self.rules.extend(rules);
     }
 }
 
@@ -119,6 +148,12 @@ impl fmt::Display for Tally {
             if count > 0 {
                 write!(f, "; {} skipped", counted(count, what))?;
             }
+        }
+        if self.ignored > 0 {
+            write!(f, "; {} ignored by comments", counted(self.ignored, "finding"))?;
+        }
+        if self.known > 0 {
+            write!(f, "; {} in the baseline", counted(self.known, "finding"))?;
         }
         if self.unreadable > 0 {
             write!(f, "; {} not read", counted(self.unreadable, "path"))?;

@@ -4,6 +4,7 @@
 mod corpus;
 mod formats;
 mod hostile;
+mod ignored;
 mod inputs;
 mod places;
 mod program;

@@ -2,25 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::super::finding::Finding;
+use super::{FileReport, whole_sentence};
 
-pub(super) fn file(name: &str, findings: &[Finding]) -> String {
+pub(super) fn file(file: &FileReport<'_>) -> String {
     let mut output = String::new();
-    for finding in findings {
+    for finding in file.findings {
         let start = finding.place.start;
-        let _ = write!(
+        let _ = writeln!(
             output,
-            "{name}:{}:{}: {}[{}] {}",
+            "{}:{}:{}: {}[{}] {}",
+            file.name,
             start.line,
             start.column,
             finding.severity,
             finding.rule,
-            finding.sentence()
+            whole_sentence(finding)
         );
-        if let Some(mend) = &finding.mend {
-            let _ = write!(output, "; {mend}");
-        }
-        output.push('\n');
     }
     output
 }

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use poolgate_core::diagnostic::Severity;
 
-use super::super::finding::Finding;
+use super::{FileReport, whole_sentence};
 
-pub(super) fn file(name: &str, findings: &[Finding]) -> String {
+pub(super) fn file(file: &FileReport<'_>) -> String {
     let mut output = String::new();
-    for finding in findings {
+    for finding in file.findings {
         let command = match finding.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -18,7 +18,7 @@ pub(super) fn file(name: &str, findings: &[Finding]) -> String {
         let _ = write!(
             output,
             "::{command} file={},line={},endLine={}",
-            property(name),
+            property(file.name),
             start.line,
             end.line
         );
@@ -27,9 +27,8 @@ pub(super) fn file(name: &str, findings: &[Finding]) -> String {
             let last = end.column.saturating_sub(1).max(start.column);
             let _ = write!(output, ",col={},endColumn={last}", start.column);
         }
-        let mend = finding.mend.as_ref().map(|mend| format!("; {mend}"));
-        let message = finding.sentence() + mend.as_deref().unwrap_or_default();
-        let _ = writeln!(output, ",title={}::{}", property(finding.rule), data(&message));
+        let message = data(&whole_sentence(finding));
+        let _ = writeln!(output, ",title={}::{message}", property(finding.rule));
     }
     output
 }

@@ -6,6 +6,7 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use poolgate_core::diagnostic::Severity;
 
 use super::super::finding::{Finding, Place};
+use super::FileReport;
 use crate::manifest::Span;
 
 /// Longest line that is shown, in bytes. Of a longer one only the place is told.
@@ -14,15 +15,15 @@ const LONGEST_LINE: usize = 1000;
 /// Most lines between the first and the last place of one excerpt; a place further away is left out.
 const FARTHEST: usize = 40;
 
-pub(super) fn file(name: &str, text: &str, findings: &[Finding], coloured: bool) -> String {
+pub(super) fn file(file: &FileReport<'_>, coloured: bool) -> String {
     let renderer = if coloured {
         Renderer::styled()
     } else {
         Renderer::plain()
     };
     let mut output = String::new();
-    for finding in findings {
-        output.push_str(&shown(name, text, finding, &renderer));
+    for finding in file.findings {
+        output.push_str(&shown(file.name, file.text, finding, &renderer));
         output.push_str("\n\n");
     }
     output

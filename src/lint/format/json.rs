@@ -5,13 +5,11 @@ use serde::Serialize;
 
 use super::super::finding::Finding;
 use super::super::tally::Tally;
+use super::{FileReport, listed};
 
 /// Before the first result.
 pub(super) const OPENING: &str =
     "{\"apiVersion\":\"poolgate.dev/v1alpha1\",\"kind\":\"LintReport\",\"results\":[\n";
-/// Between two results.
-pub(super) const SEPARATOR: &str = ",\n";
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Result<'f> {
@@ -60,41 +58,42 @@ struct Summary {
     skipped_objects: usize,
     skipped_template_folders: usize,
     unreadable: usize,
+    ignored: usize,
+    in_baseline: usize,
 }
 
-pub(super) fn file(name: &str, findings: &[Finding]) -> String {
-    let results: Vec<String> = findings.iter().map(|finding| result(name, finding)).collect();
-    results.join(SEPARATOR)
+pub(super) fn file(file: &FileReport<'_>) -> String {
+    listed(file.findings.iter().map(|finding| Result::of(file.name, finding)))
 }
 
-/// Text and numbers always have a JSON form: this cannot fail.
-fn result(name: &str, finding: &Finding) -> String {
-    let result = Result {
-        file: name,
-        line: finding.place.start.line,
-        column: finding.place.start.column,
-        end_line: finding.place.end.line,
-        end_column: finding.place.end.column,
-        severity: finding.severity.as_str(),
-        rule: finding.rule,
-        object: finding.object.as_ref().map(|object| Object {
-            kind: object.kind,
-            name: object.name.as_deref(),
-        }),
-        field: finding.field.as_ref().map(ToString::to_string),
-        pointer: finding.field.as_ref().map(FieldPath::to_pointer),
-        message: &finding.message,
-        mend: finding.mend.as_deref(),
-        related: finding
-            .related
-            .iter()
-            .map(|place| Related {
-                line: place.start.line,
-                column: place.start.column,
-            })
-            .collect(),
-    };
-    serde_json::to_string(&result).unwrap_or_default()
+impl<'f> Result<'f> {
+    fn of(file: &'f str, finding: &'f Finding) -> Self {
+        Self {
+            file,
+            line: finding.place.start.line,
+            column: finding.place.start.column,
+            end_line: finding.place.end.line,
+            end_column: finding.place.end.column,
+            severity: finding.severity.as_str(),
+            rule: finding.rule,
+            object: finding.object.as_ref().map(|object| Object {
+                kind: object.kind,
+                name: object.name.as_deref(),
+            }),
+            field: finding.field.as_ref().map(ToString::to_string),
+            pointer: finding.field.as_ref().map(FieldPath::to_pointer),
+            message: &finding.message,
+            mend: finding.mend.as_deref(),
+            related: finding
+                .related
+                .iter()
+                .map(|place| Related {
+                    line: place.start.line,
+                    column: place.start.column,
+                })
+                .collect(),
+        }
+    }
 }
 
 pub(super) fn closing(tally: &Tally) -> String {
@@ -108,6 +107,8 @@ pub(super) fn closing(tally: &Tally) -> String {
         skipped_objects: tally.others,
         skipped_template_folders: tally.template_folders,
         unreadable: tally.unreadable + tally.limits,
+        ignored: tally.ignored,
+        in_baseline: tally.known,
     };
     let summary = serde_json::to_string(&summary).unwrap_or_default();
     format!("\n],\"summary\":{summary}}}\n")

@@ -4,9 +4,16 @@
 //! few of them.
 
 mod concise;
+mod fingerprint;
 mod github;
+mod gitlab;
 mod human;
 mod json;
+mod junit;
+mod rdjson;
+mod sarif;
+
+use std::fmt::Write as _;
 
 use clap::ValueEnum;
 
@@ -24,12 +31,33 @@ pub(super) enum Format {
     Json,
     /// Workflow commands, which GitHub Actions shows beside the lines
     Github,
+    /// A Code Quality report, which GitLab shows in merge requests
+    Gitlab,
+    /// `JUnit` XML: a test for each file, a failure for each error
+    Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Reviewdog Diagnostic Format
+    Rdjson,
+}
+
+/// One file as it is printed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileReport<'a> {
+    /// Its name.
+    pub(super) name: &'a str,
+    /// Its text.
+    pub(super) text: &'a str,
+    /// How many NodePools and NodeClaims it holds.
+    pub(super) objects: usize,
+    /// In the order of the text.
+    pub(super) findings: &'a [Finding],
 }
 
 /// Prints findings in one format.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Printer {
-    format: Format,
+    pub(super) format: Format,
     coloured: bool,
 }
 
@@ -42,25 +70,33 @@ impl Printer {
     pub(super) fn opening(self) -> &'static str {
         match self.format {
             Format::Json => json::OPENING,
+            Format::Gitlab => gitlab::OPENING,
+            Format::Junit => junit::OPENING,
+            Format::Sarif => sarif::OPENING,
+            Format::Rdjson => rdjson::OPENING,
             Format::Human | Format::Concise | Format::Github => "",
         }
     }
 
-    /// What stands between two files with findings.
+    /// What stands between two files of which something is printed.
     pub(super) fn separator(self) -> &'static str {
         match self.format {
-            Format::Json => json::SEPARATOR,
-            Format::Human | Format::Concise | Format::Github => "",
+            Format::Json | Format::Gitlab | Format::Sarif | Format::Rdjson => ",\n",
+            Format::Human | Format::Concise | Format::Github | Format::Junit => "",
         }
     }
 
-    /// The findings of one file; empty where there are none.
-    pub(super) fn file(self, name: &str, text: &str, findings: &[Finding]) -> String {
+    /// What is printed of one file; empty where there is nothing to say.
+    pub(super) fn file(self, file: &FileReport<'_>) -> String {
         match self.format {
-            Format::Human => human::file(name, text, findings, self.coloured),
-            Format::Concise => concise::file(name, findings),
-            Format::Json => json::file(name, findings),
-            Format::Github => github::file(name, findings),
+            Format::Human => human::file(file, self.coloured),
+            Format::Concise => concise::file(file),
+            Format::Json => json::file(file),
+            Format::Github => github::file(file),
+            Format::Gitlab => gitlab::file(file),
+            Format::Junit => junit::file(file),
+            Format::Sarif => sarif::file(file),
+            Format::Rdjson => rdjson::file(file),
         }
     }
 
@@ -68,12 +104,66 @@ impl Printer {
     pub(super) fn closing(self, tally: &Tally) -> String {
         match self.format {
             Format::Json => json::closing(tally),
+            Format::Gitlab => gitlab::CLOSING.into(),
+            Format::Junit => junit::CLOSING.into(),
+            Format::Sarif => sarif::closing(tally),
+            Format::Rdjson => rdjson::CLOSING.into(),
             Format::Human | Format::Concise | Format::Github => String::new(),
         }
     }
 
-    /// Whether the summary is told beside the results; where it is not, it stands in them.
-    pub(super) fn wants_summary(self) -> bool {
-        self.format != Format::Json
+    /// Whether people read it: then a summary is told beside the results.
+    pub(super) fn is_for_people(self) -> bool {
+        matches!(self.format, Format::Human | Format::Concise | Format::Github)
+    }
+}
+
+/// The elements of a JSON list, as they stand in it.
+fn listed<T>(items: impl Iterator<Item = T>) -> String
+where
+    T: serde::Serialize,
+{
+    let mut output = String::new();
+    for item in items {
+        if !output.is_empty() {
+            output.push_str(",\n");
+        }
+        // Text and numbers always have a JSON form: this cannot fail.
+        output.push_str(&serde_json::to_string(&item).unwrap_or_default());
+    }
+    output
+}
+
+/// The sentence of a finding with its field before it and its mend behind it.
+fn whole_sentence(finding: &Finding) -> String {
+    let mut sentence = finding.sentence();
+    if let Some(mend) = &finding.mend {
+        let _ = write!(sentence, "; {mend}");
+    }
+    sentence
+}
+
+/// A path as part of a URI (RFC 3986): what could mean something else is written as its bytes.
+fn uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_uri_whatever_it_holds() {
+        assert_eq!(uri("pools/a-b_1.yaml"), "pools/a-b_1.yaml");
+        assert_eq!(uri("<stdin>"), "%3Cstdin%3E");
+        assert_eq!(uri("池 #?.yaml"), "%E6%B1%A0%20%23%3F.yaml");
     }
 }

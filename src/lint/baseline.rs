@@ -1,0 +1,167 @@
+//! What was found before and is not to be told again: a file that is written once and kept beside the manifests.
+//!
+//! A finding is known by its file, rule, object and field, not by its line, so that it stays known while lines move.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use poolgate_core::diagnostic::Severity;
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+
+const API_VERSION: &str = "poolgate.dev/v1alpha1";
+const KIND: &str = "LintBaseline";
+
+/// Most bytes of a baseline file.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What a finding is known by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Known {
+    file: String,
+    rule: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    object: Option<String>,
+    /// The field; of a mistake in the text itself the message.
+    field: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct BaselineFile {
+    api_version: String,
+    kind: String,
+    findings: Vec<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    #[serde(flatten)]
+    known: Known,
+    /// How many of them there are.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    count: usize,
+}
+
+const fn one() -> usize {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+const fn is_one(count: &usize) -> bool {
+    *count == 1
+}
+
+/// What is known, how often.
+#[derive(Debug, Default)]
+pub(super) struct Baseline {
+    known: HashMap<Known, usize>,
+}
+
+impl Baseline {
+    /// Reads a baseline file.
+    pub(super) fn load(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display();
+        let length = fs::metadata(path)
+            .with_context(|| {
+                format!("the baseline {name} cannot be read; --write-baseline {name} makes one")
+            })?
+            .len();
+        if length > MOST_BYTES {
+            bail!("the baseline {name} has {length} bytes; {MOST_BYTES} are read");
+        }
+        let text = fs::read_to_string(path).with_context(|| format!("the baseline {name} cannot be read"))?;
+        let file: BaselineFile =
+            serde_json::from_str(&text).with_context(|| format!("{name} is no baseline"))?;
+        if file.api_version != API_VERSION || file.kind != KIND {
+            bail!("{name} is no baseline: write apiVersion {API_VERSION} and kind {KIND}");
+        }
+        let mut known = HashMap::new();
+        for entry in file.findings {
+            *known.entry(entry.known).or_insert(0) += entry.count;
+        }
+        Ok(Self { known })
+    }
+
+    /// How many findings it holds.
+    pub(super) fn len(&self) -> usize {
+        self.known.values().sum()
+    }
+
+    /// Takes the known ones out of the findings of a file and says how many they were.
+    pub(super) fn subtract(&self, file: &str, findings: &mut Vec<Finding>) -> usize {
+        if self.known.is_empty() {
+            return 0;
+        }
+        let before = findings.len();
+        let mut met: HashMap<Known, usize> = HashMap::new();
+        findings.retain(|finding| {
+            let key = Known::of(file, finding);
+            let Some(count) = self.known.get(&key) else {
+                return true;
+            };
+            let met = met.entry(key).or_default();
+            *met += 1;
+            *met > *count
+        });
+        before - findings.len()
+    }
+}
+
+/// What is to be known from now on.
+#[derive(Debug, Default)]
+pub(super) struct NewBaseline(BTreeMap<Known, usize>);
+
+impl NewBaseline {
+    /// Takes all but notes out of the findings of a file.
+    pub(super) fn entries(file: &str, findings: &mut Vec<Finding>) -> Vec<Known> {
+        let (notes, held): (Vec<Finding>, Vec<Finding>) = std::mem::take(findings)
+            .into_iter()
+            .partition(|finding| finding.severity == Severity::Info);
+        *findings = notes;
+        held.iter().map(|finding| Known::of(file, finding)).collect()
+    }
+
+    pub(super) fn add(&mut self, entries: Vec<Known>) {
+        for entry in entries {
+            *self.0.entry(entry).or_insert(0) += 1;
+        }
+    }
+
+    /// Writes the file, in the order of the files' names.
+    pub(super) fn write(self, path: &Path) -> anyhow::Result<()> {
+        let file = BaselineFile {
+            api_version: API_VERSION.into(),
+            kind: KIND.into(),
+            findings: self
+                .0
+                .into_iter()
+                .map(|(known, count)| Entry { known, count })
+                .collect(),
+        };
+        let mut text = serde_json::to_string_pretty(&file)?;
+        text.push('\n');
+        fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+    }
+}
+
+impl Known {
+    fn of(file: &str, finding: &Finding) -> Self {
+        Self {
+            file: file.to_owned(),
+            rule: finding.rule.to_owned(),
+            object: finding.object.as_ref().map(|object| match &object.name {
+                Some(name) => format!("{} {name}", object.kind),
+                None => object.kind.to_owned(),
+            }),
+            field: finding
+                .field
+                .as_ref()
+                .map_or_else(|| finding.message.clone(), ToString::to_string),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! XML as `JUnit` writes it: a suite for each file that holds a NodePool, in it a test for each finding. Errors are failures;
+//! warnings and notes pass with an output, because the exit code does not hold them against the file either.
+
+use std::fmt::Write as _;
+
+use poolgate_core::diagnostic::Severity;
+
+use super::super::finding::Finding;
+use super::{FileReport, whole_sentence};
+
+pub(super) const OPENING: &str =
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"poolgate lint\">\n";
+pub(super) const CLOSING: &str = "</testsuites>\n";
+
+pub(super) fn file(file: &FileReport<'_>) -> String {
+    if file.objects == 0 && file.findings.is_empty() {
+        return String::new();
+    }
+    let failures = file
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .count();
+    let name = escaped(file.name);
+    let mut output = String::new();
+    let _ = writeln!(
+        output,
+        "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"0\">",
+        file.findings.len().max(1)
+    );
+    if file.findings.is_empty() {
+        let _ = writeln!(
+            output,
+            "    <testcase name=\"{}\" classname=\"{name}\" file=\"{name}\"/>",
+            nothing_found(file.objects)
+        );
+    }
+    for finding in file.findings {
+        test(&mut output, &name, finding);
+    }
+    output.push_str("  </testsuite>\n");
+    output
+}
+
+fn test(output: &mut String, file: &str, finding: &Finding) {
+    let start = finding.place.start;
+    let name = match &finding.field {
+        Some(field) => format!("{} {field}", finding.rule),
+        None => finding.rule.to_owned(),
+    };
+    let _ = writeln!(
+        output,
+        "    <testcase name=\"{}\" classname=\"{file}\" file=\"{file}\" line=\"{}\">",
+        escaped(&name),
+        start.line
+    );
+    let place = format!("line {}, column {}", start.line, start.column);
+    let sentence = escaped(&whole_sentence(finding));
+    let _ = match finding.severity {
+        Severity::Error => writeln!(
+            output,
+            "      <failure message=\"{sentence}\" type=\"{}\">{place}: {sentence}</failure>",
+            finding.rule
+        ),
+        severity => writeln!(
+            output,
+            "      <system-out>{severity}, {place}: {sentence}</system-out>"
+        ),
+    };
+    output.push_str("    </testcase>\n");
+}
+
+fn nothing_found(objects: usize) -> String {
+    match objects {
+        1 => "1 NodePool or NodeClaim".into(),
+        _ => format!("{objects} NodePools or NodeClaims"),
+    }
+}
+
+/// Text for XML 1.0, in which some characters cannot stand even escaped.
+fn escaped(text: &str) -> String {
+    let mut output = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => output.push_str("&amp;"),
+            '<' => output.push_str("&lt;"),
+            '>' => output.push_str("&gt;"),
+            '"' => output.push_str("&quot;"),
+            '\'' => output.push_str("&apos;"),
+            '\u{fffe}' | '\u{ffff}' => output.push('\u{fffd}'),
+            control if control.is_control() => output.push('\u{fffd}'),
+            other => output.push(other),
+        }
+    }
+    output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_an_attribute_or_breaks_the_document() {
+        assert_eq!(
+            escaped("a<b>&\"'\u{1b}\u{ffff}池"),
+            "a&lt;b&gt;&amp;&quot;&apos;\u{fffd}\u{fffd}池"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! SARIF 2.1.0, as code scanning reads it: one log with one run.
+
+use std::collections::BTreeMap;
+
+use poolgate_core::diagnostic::Severity;
+use poolgate_core::rules;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::super::finding::{Finding, Place};
+use super::super::tally::Tally;
+use super::fingerprint::Fingerprints;
+use super::{FileReport, listed, uri, whole_sentence};
+
+pub(super) const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\
+     \"version\":\"2.1.0\",\"runs\":[{\"columnKind\":\"unicodeCodePoints\",\"results\":[\n";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Result {
+    rule_id: &'static str,
+    level: &'static str,
+    message: Message,
+    locations: [Location; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_locations: Vec<Location>,
+    partial_fingerprints: BTreeMap<&'static str, String>,
+}
+
+#[derive(Serialize)]
+struct Message {
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Location {
+    physical_location: PhysicalLocation,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    logical_locations: Vec<LogicalLocation>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation {
+    artifact_location: ArtifactLocation,
+    region: Region,
+}
+
+#[derive(Serialize)]
+struct ArtifactLocation {
+    uri: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    start_line: usize,
+    start_column: usize,
+    end_line: usize,
+    end_column: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogicalLocation {
+    fully_qualified_name: String,
+}
+
+pub(super) fn file(file: &FileReport<'_>) -> String {
+    let mut fingerprints = Fingerprints::default();
+    let uri = uri(file.name);
+    listed(
+        file.findings
+            .iter()
+            .map(|finding| result(&uri, fingerprints.of(file.name, finding), finding)),
+    )
+}
+
+fn result(uri: &str, fingerprint: String, finding: &Finding) -> Result {
+    let location = |place: Place, field: Option<String>| Location {
+        physical_location: PhysicalLocation {
+            artifact_location: ArtifactLocation { uri: uri.to_owned() },
+            region: Region {
+                start_line: place.start.line,
+                start_column: place.start.column,
+                end_line: place.end.line,
+                end_column: place.end.column,
+            },
+        },
+        logical_locations: field
+            .map(|fully_qualified_name| LogicalLocation { fully_qualified_name })
+            .into_iter()
+            .collect(),
+    };
+    Result {
+        rule_id: finding.rule,
+        level: level(finding.severity),
+        message: Message {
+            text: whole_sentence(finding),
+        },
+        locations: [location(
+            finding.place,
+            finding.field.as_ref().map(ToString::to_string),
+        )],
+        related_locations: finding
+            .related
+            .iter()
+            .map(|place| location(*place, None))
+            .collect(),
+        partial_fingerprints: BTreeMap::from([("poolgate/v1", fingerprint)]),
+    }
+}
+
+const fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+/// The rules that spoke, and whether the run can be relied on.
+pub(super) fn closing(tally: &Tally) -> String {
+    let rules: Vec<Value> = tally.rules.iter().map(|id| descriptor(id)).collect();
+    let driver = json!({
+        "name": "poolgate",
+        "semanticVersion": env!("CARGO_PKG_VERSION"),
+        "rules": rules,
+    });
+    let invocation = json!({"executionSuccessful": tally.is_reliable()});
+    format!("\n],\"tool\":{{\"driver\":{driver}}},\"invocations\":[{invocation}]}}]}}\n")
+}
+
+fn descriptor(id: &str) -> Value {
+    let Some(rule) = rules::find(id) else {
+        return json!({"id": id});
+    };
+    json!({
+        "id": id,
+        "shortDescription": {"text": rule.title},
+        "help": {
+            "text": format!("{}\n\nMore: poolgate rules {id}", rule.why),
+            "markdown": format!("{}\n\nMore: `poolgate rules {id}`", rule.why),
+        },
+        "defaultConfiguration": {"level": level(rule.severity)},
+    })
+}

@@ -1,0 +1,312 @@
+//! Comments that silence rules: `# poolgate: ignore RULE, RULE -- why`.
+//!
+//! Behind something on a line, a comment is about that line. On a line of its own it is about the field or list
+//! element that begins on the next one, with all below; above the first line of a document, about the document.
+//! What Karpenter itself refuses is not silenced into nothing: it stays as a warning.
+
+use std::cell::Cell;
+
+use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::rule::Origin;
+use poolgate_core::rules;
+
+use super::finding::clean;
+use super::problem_rules;
+use crate::manifest::{Comment, Document, Span};
+
+/// How a comment that is meant for poolgate begins.
+const MARK: &str = "poolgate:";
+
+/// What is not right with the comments themselves, told as findings under these names.
+pub(super) const IGNORE_SYNTAX: &str = "ignore-syntax";
+pub(super) const IGNORE_UNKNOWN: &str = "ignore-unknown";
+pub(super) const IGNORE_UNUSED: &str = "ignore-unused";
+
+/// The comments of a document.
+#[derive(Debug, Default)]
+pub(super) struct Suppressions<'t> {
+    comments: Vec<Suppression<'t>>,
+    mistakes: Vec<Mistake>,
+}
+
+/// One rule that a comment names.
+#[derive(Debug)]
+struct Suppression<'t> {
+    rule: &'t str,
+    /// Where the rule's name stands.
+    name: Span,
+    /// The text that it is about.
+    scope: Span,
+    is_used: Cell<bool>,
+}
+
+/// Something wrong with a comment.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mistake {
+    pub(super) rule: &'static str,
+    pub(super) severity: Severity,
+    pub(super) span: Span,
+    pub(super) message: String,
+    pub(super) mend: &'static str,
+}
+
+/// What becomes of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Nobody ignores it.
+    Told,
+    /// It is ignored, but Karpenter would refuse the object: it is told as a warning.
+    Weakened,
+    /// It is ignored.
+    Silent,
+}
+
+impl<'t> Suppressions<'t> {
+    /// Reads the comments of a document.
+    pub(super) fn of(document: &Document<'t>, text: &'t str) -> Self {
+        let mut suppressions = Self::default();
+        for comment in document.comments() {
+            let Some(directive) = comment.text.trim_start().strip_prefix(MARK) else {
+                continue;
+            };
+            suppressions.read(comment, directive, document, text);
+        }
+        suppressions
+    }
+
+    fn read(&mut self, comment: &Comment<'t>, directive: &'t str, document: &Document<'t>, text: &'t str) {
+        let (names, why) = match directive.split_once("--") {
+            Some((names, why)) => (names, why.trim()),
+            None => (directive, ""),
+        };
+        let Some(names) = names.trim_start().strip_prefix("ignore ") else {
+            return self.syntax(comment, "this is no comment that poolgate knows");
+        };
+        if why.is_empty() {
+            self.syntax(comment, "whoever reads it later wants to know why");
+        }
+        let scope = scope(comment, document, text);
+        let mut is_empty = true;
+        for rule in names.split([',', ' ']).filter(|name| !name.is_empty()) {
+            is_empty = false;
+            let start = rule.as_ptr().addr() - text.as_ptr().addr();
+            let name = Span::new(start, start + rule.len());
+            if rules::find(rule).is_none() && !problem_rules::is_one(rule) {
+                self.mistakes.push(Mistake {
+                    rule: IGNORE_UNKNOWN,
+                    severity: Severity::Error,
+                    span: name,
+                    message: format!("there is no rule {}, so nothing is ignored", clean(rule)),
+                    mend: "`poolgate rules` lists them",
+                });
+                continue;
+            }
+            self.comments.push(Suppression {
+                rule,
+                name,
+                scope,
+                is_used: Cell::new(false),
+            });
+        }
+        if is_empty {
+            self.syntax(comment, "it names no rule");
+        }
+    }
+
+    fn syntax(&mut self, comment: &Comment<'_>, message: &str) {
+        self.mistakes.push(Mistake {
+            rule: IGNORE_SYNTAX,
+            severity: Severity::Warning,
+            span: comment.span,
+            message: message.to_owned(),
+            mend: "write # poolgate: ignore RULE -- why",
+        });
+    }
+
+    /// What becomes of a finding of this rule that points there.
+    pub(super) fn fate(&self, rule: &str, severity: Severity, at: Span) -> Fate {
+        let mut fate = Fate::Told;
+        for comment in &self.comments {
+            let within = comment.scope.start() <= at.start() && at.start() < comment.scope.end();
+            if comment.rule == rule && within {
+                comment.is_used.set(true);
+                fate = Fate::Silent;
+            }
+        }
+        let is_karpenters = || {
+            rules::find(rule).is_some_and(|rule| matches!(rule.origin, Origin::Schema | Origin::Runtime))
+                || problem_rules::is_one(rule)
+        };
+        if fate == Fate::Silent && severity == Severity::Error && is_karpenters() {
+            return Fate::Weakened;
+        }
+        fate
+    }
+
+    /// What is wrong with the comments, asked once all findings had their turn.
+    pub(super) fn mistakes(self) -> impl Iterator<Item = Mistake> {
+        let unused = self.comments.into_iter().filter(|comment| !comment.is_used.get());
+        self.mistakes.into_iter().chain(unused.map(|comment| Mistake {
+            rule: IGNORE_UNUSED,
+            severity: Severity::Warning,
+            span: comment.name,
+            message: format!("nothing here breaks {}", comment.rule),
+            mend: "remove the comment",
+        }))
+    }
+}
+
+/// The text that a comment is about.
+fn scope(comment: &Comment<'_>, document: &Document<'_>, text: &str) -> Span {
+    let before = text.get(..comment.span.start()).unwrap_or_default();
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let beside = before.get(line_start..).unwrap_or_default();
+    if !beside.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Span::new(line_start, line_end(text, comment.span.end()));
+    }
+    let Some(next) = next_content(text, comment.span.end()) else {
+        return Span::new(comment.span.end(), comment.span.end());
+    };
+    let next_line = text
+        .get(..next)
+        .and_then(|before| before.rfind('\n'))
+        .map_or(0, |newline| newline + 1);
+    let mut path = document.path_at(next);
+    let mut end = line_end(text, next);
+    while let Some((start, behind)) = extent(document, &path) {
+        if start < next_line {
+            break;
+        }
+        end = end.max(behind);
+        match path.parent() {
+            Some(parent) => path = parent,
+            None => break,
+        }
+    }
+    Span::new(next_line, end)
+}
+
+/// Where a field or element begins, its key included, and where it ends.
+fn extent(document: &Document<'_>, path: &FieldPath) -> Option<(usize, usize)> {
+    let place = document.locate(path)?;
+    // What an alias stands for is written elsewhere.
+    let value = place.alias.unwrap_or(place.value);
+    let start = place.key.map_or(value.start(), Span::start);
+    Some((start, value.end()))
+}
+
+/// The first word behind `from` that is neither a comment nor the mark of a document.
+fn next_content(text: &str, from: usize) -> Option<usize> {
+    let mut at = line_end(text, from);
+    while at < text.len() {
+        let rest = text.get(at..)?;
+        let line = rest.split('\n').next().unwrap_or_default();
+        let words = line.trim();
+        if !(words.is_empty() || words.starts_with('#') || words == "---") {
+            let mut inner = line.trim_start();
+            while let Some(element) = inner.strip_prefix("- ") {
+                inner = element.trim_start();
+            }
+            return Some(at + (line.len() - inner.len()));
+        }
+        at += line.len() + 1;
+    }
+    None
+}
+
+/// The first byte of the line behind the one at `from`.
+fn line_end(text: &str, from: usize) -> usize {
+    text.get(from..)
+        .and_then(|rest| rest.find('\n'))
+        .map_or(text.len(), |newline| from + newline + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{self, Limits};
+
+    const TEXT: &str = "\
+# poolgate: ignore weight -- above all
+apiVersion: karpenter.sh/v1
+spec:
+  a: 1 # poolgate: ignore field-type -- beside
+  # poolgate: ignore budget-nodes -- one element
+  budgets:
+  # poolgate: ignore schedule-syntax,budget-reason -- below
+  - nodes: 1
+    schedule: x
+  - nodes: 2
+";
+
+    fn silent_at(rule: &str, marker: &str) -> bool {
+        let mut documents = manifest::parse(TEXT, &Limits::default());
+        let document = documents.next().expect("a document");
+        let suppressions = Suppressions::of(&document, TEXT);
+        let at = TEXT.find(marker).expect(marker);
+        suppressions.fate(rule, Severity::Warning, Span::new(at, at + 1)) == Fate::Silent
+    }
+
+    #[test]
+    fn a_comment_beside_is_about_its_line() {
+        assert!(silent_at("field-type", "1 # poolgate"));
+        assert!(!silent_at("field-type", "nodes: 1"));
+    }
+
+    #[test]
+    fn a_comment_above_is_about_what_begins_below_it() {
+        assert!(silent_at("budget-nodes", "nodes: 1"));
+        assert!(silent_at("budget-nodes", "nodes: 2"));
+        assert!(silent_at("schedule-syntax", "x\n"));
+        assert!(silent_at("budget-reason", "nodes: 1"));
+        assert!(!silent_at("schedule-syntax", "nodes: 2"), "the next element");
+        assert!(!silent_at("budget-nodes", "a: 1"));
+    }
+
+    #[test]
+    fn a_comment_above_all_is_about_the_document() {
+        assert!(silent_at("weight", "apiVersion"));
+        assert!(silent_at("weight", "nodes: 2"));
+    }
+
+    fn mistakes(text: &str) -> Vec<(&'static str, String)> {
+        let mut documents = manifest::parse(text, &Limits::default());
+        let document = documents.next().expect("a document");
+        Suppressions::of(&document, text)
+            .mistakes()
+            .map(|mistake| (mistake.rule, mistake.span.of(text).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn comments_that_do_nothing_are_told_of() {
+        assert_eq!(
+            mistakes("a: 1 # poolgate: ignore weight -- why\n"),
+            [(IGNORE_UNUSED, "weight".to_owned())]
+        );
+        assert_eq!(
+            mistakes("a: 1 # poolgate: ignore wait -- why\n"),
+            [(IGNORE_UNKNOWN, "wait".to_owned())]
+        );
+        let rules = |text: &str| -> Vec<_> { mistakes(text).into_iter().map(|(rule, _)| rule).collect() };
+        assert_eq!(
+            rules("a: 1 # poolgate: ignore weight\n"),
+            [IGNORE_SYNTAX, IGNORE_UNUSED]
+        );
+        assert_eq!(rules("a: 1 # poolgate: skip weight -- why\n"), [IGNORE_SYNTAX]);
+        assert_eq!(rules("a: 1 # poolgate: ignore  -- why\n"), [IGNORE_SYNTAX]);
+        assert_eq!(rules("a: 1 # poolgate is good\n"), [""; 0]);
+    }
+
+    #[test]
+    fn what_karpenter_refuses_stays_as_a_warning() {
+        let text = "a: 1 # poolgate: ignore weight, limit-nodes-whole -- why\n";
+        let mut documents = manifest::parse(text, &Limits::default());
+        let document = documents.next().expect("a document");
+        let suppressions = Suppressions::of(&document, text);
+        let fate = |rule| suppressions.fate(rule, Severity::Error, Span::new(3, 4));
+        assert_eq!(fate("weight"), Fate::Weakened);
+        assert_eq!(fate("limit-nodes-whole"), Fate::Silent);
+        assert_eq!(fate("budget-nodes"), Fate::Told);
+    }
+}
