@@ -48,6 +48,7 @@ impl Rule {
             problem,
             reason: reason.into(),
             mend: None,
+            fix: None,
             related: Vec::new(),
         }
     }

@@ -64,6 +64,7 @@ mod tests {
                 problem: Problem::Required,
                 reason: (*reason).into(),
                 mend: None,
+                fix: None,
                 related: Vec::new(),
             });
         }
@@ -88,6 +89,7 @@ mod tests {
             problem: Problem::Required,
             reason: "x".repeat(1000),
             mend: Some(mend.into()),
+            fix: None,
             related: Vec::new(),
         };
         let line = one_line(&finding("write\n5"));

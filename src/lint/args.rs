@@ -20,6 +20,10 @@ pub(crate) struct LintArgs {
     #[arg(long, value_name = "NAME[=FILE]")]
     pub(super) format: Vec<Wanted>,
 
+    /// Change the files where a mend is certain; comments and layout stay
+    #[arg(long)]
+    pub(super) fix: bool,
+
     /// What standard input is called in the output
     #[arg(long, value_name = "NAME")]
     pub(super) stdin_filename: Option<String>,

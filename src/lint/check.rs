@@ -6,6 +6,7 @@ use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 
 use super::finding::{Finding, Object, Place, clean};
+use super::fix::Edit;
 use super::subjects::{Judged, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
@@ -40,8 +41,8 @@ pub(super) fn check(text: &str, judge: &Judge, tally: &mut Tally) -> Vec<Finding
         findings: Vec::new(),
         tally,
     };
-    for document in manifest::parse(text, &Limits::default()) {
-        file.document(&document);
+    for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
+        file.document(number, &document);
     }
     let mut findings = file.findings;
     findings.sort_by_key(|finding| (finding.place.span.start(), finding.rule));
@@ -60,7 +61,7 @@ struct FileCheck<'a, 't> {
 }
 
 impl FileCheck<'_, '_> {
-    fn document(&mut self, document: &Document<'_>) {
+    fn document(&mut self, number: usize, document: &Document<'_>) {
         if let Some(problem) = document.unreadable() {
             if self.is_marked {
                 self.tally.limits += usize::from(problem.kind.is_limit());
@@ -80,7 +81,7 @@ impl FileCheck<'_, '_> {
         }
         self.tally.omitted += document.omitted_problems();
         for judged in &subjects.judged {
-            self.object(document, judged);
+            self.object(number, document, judged);
         }
         self.ignore(first, document, object.as_ref());
     }
@@ -123,12 +124,13 @@ impl FileCheck<'_, '_> {
             field: None,
             message: clean(&problem.to_string()),
             mend: None,
+            edit: None,
             related: related.into_iter().collect(),
         };
         self.keep(problem.kind.severity(), finding);
     }
 
-    fn object(&mut self, document: &Document<'_>, judged: &Judged<'_>) {
+    fn object(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
         self.tally.objects += 1;
         let request = Request {
             subject: judged.subject,
@@ -145,7 +147,7 @@ impl FileCheck<'_, '_> {
         let object = judged.object();
         for diagnostic in report.diagnostics() {
             if self.findings.len() < MAX_KEPT {
-                let finding = self.finding(document, judged, &object, diagnostic);
+                let finding = self.finding((number, document), judged, &object, diagnostic);
                 self.findings.push(finding);
             } else {
                 self.omit(diagnostic.severity, 1);
@@ -155,7 +157,7 @@ impl FileCheck<'_, '_> {
 
     fn finding(
         &self,
-        document: &Document<'_>,
+        (number, document): (usize, &Document<'_>),
         judged: &Judged<'_>,
         object: &Object,
         diagnostic: &Diagnostic,
@@ -168,6 +170,8 @@ impl FileCheck<'_, '_> {
         let span = place::of(document, &field, &diagnostic.problem);
         let related = diagnostic.related.iter();
         let related = related.filter_map(|path| document.span_of(&in_document(path)));
+        let fix = diagnostic.fix.as_ref();
+        let edit = fix.and_then(|fix| Edit::of(fix, &field, document, number, self.text, &self.lines));
         Finding {
             place: self.located(span),
             severity: diagnostic.severity,
@@ -176,6 +180,7 @@ impl FileCheck<'_, '_> {
             field: Some(field),
             message: clean(&format!("{}: {}", diagnostic.problem, diagnostic.reason)),
             mend: diagnostic.mend.as_deref().map(clean),
+            edit,
             related: related
                 .filter(|span| !span.is_empty())
                 .map(|span| self.located(span))
@@ -224,6 +229,7 @@ fn told(mistake: &Mistake, place: Place, object: Option<&Object>) -> Finding {
         field: None,
         message: mistake.message.clone(),
         mend: Some(mistake.mend.to_owned()),
+        edit: None,
         related: Vec::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
 
+use super::fix::Edit;
 use crate::manifest::{Position, Span};
 
 /// What is wrong, and where.
@@ -21,6 +22,8 @@ pub(super) struct Finding {
     pub(super) message: String,
     /// What to write instead.
     pub(super) mend: Option<String>,
+    /// The mend as a change to the text, where it is certain.
+    pub(super) edit: Option<Edit>,
     /// Other places that it rests on.
     pub(super) related: Vec<Place>,
 }

@@ -8,6 +8,7 @@ mod baseline;
 mod check;
 mod colour;
 mod finding;
+mod fix;
 mod format;
 mod inputs;
 mod output;
@@ -22,11 +23,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anyhow::bail;
+
 pub(crate) use args::LintArgs;
 
 use crate::manifest::{self, Limits, ReadError};
 use baseline::{Baseline, Known, NewBaseline};
 use check::{Judge, check};
+use finding::Finding;
 use format::{FileReport, Printer};
 use inputs::{Input, Inputs, Source};
 use output::Outputs;
@@ -49,10 +53,14 @@ struct Work {
     printers: Vec<Printer>,
     baseline: Baseline,
     writes_baseline: bool,
+    fixes: bool,
 }
 
 /// Does what was asked. A reader who has gone is no failure: the exit code still tells the verdict.
 pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
+    if args.fix && args.paths.iter().any(|path| path.as_os_str() == "-") {
+        bail!("--fix changes files, and standard input is none: name the files");
+    }
     let mut outputs = Outputs::open(&args.format, args.color)?;
     let work = Work {
         judge: Judge {
@@ -65,6 +73,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
             None => Baseline::default(),
         },
         writes_baseline: args.write_baseline.is_some(),
+        fixes: args.fix,
     };
     let Inputs {
         files,
@@ -113,7 +122,7 @@ impl Work {
             files: 1,
             ..Tally::default()
         };
-        let text = match read(&input.source) {
+        let mut text = match read(&input.source) {
             Ok(text) => text,
             Err(error) => {
                 tally.unreadable = 1;
@@ -125,8 +134,28 @@ impl Work {
                 };
             }
         };
-        let mut findings = check(&text, &self.judge, &mut tally);
-        tally.known = self.baseline.subtract(&input.name, &mut findings);
+        let mut remarks = Vec::new();
+        let mut findings = self.told(&input.name, &text, &mut tally);
+        if self.fixes
+            && let Source::File(path) = &input.source
+            && let Some((changed, count)) = fix::apply(&text, &findings)
+        {
+            match fix::replace(path, &changed) {
+                Ok(()) => {
+                    text = changed;
+                    tally = Tally {
+                        files: 1,
+                        fixed: count,
+                        ..Tally::default()
+                    };
+                    findings = self.told(&input.name, &text, &mut tally);
+                }
+                Err(error) => {
+                    tally.unreadable = 1;
+                    remarks.push(format!("error: {} cannot be changed: {error}", input.name));
+                }
+            }
+        }
         let entries = if self.writes_baseline {
             NewBaseline::entries(&input.name, &mut findings)
         } else {
@@ -134,10 +163,12 @@ impl Work {
         };
         tally.known += entries.len();
         tally.count_all(&findings);
-        let remarks = match tally.omitted {
-            0 => Vec::new(),
-            more => vec![format!("{}: {more} more findings are not shown", input.name)],
-        };
+        if tally.omitted > 0 {
+            remarks.push(format!(
+                "{}: {} more findings are not shown",
+                input.name, tally.omitted
+            ));
+        }
         let report = FileReport {
             name: &input.name,
             text: &text,
@@ -150,6 +181,13 @@ impl Work {
             remarks,
             entries,
         }
+    }
+
+    /// What there is to tell of a text.
+    fn told(&self, name: &str, text: &str, tally: &mut Tally) -> Vec<Finding> {
+        let mut findings = check(text, &self.judge, tally);
+        tally.known = self.baseline.subtract(name, &mut findings);
+        findings
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Tally {
     pub(super) ignored: usize,
     /// Findings that the baseline holds.
     pub(super) known: usize,
+    /// Places that were mended.
+    pub(super) fixed: usize,
     /// The rules that spoke.
     pub(super) rules: BTreeSet<&'static str>,
 }
@@ -98,6 +100,7 @@ impl AddAssign<&Self> for Tally {
             limits,
             ignored,
             known,
+            fixed,
             rules,
         } = other;
         self.files += files;
@@ -112,6 +115,7 @@ impl AddAssign<&Self> for Tally {
         self.limits += limits;
         self.ignored += ignored;
         self.known += known;
+        self.fixed += fixed;
         self.rules.extend(rules);
     }
 }
@@ -148,6 +152,9 @@ impl fmt::Display for Tally {
             if count > 0 {
                 write!(f, "; {} skipped", counted(count, what))?;
             }
+        }
+        if self.fixed > 0 {
+            write!(f, "; {} mended", counted(self.fixed, "place"))?;
         }
         if self.ignored > 0 {
             write!(f, "; {} ignored by comments", counted(self.ignored, "finding"))?;

@@ -32,6 +32,7 @@ pub use limits::Limits;
 pub use lines::{Lines, Position};
 pub use locate::Place;
 pub use problem::{ManifestProblem, ProblemKind};
+pub use scalar::is_text;
 pub use source::{ReadError, read};
 pub use span::Span;
 pub use syntax::SyntaxError;

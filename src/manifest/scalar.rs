@@ -92,6 +92,11 @@ pub(super) fn resolve(text: &str, notation: Notation, tag: Tag) -> Result<Scalar
     }
 }
 
+/// Whether a word that is written without quotes is text, and no number, boolean or null.
+pub fn is_text(word: &str) -> bool {
+    matches!(plain(word), Scalar::Text(_))
+}
+
 /// The value if it has the type of the tag.
 fn typed(value: Scalar<'_>, tag: Tag) -> Option<Scalar<'_>> {
     match (tag, &value) {

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod corpus;
+mod fixed;
 mod formats;
 mod hostile;
 mod ignored;

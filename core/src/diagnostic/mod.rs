@@ -3,12 +3,14 @@
 //! The wording follows the API server's, so that a user reads one language whoever refuses the object.
 //! Knows nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
 
+mod fix;
 mod path;
 mod problem;
 mod report;
 
 use std::fmt;
 
+pub use fix::Fix;
 pub use path::{FieldPath, Segment};
 pub use problem::{Problem, quoted};
 pub use report::{MAX_KEPT, Report};
@@ -78,6 +80,8 @@ pub struct Diagnostic {
     pub reason: String,
     /// What to write instead: a clause without final stop.
     pub mend: Option<String>,
+    /// The mend as a change to the object, where it can mean nothing else.
+    pub fix: Option<Fix>,
     /// Other fields that the finding rests on, such as the labels beside the requirements.
     pub related: Vec<FieldPath>,
 }
@@ -94,6 +98,13 @@ impl Diagnostic {
     #[must_use]
     pub fn mend_if_known(mut self, mend: Option<impl Into<String>>) -> Self {
         self.mend = mend.map(Into::into);
+        self
+    }
+
+    /// Adds the mend as a change to the object, where it is known and can mean nothing else.
+    #[must_use]
+    pub fn fix_if_known(mut self, fix: Option<Fix>) -> Self {
+        self.fix = fix;
         self
     }
 
@@ -139,6 +150,7 @@ mod tests {
             },
             reason: "a percentage goes from 0% to 100%".into(),
             mend: None,
+            fix: None,
             related: Vec::new(),
         }
         .mend("write 100%");

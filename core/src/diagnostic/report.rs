@@ -74,6 +74,7 @@ mod tests {
             problem: Problem::Required,
             reason: String::new(),
             mend: None,
+            fix: None,
             related: Vec::new(),
         }
     }

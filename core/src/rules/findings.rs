@@ -189,6 +189,7 @@ mod tests {
             problem: Problem::Required,
             reason: String::new(),
             mend: None,
+            fix: None,
             related: related.to_vec(),
         });
         findings.into_report().diagnostics()[0].severity

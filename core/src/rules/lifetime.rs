@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::findings::Findings;
 use super::{Context, too_long};
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Field, NodeClaim, NodePool, Place, Release};
 use crate::rule::{Origin, Rule};
 use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
@@ -205,7 +205,8 @@ fn check_expire_after(
             findings.push(
                 EXPIRE_AFTER
                     .finding(path(), problem(), reason)
-                    .mend_if_known(error.mend()),
+                    .mend_if_known(error.mend())
+                    .fix_if_known(error.meant().map(Fix::text)),
             );
             None
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
 use crate::rule::{Origin, Rule};
 
@@ -68,7 +68,8 @@ fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findi
     findings.push(
         NODE_LIMIT_MODE
             .finding(path(), problem, "the node limit would have no meaning")
-            .mend(mend),
+            .mend(mend)
+            .fix_if_known(Fix::spelling(text, NodeLimitMode::VALUES)),
     );
 }
 

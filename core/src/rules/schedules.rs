@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::findings::Findings;
 use super::too_long;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::Budget;
 use crate::rule::{Origin, Rule};
 use crate::value::cron::{Schedule, crd_accepts};
@@ -153,7 +153,8 @@ pub(super) fn check(
             findings.push(
                 SCHEDULE_SYNTAX
                     .finding(path(), problem(), reason)
-                    .mend_if_known(error.mend()),
+                    .mend_if_known(error.mend())
+                    .fix_if_known(error.meant(text).map(Fix::text)),
             );
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::required::all_taints;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Taint, Template};
 use crate::rule::{Origin, Rule};
 use crate::value::label::{label_value, matches_crd_key, mended_key, mended_value, qualified_name};
@@ -160,7 +160,8 @@ fn check_effect(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     findings.push(
         TAINT_EFFECT
             .finding(taint.path("effect"), problem, "Kubernetes knows no other effect")
-            .mend_if_known(meant.map(|meant| format!("write {meant}"))),
+            .mend_if_known(meant.map(|meant| format!("write {meant}")))
+            .fix_if_known(Fix::spelling(effect, EFFECTS)),
     );
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Fix, Problem, RuleId, Severity};
 use crate::karpenter::shape::Shape;
 use crate::rule::{Origin, Rule};
 
@@ -33,7 +33,11 @@ spec:
 /// Speaks of one value of the wrong type.
 pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings: &mut Findings<'_>) {
     let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
-    findings.push(finding.mend_if_known(mend(value, expected)));
+    findings.push(
+        finding
+            .mend_if_known(mend(value, expected))
+            .fix_if_known(fix(value, expected)),
+    );
 }
 
 fn mend(value: &Value, expected: &Shape) -> Option<String> {
@@ -49,6 +53,21 @@ fn mend(value: &Value, expected: &Shape) -> Option<String> {
             Some(format!("write it without quotes: {text}"))
         }
         (Value::Object(_), Shape::List(_)) => Some("begin each element with a dash".into()),
+        _ => None,
+    }
+}
+
+/// The same in quotes, or without them. A fraction can be written in many ways, of which one was meant.
+fn fix(value: &Value, expected: &Shape) -> Option<Fix> {
+    match (value, expected) {
+        (Value::Number(number), Shape::Text | Shape::IntegerOrText) => {
+            (!number.is_f64()).then(|| Fix::text(number.to_string()))
+        }
+        (Value::String(text), Shape::Integer) => {
+            let number: i64 = text.trim().parse().ok()?;
+            Some(Fix::Write(number.into()))
+        }
+        (Value::String(text), Shape::Boolean) => Some(Fix::Write(text.parse::<bool>().ok()?.into())),
         _ => None,
     }
 }

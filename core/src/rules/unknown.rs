@@ -2,7 +2,7 @@
 
 use super::findings::Findings;
 use super::moved;
-use crate::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Problem, RuleId, Segment, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Fix, MAX_KEPT, Problem, RuleId, Segment, Severity};
 use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::{self, Fields, Shape};
 use crate::rule::{Origin, Rule};
@@ -100,7 +100,13 @@ pub(super) fn report(
     findings: &mut Findings<'_>,
 ) {
     let mend = spelling.mend(&path, name, known);
-    findings.push(finding(path, spelling.version).mend_if_known(mend));
+    let same = known.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    let fix = same.map(|(known, _)| Fix::Rename((*known).to_owned()));
+    findings.push(
+        finding(path, spelling.version)
+            .mend_if_known(mend)
+            .fix_if_known(fix),
+    );
 }
 
 fn finding(path: FieldPath, version: ApiVersion) -> Diagnostic {

@@ -75,9 +75,16 @@ impl BudgetNodesError {
         match self {
             Self::AboveHundred(_) => Some("write 100%".into()),
             Self::CountTooLarge(_) => Some("write 100% if all nodes may go at once".into()),
+            _ => self.meant().map(|meant| format!("write {meant}")),
+        }
+    }
+
+    /// The number that can only have been meant.
+    pub fn meant(&self) -> Option<String> {
+        match self {
             Self::Blank(joined) => proposal(joined),
             Self::PlusSign(text) => proposal(text.strip_prefix('+')?),
-            Self::LeadingZeros(percent) => Some(format!("write {percent}%")),
+            Self::LeadingZeros(percent) => Some(format!("{percent}%")),
             Self::Fraction(text) => {
                 let (whole, fraction) = text.split_once('.')?;
                 let zeros = fraction.trim_end_matches('%');
@@ -87,14 +94,18 @@ impl BudgetNodesError {
                 }
                 proposal(&format!("{whole}{sign}"))
             }
-            Self::Empty | Self::Negative(_) | Self::NotANumber(_) => None,
+            Self::Empty
+            | Self::Negative(_)
+            | Self::NotANumber(_)
+            | Self::AboveHundred(_)
+            | Self::CountTooLarge(_) => None,
         }
     }
 }
 
 /// Proposes a text if it is legal.
 fn proposal(text: &str) -> Option<String> {
-    (!is_cut(text) && BudgetNodes::parse(text).is_ok()).then(|| format!("write {text}"))
+    (!is_cut(text) && BudgetNodes::parse(text).is_ok()).then(|| text.to_owned())
 }
 
 fn parse_percent(digits: &str, text: &str) -> Result<BudgetNodes, BudgetNodesError> {

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Level, Origin, Patch, Renderer, Snippet};
 use poolgate_core::diagnostic::Severity;
 
 use super::super::finding::{Finding, Place};
+use super::super::fix::Edit;
 use super::FileReport;
 use crate::manifest::Span;
 
@@ -41,11 +42,29 @@ fn shown(name: &str, text: &str, finding: &Finding, renderer: &Renderer) -> Stri
         Some(snippet) => title.element(snippet),
         None => title.element(Origin::path(name).line(start.line).char_column(start.column)),
     };
-    let group = match &finding.mend {
-        Some(mend) => group.element(Level::HELP.message(mend.as_str())),
-        None => group,
+    let Some(mend) = &finding.mend else {
+        return renderer.render(&[group]);
     };
-    renderer.render(&[group])
+    match finding.edit.as_ref().and_then(|edit| patch(name, text, edit)) {
+        Some(patch) => {
+            let help = Level::HELP.secondary_title(mend.as_str());
+            renderer.render(&[group, help.element(patch)])
+        }
+        None => renderer.render(&[group.element(Level::HELP.message(mend.as_str()))]),
+    }
+}
+
+/// The line as it would be with the mend.
+fn patch<'t>(name: &'t str, text: &'t str, edit: &Edit) -> Option<Snippet<'t, Patch<'t>>> {
+    let line = line_around(text, edit.place.span)?;
+    let span = edit.place.span;
+    let within = span.start() - line.start..span.end().min(line.end) - line.start;
+    Some(
+        Snippet::source(text.get(line)?)
+            .line_start(edit.place.start.line)
+            .path(name)
+            .patch(Patch::new(within, edit.text.clone())),
+    )
 }
 
 /// The lines of the finding, and of the other places that it rests on where they are near.

@@ -29,8 +29,21 @@ struct Result<'f> {
     message: &'f str,
     #[serde(skip_serializing_if = "Option::is_none")]
     mend: Option<&'f str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edit: Option<Edit<'f>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     related: Vec<Related>,
+}
+
+/// What `--fix` would write, and in place of what.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Edit<'f> {
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    text: &'f str,
 }
 
 #[derive(Serialize)]
@@ -84,6 +97,13 @@ impl<'f> Result<'f> {
             pointer: finding.field.as_ref().map(FieldPath::to_pointer),
             message: &finding.message,
             mend: finding.mend.as_deref(),
+            edit: finding.edit.as_ref().map(|edit| Edit {
+                line: edit.place.start.line,
+                column: edit.place.start.column,
+                end_line: edit.place.end.line,
+                end_column: edit.place.end.column,
+                text: &edit.text,
+            }),
             related: finding
                 .related
                 .iter()

@@ -15,12 +15,20 @@ struct Diagnostic<'f> {
     location: Location<'f>,
     severity: &'static str,
     code: Code,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suggestions: Vec<Suggestion<'f>>,
 }
 
 #[derive(Serialize)]
 struct Location<'f> {
     path: &'f str,
     range: Range,
+}
+
+#[derive(Serialize)]
+struct Suggestion<'f> {
+    range: Range,
+    text: &'f str,
 }
 
 #[derive(Serialize)]
@@ -41,18 +49,28 @@ struct Code {
 }
 
 pub(super) fn file(file: &FileReport<'_>) -> String {
-    listed(file.findings.iter().map(|finding| Diagnostic {
-        message: whole_sentence(finding),
-        location: Location {
-            path: file.name,
-            range: Range::of(finding.place, file.text),
-        },
-        severity: match finding.severity {
-            Severity::Error => "ERROR",
-            Severity::Warning => "WARNING",
-            Severity::Info => "INFO",
-        },
-        code: Code { value: finding.rule },
+    listed(file.findings.iter().map(|finding| {
+        Diagnostic {
+            message: whole_sentence(finding),
+            location: Location {
+                path: file.name,
+                range: Range::of(finding.place, file.text),
+            },
+            severity: match finding.severity {
+                Severity::Error => "ERROR",
+                Severity::Warning => "WARNING",
+                Severity::Info => "INFO",
+            },
+            code: Code { value: finding.rule },
+            suggestions: finding
+                .edit
+                .iter()
+                .map(|edit| Suggestion {
+                    range: Range::of(edit.place, file.text),
+                    text: &edit.text,
+                })
+                .collect(),
+        }
     }))
 }
 

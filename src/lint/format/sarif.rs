@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::finding::{Finding, Place};
+use super::super::fix::Edit;
 use super::super::tally::Tally;
 use super::fingerprint::Fingerprints;
 use super::{FileReport, listed, uri, whole_sentence};
@@ -25,6 +26,8 @@ struct Result {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     related_locations: Vec<Location>,
     partial_fingerprints: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixes: Vec<Value>,
 }
 
 #[derive(Serialize)]
@@ -81,12 +84,7 @@ fn result(uri: &str, fingerprint: String, finding: &Finding) -> Result {
     let location = |place: Place, field: Option<String>| Location {
         physical_location: PhysicalLocation {
             artifact_location: ArtifactLocation { uri: uri.to_owned() },
-            region: Region {
-                start_line: place.start.line,
-                start_column: place.start.column,
-                end_line: place.end.line,
-                end_column: place.end.column,
-            },
+            region: Region::of(place),
         },
         logical_locations: field
             .map(|fully_qualified_name| LogicalLocation { fully_qualified_name })
@@ -109,6 +107,28 @@ fn result(uri: &str, fingerprint: String, finding: &Finding) -> Result {
             .map(|place| location(*place, None))
             .collect(),
         partial_fingerprints: BTreeMap::from([("poolgate/v1", fingerprint)]),
+        fixes: finding.edit.iter().map(|edit| fix(uri, edit)).collect(),
+    }
+}
+
+fn fix(uri: &str, edit: &Edit) -> Value {
+    json!({"artifactChanges": [{
+        "artifactLocation": {"uri": uri},
+        "replacements": [{
+            "deletedRegion": Region::of(edit.place),
+            "insertedContent": {"text": edit.text},
+        }],
+    }]})
+}
+
+impl Region {
+    fn of(place: Place) -> Self {
+        Self {
+            start_line: place.start.line,
+            start_column: place.start.column,
+            end_line: place.end.line,
+            end_column: place.end.column,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! How many nodes a budget lets go: its `nodes`.
 
 use crate::budget::DEFAULT_NODES;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -46,7 +46,8 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
             findings.push(
                 BUDGET_NODES
                     .finding(budget.path("nodes"), problem, error.to_string())
-                    .mend_if_known(error.mend()),
+                    .mend_if_known(error.mend())
+                    .fix_if_known(error.meant().map(Fix::text)),
             );
             None
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Budget, Karpenter, Known, Release, Vocabulary};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -141,7 +141,8 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
             findings.push(
                 BUDGET_REASON
                     .finding(path(), Problem::Unsupported { value, supported }, reason)
-                    .mend_if_known(mend),
+                    .mend_if_known(mend)
+                    .fix_if_known(Fix::spelling(text, supported)),
             );
         }
         let Some(reason) = Reason::named(text) else {

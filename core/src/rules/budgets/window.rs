@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::budget::Window;
-use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -186,7 +186,8 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
             findings.push(
                 BUDGET_DURATION
                     .finding(budget.path("duration"), problem(), error.to_string())
-                    .mend_if_known(error.mend()),
+                    .mend_if_known(error.mend())
+                    .fix_if_known(error.meant().map(Fix::text)),
             );
             None
         }

@@ -1,7 +1,7 @@
 //! `spec.disruption.consolidateAfter`. That it is missing in v1 is nothing to speak of: where Karpenter requires
 //! it, admission writes it.
 
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Disruption, Field, Release};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -152,7 +152,11 @@ fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>)
     if pattern.accepts(text) {
         reason.push_str(", and Karpenter could then read no NodePool at all");
     }
-    findings.push(found(reason).mend_if_known(error.mend()));
+    findings.push(
+        found(reason)
+            .mend_if_known(error.mend())
+            .fix_if_known(error.meant().map(Fix::text)),
+    );
 }
 
 fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {

@@ -1,6 +1,6 @@
 //! `spec.disruption.consolidationPolicy`.
 
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Disruption, Karpenter, Known, Vocabulary};
 use crate::rule::{Origin, Rule};
 
@@ -58,8 +58,27 @@ pub(super) fn check(
     findings.push(
         CONSOLIDATION_POLICY
             .finding(Disruption::path("consolidationPolicy"), problem, reason)
-            .mend_if_known(mend),
+            .mend_if_known(mend)
+            .fix_if_known(meant(policy, version, supported)),
     );
+}
+
+/// The policy of the other version's name, or in other case.
+fn meant(policy: &str, version: ApiVersion, supported: &[&'static str]) -> Option<Fix> {
+    match renamed(policy, version) {
+        Some((name, _)) => Some(Fix::text(name)),
+        None => Fix::spelling(policy, supported),
+    }
+}
+
+/// What a policy is called in this version that has another name in the other, and this version.
+fn renamed(policy: &str, version: ApiVersion) -> Option<(&'static str, &'static str)> {
+    let (v1beta1, v1) = RENAMED;
+    match version {
+        ApiVersion::V1 if policy == v1beta1 => Some((v1, "v1")),
+        ApiVersion::V1Beta1 if policy == v1 => Some((v1beta1, "v1beta1")),
+        _ => None,
+    }
 }
 
 fn explained(
@@ -68,13 +87,7 @@ fn explained(
     known: Known,
     supported: &[&'static str],
 ) -> (String, Option<String>) {
-    let (v1beta1, v1) = RENAMED;
-    let renamed = match version {
-        ApiVersion::V1 if policy == v1beta1 => Some((v1, "v1")),
-        ApiVersion::V1Beta1 if policy == v1 => Some((v1beta1, "v1beta1")),
-        _ => None,
-    };
-    if let Some((name, version)) = renamed {
+    if let Some((name, version)) = renamed(policy, version) {
         return (
             format!("{version} calls it {name}"),
             Some(format!("write {name}")),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::path;
 use super::resource::PLAIN_RESOURCES;
-use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -102,7 +102,11 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
         Value::String(text) => match Quantity::parse(text) {
             Ok(quantity) => quantity,
             Err(error) => {
-                findings.push(found(&LIMIT_QUANTITY, error.to_string()).mend_if_known(error.mend()));
+                findings.push(
+                    found(&LIMIT_QUANTITY, error.to_string())
+                        .mend_if_known(error.mend())
+                        .fix_if_known(error.meant().map(Fix::text)),
+                );
                 return;
             }
         },
@@ -117,7 +121,8 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                     &LIMIT_UNQUOTED,
                     "tools that write the object back turn the number into text".into(),
                 )
-                .mend(format!("write \"{number}\"")),
+                .mend(format!("write \"{number}\""))
+                .fix_if_known(Some(Fix::text(number.to_string()))),
             );
             quantity
         }

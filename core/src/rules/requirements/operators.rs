@@ -1,7 +1,7 @@
 //! The operator of a requirement, and whether it suits the label.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Known, LabelKind, LabelValues, Operator, Requirement, Vocabulary};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -134,7 +134,11 @@ pub(super) fn check(
             .mend_if_known(exclusive(operator, requirement)),
         None => REQUIREMENT_OPERATOR
             .finding(path(), problem, "there is no such operator")
-            .mend_if_known(meant(text).map(|meant| format!("did you mean {}?", meant.as_str()))),
+            .mend_if_known(meant(text).map(|meant| format!("did you mean {}?", meant.as_str())))
+            .fix_if_known(Fix::spelling(
+                text,
+                karpenter.words(Vocabulary::Operator, scope.version),
+            )),
     };
     findings.push(finding);
     None

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Scope;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -164,7 +164,8 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
     let problem = Problem::Invalid { value: quoted(text) };
     findings.push(
         rule.finding(scope.value(index, 0), problem, reason)
-            .mend_if_known(mend.map(|number| format!("write \"{number}\""))),
+            .mend_if_known(mend.map(|number| format!("write \"{number}\"")))
+            .fix_if_known(mend.map(|number| Fix::text(number.to_string()))),
     );
     false
 }

@@ -115,6 +115,11 @@ impl ScheduleError {
     pub fn mend(&self) -> Option<String> {
         mend::of(self)
     }
+
+    /// The whole schedule that can only have been meant by `text`, in which the error was found.
+    pub fn meant(&self, text: &str) -> Option<String> {
+        mend::meant(self, text)
+    }
 }
 
 fn plural(count: usize) -> &'static str {

@@ -1,9 +1,9 @@
 //! What to write instead of a schedule that Karpenter cannot read.
 
-use super::MACROS;
 use super::error::{CountCause, RangeItem, ScheduleError};
 use super::field::{CronField, MONTHS, WEEKDAYS};
 use super::parse::named;
+use super::{MACROS, Schedule, crd_accepts};
 use crate::value::is_cut;
 
 /// Full names of the months and days: longer than the three letters that Karpenter reads.
@@ -19,17 +19,40 @@ const TYPING_SLIP: usize = 2;
 pub(super) fn of(error: &ScheduleError) -> Option<String> {
     match error {
         ScheduleError::FieldCount { cause, .. } => field_count(*cause),
-        ScheduleError::UnknownMacro { name } => misspelt(name),
+        ScheduleError::UnknownMacro { name } => misspelt(name).map(|meant| format!("write {meant}")),
         ScheduleError::BadEvery { .. } => Some("write five fields: the CRD knows no @every".into()),
         ScheduleError::NotANumber { field, item, piece } => not_a_number(*field, item, piece),
         ScheduleError::AboveMaximum(item) => above(item),
-        ScheduleError::Backwards(item) => wrap_around(item),
+        ScheduleError::Backwards(item) => wrapped(item).map(|pieces| format!("write {pieces}")),
         ScheduleError::TooManyHyphens { .. }
         | ScheduleError::TooManySlashes { .. }
         | ScheduleError::BelowMinimum { .. }
         | ScheduleError::ZeroStep { .. }
         | ScheduleError::NegativeStep { .. } => None,
     }
+}
+
+/// The whole schedule that can only have been meant by `text`, in which the error was found.
+pub(super) fn meant(error: &ScheduleError, text: &str) -> Option<String> {
+    let (old, new) = match error {
+        ScheduleError::FieldCount {
+            cause: CountCause::MacroWithoutAt(name),
+            ..
+        } => return Some((*name).to_owned()),
+        ScheduleError::UnknownMacro { name } => return misspelt(name).map(str::to_owned),
+        ScheduleError::NotANumber { piece, .. } => (piece, short_name(piece)?.to_owned()),
+        ScheduleError::AboveMaximum(item) => (&item.text, within_week(item)?),
+        ScheduleError::Backwards(item) => (&item.text, wrapped(item)?),
+        _ => return None,
+    };
+    let mut places = text.match_indices(old.as_str());
+    let (at, _) = places.next()?;
+    let is_only = places.next().is_none() && !old.is_empty();
+    let before = text.get(..at)?;
+    let behind = text.get(at + old.len()..)?;
+    let stands_alone = !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric);
+    let mended = format!("{before}{new}{behind}");
+    (is_only && stands_alone && Schedule::parse(&mended).is_ok() && crd_accepts(&mended)).then_some(mended)
 }
 
 fn field_count(cause: CountCause) -> Option<String> {
@@ -45,7 +68,7 @@ fn field_count(cause: CountCause) -> Option<String> {
 }
 
 /// The macro that a misspelt one stands for.
-fn misspelt(name: &str) -> Option<String> {
+fn misspelt(name: &str) -> Option<&'static str> {
     if is_cut(name) {
         return None;
     }
@@ -60,7 +83,7 @@ fn misspelt(name: &str) -> Option<String> {
         .iter()
         .map(|(meant, _)| (*meant, distance(meant)))
         .min_by_key(|(_, slips)| *slips)?;
-    (slips <= TYPING_SLIP).then(|| format!("write {meant}"))
+    (slips <= TYPING_SLIP).then_some(meant)
 }
 
 fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
@@ -108,14 +131,23 @@ fn above(item: &RangeItem) -> Option<String> {
     if item.field == CronField::Hour && item.low == 24 && !item.stepped {
         return Some("hours go from 0 to 23, midnight is 0".into());
     }
+    let days = within_week(item)?;
+    Some(match item.low {
+        7 => format!("write {days} for Sunday"),
+        _ => format!("write {days}"),
+    })
+}
+
+/// The days of the week where Sunday was written as 7.
+fn within_week(item: &RangeItem) -> Option<String> {
     if item.field != CronField::DayOfWeek || item.high != 7 || item.stepped {
         return None;
     }
     match item.low {
-        7 => Some("write 0 for Sunday".into()),
+        7 => Some("0".into()),
         // Not `*`: a star would change how the two day fields combine.
-        0 | 1 => Some("write 0-6".into()),
-        _ => wrap_around(&RangeItem {
+        0 | 1 => Some("0-6".into()),
+        _ => wrapped(&RangeItem {
             high: 0,
             ..item.clone()
         }),
@@ -123,7 +155,7 @@ fn above(item: &RangeItem) -> Option<String> {
 }
 
 /// A range that runs over the end of its field, in two pieces; where names were used, name by name.
-fn wrap_around(item: &RangeItem) -> Option<String> {
+fn wrapped(item: &RangeItem) -> Option<String> {
     let field = item.field;
     let (low, high) = (u8::try_from(item.low).ok()?, u8::try_from(item.high).ok()?);
     if item.stepped || low > field.highest() {
@@ -138,10 +170,10 @@ fn wrap_around(item: &RangeItem) -> Option<String> {
                 _ => value.to_string(),
             })
             .collect();
-        return Some(format!("write {}", written.join(",")));
+        return Some(written.join(","));
     }
     Some(format!(
-        "write {},{}",
+        "{},{}",
         span(low, field.highest()),
         span(field.lowest(), high)
     ))
@@ -158,6 +190,26 @@ fn span(low: u8, high: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Schedule;
+
+    #[test]
+    fn what_was_meant_is_a_whole_schedule_or_nothing() {
+        for (text, meant) in [
+            ("0 9 * * sat-sun", Some("0 9 * * sat,sun")),
+            ("0 9 * * 5-7", Some("0 9 * * 5,6,0")),
+            ("0 9 * * 7", Some("0 9 * * 0")),
+            ("0 9 * * 1-7", Some("0 9 * * 0-6")),
+            ("0 9 * * monday", Some("0 9 * * mon")),
+            ("daily", Some("@daily")),
+            ("@dayly", Some("@daily")),
+            ("7 7 * * 7", None),
+            ("0 24 * * *", None),
+            ("0 0 * * * *", None),
+            ("0 22-6 * * *", Some("0 22-23,0-6 * * *")),
+        ] {
+            let error = Schedule::parse(text).unwrap_err();
+            assert_eq!(error.meant(text).as_deref(), meant, "{text}");
+        }
+    }
 
     fn said(text: &str) -> (String, Option<String>) {
         let error = Schedule::parse(text).unwrap_err();

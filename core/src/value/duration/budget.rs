@@ -78,6 +78,11 @@ impl BudgetDuration {
 impl BudgetDurationError {
     /// What to write instead, where that is certain: a clause without final stop.
     pub fn mend(&self) -> Option<String> {
+        self.meant().map(|meant| format!("write {meant}"))
+    }
+
+    /// The same length as it can stand.
+    pub fn meant(&self) -> Option<String> {
         let written = match self {
             Self::Blank(joined) => BudgetDuration::parse(joined).ok().map(|_| joined.clone()),
             Self::Days(text) => in_hours(text),
@@ -88,7 +93,7 @@ impl BudgetDurationError {
             }
             Self::Empty | Self::Sign(_) | Self::MissingUnit(_) | Self::Overflow(_) => None,
         };
-        Some(format!("write {}", written.filter(|written| !is_cut(written))?))
+        written.filter(|written| !is_cut(written))
     }
 }
 

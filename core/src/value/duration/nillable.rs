@@ -119,12 +119,25 @@ impl NillableDurationError {
     /// What to write instead, where that is certain: a clause without final stop.
     pub fn mend(&self) -> Option<String> {
         match self {
-            Self::NeverMisspelt => Some("write Never".into()),
             Self::Overflow => Some("write Never if it should never happen".into()),
             Self::Alternatives => Some("choose one".into()),
+            _ => self.meant().map(|meant| format!("write {meant}")),
+        }
+    }
+
+    /// The same length, or the same word, as it can stand.
+    pub fn meant(&self) -> Option<String> {
+        match self {
+            Self::NeverMisspelt => Some(NEVER.into()),
             Self::Blank(joined) => proposal(joined).or_else(|| in_known_unit(joined)),
             Self::Unit(text) => in_known_unit(text),
-            Self::Empty | Self::Sign | Self::Fraction | Self::MissingUnit | Self::Other => None,
+            Self::Empty
+            | Self::Sign
+            | Self::Fraction
+            | Self::MissingUnit
+            | Self::Other
+            | Self::Overflow
+            | Self::Alternatives => None,
         }
     }
 }
@@ -132,7 +145,7 @@ impl NillableDurationError {
 /// Proposes a text if it is legal.
 fn proposal(text: &str) -> Option<String> {
     (!is_cut(text) && NillableDuration::parse(text, DurationPattern::Anchored).is_ok())
-        .then(|| format!("write {text}"))
+        .then(|| text.to_owned())
 }
 
 /// What follows the leading terms such as `1h30m`; none where there is no such term.

@@ -65,10 +65,7 @@ impl QuantityError {
     /// What to write instead, where that is certain: a clause without final stop.
     pub fn mend(&self) -> Option<String> {
         match self {
-            Self::Blank { joined } => {
-                let legal = !is_cut(joined) && Quantity::parse(joined).is_ok();
-                legal.then(|| format!("write {joined}"))
-            }
+            Self::Blank { .. } => self.meant().map(|meant| format!("write {meant}")),
             Self::UnknownSuffix { suffix } => other_suffix(suffix),
             Self::FractionalExponent { exponent } => {
                 let (whole, fraction) = exponent.split_once('.')?;
@@ -78,6 +75,15 @@ impl QuantityError {
             }
             Self::Empty | Self::TooLong { .. } | Self::ExponentOutOfBounds { .. } | Self::NotANumber => None,
         }
+    }
+}
+
+impl QuantityError {
+    /// The same amount as it can stand.
+    pub fn meant(&self) -> Option<String> {
+        let Self::Blank { joined } = self else { return None };
+        let legal = !is_cut(joined) && Quantity::parse(joined).is_ok();
+        legal.then(|| joined.clone())
     }
 }
 
