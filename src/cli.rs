@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::admit::{self, AdmitArgs};
 use crate::commands::budgets::{self, BudgetsArgs};
 use crate::commands::crd::{self, CrdArgs};
+use crate::commands::default::{self, DefaultArgs};
 use crate::commands::policy::{self, PolicyArgs};
 use crate::commands::rules::{self, RulesArgs};
 use crate::lint::{self, LintArgs};
@@ -40,6 +41,10 @@ pub(crate) enum Command {
     ///
     /// Exits with 0 if the object is admitted, 1 if it is refused, 2 if there is no answer.
     Admit(AdmitArgs),
+    /// Print manifests as the cluster would store them: with the defaults of Karpenter and of poolgate
+    ///
+    /// Exits with 0, with --diff as kubectl diff does: 0 if nothing would change, 1 if something would, 2 for trouble.
+    Default(DefaultArgs),
     /// Explain which budgets hold, how many nodes may go, and when that changes
     Budgets(BudgetsArgs),
     /// List the rules, or explain one
@@ -57,6 +62,7 @@ impl Command {
             Self::Serve(args) => Ok(webhook::serve(*args)?),
             Self::Lint(args) => lint::run(&args),
             Self::Admit(args) => admit::run(&args),
+            Self::Default(args) => default::run(&args),
             Self::Budgets(args) => budgets::run(&args),
             Self::Rules(args) => rules::run(&args),
             Self::Policy(args) => policy::run(&args),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use poolgate_core::karpenter::{
     ApiVersion, Installed, Karpenter, Known, Release, ReleaseSource, UnreadableDefinition, Vocabulary,
+    schema_defaults,
 };
 use serde_json::{Value, json};
 
@@ -50,6 +51,42 @@ fn schemas() -> Vec<(Release, ApiVersion, Value)> {
         }
     }
     schemas
+}
+
+/// What the API server's defaulting does: a missing field with a default gets it, and then what is in it, too.
+fn defaulted(schema: &Value, value: &mut Value) {
+    if let (Some(properties), Some(object)) = (schema["properties"].as_object(), value.as_object_mut()) {
+        for (name, schema) in properties {
+            if object.get(name).is_none_or(Value::is_null) && schema.get("default").is_some() {
+                object.insert(name.clone(), schema["default"].clone());
+            }
+            if let Some(value) = object.get_mut(name) {
+                defaulted(schema, value);
+            }
+        }
+    }
+    for item in value.as_array_mut().into_iter().flatten() {
+        defaulted(&schema["items"], item);
+    }
+}
+
+#[test]
+fn every_release_writes_the_defaults_of_its_definition() {
+    for (release, version, schema) in schemas() {
+        for spec in [
+            json!({}),
+            json!({"disruption": {}, "template": {"spec": {}}}),
+            json!({"disruption": {"budgets": [{}, {"nodes": "5"}, {"reasons": ["Empty"]}]}}),
+            json!({"disruption": {"budgets": null, "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1h"}}),
+            json!({"disruption": {"budgets": [], "expireAfter": "1h"}, "template": {"spec": {"expireAfter": "Never"}}}),
+            json!({"disruption": 5, "template": []}),
+        ] {
+            let mut expected = spec.clone();
+            defaulted(&schema, &mut expected);
+            let written = schema_defaults(&json!({"spec": spec}), version, release);
+            assert_eq!(written["spec"], expected, "{release} {version:?} {spec}");
+        }
+    }
 }
 
 /// Whether something stands in a schema.

@@ -3,5 +3,8 @@
 pub(crate) mod admit;
 pub(crate) mod budgets;
 pub(crate) mod crd;
+pub(crate) mod default;
+mod insertion;
+mod nodepools;
 pub(crate) mod policy;
 pub(crate) mod rules;

@@ -5,12 +5,13 @@ use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 
-use super::finding::{Finding, Object, Place, clean};
+use super::finding::{Finding, Object, Place};
 use super::fix::Edit;
 use super::subjects::{Judged, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
 use super::{place, problem_rules};
+use crate::files::clean;
 use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Span};
 
 /// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.

@@ -3,10 +3,6 @@
 //! A changed text is read again before it counts: it has to say what the change was meant to say, and all else as
 //! before.
 
-use std::fs;
-use std::io::{self, Write as _};
-use std::path::Path;
-
 use poolgate_core::diagnostic::{FieldPath, Fix, Segment};
 use serde_json::Value;
 
@@ -134,29 +130,6 @@ fn put(document: &mut Value, edit: &Edit) -> Option<()> {
         }
     }
     Some(())
-}
-
-/// Puts a new text in a file's place, whole or not at all, with the rights of the old one.
-pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let path = fs::canonicalize(path)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.poolgate-{}", std::process::id()));
-    let written = (|| {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.set_permissions(fs::metadata(&path)?.permissions())?;
-        file.sync_all()?;
-        fs::rename(&temporary, &path)
-    })();
-    if written.is_err() {
-        // What is left over is of no use; that it cannot be removed changes nothing.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ mod colour;
 mod finding;
 mod fix;
 mod format;
-mod inputs;
 mod output;
 mod parallel;
 mod place;
@@ -19,7 +18,6 @@ mod subjects;
 mod suppress;
 mod tally;
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -27,12 +25,11 @@ use anyhow::bail;
 
 pub(crate) use args::LintArgs;
 
-use crate::manifest::{self, Limits, ReadError};
+use crate::files::{self, Input, Inputs, Source};
 use baseline::{Baseline, Known, NewBaseline};
 use check::{Judge, check};
 use finding::Finding;
 use format::{FileReport, Printer};
-use inputs::{Input, Inputs, Source};
 use output::Outputs;
 use tally::Tally;
 
@@ -79,7 +76,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         files,
         template_folders,
         failures,
-    } = inputs::find(&args.paths, args.stdin_filename.as_deref());
+    } = files::find(&args.paths, args.stdin_filename.as_deref());
     let mut tally = Tally {
         template_folders,
         ..Tally::default()
@@ -122,7 +119,7 @@ impl Work {
             files: 1,
             ..Tally::default()
         };
-        let mut text = match read(&input.source) {
+        let mut text = match input.read() {
             Ok(text) => text,
             Err(error) => {
                 tally.unreadable = 1;
@@ -140,7 +137,7 @@ impl Work {
             && let Source::File(path) = &input.source
             && let Some((changed, count)) = fix::apply(&text, &findings)
         {
-            match fix::replace(path, &changed) {
+            match files::replace(path, &changed) {
                 Ok(()) => {
                     text = changed;
                     tally = Tally {
@@ -188,14 +185,6 @@ impl Work {
         let mut findings = check(text, &self.judge, tally);
         tally.known = self.baseline.subtract(name, &mut findings);
         findings
-    }
-}
-
-fn read(source: &Source) -> Result<String, ReadError> {
-    let limits = Limits::default();
-    match source {
-        Source::Stdin => manifest::read(io::stdin().lock(), &limits),
-        Source::File(path) => manifest::read(File::open(path)?, &limits),
     }
 }
 

@@ -10,8 +10,8 @@ use poolgate_core::diagnostic::{FieldPath, Severity};
 use poolgate_core::rule::Origin;
 use poolgate_core::rules;
 
-use super::finding::clean;
 use super::problem_rules;
+use crate::files::clean;
 use crate::manifest::{Comment, Document, Span};
 
 /// How a comment that is meant for poolgate begins.

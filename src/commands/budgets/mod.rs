@@ -5,7 +5,6 @@ mod clock;
 mod json;
 mod moment;
 mod notes;
-mod pools;
 mod subject;
 mod week;
 
@@ -19,6 +18,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
 
+use crate::commands::nodepools;
 use crate::manifest::{self, Limits, ReadError};
 use clock::Clock;
 use subject::Subject;
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     );
     let name = args.path.display().to_string();
     let text = read(args).with_context(|| name.clone())?;
-    let input = pools::find(&text);
+    let input = nodepools::find(&text);
     let name = name.escape_debug().to_string();
     let mut complaints: Vec<String> = input.broken.iter().map(|why| format!("{name}:{why}")).collect();
     let mut subjects = Vec::new();

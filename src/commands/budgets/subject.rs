@@ -6,7 +6,7 @@ use poolgate_core::karpenter::{Budget, NodePool};
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
 
-use super::pools::Found;
+use crate::commands::nodepools::Found;
 
 /// How many nodes a pool is taken to have where nobody says.
 const ASSUMED_NODES: u32 = 10;

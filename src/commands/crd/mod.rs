@@ -6,7 +6,6 @@
 //! the property is inserted into the text, default values are replaced in it, and every other byte stays.
 
 pub(super) mod defaults;
-mod insertion;
 pub(super) mod subject;
 
 #[cfg(test)]
@@ -21,11 +20,11 @@ use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::policy::DefaultValues;
 use serde_json::Value;
 
+use crate::commands::insertion::{self, Entry, Insertion, Order};
 use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Position, ReadError, Span};
 
 use crate::policy_file;
 use defaults::Overruled;
-use insertion::{Entry, Insertion};
 use subject::Schema;
 
 /// The property that is added.
@@ -210,6 +209,7 @@ fn insertion(
         key: PROPERTY,
         value: &property(),
         yaml: PROPERTY_YAML,
+        order: Order::Alphabetical,
     };
     let insertion = node.and_then(|node| insertion::into_mapping(text, node, &entry));
     insertion.ok_or_else(|| layout(&schema.version, &schema.properties, document, lines))

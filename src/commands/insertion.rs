@@ -1,7 +1,7 @@
 //! A new entry in a mapping, or another value in the place of one, written into the text around it in the style of
 //! its neighbours.
 //!
-//! Knows nothing of definitions.
+//! Knows nothing of definitions and of NodePools.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::manifest::{NodeRef, Shape, Style};
 
 /// Text that comes in, and where; what stands between `at` and `until` goes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Insertion {
+pub(in crate::commands) struct Insertion {
     at: usize,
     until: usize,
     text: String,
@@ -23,7 +23,7 @@ impl Insertion {
 }
 
 /// The text with all insertions made.
-pub(super) fn apply(text: &str, mut insertions: Vec<Insertion>) -> String {
+pub(in crate::commands) fn apply(text: &str, mut insertions: Vec<Insertion>) -> String {
     insertions.sort_by_key(|insertion| insertion.at);
     let mut out =
         String::with_capacity(text.len() + insertions.iter().map(|new| new.text.len()).sum::<usize>());
@@ -37,19 +37,34 @@ pub(super) fn apply(text: &str, mut insertions: Vec<Insertion>) -> String {
     out
 }
 
+/// Where an entry comes into a mapping that is written line by line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Order {
+    /// Before the first key that comes later in the alphabet.
+    Alphabetical,
+    /// Behind all others: what a comment above a key says stays with the key.
+    Last,
+}
+
 /// An entry that a mapping does not have.
 #[derive(Debug)]
-pub(super) struct Entry<'e> {
+pub(in crate::commands) struct Entry<'e> {
     /// Its key.
-    pub(super) key: &'e str,
+    pub(in crate::commands) key: &'e str,
     /// Its value.
-    pub(super) value: &'e Value,
+    pub(in crate::commands) value: &'e Value,
     /// Key and value as YAML in block style.
-    pub(super) yaml: &'e str,
+    pub(in crate::commands) yaml: &'e str,
+    /// Where it comes in.
+    pub(in crate::commands) order: Order,
 }
 
 /// How an entry comes into a mapping. None if `mapping` is not written as one.
-pub(super) fn into_mapping(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
+pub(in crate::commands) fn into_mapping(
+    text: &str,
+    mapping: NodeRef<'_, '_>,
+    entry: &Entry<'_>,
+) -> Option<Insertion> {
     match mapping.shape() {
         Shape::Mapping(Style::Block) => block(text, mapping, entry),
         Shape::Mapping(Style::Flow) => flow(text, mapping, entry),
@@ -57,14 +72,15 @@ pub(super) fn into_mapping(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'
     }
 }
 
-/// Before the first key that comes later in the alphabet, else behind the last entry's line.
+/// Before the first key that comes later in the alphabet where that is wanted, else behind the last entry's line.
 fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
     let mut keys = mapping.entries().map(|(key, _)| key);
     let first = keys.next()?.span().start();
     let separator = format!("{}{}", newline(text), " ".repeat(column(text, first)));
     let lines: Vec<&str> = entry.yaml.lines().collect();
     let lines = lines.join(&separator);
-    if let Some(next) = keys.find(|key| key.text() > Some(entry.key)) {
+    let next = keys.find(|key| entry.order == Order::Alphabetical && key.text() > Some(entry.key));
+    if let Some(next) = next {
         return Some(Insertion::new(next.span().start(), lines + &separator));
     }
     let end = mapping.span().end();
@@ -95,9 +111,21 @@ fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inser
     Some(Insertion::new(value.span().end(), text))
 }
 
+/// How a value comes behind a key that has none.
+pub(in crate::commands) fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
+    let end = key.span().end();
+    let colon = text.get(end..)?.find(':')?;
+    let is_next = text.get(end..end + colon)?.trim().is_empty();
+    is_next.then(|| Insertion::new(end + colon + 1, format!(" {value}")))
+}
+
 /// How a value comes into the place of another one, which stays a block if it is one. None for an alias: what it
 /// stands for is shared with other places.
-pub(super) fn in_place_of(text: &str, node: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
+pub(in crate::commands) fn in_place_of(
+    text: &str,
+    node: NodeRef<'_, '_>,
+    value: &Value,
+) -> Option<Insertion> {
     let new = match node.shape() {
         Shape::Alias => return None,
         Shape::Sequence(Style::Block) => {

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::{DirEntry, WalkBuilder};
 
-use super::finding::clean;
+use super::clean;
+use crate::manifest::{self, Limits, ReadError};
 
 /// Most files and directories that one run looks at.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -21,34 +24,45 @@ const STDIN: &str = "<stdin>";
 
 /// Something to look at.
 #[derive(Debug)]
-pub(super) struct Input {
+pub(crate) struct Input {
     /// Its name as it is printed.
-    pub(super) name: String,
-    pub(super) source: Source,
+    pub(crate) name: String,
+    pub(crate) source: Source,
 }
 
 /// Where its text comes from.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Stdin,
     File(PathBuf),
 }
 
+impl Input {
+    /// Its whole text.
+    pub(crate) fn read(&self) -> Result<String, ReadError> {
+        let limits = Limits::default();
+        match &self.source {
+            Source::Stdin => manifest::read(io::stdin().lock(), &limits),
+            Source::File(path) => manifest::read(File::open(path)?, &limits),
+        }
+    }
+}
+
 /// All that a run looks at.
 #[derive(Debug, Default)]
-pub(super) struct Inputs {
+pub(crate) struct Inputs {
     /// In the order of their names, each once.
-    pub(super) files: Vec<Input>,
+    pub(crate) files: Vec<Input>,
     /// Helm template folders that were passed over: what stands there is no YAML yet.
-    pub(super) template_folders: usize,
+    pub(crate) template_folders: usize,
     /// What could not be read, a sentence each.
-    pub(super) failures: Vec<String>,
+    pub(crate) failures: Vec<String>,
 }
 
 /// Looks for the inputs. A file that is named is one whatever its extension; below a directory those that end in
 /// `.yaml`, `.yml` or `.json` are, unless git ignores them or their name begins with a dot. Standard input goes by the
 /// name `stdin`, where one is given.
-pub(super) fn find(paths: &[PathBuf], stdin: Option<&str>) -> Inputs {
+pub(crate) fn find(paths: &[PathBuf], stdin: Option<&str>) -> Inputs {
     let mut search = Search {
         found: BTreeMap::new(),
         template_folders: Arc::default(),

@@ -8,28 +8,28 @@ use crate::manifest::{self, Document, Limits, Lines, Span};
 
 /// A NodePool as it was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(in crate::commands) struct Found {
     /// The line at which it begins, from 1.
-    pub(super) line: usize,
+    pub(in crate::commands) line: usize,
     /// Its version.
-    pub(super) version: ApiVersion,
+    pub(in crate::commands) version: ApiVersion,
     /// The object.
-    pub(super) object: Value,
+    pub(in crate::commands) object: Value,
 }
 
 /// All that was found in a text.
 #[derive(Debug, Default)]
-pub(super) struct Input {
+pub(in crate::commands) struct Input {
     /// The NodePools in their order.
-    pub(super) pools: Vec<Found>,
+    pub(in crate::commands) pools: Vec<Found>,
     /// Documents that could not be read: `line:column: why`.
-    pub(super) broken: Vec<String>,
+    pub(in crate::commands) broken: Vec<String>,
     /// How many objects are something else.
-    pub(super) others: usize,
+    pub(in crate::commands) others: usize,
 }
 
 /// Finds the NodePools of a text.
-pub(super) fn find(text: &str) -> Input {
+pub(in crate::commands) fn find(text: &str) -> Input {
     let lines = Lines::new(text);
     let mut input = Input::default();
     for document in manifest::parse(text, &Limits::default()) {
@@ -58,7 +58,7 @@ pub(super) fn find(text: &str) -> Input {
 }
 
 /// The paths of the objects in a document: itself, or the elements of a List. None where it is empty.
-fn objects(document: &Value) -> Vec<FieldPath> {
+pub(in crate::commands) fn objects(document: &Value) -> Vec<FieldPath> {
     if document.is_null() {
         return Vec::new();
     }
@@ -76,7 +76,7 @@ fn objects(document: &Value) -> Vec<FieldPath> {
 }
 
 /// The version of a NodePool; none for anything else.
-fn version(object: &Value) -> Option<ApiVersion> {
+pub(in crate::commands) fn version(object: &Value) -> Option<ApiVersion> {
     let (group, version) = object.get("apiVersion")?.as_str()?.split_once('/')?;
     let is_pool = group == GROUP && kind(object) == Some("NodePool");
     ApiVersion::parse(version).filter(|_| is_pool)

@@ -1,0 +1,74 @@
+//! A NodePool with its defaults, and which fields those are.
+
+use poolgate_core::defaults::defaults;
+use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::karpenter::{ApiVersion, NodePool, schema_defaults};
+use serde_json::Value;
+
+use super::Defaults;
+
+/// poolgate's own field, which a definition of Karpenter's does not have.
+const NODE_LIMIT_MODE: &str = "nodeLimitMode";
+
+/// A field that a NodePool lacks, in an object or element that it has.
+#[derive(Debug, PartialEq)]
+pub(super) struct Addition {
+    pub(super) path: FieldPath,
+    pub(super) value: Value,
+}
+
+/// The NodePool as the cluster would store it.
+pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults) -> Value {
+    let mut completed = schema_defaults(object, version, by.karpenter.release());
+    let pool = NodePool::view(version, &completed);
+    let written = defaults(&pool, None, &by.policy.defaults, &by.karpenter);
+    for mut default in written {
+        if !by.with_mode {
+            if default.path == FieldPath::of(&["spec", "disruption", NODE_LIMIT_MODE]) {
+                continue;
+            }
+            if let Some(disruption) = default.value.as_object_mut() {
+                disruption.remove(NODE_LIMIT_MODE);
+            }
+        }
+        put(&mut completed, &default.path, default.value);
+    }
+    completed
+}
+
+fn put(object: &mut Value, path: &FieldPath, value: Value) {
+    let (Some(parent), Some(Segment::Key(field))) = (path.parent(), path.segments().last()) else {
+        return;
+    };
+    let parent = object.pointer_mut(&parent.to_pointer());
+    if let Some(parent) = parent.and_then(Value::as_object_mut) {
+        parent.insert(field.to_string(), value);
+    }
+}
+
+/// What `after` has and `before` has not, in the order of `after`.
+pub(super) fn additions(before: &Value, after: &Value, path: &FieldPath) -> Vec<Addition> {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => after
+            .iter()
+            .flat_map(|(name, value)| {
+                let path = path.clone().key(name.clone());
+                match before.get(name) {
+                    None | Some(Value::Null) if !value.is_null() => vec![Addition {
+                        path,
+                        value: value.clone(),
+                    }],
+                    Some(before) => additions(before, value, &path),
+                    None => Vec::new(),
+                }
+            })
+            .collect(),
+        (Value::Array(before), Value::Array(after)) => before
+            .iter()
+            .zip(after)
+            .enumerate()
+            .flat_map(|(index, (before, after))| additions(before, after, &path.clone().index(index)))
+            .collect(),
+        _ => Vec::new(),
+    }
+}

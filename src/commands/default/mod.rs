@@ -1,0 +1,149 @@
+//! `poolgate default`: manifests as the cluster would store them, with the defaults of Karpenter's definition and then
+//! those of admission written into the text, and everything else as it is.
+
+mod complete;
+mod text;
+mod yaml;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{bail, ensure};
+use clap::Args;
+use poolgate_core::karpenter::Karpenter;
+use poolgate_core::policy::Policy;
+use similar::TextDiff;
+
+use crate::files::{self, Input, Source};
+use crate::judged_by::JudgedBy;
+
+/// The exit code of --diff where something would change.
+const DIFFERENT: u8 = 1;
+/// Something was not read or could not be completed.
+const TROUBLE: u8 = 2;
+
+/// What the user says about the defaults.
+#[derive(Debug, Args)]
+pub(crate) struct DefaultArgs {
+    /// Files, directories, or - for standard input
+    #[arg(default_value = "-", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Show what would change instead
+    #[arg(long, conflicts_with = "write")]
+    diff: bool,
+
+    /// Write it into the files; comments and layout stay
+    #[arg(long)]
+    write: bool,
+
+    /// Write nodeLimitMode, too: for clusters whose NodePool definition has the field
+    #[arg(long)]
+    node_limit_mode: bool,
+
+    #[command(flatten)]
+    judged_by: JudgedBy,
+}
+
+/// What defaults are taken from.
+#[derive(Debug)]
+struct Defaults {
+    policy: Policy,
+    karpenter: Karpenter,
+    with_mode: bool,
+}
+
+/// What became of a run so far.
+#[derive(Debug, Default)]
+struct Tally {
+    pools: usize,
+    changed: usize,
+    troubles: usize,
+}
+
+/// Does what was asked. A reader who has gone is no failure.
+pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
+    let names_stdin = args.paths.iter().any(|path| path.as_os_str() == "-");
+    if args.write && names_stdin {
+        bail!("--write changes files, and standard input is none: name the files");
+    }
+    let defaults = Defaults {
+        policy: args.judged_by.policy()?,
+        karpenter: args.judged_by.karpenter(),
+        with_mode: args.node_limit_mode,
+    };
+    let inputs = files::find(&args.paths, None);
+    ensure!(
+        args.write || args.diff || inputs.files.len() < 2,
+        "several files cannot be printed as one: name one, or give --diff or --write"
+    );
+    let mut tally = Tally::default();
+    for failure in &inputs.failures {
+        tally.troubles += 1;
+        complain(failure);
+    }
+    for input in &inputs.files {
+        match printed(input, &defaults, args, &mut tally) {
+            Ok(text) => match io::stdout().write_all(text.as_bytes()) {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
+                _ => {}
+            },
+            Err(error) => {
+                tally.troubles += 1;
+                complain(&format!("error: {} {error:#}", input.name));
+            }
+        }
+    }
+    if tally.pools == 0 && tally.troubles == 0 {
+        complain("no NodePool found");
+    }
+    Ok(match tally {
+        Tally { troubles: 1.., .. } => TROUBLE.into(),
+        Tally { changed: 1.., .. } if args.diff => DIFFERENT.into(),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// What is printed of one input. What can be completed in it is, whatever else is wrong.
+fn printed(
+    input: &Input,
+    defaults: &Defaults,
+    args: &DefaultArgs,
+    tally: &mut Tally,
+) -> anyhow::Result<String> {
+    let before = input.read()?;
+    let completed = text::complete(&before, defaults);
+    tally.pools += completed.pools;
+    for trouble in &completed.troubles {
+        tally.troubles += 1;
+        complain(&format!("error: {}:{trouble}", input.name));
+    }
+    let is_changed = completed.text != before;
+    tally.changed += usize::from(is_changed);
+    if args.diff {
+        return Ok(diff(&input.name, &before, &completed.text));
+    }
+    if !args.write {
+        return Ok(completed.text);
+    }
+    if let Source::File(path) = &input.source
+        && is_changed
+    {
+        files::replace(path, &completed.text)?;
+        complain(&format!("{}: defaults written", input.name));
+    }
+    Ok(String::new())
+}
+
+fn diff(name: &str, before: &str, after: &str) -> String {
+    let diff = TextDiff::from_lines(before, after);
+    diff.unified_diff()
+        .header(name, &format!("{name} with defaults"))
+        .to_string()
+}
+
+/// Says something beside the results. Where nobody reads it, nobody is left to tell.
+fn complain(what: &str) {
+    let _ = writeln!(io::stderr(), "{what}");
+}

@@ -1,0 +1,165 @@
+//! Defaults written into the text of a manifest.
+
+use std::cmp::Reverse;
+
+use poolgate_core::diagnostic::{FieldPath, Segment};
+use serde_json::Value;
+
+use super::complete::{Addition, additions, completed};
+use super::{Defaults, yaml};
+use crate::commands::insertion::{self, Entry, Insertion, Order};
+use crate::commands::nodepools::{objects, version};
+use crate::manifest::{self, Document, Limits, Lines, NodeRef};
+
+/// A text with defaults.
+#[derive(Debug)]
+pub(super) struct Completed {
+    /// The text; as it was, where nothing is to be written.
+    pub(super) text: String,
+    /// How many NodePools it holds.
+    pub(super) pools: usize,
+    /// What could not be done: `line:column: why`.
+    pub(super) troubles: Vec<String>,
+}
+
+/// Writes the defaults into every NodePool of a text.
+pub(super) fn complete(text: &str, defaults: &Defaults) -> Completed {
+    let lines = Lines::new(text);
+    let mut insertions = Vec::new();
+    let mut troubles = Vec::new();
+    let mut pools = 0;
+    let at = |offset: usize, why: &str| {
+        let position = lines.position(offset);
+        format!("{}:{}: {why}", position.line, position.column)
+    };
+    for document in manifest::parse(text, &Limits::default()) {
+        if let Some(problem) = document.unreadable() {
+            troubles.push(at(problem.span.start(), &problem.to_string()));
+            continue;
+        }
+        for path in objects(document.value()) {
+            let object = path.find(document.value());
+            let Some((version, object)) = object.and_then(|object| Some((version(object)?, object))) else {
+                continue;
+            };
+            pools += 1;
+            let wanted = completed(object, version, defaults);
+            let Some(new) = written(text, &document, additions(object, &wanted, &path)) else {
+                let start = document.span_of(&path).unwrap_or(document.span()).start();
+                troubles.push(at(
+                    start,
+                    "an alias or an unusual layout stands where a default belongs: write it by hand",
+                ));
+                continue;
+            };
+            insertions.extend(new);
+        }
+    }
+    let new = insertion::apply(text, insertions);
+    if !says_what_is_meant(text, &new, defaults) {
+        troubles.push("1:1: the defaults cannot be written without changing something else".into());
+        return Completed {
+            text: text.to_owned(),
+            pools,
+            troubles,
+        };
+    }
+    Completed {
+        text: new,
+        pools,
+        troubles,
+    }
+}
+
+/// How the additions come into the text; none where one cannot.
+fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) -> Option<Vec<Insertion>> {
+    // Of two that come to the end of the same line, the deeper one belongs to what stands there.
+    additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
+    let root = document.root()?;
+    let mut insertions = Vec::new();
+    let mut filled: Vec<FieldPath> = Vec::new();
+    for addition in &additions {
+        let path = addition.path.parent()?;
+        let parent = node(root, &path)?;
+        if parent.entries().next().is_some() {
+            insertions.push(entry(text, parent, addition)?);
+        } else if !filled.contains(&path) {
+            let fields = additions
+                .iter()
+                .filter(|other| other.path.parent().as_ref() == Some(&path));
+            let fields = fields.filter_map(|other| Some((key(other)?.to_owned(), other.value.clone())));
+            insertions.push(insertion::in_place_of(
+                text,
+                parent,
+                &Value::Object(fields.collect()),
+            )?);
+            filled.push(path);
+        }
+    }
+    Some(insertions)
+}
+
+/// How an addition comes into a mapping that has other entries.
+fn entry(text: &str, parent: NodeRef<'_, '_>, addition: &Addition) -> Option<Insertion> {
+    let name = key(addition)?;
+    let mut entries = parent.entries();
+    if let Some((key, value)) = entries.find(|(written, _)| written.text() == Some(name)) {
+        return if value.span().is_empty() {
+            insertion::behind_key(text, key, &addition.value)
+        } else {
+            insertion::in_place_of(text, value, &addition.value)
+        };
+    }
+    let entry = Entry {
+        key: name,
+        value: &addition.value,
+        yaml: &yaml::entry(name, &addition.value),
+        order: Order::Last,
+    };
+    insertion::into_mapping(text, parent, &entry)
+}
+
+fn key(addition: &Addition) -> Option<&str> {
+    match addition.path.segments().last()? {
+        Segment::Key(key) => Some(key.as_ref()),
+        Segment::Index(_) => None,
+    }
+}
+
+/// The node at a path, as long as no alias and no merge leads there.
+fn node<'d, 't>(root: NodeRef<'d, 't>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
+    path.segments()
+        .iter()
+        .try_fold(root, |at, segment| match segment {
+            Segment::Key(key) => at.get(key.as_ref()),
+            Segment::Index(index) => at.items().nth(*index),
+        })
+}
+
+/// Whether the new text stands for the same objects with their defaults, as far as they could be written.
+fn says_what_is_meant(before: &str, after: &str, defaults: &Defaults) -> bool {
+    let limits = Limits::default();
+    let mut new = manifest::parse(after, &limits);
+    for old in manifest::parse(before, &limits) {
+        let Some(new) = new.next() else { return false };
+        if new.problems().len() > old.problems().len() {
+            return false;
+        }
+        let mut expected = old.value().clone();
+        for path in objects(old.value()) {
+            let (Some(object), Some(is)) = (path.find(old.value()), path.find(new.value())) else {
+                continue;
+            };
+            if let Some(version) = version(object)
+                && is != object
+                && let Some(place) = expected.pointer_mut(&path.to_pointer())
+            {
+                *place = completed(object, version, defaults);
+            }
+        }
+        if *new.value() != expected {
+            return false;
+        }
+    }
+    new.next().is_none()
+}
