@@ -1,9 +1,11 @@
 //! The text of a file to its findings.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Severity};
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Severity};
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
+
+use serde_json::Value;
 
 use super::finding::{Finding, Object, Place};
 use super::fix::Edit;
@@ -27,15 +29,25 @@ pub(super) struct Judge {
     pub(super) karpenter: Karpenter,
 }
 
+/// Whether the objects of a text are all there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// Each is what would be applied.
+    Whole,
+    /// Each is a patch: what it lacks stands elsewhere.
+    Part,
+}
+
 /// Judges all that `text` holds, in the order of the text. What is kept is counted by the caller, what is not by
 /// `tally`.
-pub(super) fn check(text: &str, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
+pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
     let is_marked = text.contains(MARK);
     if !is_marked && !text.contains('\\') {
         return Vec::new();
     }
     let mut file = FileCheck {
         judge,
+        whole,
         text,
         lines: Lines::new(text),
         is_marked,
@@ -53,6 +65,7 @@ pub(super) fn check(text: &str, judge: &Judge, tally: &mut Tally) -> Vec<Finding
 /// A file while it is gone through.
 struct FileCheck<'a, 't> {
     judge: &'a Judge,
+    whole: Whole,
     text: &'t str,
     lines: Lines<'t>,
     /// Whether a NodePool stands in it somewhere. Mistakes in the YAML of anything else are not poolgate's to tell.
@@ -68,6 +81,10 @@ impl FileCheck<'_, '_> {
                 self.tally.limits += usize::from(problem.kind.is_limit());
                 self.problem(problem, None);
             }
+            return;
+        }
+        if document.value().get("sops").is_some_and(Value::is_object) {
+            self.tally.encrypted += 1;
             return;
         }
         let subjects = Subjects::of(document.value());
@@ -133,6 +150,7 @@ impl FileCheck<'_, '_> {
 
     fn object(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
         self.tally.objects += 1;
+        self.tally.parts += usize::from(self.whole == Whole::Part);
         let request = Request {
             subject: judged.subject,
             object: judged.value,
@@ -147,6 +165,9 @@ impl FileCheck<'_, '_> {
         }
         let object = judged.object();
         for diagnostic in report.diagnostics() {
+            if self.whole == Whole::Part && is_about_the_whole(diagnostic) {
+                continue;
+            }
             if self.findings.len() < MAX_KEPT {
                 let finding = self.finding((number, document), judged, &object, diagnostic);
                 self.findings.push(finding);
@@ -217,6 +238,18 @@ impl FileCheck<'_, '_> {
 
     fn located(&self, span: Span) -> Place {
         place::located(span, &self.lines)
+    }
+}
+
+/// Whether a finding says something of an object that only the whole of it can answer for: a field that is missing, or
+/// one that tells kustomize what to do.
+fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
+    let last = diagnostic.path.segments().last();
+    let is_directive = matches!(last, Some(Segment::Key(key)) if key.starts_with('$'));
+    match diagnostic.problem {
+        Problem::Required => true,
+        Problem::Unknown => is_directive,
+        _ => false,
     }
 }
 

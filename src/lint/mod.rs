@@ -12,6 +12,7 @@ mod fix;
 mod format;
 mod output;
 mod parallel;
+mod patches;
 mod place;
 mod problem_rules;
 mod subjects;
@@ -27,10 +28,11 @@ pub(crate) use args::LintArgs;
 
 use crate::files::{self, Input, Inputs, Source};
 use baseline::{Baseline, Known, NewBaseline};
-use check::{Judge, check};
+use check::{Judge, Whole, check};
 use finding::Finding;
 use format::{FileReport, Printer};
 use output::Outputs;
+use patches::Patches;
 use tally::Tally;
 
 /// What one input came to.
@@ -49,6 +51,7 @@ struct Work {
     judge: Judge,
     printers: Vec<Printer>,
     baseline: Baseline,
+    patches: Patches,
     writes_baseline: bool,
     fixes: bool,
 }
@@ -59,6 +62,11 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         bail!("--fix changes files, and standard input is none: name the files");
     }
     let mut outputs = Outputs::open(&args.format, args.color)?;
+    let Inputs {
+        files,
+        template_folders,
+        failures,
+    } = files::find(&args.paths, args.stdin_filename.as_deref());
     let work = Work {
         judge: Judge {
             policy: args.judged_by.policy()?,
@@ -69,14 +77,10 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
             Some(path) => Baseline::load(path)?,
             None => Baseline::default(),
         },
+        patches: Patches::among(&files),
         writes_baseline: args.write_baseline.is_some(),
         fixes: args.fix,
     };
-    let Inputs {
-        files,
-        template_folders,
-        failures,
-    } = files::find(&args.paths, args.stdin_filename.as_deref());
     let mut tally = Tally {
         template_folders,
         ..Tally::default()
@@ -132,7 +136,7 @@ impl Work {
             }
         };
         let mut remarks = Vec::new();
-        let mut findings = self.told(&input.name, &text, &mut tally);
+        let mut findings = self.told(input, &text, &mut tally);
         if self.fixes
             && let Source::File(path) = &input.source
             && let Some((changed, count)) = fix::apply(&text, &findings)
@@ -145,7 +149,7 @@ impl Work {
                         fixed: count,
                         ..Tally::default()
                     };
-                    findings = self.told(&input.name, &text, &mut tally);
+                    findings = self.told(input, &text, &mut tally);
                 }
                 Err(error) => {
                     tally.unreadable = 1;
@@ -181,9 +185,14 @@ impl Work {
     }
 
     /// What there is to tell of a text.
-    fn told(&self, name: &str, text: &str, tally: &mut Tally) -> Vec<Finding> {
-        let mut findings = check(text, &self.judge, tally);
-        tally.known = self.baseline.subtract(name, &mut findings);
+    fn told(&self, input: &Input, text: &str, tally: &mut Tally) -> Vec<Finding> {
+        let whole = if self.patches.has(input) {
+            Whole::Part
+        } else {
+            Whole::Whole
+        };
+        let mut findings = check(text, whole, &self.judge, tally);
+        tally.known = self.baseline.subtract(&input.name, &mut findings);
         findings
     }
 }

@@ -34,6 +34,10 @@ pub(super) struct Tally {
     pub(super) unreadable: usize,
     /// Documents in which something was left unread because of a bound.
     pub(super) limits: usize,
+    /// Objects, counted among the others, that are patches.
+    pub(super) parts: usize,
+    /// Documents that SOPS has encrypted.
+    pub(super) encrypted: usize,
     /// Findings that comments ignore.
     pub(super) ignored: usize,
     /// Findings that the baseline holds.
@@ -98,6 +102,8 @@ impl AddAssign<&Self> for Tally {
             template_folders,
             unreadable,
             limits,
+            parts,
+            encrypted,
             ignored,
             known,
             fixed,
@@ -113,6 +119,8 @@ impl AddAssign<&Self> for Tally {
         self.template_folders += template_folders;
         self.unreadable += unreadable;
         self.limits += limits;
+        self.parts += parts;
+        self.encrypted += encrypted;
         self.ignored += ignored;
         self.known += known;
         self.fixed += fixed;
@@ -145,7 +153,11 @@ impl fmt::Display for Tally {
             let before = if position == 0 { ": " } else { ", " };
             write!(f, "{before}{}", counted(*count, name))?;
         }
+        if self.parts > 0 {
+            write!(f, "; {} judged as a part", counted(self.parts, "patch"))?;
+        }
         for (count, what) in [
+            (self.encrypted, "encrypted document"),
             (self.others, "other object"),
             (self.template_folders, "Helm template folder"),
         ] {
@@ -173,6 +185,7 @@ fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         _ if what.contains(" or ") => format!("{count} {}s", what.replace(" or ", "s or ")),
+        _ if what.ends_with("ch") => format!("{count} {what}es"),
         _ => format!("{count} {what}s"),
     }
 }

@@ -239,3 +239,49 @@ fn a_reader_who_goes_early_is_no_failure() {
         "{said}"
     );
 }
+
+#[test]
+fn a_patch_of_a_kustomization_is_judged_for_what_it_says_and_not_for_what_it_lacks() {
+    let patch = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\nspec:\n  $patch: merge\n  \
+                 weight: 1000\n";
+    let directory = directory(&[
+        ("base/pool.yaml", SOUND),
+        ("base/kustomization.yaml", "resources: [pool.yaml]\n"),
+        (
+            "prod/kustomization.yaml",
+            "resources: [../base]\npatches:\n- path: ./patches/weight.yaml\n",
+        ),
+        ("prod/patches/weight.yaml", patch),
+        ("loose/weight.yaml", patch),
+    ]);
+    let rules = |path: &str| -> Vec<String> {
+        let outcome = lint_in(directory.path(), &["--format", "concise", path], "");
+        let rule = |line: &str| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned());
+        outcome.stdout.lines().filter_map(rule).collect()
+    };
+    assert_eq!(rules("prod"), ["weight"]);
+    assert_eq!(rules("prod/patches/weight.yaml"), ["weight"]);
+    assert!(rules("loose").contains(&"field-required".to_owned()));
+    let outcome = lint_in(directory.path(), &["prod"], "");
+    assert!(
+        outcome.stderr.contains("1 patch judged as a part"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn what_sops_has_encrypted_is_counted_and_left_alone() {
+    let text = format!("{}sops:\n  mac: ENC[x]\n", SOUND.replace("100Gi", "ENC[AES256]"));
+    let outcome = lint_in(Path::new("."), &["-"], &text);
+    assert_eq!(
+        (outcome.status.code(), outcome.stdout.as_str()),
+        (Some(0), ""),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.stderr.contains("1 encrypted document skipped"),
+        "{}",
+        outcome.stderr
+    );
+}

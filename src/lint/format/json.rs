@@ -71,6 +71,8 @@ struct Summary {
     skipped_objects: usize,
     skipped_template_folders: usize,
     unreadable: usize,
+    patches: usize,
+    encrypted: usize,
     ignored: usize,
     in_baseline: usize,
 }
@@ -127,6 +129,8 @@ pub(super) fn closing(tally: &Tally) -> String {
         skipped_objects: tally.others,
         skipped_template_folders: tally.template_folders,
         unreadable: tally.unreadable + tally.limits,
+        patches: tally.parts,
+        encrypted: tally.encrypted,
         ignored: tally.ignored,
         in_baseline: tally.known,
     };
