@@ -18,6 +18,7 @@ struct Known {
     limit_read: Option<u64>,
     sightings: Sightings,
     untold: u64,
+    clock: u64,
 }
 
 const NOW: u64 = 100;
@@ -73,6 +74,7 @@ fn known(claims: &[&str], tickets: &[&str]) -> Known {
         limit_read: Some(NOW),
         sightings: Sightings::default(),
         untold: 0,
+        clock: 1_000,
     }
 }
 
@@ -94,7 +96,7 @@ impl Known {
             claims: reading(&self.view, self.listed),
             limit: reading(self.limit, self.limit_read),
             sightings: &self.sightings,
-            clock: 1_000,
+            clock: self.clock,
             untold: self.untold,
         };
         decide(&facts, &requests)
@@ -393,6 +395,7 @@ proptest! {
         asked in vec((0..12_usize, any::<bool>()), 0..8),
         nodes in 0..10_u32,
         soft in any::<bool>(),
+        clock in any::<u64>(),
     ) {
         let names: Vec<String> = (0..12).map(|number| number.to_string()).collect();
         let tickets: Vec<&str> = tickets.iter().map(|number| names[*number].as_str()).collect();
@@ -422,6 +425,14 @@ proptest! {
         prop_assert!(!refused || occupied(&after) >= limit);
         let reserved = answers.contains(&Answer::Reserved);
         prop_assert_eq!(reserved, matches!(write, Write::Required(_)));
+
+        // Whatever the wall clock says.
+        pool.clock = clock;
+        let (same, write) = pool.decided(&asked);
+        prop_assert_eq!(&same, &answers);
+        if let Write::Useful(ledger) | Write::Required(ledger) = write {
+            prop_assert_eq!(calls(&ledger), calls(&after));
+        }
 
         pool.ledger = Some(after);
         prop_assert_eq!(pool.tidied(), None);
