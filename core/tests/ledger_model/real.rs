@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use poolgate_core::nodelimit::ledger::{
-    Answer, Claim, ClaimView, Facts, Ledger, LimitInForce, Needs, Reading, Request, Sightings, Step,
-    TICKET_LIFETIME, Uid, Write, decide,
+    Answer, Claim, ClaimView, Decision, Facts, Ledger, LimitInForce, Needs, Reading, Request, Sightings,
+    Step, TICKET_LIFETIME, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 
@@ -136,37 +136,40 @@ impl<'s> Real<'s> {
             clock: 0,
             untold: 0,
         };
-        let (claims, requests): (Vec<usize>, Vec<Request<'_>>) = (0..CREATES)
+        let claims: Vec<usize> = (0..CREATES)
+            .filter(|claim| sent.waiting[*claim].is_some())
+            .collect();
+        let requests: Vec<Request<'_>> = (0..CREATES)
             .filter_map(|claim| Some((claim, sent.waiting[claim]?)))
-            .map(|(claim, (ledger, claims))| {
-                let request = Request {
-                    uid: &self.uids[claim],
-                    name: "claim",
-                    arrived: times.arrived(ledger, claims),
-                    dry_run: self.scenario.is_dry(claim) && !self.lacks(Guard::DryRunReservesNothing),
-                };
-                (claim, request)
+            .map(|(claim, (ledger, claims))| Request {
+                uid: &self.uids[claim],
+                name: "claim",
+                arrived: times.arrived(ledger, claims),
+                dry_run: self.scenario.is_dry(claim) && !self.lacks(Guard::DryRunReservesNothing),
             })
-            .unzip();
+            .collect();
         match decide(&facts, &requests) {
             Step::Read(needs) => Reply::Read(needs),
-            Step::Decided(decision) => {
-                let of = |answer: fn(&Answer) -> bool| {
-                    let place = |claim| claims.iter().position(|asked| *asked == claim);
-                    mask(|claim| place(claim).is_some_and(|place| answer(&decision.answers[place])))
-                };
-                Reply::Decided {
-                    answers: Answers {
-                        denied: of(|answer| matches!(answer, Answer::Deny(_))),
-                        reserved: of(|answer| *answer == Answer::Reserved),
-                    },
-                    write: match &decision.write {
-                        Write::Nothing => Stored::Nothing,
-                        Write::Useful(ledger) => Stored::Useful(self.taken_over(question, ledger)),
-                        Write::Required(ledger) => Stored::Required(self.taken_over(question, ledger)),
-                    },
-                }
-            }
+            Step::Decided(decision) => self.decided(question, &decision, &claims),
+        }
+    }
+
+    /// The decision, small again. Its answers are for these claims.
+    fn decided(&self, question: &Question, decision: &Decision, claims: &[usize]) -> Reply {
+        let of = |answer: fn(&Answer) -> bool| {
+            let place = |claim| claims.iter().position(|asked| *asked == claim);
+            mask(|claim| place(claim).is_some_and(|place| answer(&decision.answers[place])))
+        };
+        Reply::Decided {
+            answers: Answers {
+                denied: of(|answer| matches!(answer, Answer::Deny(_))),
+                reserved: of(|answer| *answer == Answer::Reserved),
+            },
+            write: match &decision.write {
+                Write::Nothing => Stored::Nothing,
+                Write::Useful(ledger) => Stored::Useful(self.taken_over(question, ledger)),
+                Write::Required(ledger) => Stored::Required(self.taken_over(question, ledger)),
+            },
         }
     }
 
