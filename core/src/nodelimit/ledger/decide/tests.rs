@@ -1,0 +1,144 @@
+//! The decision, held by a pool of two places of which all was read at the same second.
+
+mod answers;
+mod evidence;
+mod properties;
+
+use std::time::Duration;
+
+use super::super::claims::Claim;
+use super::*;
+use crate::karpenter::NodeLimitMode;
+
+/// One pool as one replica knows it.
+struct Known {
+    ledger: Option<Ledger>,
+    ledger_read: Option<u64>,
+    view: ClaimView,
+    listed: Option<u64>,
+    limit: LimitInForce,
+    limit_read: Option<u64>,
+    sightings: Sightings,
+    untold: u64,
+    clock: u64,
+}
+
+const NOW: u64 = 100;
+
+fn second(second: u64) -> Moment {
+    Moment::at(Duration::from_secs(second))
+}
+
+fn reading<T>(value: T, read: Option<u64>) -> Reading<T> {
+    match read {
+        Some(at) => Reading::read(value, second(at), second(at)),
+        None => Reading::kept(value),
+    }
+}
+
+fn uid(text: &str) -> Uid {
+    Uid::new(text).unwrap()
+}
+
+fn claim(version: u64) -> Claim {
+    Claim {
+        version,
+        deleting: false,
+        disrupted: false,
+    }
+}
+
+fn ledger(seen: u64, tickets: &[&str]) -> Ledger {
+    Ledger {
+        tickets: tickets.iter().map(|text| (uid(text), 1)).collect(),
+        seen,
+        limit: Some(hard(2)),
+        ..Ledger::default()
+    }
+}
+
+fn hard(nodes: u32) -> LimitInForce {
+    LimitInForce {
+        nodes,
+        mode: NodeLimitMode::Hard,
+        pool_version: 1,
+    }
+}
+
+/// A pool of two places, with these claims and tickets.
+fn known(claims: &[&str], tickets: &[&str]) -> Known {
+    Known {
+        ledger: Some(ledger(5, tickets)),
+        ledger_read: Some(NOW),
+        view: ClaimView::listed(9, claims.iter().map(|text| (uid(text), claim(7)))),
+        listed: Some(NOW),
+        limit: hard(2),
+        limit_read: Some(NOW),
+        sightings: Sightings::default(),
+        untold: 0,
+        clock: 1_000,
+    }
+}
+
+impl Known {
+    fn ask(&self, requests: &[(&str, bool)]) -> Step {
+        let uids: Vec<Uid> = requests.iter().map(|(text, _)| uid(text)).collect();
+        let requests: Vec<Request<'_>> = requests
+            .iter()
+            .zip(&uids)
+            .map(|((name, dry_run), uid)| Request {
+                uid,
+                name,
+                arrived: second(NOW),
+                dry_run: *dry_run,
+            })
+            .collect();
+        let facts = Facts {
+            ledger: reading(self.ledger.as_ref(), self.ledger_read),
+            claims: reading(&self.view, self.listed),
+            limit: reading(self.limit, self.limit_read),
+            sightings: &self.sightings,
+            clock: self.clock,
+            untold: self.untold,
+        };
+        decide(&facts, &requests)
+    }
+
+    fn decided(&self, requests: &[(&str, bool)]) -> (Vec<Answer>, Write) {
+        match self.ask(requests) {
+            Step::Decided(decision) => (decision.answers, decision.write),
+            Step::Read(needs) => panic!("{needs:?}"),
+        }
+    }
+
+    fn needs(&self, requests: &[(&str, bool)]) -> Needs {
+        match self.ask(requests) {
+            Step::Read(needs) => needs,
+            Step::Decided(decision) => panic!("{decision:?}"),
+        }
+    }
+
+    /// The ledger after housekeeping, if that changes it.
+    fn tidied(&self) -> Option<Ledger> {
+        match self.decided(&[]) {
+            (_, Write::Useful(ledger)) => Some(ledger),
+            (_, Write::Nothing) => None,
+            (_, Write::Required(ledger)) => panic!("{ledger:?}"),
+        }
+    }
+}
+
+fn calls(ledger: &Ledger) -> Vec<(&str, u32)> {
+    ledger
+        .tickets
+        .iter()
+        .map(|(uid, calls)| (uid.as_str(), *calls))
+        .collect()
+}
+
+fn required(write: Write) -> Ledger {
+    match write {
+        Write::Required(ledger) => ledger,
+        other => panic!("{other:?}"),
+    }
+}
