@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::admit::{self, AdmitArgs};
 use crate::commands::budgets::{self, BudgetsArgs};
+use crate::commands::completions::{self, CompletionsArgs, ManArgs};
 use crate::commands::crd::{self, CrdArgs};
 use crate::commands::default::{self, DefaultArgs};
 use crate::commands::policy::{self, PolicyArgs};
@@ -53,6 +54,10 @@ pub(crate) enum Command {
     Policy(PolicyArgs),
     /// Extend the NodePool definition
     Crd(CrdArgs),
+    /// Print a script that completes commands and flags in a shell
+    Completions(CompletionsArgs),
+    /// Print a page of the manual, as `man -l -` reads it
+    Man(ManArgs),
 }
 
 impl Command {
@@ -67,6 +72,8 @@ impl Command {
             Self::Rules(args) => rules::run(&args),
             Self::Policy(args) => policy::run(&args),
             Self::Crd(args) => crd::run(&args),
+            Self::Completions(args) => completions::completions(&args, Cli::command()),
+            Self::Man(args) => completions::man(&args, Cli::command()),
         }
     }
 }

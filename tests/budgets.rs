@@ -84,6 +84,64 @@ fn a_week_shows_local_time_beside_utc_with_a_warning() {
 }
 
 #[test]
+fn the_readme_shows_the_week_that_the_program_draws() {
+    let readme = include_str!("../README.md");
+    let command = "poolgate budgets --week --at=2026-01-05T10:00:00Z --nodes=25 docs/examples/budgets/business-hours.yaml";
+    let shown = readme
+        .split(&format!("```console\n$ {command}\n"))
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .expect("README.md shows the week");
+    let arguments: Vec<_> = command.split(' ').skip(2).collect();
+    let (_, said, _) = budgets(&arguments, "");
+    let picture = said.split("\nnote:").next().expect("a picture");
+    assert_eq!(shown.trim_end(), picture.trim_end());
+}
+
+#[test]
+fn the_week_as_svg_has_the_cells_of_the_week_in_the_terminal() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("week.svg");
+    let svg = format!("--svg={}", path.display());
+    let file = "docs/examples/budgets/business-hours.yaml";
+    let (code, said, _) = budgets(
+        &[MONDAY, "--nodes=25", "--week", "--tz=Europe/Berlin", &svg, file],
+        "",
+    );
+    assert_eq!(code, Some(0));
+    let drawn = std::fs::read_to_string(path).expect("a picture");
+    let drawn = roxmltree::Document::parse(&drawn).expect("XML");
+    let count = |class: &str| {
+        let is_one = |node: &roxmltree::Node<'_, '_>| node.attribute("class") == Some(class);
+        drawn.descendants().filter(is_one).count()
+    };
+    let rows: Vec<&str> = said.lines().filter_map(|line| line.get(33..57)).collect();
+    let rows: Vec<&str> = rows
+        .into_iter()
+        .filter(|row| row.bytes().all(|cell| cell == b'0' || cell == b'5'))
+        .collect();
+    assert_eq!(rows.len(), 14, "{said}");
+    let cells = |digit: char| rows.iter().map(|row| row.matches(digit).count()).sum::<usize>();
+    assert_eq!(
+        (count("none"), count("some"), count("all")),
+        (cells('0'), cells('5'), 0)
+    );
+    let text: String = drawn.descendants().filter_map(|node| node.text()).collect();
+    assert!(text.contains("00 is Mon 01:00 CET"), "{text}");
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_an_error() {
+    let file = "docs/examples/budgets/business-hours.yaml";
+    let (code, _, complaints) = budgets(&["--svg=no/such/folder/week.svg", file], "");
+    assert_eq!(code, Some(2), "{complaints}");
+    assert!(
+        complaints.contains("no/such/folder/week.svg cannot be written"),
+        "{complaints}"
+    );
+}
+
+#[test]
 fn json_says_the_same_and_holds_every_hour_of_the_week() {
     let file = "docs/examples/budgets/business-hours.yaml";
     let (code, said, _) = budgets(&[MONDAY, "--nodes=11", "--json", file], "");

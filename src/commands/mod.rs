@@ -2,6 +2,7 @@
 
 pub(crate) mod admit;
 pub(crate) mod budgets;
+pub(crate) mod completions;
 pub(crate) mod crd;
 pub(crate) mod default;
 mod insertion;

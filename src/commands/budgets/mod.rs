@@ -6,9 +6,10 @@ mod json;
 mod moment;
 mod notes;
 mod subject;
+mod svg;
 mod week;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,6 +49,10 @@ pub(crate) struct BudgetsArgs {
     /// Show every hour of the seven days from the day of the moment on
     #[arg(long)]
     week: bool,
+
+    /// Draw the week into a file as well, as SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 
     /// Print JSON, the week included
     #[arg(long)]
@@ -113,6 +118,10 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
             .map(|subject| moment::explanation(subject, at, &clock))
             .collect()
     };
+    if let Some(path) = &args.svg {
+        fs::write(path, svg::picture(&subjects, at, &clock))
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
     if input.pools.is_empty() {
         complain(&format!("{name}: no NodePool among {} objects", input.others));
     }

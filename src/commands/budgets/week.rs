@@ -11,7 +11,8 @@ use super::moment::heading;
 use super::notes;
 use super::subject::Subject;
 
-const HOURS_A_DAY: usize = 24;
+/// The hours of a day.
+pub(super) const HOURS_A_DAY: usize = 24;
 const SECONDS_A_DAY: i64 = 86_400;
 
 /// What the characters mean.
@@ -69,7 +70,7 @@ pub(super) fn midnight(at: Timestamp) -> Timestamp {
 }
 
 /// The week of each reason; those that are alike share a row.
-fn rows(subject: &Subject<'_>, from: Timestamp) -> Vec<(Vec<Reason>, Vec<Cell>)> {
+pub(super) fn rows(subject: &Subject<'_>, from: Timestamp) -> Vec<(Vec<Reason>, Vec<Cell>)> {
     let mut rows: Vec<(Vec<Reason>, Vec<Cell>)> = Vec::new();
     let weeks = subject.budgets.week(&subject.reasons, subject.nodes, from);
     for (reason, week) in subject.reasons.iter().zip(weeks) {
@@ -82,7 +83,8 @@ fn rows(subject: &Subject<'_>, from: Timestamp) -> Vec<(Vec<Reason>, Vec<Cell>)>
     rows
 }
 
-fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
+/// What a row is about.
+pub(super) fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
     if reasons.len() == subject.reasons.len() && reasons.len() > 1 {
         return "every reason".into();
     }
@@ -90,7 +92,8 @@ fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
     names.join(", ")
 }
 
-fn character(cell: &Cell) -> char {
+/// A number of nodes as one character.
+pub(super) fn character(cell: &Cell) -> char {
     match cell.lowest.nodes() {
         None => '*',
         Some(nodes) => char::from_digit(nodes, 10).unwrap_or('+'),

@@ -1,0 +1,57 @@
+//! `poolgate completions` and `poolgate man`: what packages install beside the program, made of the command line
+//! itself.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+
+/// The shell that wants to know the commands and flags.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Which page of the manual.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The command that the page is about; the program, if none is named
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+}
+
+/// Prints a script that a shell reads at its start.
+pub(crate) fn completions(args: &CompletionsArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut cli, "poolgate", &mut script);
+    print(&script)
+}
+
+/// Prints a page of the manual, as `man` reads it.
+pub(crate) fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
+    cli.build();
+    let subject = match &args.command {
+        None => cli,
+        Some(name) => {
+            let commands: Vec<&str> = cli.get_subcommands().map(Command::get_name).collect();
+            let known = commands.join(", ");
+            cli.find_subcommand(name)
+                .cloned()
+                .ok_or_else(|| anyhow::anyhow!("there is no command {}: {known}", name.escape_debug()))?
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(subject).render(&mut page)?;
+    print(&page)
+}
+
+/// A reader who has gone is no failure.
+fn print(bytes: &[u8]) -> anyhow::Result<ExitCode> {
+    match io::stdout().write_all(bytes) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
