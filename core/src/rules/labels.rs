@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Context;
 use super::findings::Findings;
+use super::requirements::keys::LONGEST_KEY;
 use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place, Template};
 use crate::rule::{Origin, Rule};
@@ -51,6 +52,25 @@ spec:
     metadata:
       labels:
         example.com/my-team: blue
+",
+};
+
+pub(super) static LABEL_KEY_LENGTH: Rule = Rule {
+    id: RuleId::new("label-key-length"),
+    title: "The key of a template label fits in a requirement",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Kubernetes takes a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
+          turns each template label into a requirement of the NodeClaim, whose key may have 316. The API \
+          server then refuses every NodeClaim of the pool, which looks healthy and never launches a node.",
+    seen_in: &[],
+    bad: include_str!("examples/label-key-length.yaml"),
+    good: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: blue
 ",
 };
 
@@ -125,6 +145,18 @@ fn check_label(
                     .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
             );
         }
+        Ok(_) if template.place == Place::Pool && key.len() > LONGEST_KEY => {
+            let reason = format!(
+                "is {} bytes long and may have {LONGEST_KEY} in a NodeClaim, so no node would ever launch",
+                key.len()
+            );
+            let problem = Problem::Invalid { value: quoted(key) };
+            findings.push(
+                LABEL_KEY_LENGTH
+                    .finding(path(), problem, reason)
+                    .mend("shorten it by a character"),
+            );
+        }
         Ok(_) if template.place == Place::Pool => {
             let kind = || context.labels.kind_of(key, template.node_class_group());
             super::label_domains::check(key, kind, version, context.release, path, findings);
@@ -175,6 +207,25 @@ mod tests {
             ]
         );
         assert!(errors(&labels(&json!({"a": "v".repeat(64)})))[0].ends_with("[label-value]"));
+    }
+
+    #[test]
+    fn the_longest_key_of_kubernetes_is_too_long_for_a_nodeclaim() {
+        let of = |domain: usize| {
+            let key = format!("{}/{}", "d".repeat(domain), "n".repeat(63));
+            errors(&labels(&json!({key: "x"})))
+        };
+        assert_eq!(of(252), [""; 0]);
+        let refused = of(253);
+        assert_eq!(refused.len(), 1);
+        assert!(
+            refused[0].ends_with(
+                "is 317 bytes long and may have 316 in a NodeClaim, so no node would ever launch; shorten it by a \
+                 character [label-key-length]"
+            ),
+            "{refused:?}"
+        );
+        assert!(of(254)[0].ends_with("[label-key]"));
     }
 
     #[test]
