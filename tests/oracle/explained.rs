@@ -144,10 +144,9 @@ pub(crate) const EXPLAINED: &[Explained] = &[
 /// Whether poolgate differs over nothing but fields that the API server prunes.
 fn is_pruned(mismatch: &Mismatch) -> bool {
     mismatch.kind == Kind::ViewsDiffer
-        && mismatch
-            .what
-            .lines()
-            .all(|line| line.ends_with("[field-unknown]") || line.starts_with("spec.disruption.nodeLimitMode: "))
+        && mismatch.what.lines().all(|line| {
+            line.ends_with("[field-unknown]") || line.starts_with("spec.disruption.nodeLimitMode: ")
+        })
 }
 
 /// Whether a whole number stands anywhere with a decimal point.

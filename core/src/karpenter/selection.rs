@@ -119,9 +119,7 @@ impl<'a> Selection<'a> {
         }
         let numbers = usize::try_from(most.abs_diff(least)).ok()?.checked_add(1)?;
         let is_number = |text: &str| {
-            integer(text).is_some_and(|number| {
-                (least..=most).contains(&number) && number.to_string() == text
-            })
+            integer(text).is_some_and(|number| (least..=most).contains(&number) && number.to_string() == text)
         };
         let excluded = self.excluded.iter().filter(|text| is_number(text)).count();
         Some(numbers.saturating_sub(excluded))

@@ -45,6 +45,9 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 const protocol = 2
@@ -75,6 +78,8 @@ type greeting struct {
 func main() {
 	// Answers are small and memory is not scarce: collecting garbage at every doubling costs a third of the time.
 	debug.SetGCPercent(800)
+	// What Karpenter would log goes nowhere; without a word, controller-runtime complains of that with a stack trace.
+	log.SetLogger(logr.Discard())
 	definitions, err := loadDefinitions(os.Args[1:])
 	if err != nil {
 		fail(1, err)

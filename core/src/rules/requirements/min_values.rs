@@ -247,7 +247,9 @@ mod tests {
             requirement["minValues"] = json!(51);
             let refused = errors(&requirements(&json!([requirement])));
             assert!(
-                refused.iter().any(|line| line.ends_with("[requirement-min-values]")),
+                refused
+                    .iter()
+                    .any(|line| line.ends_with("[requirement-min-values]")),
                 "{rest}: {refused:?}"
             );
         }
