@@ -23,6 +23,7 @@ mod nodepool_name;
 mod replicas;
 mod required;
 mod requirements;
+mod reserved_labels;
 mod schedules;
 mod spelling;
 mod taint_lists;
@@ -126,10 +127,10 @@ pub static CATALOGUE: &[&Rule] = &[
     &label_domains::LABEL_PROVIDER_UNKNOWN,
     &annotations::TEMPLATE_ANNOTATIONS,
     &annotations::DO_NOT_DISRUPT_TEMPLATE,
-    &node_class::NODE_CLASS_REF,
-    &node_class::NODE_CLASS_KIND,
-    &node_class::NODE_CLASS_NAME,
-    &node_class::NODE_CLASS_IMMUTABLE,
+    &node_class::texts::NODE_CLASS_REF,
+    &node_class::kind::NODE_CLASS_KIND,
+    &node_class::label::NODE_CLASS_NAME,
+    &node_class::fixed::NODE_CLASS_IMMUTABLE,
     &taints::TAINT_KEY,
     &taints::TAINT_VALUE,
     &taints::TAINT_EFFECT,
@@ -137,11 +138,11 @@ pub static CATALOGUE: &[&Rule] = &[
     &taint_lists::TAINT_REPEATED,
     &taint_lists::TAINT_RESERVED,
     &taint_lists::TAINT_STARTUP,
-    &lifetime::EXPIRE_AFTER,
-    &lifetime::EXPIRE_AFTER_ZERO,
-    &lifetime::EXPIRE_AFTER_SHORT,
-    &lifetime::TERMINATION_GRACE_PERIOD,
-    &lifetime::TERMINATION_GRACE_PERIOD_ZERO,
+    &lifetime::expiry::EXPIRE_AFTER,
+    &lifetime::expiry::EXPIRE_AFTER_ZERO,
+    &lifetime::expiry::EXPIRE_AFTER_SHORT,
+    &lifetime::grace::TERMINATION_GRACE_PERIOD,
+    &lifetime::grace::TERMINATION_GRACE_PERIOD_ZERO,
     &lifetime_bounds::EKS_AUTO_MODE_LIFETIME,
     &lifetime_bounds::HARD_LIMIT_DRAIN,
     &kubelet::KUBELET,
