@@ -7,6 +7,7 @@ mod support;
 mod cluster {
     mod admission;
     mod harness;
+    mod numbers;
     mod parity;
     mod policy;
     mod readme;

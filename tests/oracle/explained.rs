@@ -43,14 +43,43 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         example: || v1(pool(json!({"ttlSecondsAfterEmpty": 30}), &json!([]))),
     },
     Explained {
-        why: "Karpenter's own definition lacks nodeLimitMode, so there it is pruned like any unknown field. The \
-              definition that `poolgate crd patch` writes has it.",
+        why: "Karpenter's own definition lacks nodeLimitMode, so there it is pruned like any unknown field, whatever \
+              it holds. The definition that `poolgate crd patch` writes has it.",
         covers: |_, mismatch| is_pruned(mismatch),
+        example: || with_node_limit_mode(&json!("hard")),
+    },
+    Explained {
+        why: "The same of a nodeLimitMode that is no text.",
+        covers: |_, mismatch| is_pruned(mismatch),
+        example: || with_node_limit_mode(&json!(5)),
+    },
+    Explained {
+        why: "Only who writes JSON by hand can send `9.0` for `9`: kubectl and all else that uses Kubernetes' own \
+              libraries leaves the point out (tests/cluster/numbers.rs). A webhook is shown `9`, and the API server \
+              refuses the float by itself, so nothing gets past.",
+        covers: |case, mismatch| {
+            mismatch.kind == Kind::MissedSchema
+                && has_whole_float(&case.object["spec"])
+                && mismatch.what.lines().all(is_about_float)
+        },
         example: || {
-            v1(pool(
-                json!({"disruption": {"consolidateAfter": "1m", "nodeLimitMode": "hard"}}),
-                &json!([]),
-            ))
+            let requirement = json!({
+                "key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"], "minValues": 1.0,
+            });
+            // An update with nothing left to fill in: a patch would have the object written anew, without the point.
+            let disruption = json!({
+                "consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty", "budgets": [{"nodes": "10%"}],
+            });
+            let with = |replicas: &Value| {
+                pool(
+                    json!({"replicas": replicas, "disruption": disruption}),
+                    &json!([requirement]),
+                )
+            };
+            Case {
+                old: Some(with(&json!(9))),
+                ..v1(with(&json!(9.0)))
+            }
         },
     },
     Explained {
@@ -114,9 +143,31 @@ pub(crate) const EXPLAINED: &[Explained] = &[
 
 /// Whether poolgate differs over nothing but fields that the API server prunes.
 fn is_pruned(mismatch: &Mismatch) -> bool {
-    let mut rules = mismatch.signature.split(' ');
     mismatch.kind == Kind::ViewsDiffer
-        && rules.all(|rule| ["field-unknown", "node-limit-mode"].contains(&rule))
+        && mismatch.what.lines().all(|line| {
+            line.ends_with("[field-unknown]") || line.starts_with("spec.disruption.nodeLimitMode: ")
+        })
+}
+
+/// Whether a whole number stands anywhere with a decimal point.
+fn has_whole_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|value| value.fract() == 0.0),
+        Value::Array(list) => list.iter().any(has_whole_float),
+        Value::Object(map) => map.values().any(has_whole_float),
+        _ => false,
+    }
+}
+
+/// Whether a finding of the API server is that it has a float where it can only compare integers.
+fn is_about_float(finding: &str) -> bool {
+    [
+        "is of the type float64, expected int64",
+        "invalid data, expected int, got float64 evaluating rule",
+        "expected XIntOrString value to be either a string or integer",
+    ]
+    .iter()
+    .any(|text| finding.contains(text))
 }
 
 /// Rules that speak for the definition and, with the same words, for what comes after it.
@@ -127,6 +178,11 @@ pub(crate) fn is_explained(case: &Case, mismatch: &Mismatch) -> bool {
     EXPLAINED
         .iter()
         .any(|explained| (explained.covers)(case, mismatch))
+}
+
+fn with_node_limit_mode(mode: &Value) -> Case {
+    let disruption = json!({"consolidateAfter": "1m", "nodeLimitMode": mode});
+    v1(pool(json!({"disruption": disruption}), &json!([])))
 }
 
 fn v1(object: Value) -> Case {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// The version of the protocol that this module speaks.
-const PROTOCOL: u64 = 1;
+const PROTOCOL: u64 = 2;
 
 /// How long an answer may take. The oracle itself gives up after a second of processor time; this is for an
 /// oracle that cannot even do that, on a machine that does much else.

@@ -108,6 +108,23 @@ impl<'a> Selection<'a> {
         self.allowed.is_none()
     }
 
+    /// How many values are left, where that can be said: of a range, as many as it has whole numbers.
+    pub fn count(&self) -> Option<usize> {
+        if let Some(allowed) = &self.allowed {
+            return Some(allowed.len());
+        }
+        let (least, most) = (self.at_least?, self.at_most?);
+        if least > most {
+            return Some(0);
+        }
+        let numbers = usize::try_from(most.abs_diff(least)).ok()?.checked_add(1)?;
+        let is_number = |text: &str| {
+            integer(text).is_some_and(|number| (least..=most).contains(&number) && number.to_string() == text)
+        };
+        let excluded = self.excluded.iter().filter(|text| is_number(text)).count();
+        Some(numbers.saturating_sub(excluded))
+    }
+
     fn only(values: HashSet<&'a str>) -> Self {
         Self {
             allowed: Some(values),
@@ -289,6 +306,26 @@ mod tests {
         let with = |values| [bounds.to_vec(), vec![(Operator::NotIn, values)]].concat();
         assert!(together(&with(vec!["2", "3"])).is_empty());
         assert!(!together(&with(vec!["2", "4"])).is_empty());
+    }
+
+    #[test]
+    fn what_a_list_or_a_range_leaves_can_be_counted() {
+        let between = |low, high| [(Operator::Gte, vec![low]), (Operator::Lte, vec![high])];
+        assert_eq!(together(&between("2", "4")).count(), Some(3));
+        assert_eq!(together(&between("4", "4")).count(), Some(1));
+        let without_three = [
+            between("2", "4").to_vec(),
+            vec![(Operator::NotIn, vec!["3", "03", "9", "a"])],
+        ]
+        .concat();
+        assert_eq!(together(&without_three).count(), Some(2));
+        let listed = (Operator::In, vec!["1", "2", "2", "3"]);
+        assert_eq!(together(std::slice::from_ref(&listed)).count(), Some(3));
+        assert_eq!(together(&[listed, (Operator::Gt, vec!["1"])]).count(), Some(2));
+        assert_eq!(together(&[(Operator::Gt, vec!["1"])]).count(), None);
+        let whole_range = between("-9223372036854775808", "9223372036854775807");
+        assert_eq!(together(&whole_range).count(), None);
+        assert_eq!(Selection::of(Operator::DoesNotExist, &[]).count(), Some(0));
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     if template.place == Place::Claim {
         return;
     }
-    for key in annotations.keys() {
+    for (key, _) in kept(annotations) {
         check_key(key, findings);
     }
     check_size(annotations, findings);
@@ -99,6 +99,11 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
                 .mend("write a disruption budget of nodes: \"0\" instead"),
         );
     }
+}
+
+/// Those that the API server does not drop.
+fn kept(annotations: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    annotations.iter().filter(|(_, value)| !value.is_null())
 }
 
 fn path() -> FieldPath {
@@ -125,9 +130,7 @@ fn check_key(key: &str, findings: &mut Findings<'_>) {
 }
 
 fn check_size(annotations: &Map<String, Value>, findings: &mut Findings<'_>) {
-    let sizes = annotations
-        .iter()
-        .map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
+    let sizes = kept(annotations).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
     let size: usize = sizes.sum();
     if size > MOST_IN_TEMPLATE {
         let reason = format!(
@@ -161,6 +164,15 @@ mod tests {
         let refused = errors(&annotations(&json!({"owned by": "x"})));
         assert_eq!(refused.len(), 1);
         assert!(refused[0].ends_with("[template-annotations]"), "{refused:?}");
+    }
+
+    #[test]
+    fn what_is_null_the_api_server_drops() {
+        let key = "k".repeat(MOST_IN_TEMPLATE);
+        assert_eq!(
+            errors(&annotations(&json!({"owned by": null, key: null}))),
+            [""; 0]
+        );
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Template labels in domains that Karpenter or the provider of the machines keeps for itself.
 
 use super::findings::Findings;
+use super::reserved_labels::Reserved;
 use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, LabelKind, NODEPOOL_LABEL, Release,
-};
+use crate::karpenter::{ApiVersion, LabelKind, Release};
 use crate::rule::{Origin, Rule};
 
 pub(super) static LABEL_RESTRICTED: Rule = Rule {
@@ -93,23 +92,12 @@ pub(super) fn check<'l>(
     findings: &mut Findings<'_>,
 ) {
     let problem = || Problem::Invalid { value: quoted(key) };
-    if let Some((reason, mend)) = restriction(key) {
+    if let Some(reserved) = Reserved::of(key, version, release) {
+        let (reason, mend) = reason_and_mend(reserved);
         findings.push(LABEL_RESTRICTED.finding(path(), problem(), reason).mend(mend));
         return;
     }
-    let kind = kind();
-    let is_old = version == ApiVersion::V1Beta1 || !release.has(Release::KUBERNETES_DOMAINS_FREE);
-    if is_old && !kind.is_well_known() && is_kubernetes_own(domain(key)) {
-        let reason = "before Karpenter 1.9, and in v1beta1, the domains kubernetes.io and k8s.io are restricted to \
-                      the labels that Karpenter knows";
-        findings.push(
-            LABEL_RESTRICTED
-                .finding(path(), problem(), reason)
-                .mend(OWN_DOMAIN),
-        );
-        return;
-    }
-    if let LabelKind::Unknown { domain, meant } = kind {
+    if let LabelKind::Unknown { domain, meant } = kind() {
         let rule = if meant.is_some() {
             &LABEL_PROVIDER_MISSPELT
         } else {
@@ -129,35 +117,25 @@ const REMOVE: &str = "remove it";
 /// What to do with a label that is not among those of a reserved domain.
 const OWN_DOMAIN: &str = "use a domain of your own";
 
-/// The text that the CRD looks at: all before the first slash, or the whole key.
-fn domain(key: &str) -> &str {
-    key.split('/').next().unwrap_or(key)
-}
-
-/// Why nobody may set this label, and what to do instead.
-fn restriction(key: &str) -> Option<(&'static str, &'static str)> {
-    if key == NODEPOOL_LABEL {
-        let reason = "Karpenter sets this label itself, to the name of the NodePool";
-        return Some((reason, REMOVE));
+/// Why nobody may set the label, and what to do instead.
+const fn reason_and_mend(reserved: Reserved) -> (&'static str, &'static str) {
+    match reserved {
+        Reserved::NodePool => (
+            "Karpenter sets this label itself, to the name of the NodePool",
+            REMOVE,
+        ),
+        Reserved::Hostname => ("each node has its own, which the kubelet sets", REMOVE),
+        Reserved::Karpenter => (
+            "domains that end in karpenter.sh are Karpenter's; of their labels only karpenter.sh/capacity-type may be \
+             set",
+            OWN_DOMAIN,
+        ),
+        Reserved::Kubernetes => (
+            "before Karpenter 1.9, and in v1beta1, the domains kubernetes.io and k8s.io are restricted to the labels \
+             that Karpenter knows",
+            OWN_DOMAIN,
+        ),
     }
-    if key == HOSTNAME_LABEL {
-        return Some(("each node has its own, which the kubelet sets", REMOVE));
-    }
-    // The CRD compares the end of the text, so that `mykarpenter.sh` is restricted with `karpenter.sh`.
-    (key != CAPACITY_TYPE_LABEL && domain(key).ends_with(GROUP)).then_some((
-        "domains that end in karpenter.sh are Karpenter's; of their labels only karpenter.sh/capacity-type may be set",
-        OWN_DOMAIN,
-    ))
-}
-
-fn is_kubernetes_own(domain: &str) -> bool {
-    let ends = |endings: &[&str]| endings.iter().any(|ending| domain.ends_with(ending));
-    ends(&["kubernetes.io", "k8s.io"])
-        && !ends(&[
-            "node.kubernetes.io",
-            "node-restriction.kubernetes.io",
-            "kops.k8s.io",
-        ])
 }
 
 #[cfg(test)]
@@ -172,50 +150,35 @@ mod tests {
     }
 
     #[test]
-    fn karpenters_own_labels_are_restricted_as_the_crd_does_it() {
-        for key in [
-            "karpenter.sh/nodepool",
-            "karpenter.sh/initialized",
-            "a.karpenter.sh/x",
-            "mykarpenter.sh/x",
-            "karpenter.sh",
-            "kubernetes.io/hostname",
+    fn each_reserved_label_is_refused_with_its_reason() {
+        for (key, release, reason) in [
+            (
+                "karpenter.sh/nodepool",
+                Release::NEWEST,
+                "to the name of the NodePool; remove it",
+            ),
+            (
+                "kubernetes.io/hostname",
+                Release::NEWEST,
+                "which the kubelet sets; remove it",
+            ),
+            (
+                "karpenter.sh/initialized",
+                Release::NEWEST,
+                "may be set; use a domain of your own",
+            ),
+            (
+                "kubernetes.io/team",
+                Release::new(1, 8, 2),
+                "that Karpenter knows; use a domain of your own",
+            ),
         ] {
-            let refused = errors(&label(key));
+            let refused = errors_for(ApiVersion::V1, release, &label(key), None);
             assert_eq!(refused.len(), 1, "{key}");
+            assert!(refused[0].contains(reason), "{refused:?}");
             assert!(refused[0].ends_with("[label-restricted]"), "{refused:?}");
         }
-        for key in [
-            "karpenter.sh/capacity-type",
-            "karpenter.sh.example.com/x",
-            "example.com/karpenter.sh",
-        ] {
-            assert_eq!(errors(&label(key)), [""; 0], "{key}");
-        }
-    }
-
-    #[test]
-    fn the_domains_of_kubernetes_are_free_since_1_9_and_never_in_v1beta1() {
-        let is_refused =
-            |version, release, key: &str| !errors_for(version, release, &label(key), None).is_empty();
-        let old = Release::new(1, 8, 2);
-        for key in ["kubernetes.io/team", "node-role.kubernetes.io/worker", "k8s.io/x"] {
-            assert!(!is_refused(ApiVersion::V1, Release::new(1, 9, 0), key), "{key}");
-            assert!(is_refused(ApiVersion::V1, old, key), "{key}");
-            assert!(
-                is_refused(ApiVersion::V1Beta1, Release::new(1, 0, 8), key),
-                "{key}"
-            );
-        }
-        for key in [
-            "beta.kubernetes.io/os",
-            "topology.kubernetes.io/zone",
-            "node.kubernetes.io/anything",
-            "node-restriction.kubernetes.io/x",
-            "kops.k8s.io/instancegroup",
-        ] {
-            assert!(!is_refused(ApiVersion::V1, old, key), "{key}");
-        }
+        assert_eq!(errors(&label("karpenter.sh/capacity-type")), [""; 0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Context;
 use super::findings::Findings;
+use super::requirements::keys::LONGEST_KEY;
 use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place, Template};
 use crate::rule::{Origin, Rule};
@@ -54,6 +55,25 @@ spec:
 ",
 };
 
+pub(super) static LABEL_KEY_LENGTH: Rule = Rule {
+    id: RuleId::new("label-key-length"),
+    title: "The key of a template label fits in a requirement",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Kubernetes takes a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
+          turns each template label into a requirement of the NodeClaim, whose key may have 316. The API \
+          server then refuses every NodeClaim of the pool, which looks healthy and never launches a node.",
+    seen_in: &[],
+    bad: include_str!("examples/label-key-length.yaml"),
+    good: "\
+spec:
+  template:
+    metadata:
+      labels:
+        example.com/team: blue
+",
+};
+
 pub(super) static LABEL_VALUE: Rule = Rule {
     id: RuleId::new("label-value"),
     title: "The value of a template label is one that Kubernetes accepts",
@@ -90,14 +110,20 @@ pub(super) fn check(
     if template.place == Place::Pool {
         check_count(labels, findings);
     }
-    for (key, value) in labels.iter().filter(|(_, value)| !value.is_null()) {
+    for (key, value) in kept(labels) {
         check_label(template, key, value, version, context, findings);
     }
 }
 
+/// Those that the API server does not drop.
+fn kept(labels: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    labels.iter().filter(|(_, value)| !value.is_null())
+}
+
 fn check_count(labels: &Map<String, Value>, findings: &mut Findings<'_>) {
-    if labels.len() > MOST_LABELS {
-        let problem = Problem::TooMany { actual: labels.len() };
+    let actual = kept(labels).count();
+    if actual > MOST_LABELS {
+        let problem = Problem::TooMany { actual };
         let reason = format!("must have at most {MOST_LABELS} labels");
         findings.push(
             LABELS_COUNT
@@ -123,6 +149,18 @@ fn check_label(
                 LABEL_KEY
                     .finding(path(), problem, error.to_string())
                     .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
+            );
+        }
+        Ok(_) if template.place == Place::Pool && key.len() > LONGEST_KEY => {
+            let reason = format!(
+                "is {} bytes long and may have {LONGEST_KEY} in a NodeClaim, so no node would ever launch",
+                key.len()
+            );
+            let problem = Problem::Invalid { value: quoted(key) };
+            findings.push(
+                LABEL_KEY_LENGTH
+                    .finding(path(), problem, reason)
+                    .mend("shorten it by a character"),
             );
         }
         Ok(_) if template.place == Place::Pool => {
@@ -178,6 +216,25 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_key_of_kubernetes_is_too_long_for_a_nodeclaim() {
+        let of = |domain: usize| {
+            let key = format!("{}/{}", "d".repeat(domain), "n".repeat(63));
+            errors(&labels(&json!({key: "x"})))
+        };
+        assert_eq!(of(252), [""; 0]);
+        let refused = of(253);
+        assert_eq!(refused.len(), 1);
+        assert!(
+            refused[0].ends_with(
+                "is 317 bytes long and may have 316 in a NodeClaim, so no node would ever launch; shorten it by a \
+                 character [label-key-length]"
+            ),
+            "{refused:?}"
+        );
+        assert!(of(254)[0].ends_with("[label-key]"));
+    }
+
+    #[test]
     fn a_hundred_labels_may_stand_there_and_one_more_may_not() {
         let many = |count: usize| -> Value {
             let all: Map<String, Value> = (0..count)
@@ -187,7 +244,10 @@ mod tests {
         };
         let about_count = |object: &Value| errors(object).iter().any(|line| line.ends_with("[labels-count]"));
         assert!(!about_count(&many(100)));
-        assert!(about_count(&many(101)));
+        let mut one_too_many = many(101);
+        assert!(about_count(&one_too_many));
+        one_too_many["spec"]["template"]["metadata"]["labels"]["example.com/l7"] = Value::Null;
+        assert!(!about_count(&one_too_many));
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod nodepool_name;
 mod replicas;
 mod required;
 mod requirements;
+mod reserved_labels;
 mod schedules;
 mod spelling;
 mod taint_lists;
@@ -110,6 +111,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::min_values::REQUIREMENT_MIN_VALUES,
     &requirements::min_values::REQUIREMENT_MIN_VALUES_DISTINCT,
     &requirements::min_values::REQUIREMENT_MIN_VALUES_CUSTOM,
+    &requirements::min_values_together::REQUIREMENT_MIN_VALUES_TOGETHER,
     &requirements::capacity_type::CAPACITY_TYPE,
     &requirements::capacity_type::CAPACITY_TYPE_UNKNOWN,
     &requirements::conflicts::REQUIREMENT_CONTRADICTION,
@@ -118,16 +120,17 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::custom::REQUIREMENT_RANDOM_LABEL,
     &labels::LABELS_COUNT,
     &labels::LABEL_KEY,
+    &labels::LABEL_KEY_LENGTH,
     &labels::LABEL_VALUE,
     &label_domains::LABEL_RESTRICTED,
     &label_domains::LABEL_PROVIDER_MISSPELT,
     &label_domains::LABEL_PROVIDER_UNKNOWN,
     &annotations::TEMPLATE_ANNOTATIONS,
     &annotations::DO_NOT_DISRUPT_TEMPLATE,
-    &node_class::NODE_CLASS_REF,
-    &node_class::NODE_CLASS_KIND,
-    &node_class::NODE_CLASS_NAME,
-    &node_class::NODE_CLASS_IMMUTABLE,
+    &node_class::texts::NODE_CLASS_REF,
+    &node_class::kind::NODE_CLASS_KIND,
+    &node_class::label::NODE_CLASS_NAME,
+    &node_class::fixed::NODE_CLASS_IMMUTABLE,
     &taints::TAINT_KEY,
     &taints::TAINT_VALUE,
     &taints::TAINT_EFFECT,
@@ -135,11 +138,11 @@ pub static CATALOGUE: &[&Rule] = &[
     &taint_lists::TAINT_REPEATED,
     &taint_lists::TAINT_RESERVED,
     &taint_lists::TAINT_STARTUP,
-    &lifetime::EXPIRE_AFTER,
-    &lifetime::EXPIRE_AFTER_ZERO,
-    &lifetime::EXPIRE_AFTER_SHORT,
-    &lifetime::TERMINATION_GRACE_PERIOD,
-    &lifetime::TERMINATION_GRACE_PERIOD_ZERO,
+    &lifetime::expiry::EXPIRE_AFTER,
+    &lifetime::expiry::EXPIRE_AFTER_ZERO,
+    &lifetime::expiry::EXPIRE_AFTER_SHORT,
+    &lifetime::grace::TERMINATION_GRACE_PERIOD,
+    &lifetime::grace::TERMINATION_GRACE_PERIOD_ZERO,
     &lifetime_bounds::EKS_AUTO_MODE_LIFETIME,
     &lifetime_bounds::HARD_LIMIT_DRAIN,
     &kubelet::KUBELET,

@@ -17,6 +17,8 @@ type admitAnswer struct {
 	Stored *unstructured.Unstructured `json:"stored,omitempty"`
 	// Undecodable says why no webhook is called.
 	Undecodable string `json:"undecodable,omitempty"`
+	// Unstorable says why the old object cannot have come into the store.
+	Unstorable string `json:"unstorable,omitempty"`
 }
 
 func admit(definitions definitions, object, old json.RawMessage) (any, error) {
@@ -26,9 +28,12 @@ func admit(definitions definitions, object, old json.RawMessage) (any, error) {
 	}
 	answer := admitAnswer{Incoming: incoming}
 	if old != nil {
-		stored, _, err := decode(definitions, old)
+		stored, defined, err := decode(definitions, old)
 		if err != nil {
 			return admitAnswer{Undecodable: err.Error()}, nil
+		}
+		if why := defined.unstorable(stored); why != "" {
+			return admitAnswer{Unstorable: why}, nil
 		}
 		answer.Stored = stored
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,6 +30,15 @@ type aftermath struct {
 	Launch string `json:"launch,omitempty"`
 	// Claim is why the API server refuses that NodeClaim.
 	Claim []finding `json:"claim,omitempty"`
+}
+
+// suffer asks for the aftermath of an object that is stored already, even if the definition would refuse it today.
+func suffer(definitions definitions, object json.RawMessage) (any, error) {
+	decoded, _, err := decode(definitions, object)
+	if err != nil {
+		return nil, err
+	}
+	return follow(definitions, decoded)
 }
 
 // follow knows the versions that the linked Karpenter has types for; of others there is nothing to say.

@@ -31,6 +31,8 @@ type strategy interface {
 type definition struct {
 	structural *schema.Structural
 	strategy   strategy
+	// shape is what of the schema no release was ever without.
+	shape validation.SchemaValidator
 }
 
 type definitions map[apischema.GroupVersionKind]definition
@@ -97,7 +99,11 @@ func define(kind apischema.GroupVersionKind, version *apiextensionsv1.CustomReso
 			return definition{}, err
 		}
 	}
+	shape, _, err := validation.NewSchemaValidator(shapeAlone(internal.OpenAPIV3Schema))
+	if err != nil {
+		return definition{}, err
+	}
 	// The status has a validator of its own, which only its subresource asks.
 	return definition{structural, customresource.NewStrategy(nil, false, kind, validator, nil, structural,
-		subresources.Status, subresources.Scale, version.SelectableFields)}, nil
+		subresources.Status, subresources.Scale, version.SelectableFields), shape}, nil
 }

@@ -6,19 +6,21 @@
 // The arguments are custom resource definitions of older Karpenters; of each, the versions are served that
 // the linked Karpenter's own definitions lack.
 //
-// # Protocol, version 1
+// # Protocol, version 2
 //
 // One JSON object a line, on standard input the questions, on standard output the answers, in the same order.
 // The first line of output names the protocol and what is linked in:
 //
-//	{"protocol":1,"karpenter":"v1.14.1","apiserver":"v0.35.4"}
+//	{"protocol":2,"karpenter":"v1.14.1","apiserver":"v0.35.4"}
 //
 // Every question names its "kind"; every kind is a function in a file of its own name:
 //
 //	admit     {object, old?}         what the webhooks are shown: pruned and defaulted
-//	                                 → {incoming, stored?} | {undecodable}
+//	                                 → {incoming, stored?} | {undecodable} | {unstorable}
 //	judge     {object, old?}         what becomes of the object behind the mutating webhooks
 //	                                 → {metadata[], schema[], decode?, runtime?, launch?, claim[]}
+//	suffer    {object}               what Karpenter makes of an object that is stored, whatever the definition says
+//	                                 → {decode?, runtime?, launch?, claim[]}
 //	budgets   {object, at, nodes}    which budgets are active, and how many nodes each reason may disrupt
 //	                                 → {budgets[{active, error?}], allowed{reason: {nodes, error?}}}
 //	cron      {text, at, count}      fire times of a schedule as a budget reads it
@@ -43,9 +45,12 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-const protocol = 1
+const protocol = 2
 
 const (
 	exitUnreadable = 2
@@ -73,6 +78,8 @@ type greeting struct {
 func main() {
 	// Answers are small and memory is not scarce: collecting garbage at every doubling costs a third of the time.
 	debug.SetGCPercent(800)
+	// What Karpenter would log goes nowhere; without a word, controller-runtime complains of that with a stack trace.
+	log.SetLogger(logr.Discard())
 	definitions, err := loadDefinitions(os.Args[1:])
 	if err != nil {
 		fail(1, err)
@@ -125,6 +132,8 @@ func reply(definitions definitions, line []byte) (any, error) {
 		return admit(definitions, asked.Object, asked.Old)
 	case "judge":
 		return judge(definitions, asked.Object, asked.Old)
+	case "suffer":
+		return suffer(definitions, asked.Object)
 	case "budgets":
 		return budgets(asked.Object, asked.At.Time, asked.Nodes)
 	case "cron":

@@ -113,13 +113,11 @@ fn count_in_nodeclaim(template: &Template<'_>) -> usize {
     for key in [NODEPOOL_LABEL, INSTANCE_TYPE_LABEL, CAPACITY_TYPE_LABEL] {
         keys.entry(key).or_default();
     }
-    for label in template
-        .labels
-        .present()
-        .into_iter()
-        .flat_map(|labels| labels.keys())
-    {
-        keys.entry(canonical_label(label)).or_default();
+    for (label, value) in template.labels.present().into_iter().flatten() {
+        // What is null the API server drops.
+        if !value.is_null() {
+            keys.entry(canonical_label(label)).or_default();
+        }
     }
     for requirement in template.requirements.as_ref().present().into_iter().flatten() {
         let Some(key) = requirement.key.present() else {
@@ -194,7 +192,7 @@ mod tests {
     fn a_key_counts_once_under_all_its_names_and_twice_when_bounded_from_both_sides() {
         let count = |requirements: Value| {
             let object = json!({"spec": {"template": {
-                "metadata": {"labels": {"kubernetes.io/arch": "amd64"}},
+                "metadata": {"labels": {"kubernetes.io/arch": "amd64", "example.com/none": null}},
                 "spec": {"requirements": requirements},
             }}});
             let pool = NodePool::view(crate::karpenter::ApiVersion::V1, &object);

@@ -8,7 +8,7 @@ use crate::rules::findings::Findings;
 use crate::value::label::{matches_crd_key, mended_key, qualified_name};
 
 /// Longest key, in bytes, that the CRD takes. A legal key may be one byte longer.
-const LONGEST_KEY: usize = 316;
+pub(in crate::rules) const LONGEST_KEY: usize = 316;
 
 pub(in crate::rules) static REQUIREMENT_KEY: Rule = Rule {
     id: RuleId::new("requirement-key"),

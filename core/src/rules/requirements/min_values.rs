@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
 use crate::karpenter::{Field, Operator, Release, Requirement, whole_number};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
@@ -16,8 +16,7 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES: Rule = Rule {
     title: "`minValues` is from 1 to 50, and the values can satisfy it",
     severity: Severity::Error,
     origin: Origin::Schema,
-    why: "With operator `In` there must be at least as many values as `minValues` says. Write it without a \
-          decimal point: the CRD's check cannot compare `1.0`.",
+    why: "With operator `In` there must be at least as many values as `minValues` says.",
     seen_in: &[],
     bad: "\
 spec:
@@ -101,11 +100,10 @@ spec:
 ",
 };
 
-/// Checks the number itself. None where there is none to go on with.
-pub(super) fn check(
+/// Checks the number by itself, whatever becomes of the rest of its requirement. None where there is none to go on
+/// with.
+pub(super) fn check_range(
     requirement: &Requirement<'_>,
-    operator: Operator,
-    values: &[&str],
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<i64> {
@@ -114,29 +112,39 @@ pub(super) fn check(
     };
     // A fraction is of the wrong type, and the type check has spoken.
     let least = whole_number(number)?;
-    let (reason, mend) = match least {
-        _ if !scope.context.release.has(Release::MIN_VALUES) => (
-            "needs Karpenter 0.35 or newer; the API server drops it before".to_owned(),
-            Some("remove it".to_owned()),
-        ),
-        least if !(1..=LARGEST).contains(&least) => (format!("must be from 1 to {LARGEST}"), None),
-        least if number.is_f64() && operator == Operator::In => (
-            "the CRD cannot compare a number with a decimal point".to_owned(),
-            Some(format!("write {least}")),
-        ),
-        least if operator == Operator::In && is_more_than(least, values.len()) => (
-            format!("operator In lists only {} values", values.len()),
-            Some("name more values, or lower it".to_owned()),
-        ),
-        least => return Some(least),
-    };
-    let problem = Problem::Invalid {
-        value: number.to_string(),
+    let (reason, mend) = if !scope.context.release.has(Release::MIN_VALUES) {
+        let reason = "needs Karpenter 0.35 or newer; the API server drops it before".to_owned();
+        (reason, Some("remove it"))
+    } else if (1..=LARGEST).contains(&least) {
+        return Some(least);
+    } else {
+        (format!("must be from 1 to {LARGEST}"), None)
     };
     findings.push(
         REQUIREMENT_MIN_VALUES
-            .finding(scope.field(requirement.index, "minValues"), problem, reason)
+            .finding(path(requirement.index, scope), invalid(least), reason)
             .mend_if_known(mend),
+    );
+    None
+}
+
+/// Checks the number against how many values the requirement lists. Gives it back where they suffice.
+pub(super) fn check_count(
+    least: i64,
+    requirement: &Requirement<'_>,
+    operator: Operator,
+    values: &[&str],
+    scope: &Scope<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<i64> {
+    if operator != Operator::In || !is_more_than(least, values.len()) {
+        return Some(least);
+    }
+    let reason = format!("operator In lists only {} values", values.len());
+    findings.push(
+        REQUIREMENT_MIN_VALUES
+            .finding(path(requirement.index, scope), invalid(least), reason)
+            .mend("name more values, or lower it"),
     );
     None
 }
@@ -147,10 +155,7 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
         return true;
     };
     let found = |rule: &Rule, reason: String, mend: &str| {
-        let problem = Problem::Invalid {
-            value: least.to_string(),
-        };
-        rule.finding(scope.field(entry.index, "minValues"), problem, reason)
+        rule.finding(path(entry.index, scope), invalid(least), reason)
             .mend(mend)
     };
     if entry.kind.is_custom() {
@@ -176,7 +181,18 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
     true
 }
 
-fn is_more_than(least: i64, count: usize) -> bool {
+pub(super) fn path(index: usize, scope: &Scope<'_>) -> FieldPath {
+    scope.field(index, "minValues")
+}
+
+pub(super) fn invalid(least: i64) -> Problem {
+    Problem::Invalid {
+        value: least.to_string(),
+    }
+}
+
+/// Whether more values are wanted than there are.
+pub(super) fn is_more_than(least: i64, count: usize) -> bool {
     usize::try_from(least).is_ok_and(|least| least > count)
 }
 
@@ -202,7 +218,7 @@ mod tests {
             json!(-1),
             json!(51),
             json!(9_000_000_000_000_000_000_u64),
-            json!(1.0),
+            json!(95.0),
         ] {
             let refused = errors(&of("In", &json!(["a", "b"]), &least));
             assert_eq!(refused.len(), 1, "{least}");
@@ -212,6 +228,31 @@ mod tests {
         assert_eq!(errors(&of("In", &json!(["a", "b"]), &json!(2))), [""; 0]);
         assert!(errors(&of("In", &json!(["a"]), &json!(2)))[0].contains("operator In lists only 1 values"));
         assert!(errors(&of("In", &json!(["a"]), &json!(1.5)))[0].ends_with("[field-type]"));
+    }
+
+    #[test]
+    fn a_whole_number_may_have_a_decimal_point_because_clients_send_it_without() {
+        assert_eq!(errors(&of("In", &json!(["a", "b"]), &json!(2.0))), [""; 0]);
+    }
+
+    #[test]
+    fn the_range_is_judged_even_where_the_rest_of_the_requirement_is_unreadable() {
+        for rest in [
+            json!({}),
+            json!({"key": "", "operator": "In", "values": ["a"]}),
+            json!({"key": "kubernetes.io/arch", "operator": "in", "values": ["a"]}),
+            json!({"key": "kubernetes.io/arch", "operator": "In", "values": ["a b"]}),
+        ] {
+            let mut requirement = rest.clone();
+            requirement["minValues"] = json!(51);
+            let refused = errors(&requirements(&json!([requirement])));
+            assert!(
+                refused
+                    .iter()
+                    .any(|line| line.ends_with("[requirement-min-values]")),
+                "{rest}: {refused:?}"
+            );
+        }
     }
 
     #[test]

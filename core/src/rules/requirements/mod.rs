@@ -13,6 +13,7 @@ mod groups;
 pub(super) mod keys;
 pub(super) mod labels;
 pub(super) mod min_values;
+pub(super) mod min_values_together;
 pub(super) mod operators;
 pub(super) mod restricted;
 pub(super) mod slips;
@@ -125,6 +126,7 @@ pub(super) fn check(
 fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     for group in groups::Group::all(entries, scope) {
         if conflicts::check(&group, scope, findings) {
+            min_values_together::check(&group, scope, findings);
             twice::warn_of_entries(&group, scope, findings);
             custom::check(&group, scope, findings);
         }
@@ -137,6 +139,7 @@ fn check_entry<'a>(
     scope: &Scope<'a>,
     findings: &mut Findings<'_>,
 ) -> Option<Entry<'a>> {
+    let least = min_values::check_range(requirement, scope, findings);
     let key = keys::check(requirement, scope, findings);
     let operator = operators::check(requirement, scope, findings);
     let (key, operator) = (key?, operator?);
@@ -144,7 +147,8 @@ fn check_entry<'a>(
     let is_known = restricted::check(requirement.index, key, scope, findings)
         && labels::check(requirement.index, key, &kind, scope, findings);
     let values = values::check(requirement, operator, scope, findings)?;
-    let min_values = min_values::check(requirement, operator, &values, scope, findings);
+    let min_values = least
+        .and_then(|least| min_values::check_count(least, requirement, operator, &values, scope, findings));
     let entry = Entry {
         index: requirement.index,
         key: canonical_label(key),

@@ -2,12 +2,10 @@
 
 use super::Scope;
 use crate::diagnostic::{Problem, RuleId, Severity, quoted};
-use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, NODEPOOL_LABEL, Provider, Release,
-    canonical_label, is_well_known, likely_label,
-};
+use crate::karpenter::{Provider, likely_label};
 use crate::rule::{Origin, Rule};
 use crate::rules::findings::Findings;
+use crate::rules::reserved_labels::Reserved;
 
 pub(in crate::rules) static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
     id: RuleId::new("requirement-key-restricted"),
@@ -40,15 +38,15 @@ spec:
 
 /// Says whether the label may be required at all, and why not.
 pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    let Some(reason) = restriction(key, scope) else {
+    let Some(reserved) = reserved(key, scope) else {
         return true;
     };
     let provider = scope.group.and_then(Provider::of_group);
-    let meant = likely_label(key, provider).filter(|meant| restriction(meant, scope).is_none());
+    let meant = likely_label(key, provider).filter(|meant| self::reserved(meant, scope).is_none());
     let problem = Problem::Invalid { value: quoted(key) };
     findings.push(
         REQUIREMENT_KEY_RESTRICTED
-            .finding(scope.field(index, "key"), problem, reason)
+            .finding(scope.field(index, "key"), problem, reason(reserved))
             .mend(meant.map_or_else(
                 || "remove it".to_owned(),
                 |meant| format!("did you mean {meant}?"),
@@ -57,103 +55,76 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
     false
 }
 
-fn restriction(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
-    if key == NODEPOOL_LABEL {
-        let reason = "Karpenter sets this label itself, to the name of the NodePool";
-        return (!scope.may_require_nodepool()).then_some(reason);
-    }
-    if key == HOSTNAME_LABEL {
-        return Some("each node has its own, so no NodePool can require one");
-    }
-    // The CRD compares the end of the text, so that `mykarpenter.sh` is restricted with `karpenter.sh`.
-    let domain = key.split('/').next().unwrap_or(key);
-    if key != CAPACITY_TYPE_LABEL && domain.ends_with(GROUP) {
-        return Some(
-            "domains that end in karpenter.sh are Karpenter's; of their labels only karpenter.sh/capacity-type may \
-             be required",
-        );
-    }
-    let is_old =
-        scope.version == ApiVersion::V1Beta1 || !scope.context.release.has(Release::KUBERNETES_DOMAINS_FREE);
-    (is_old && !is_well_known(canonical_label(key)) && is_kubernetes_own(domain)).then_some(
-        "before Karpenter 1.9, and in v1beta1, the domains kubernetes.io and k8s.io are restricted to the labels that \
-         Karpenter knows",
-    )
+fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
+    Reserved::of(key, scope.version, scope.context.release)
+        .filter(|reserved| !(*reserved == Reserved::NodePool && scope.may_require_nodepool()))
 }
 
-fn is_kubernetes_own(domain: &str) -> bool {
-    let ends = |endings: &[&str]| endings.iter().any(|ending| domain.ends_with(ending));
-    ends(&["kubernetes.io", "k8s.io"])
-        && !ends(&[
-            "node.kubernetes.io",
-            "node-restriction.kubernetes.io",
-            "kops.k8s.io",
-        ])
+const fn reason(reserved: Reserved) -> &'static str {
+    match reserved {
+        Reserved::NodePool => "Karpenter sets this label itself, to the name of the NodePool",
+        Reserved::Hostname => "each node has its own, so no NodePool can require one",
+        Reserved::Karpenter => {
+            "domains that end in karpenter.sh are Karpenter's; of their labels only karpenter.sh/capacity-type may \
+             be required"
+        }
+        Reserved::Kubernetes => {
+            "before Karpenter 1.9, and in v1beta1, the domains kubernetes.io and k8s.io are restricted to the labels \
+             that Karpenter knows"
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::review::Subject;
     use crate::rules::requirements::testing::{errors_in, requirements};
+    use crate::rules::testing::errors_on;
 
     fn of_key(key: &str, version: ApiVersion, release: Release) -> Vec<String> {
         let object = requirements(&json!([{"key": key, "operator": "Exists"}]));
         errors_in(version, release, &object)
     }
 
-    fn is_restricted(key: &str, version: ApiVersion, release: Release) -> bool {
-        !of_key(key, version, release).is_empty()
-    }
-
     #[test]
-    fn karpenters_own_labels_are_restricted_as_the_crd_does_it() {
-        for key in [
-            "karpenter.sh/nodepool",
-            "karpenter.sh/initialized",
-            "a.karpenter.sh/x",
-            "mykarpenter.sh/x",
-            "karpenter.sh",
-            "kubernetes.io/hostname",
+    fn each_reserved_label_is_refused_with_its_reason() {
+        for (key, release, reason) in [
+            (
+                "karpenter.sh/nodepool",
+                Release::NEWEST,
+                "to the name of the NodePool",
+            ),
+            ("kubernetes.io/hostname", Release::NEWEST, "each node has its own"),
+            ("karpenter.sh/initialized", Release::NEWEST, "end in karpenter.sh"),
+            (
+                "kubernetes.io/team",
+                Release::new(1, 8, 2),
+                "before Karpenter 1.9",
+            ),
         ] {
-            assert!(is_restricted(key, ApiVersion::V1, Release::NEWEST), "{key}");
-        }
-        for key in [
-            "karpenter.sh/capacity-type",
-            "karpenter.sh.example.com/x",
-            "example.com/karpenter.sh",
-        ] {
-            assert!(!is_restricted(key, ApiVersion::V1, Release::NEWEST), "{key}");
-        }
-    }
-
-    #[test]
-    fn the_domains_of_kubernetes_are_free_since_1_9_and_never_in_v1beta1() {
-        let old = Release::new(1, 8, 2);
-        for key in [
-            "kubernetes.io/team",
-            "node-role.kubernetes.io/worker",
-            "k8s.io/x",
-            "kubernetes.io",
-        ] {
+            let refused = of_key(key, ApiVersion::V1, release);
+            assert_eq!(refused.len(), 1, "{key}");
+            assert!(refused[0].contains(reason), "{refused:?}");
             assert!(
-                !is_restricted(key, ApiVersion::V1, Release::new(1, 9, 0)),
-                "{key}"
+                refused[0].ends_with("[requirement-key-restricted]"),
+                "{refused:?}"
             );
-            assert!(is_restricted(key, ApiVersion::V1, old), "{key}");
-            assert!(is_restricted(key, ApiVersion::V1Beta1, Release::NEWEST), "{key}");
         }
-        for key in [
-            "kubernetes.io/arch",
-            "beta.kubernetes.io/os",
-            "topology.kubernetes.io/zone",
-            "node.kubernetes.io/anything",
-            "node-restriction.kubernetes.io/x",
-            "kops.k8s.io/instancegroup",
-        ] {
-            assert!(!is_restricted(key, ApiVersion::V1, old), "{key}");
-        }
+    }
+
+    #[test]
+    fn a_claim_requires_its_pool_because_karpenter_writes_that() {
+        let claim = json!({"spec": {"requirements": [
+            {"key": "karpenter.sh/nodepool", "operator": "In", "values": ["default"]},
+        ]}});
+        let refused = errors_on(Subject::NodeClaim(ApiVersion::V1), Release::NEWEST, &claim, None);
+        assert!(
+            !refused.iter().any(|line| line.contains("restricted")),
+            "{refused:?}"
+        );
     }
 
     #[test]

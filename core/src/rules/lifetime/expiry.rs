@@ -1,0 +1,203 @@
+//! `expireAfter`: how long nodes live.
+
+use std::time::Duration;
+
+use super::consequence;
+use crate::diagnostic::{FieldPath, Fix, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Field, Place};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::rules::too_long;
+use crate::value::duration::{DurationPattern, NillableDuration};
+
+/// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
+const REGISTRATION: Duration = Duration::from_mins(15);
+
+pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
+    id: RuleId::new("expire-after"),
+    title: "`expireAfter` is a duration that Karpenter can read, or `Never`",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD bounds no \
+          number, and before Karpenter 1.4, and in v1beta1, it lets texts like `1hr` through. A value that \
+          Karpenter cannot decode makes the list of **all** NodePools unreadable.",
+    seen_in: &["2055"],
+    bad: "\
+spec:
+  template:
+    spec:
+      expireAfter: 99999999h
+",
+    good: "\
+spec:
+  template:
+    spec:
+      expireAfter: 720h
+",
+};
+
+pub(in crate::rules) static EXPIRE_AFTER_ZERO: Rule = Rule {
+    id: RuleId::new("expire-after-zero"),
+    title: "Nodes do not expire at once",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "With `expireAfter: 0s` every node has expired by the time it is created. Karpenter terminates it \
+          and launches the next one, for ever; no budget limits this.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      expireAfter: 0s
+",
+    good: "\
+spec:
+  template:
+    spec:
+      expireAfter: Never
+",
+};
+
+pub(in crate::rules) static EXPIRE_AFTER_SHORT: Rule = Rule {
+    id: RuleId::new("expire-after-short"),
+    title: "Nodes live at least as long as a machine may take to become one",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "Karpenter gives a machine 15 minutes to become a node. One that expires sooner may be terminated \
+          before any pod has run on it. No budget limits expiration.",
+    seen_in: &["1750"],
+    bad: "\
+spec:
+  template:
+    spec:
+      expireAfter: 5m
+",
+    good: "\
+spec:
+  template:
+    spec:
+      expireAfter: 12h
+",
+};
+
+/// Checks the text, and gives it back read.
+pub(super) fn check(
+    field: Field<&str>,
+    path: impl Fn() -> FieldPath,
+    place: Place,
+    pattern: DurationPattern,
+    findings: &mut Findings<'_>,
+) -> Option<NillableDuration> {
+    let text = field.present()?;
+    let problem = || Problem::Invalid { value: quoted(text) };
+    if let Some(reason) = too_long(text) {
+        findings.push(EXPIRE_AFTER.finding(path(), problem(), reason));
+        return None;
+    }
+    match NillableDuration::parse(text, pattern) {
+        Ok(duration) => {
+            if let NillableDuration::After(length) = duration
+                && length < REGISTRATION
+            {
+                check_short(length, place, path(), problem(), findings);
+            }
+            Some(duration)
+        }
+        Err(error) => {
+            let is_let_through = pattern.accepts(text);
+            let consequence = if is_let_through { consequence(place) } else { "" };
+            let reason = format!("{error}{consequence}");
+            findings.push(
+                EXPIRE_AFTER
+                    .finding(path(), problem(), reason)
+                    .mend_if_known(error.mend())
+                    .fix_if_known(error.meant().map(Fix::text)),
+            );
+            None
+        }
+    }
+}
+
+fn check_short(
+    length: Duration,
+    place: Place,
+    path: FieldPath,
+    problem: Problem,
+    findings: &mut Findings<'_>,
+) {
+    if length.is_zero() {
+        let reason = match place {
+            Place::Pool => "every node would expire at its creation and be replaced by the next, for ever",
+            Place::Claim => "the node would expire at its creation",
+        };
+        findings.push(
+            EXPIRE_AFTER_ZERO
+                .finding(path, problem, reason)
+                .mend("write Never for no expiry"),
+        );
+    } else {
+        let reason = "a machine has 15 minutes to become a node, so this one may be gone before it is of use";
+        findings.push(
+            EXPIRE_AFTER_SHORT
+                .finding(path, problem, reason)
+                .mend("write hours, or Never"),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::rules::testing::{errors, errors_for, warnings};
+
+    fn pool(text: &str) -> Value {
+        json!({"spec": {"template": {"spec": {"expireAfter": text}}}})
+    }
+
+    #[test]
+    fn what_crd_or_karpenter_cannot_read_is_refused_with_the_mend() {
+        for (text, end) in [
+            ("30d", "; write 720h [expire-after]"),
+            ("never", "; write Never [expire-after]"),
+            ("720h | Never", "; choose one [expire-after]"),
+            (
+                "2562048h",
+                "; write Never if it should never happen [expire-after]",
+            ),
+        ] {
+            let refused = errors(&pool(text));
+            assert_eq!(refused.len(), 1, "{text}");
+            assert!(refused[0].ends_with(end), "{refused:?}");
+        }
+        assert!(errors(&pool("2562048h"))[0].contains("could then read no NodePool at all"));
+    }
+
+    #[test]
+    fn older_crds_let_more_through_of_which_karpenter_reads_some() {
+        let errors = |text| errors_for(ApiVersion::V1, Release::new(1, 3, 0), &pool(text), None);
+        assert_eq!(errors("3600000ms"), [""; 0]);
+        let poison = errors("1hr");
+        assert!(poison[0].contains("could then read no NodePool"), "{poison:?}");
+        assert!(poison[0].ends_with("; write 1h [expire-after]"), "{poison:?}");
+    }
+
+    #[test]
+    fn nodes_that_expire_at_once_or_too_soon_are_told() {
+        for text in ["0s", "00h"] {
+            assert!(errors(&pool(text))[0].ends_with("[expire-after-zero]"));
+        }
+        assert!(warnings(&pool("14m"))[0].ends_with("[expire-after-short]"));
+    }
+
+    #[test]
+    fn v1beta1_has_the_expiry_elsewhere() {
+        let object = json!({"spec": {"disruption": {"expireAfter": "30d"}}});
+        let refused = errors_for(ApiVersion::V1Beta1, Release::new(1, 0, 8), &object, None);
+        assert!(
+            refused[0].starts_with("spec.disruption.expireAfter: "),
+            "{refused:?}"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! `terminationGracePeriod`: how long nodes may take to go.
+
+use std::time::Duration;
+
+use super::consequence;
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Field, Place};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::rules::too_long;
+use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
+
+pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
+    id: RuleId::new("termination-grace-period"),
+    title: "`terminationGracePeriod` is a duration that Karpenter can read",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "It is whole seconds, minutes and hours, such as `48h`; there are no days, and no `Never`: leave \
+          the field out instead. The CRD bounds no number, and one that Karpenter cannot decode makes the \
+          list of **all** NodePools unreadable.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      terminationGracePeriod: 2562048h
+",
+    good: "\
+spec:
+  template:
+    spec:
+      terminationGracePeriod: 48h
+",
+};
+
+pub(in crate::rules) static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
+    id: RuleId::new("termination-grace-period-zero"),
+    title: "Pods get time to leave a node that is terminated",
+    severity: Severity::Warning,
+    origin: Origin::Silent,
+    why: "With `terminationGracePeriod: 0s` pods are killed as soon as their node is to go, regardless of \
+          PodDisruptionBudgets and `karpenter.sh/do-not-disrupt`.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      terminationGracePeriod: 0s
+",
+    good: "\
+spec:
+  template:
+    spec:
+      terminationGracePeriod: 1h
+",
+};
+
+/// What to do to wait without end.
+const FOR_EVER: &str = "leave it out to wait as long as pods take";
+
+/// Checks the text, and gives it back read.
+pub(super) fn check(
+    field: Field<&str>,
+    place: Place,
+    version: ApiVersion,
+    findings: &mut Findings<'_>,
+) -> Option<Duration> {
+    // v1beta1 has no such field, of which `field-unknown` speaks.
+    let text = field.present().filter(|_| version == ApiVersion::V1)?;
+    let path = || place.path("terminationGracePeriod");
+    let problem = || Problem::Invalid { value: quoted(text) };
+    if let Some(reason) = too_long(text) {
+        findings.push(TERMINATION_GRACE_PERIOD.finding(path(), problem(), reason));
+        return None;
+    }
+    let (reason, mend) = match NillableDuration::parse(text, DurationPattern::Anchored) {
+        Ok(NillableDuration::After(length)) => {
+            if length.is_zero() {
+                let reason = "pods would be killed at once, whatever PodDisruptionBudgets say";
+                findings.push(
+                    TERMINATION_GRACE_PERIOD_ZERO
+                        .finding(path(), problem(), reason)
+                        .mend("write how long pods may take, or leave it out for as long as they take"),
+                );
+            }
+            return Some(length);
+        }
+        Ok(NillableDuration::Never) | Err(NillableDurationError::NeverMisspelt) => {
+            ("it cannot be Never".to_owned(), Some(FOR_EVER.to_owned()))
+        }
+        Err(NillableDurationError::Overflow) => {
+            let reason = format!("{}{}", NillableDurationError::Overflow, consequence(place));
+            (reason, Some(FOR_EVER.to_owned()))
+        }
+        Err(NillableDurationError::Other) => {
+            ("a duration is written like 30s, 10m or 1h30m".to_owned(), None)
+        }
+        Err(error) => (error.to_string(), error.mend()),
+    };
+    findings.push(
+        TERMINATION_GRACE_PERIOD
+            .finding(path(), problem(), reason)
+            .mend_if_known(mend),
+    );
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::{errors, warnings};
+
+    fn pool(text: &str) -> Value {
+        json!({"spec": {"template": {"spec": {"terminationGracePeriod": text}}}})
+    }
+
+    #[test]
+    fn what_crd_or_karpenter_cannot_read_is_refused_with_the_mend() {
+        for (text, end) in [
+            ("1d", "; write 24h [termination-grace-period]"),
+            (
+                "Never",
+                "; leave it out to wait as long as pods take [termination-grace-period]",
+            ),
+            (
+                "99999999h",
+                "; leave it out to wait as long as pods take [termination-grace-period]",
+            ),
+            ("soon", "like 30s, 10m or 1h30m [termination-grace-period]"),
+        ] {
+            let refused = errors(&pool(text));
+            assert!(refused[0].ends_with(end), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn pods_that_get_no_time_are_told_of() {
+        assert!(warnings(&pool("0s"))[0].ends_with("[termination-grace-period-zero]"));
+    }
+}

@@ -1,0 +1,117 @@
+//! How long nodes live, and how long they may take to go: `expireAfter` and `terminationGracePeriod`.
+
+pub(super) mod expiry;
+pub(super) mod grace;
+
+use std::time::Duration;
+
+use super::Context;
+use super::findings::Findings;
+use crate::karpenter::{ApiVersion, NodeClaim, NodePool, Place, Release};
+use crate::value::duration::{DurationPattern, NillableDuration};
+
+/// The two durations, where they can be read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lifetime {
+    /// `expireAfter`; none where it is absent or wrong.
+    pub(super) expire_after: Option<NillableDuration>,
+    /// `terminationGracePeriod`; none where it is absent or wrong.
+    pub(super) grace: Option<Duration>,
+}
+
+/// Checks the lifetime of a pool's nodes.
+pub(super) fn check_pool(
+    pool: &NodePool<'_>,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) -> Lifetime {
+    let path = || NodePool::expire_after_path(pool.version);
+    let pattern = pattern(pool.version, context.release);
+    Lifetime {
+        expire_after: expiry::check(pool.expire_after, path, Place::Pool, pattern, findings),
+        grace: grace::check(
+            pool.template.termination_grace_period,
+            Place::Pool,
+            pool.version,
+            findings,
+        ),
+    }
+}
+
+/// Checks the lifetime of one node.
+pub(super) fn check_claim(claim: &NodeClaim<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+    if claim.version == ApiVersion::V1 {
+        let path = || Place::Claim.path("expireAfter");
+        expiry::check(
+            claim.expire_after,
+            path,
+            Place::Claim,
+            pattern(claim.version, context.release),
+            findings,
+        );
+    }
+    grace::check(
+        claim.template.termination_grace_period,
+        Place::Claim,
+        claim.version,
+        findings,
+    );
+}
+
+fn pattern(version: ApiVersion, release: Release) -> DurationPattern {
+    if version == ApiVersion::V1 && release.has(Release::ANCHORED_DURATIONS) {
+        DurationPattern::Anchored
+    } else {
+        DurationPattern::HalfAnchored
+    }
+}
+
+/// What follows from a text that Karpenter cannot decode: it reads all objects of a kind at once.
+const fn consequence(place: Place) -> &'static str {
+    match place {
+        Place::Pool => ", and Karpenter could then read no NodePool at all",
+        Place::Claim => ", and Karpenter could then read no NodeClaim at all",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::review::Subject;
+    use crate::rules::testing::{errors, errors_on, warnings};
+
+    #[test]
+    fn usual_lifetimes_pass() {
+        let pool =
+            |field: &str, text: &str| -> Value { json!({"spec": {"template": {"spec": {field: text}}}}) };
+        for text in ["720h", "Never", "1h30m", "15m", "30m1h", "2562047h"] {
+            assert_eq!(errors(&pool("expireAfter", text)), [""; 0], "{text}");
+            assert_eq!(warnings(&pool("expireAfter", text)), [""; 0], "{text}");
+        }
+        assert_eq!(errors(&pool("terminationGracePeriod", "48h")), [""; 0]);
+    }
+
+    #[test]
+    fn a_claim_has_them_below_its_spec_and_spoils_the_list_of_claims() {
+        let claim = |expiry: &str, grace: &str| {
+            let object = json!({"spec": {"expireAfter": expiry, "terminationGracePeriod": grace}});
+            errors_on(Subject::NodeClaim(ApiVersion::V1), Release::NEWEST, &object, None)
+        };
+        let refused = claim("2562048h", "2562048h");
+        assert_eq!(refused.len(), 2);
+        for (line, path) in refused
+            .iter()
+            .zip(["spec.expireAfter: ", "spec.terminationGracePeriod: "])
+        {
+            assert!(line.starts_with(path), "{line}");
+            assert!(line.contains("could then read no NodeClaim at all"), "{line}");
+        }
+        let at_once = claim("0s", "1h");
+        assert!(
+            at_once[0].contains("the node would expire at its creation;"),
+            "{at_once:?}"
+        );
+    }
+}

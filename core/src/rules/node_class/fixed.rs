@@ -1,0 +1,89 @@
+//! What of `nodeClassRef` an update may not change.
+
+use serde_json::{Map, Value};
+
+use super::{path, text};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::Place;
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static NODE_CLASS_IMMUTABLE: Rule = Rule {
+    id: RuleId::new("node-class-immutable"),
+    title: "Group and kind of `nodeClassRef` never change",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "Since Karpenter 1.1 the CRD refuses such a change: a pool cannot move to another provider. The \
+          name may change; Karpenter then replaces the nodes.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: default }
+---
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.hetzner.cloud, kind: HCloudNodeClass, name: default }
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: default }
+---
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.itsh.dev, kind: HCloudNodeClass, name: other }
+",
+};
+
+pub(super) fn check(reference: &Map<String, Value>, old: Option<&Value>, findings: &mut Findings<'_>) {
+    for field in ["group", "kind"] {
+        let path = path(Place::Pool, field);
+        let before = old.and_then(|old| path.find(old)).and_then(Value::as_str);
+        let (Some(before), Some(now)) = (before, text(reference, field)) else {
+            continue;
+        };
+        if before != now {
+            findings.push(
+                NODE_CLASS_IMMUTABLE
+                    .finding(
+                        path,
+                        Problem::Invalid { value: quoted(now) },
+                        format!("it is {} and cannot be changed", quoted(before)),
+                    )
+                    .mend("make a new NodePool and delete this one"),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::karpenter::{ApiVersion, Release};
+    use crate::rules::node_class::testing::pool;
+    use crate::rules::testing::errors_for;
+
+    #[test]
+    fn group_and_kind_are_pinned_since_1_1_and_the_name_never_is() {
+        let old = pool("a.example", "A", "one");
+        let new = pool("b.example", "B", "two");
+        let errors = |release| errors_for(ApiVersion::V1, release, &new, Some(&old));
+        assert_eq!(errors(Release::new(1, 0, 8)), [""; 0]);
+        let refused = errors(Release::NEWEST);
+        assert_eq!(refused.len(), 2, "{refused:?}");
+        assert!(
+            refused
+                .iter()
+                .all(|line| line.ends_with("[node-class-immutable]"))
+        );
+        let renamed = pool("a.example", "A", "two");
+        assert_eq!(
+            errors_for(ApiVersion::V1, Release::NEWEST, &renamed, Some(&old)),
+            [""; 0]
+        );
+    }
+}

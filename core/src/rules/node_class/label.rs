@@ -1,0 +1,121 @@
+//! The label that Karpenter makes of `nodeClassRef` for every NodeClaim.
+
+use serde_json::{Map, Value};
+
+use super::{group_field, path, text};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Place, Template, node_class_label};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+use crate::rules::requirements::keys::LONGEST_KEY;
+use crate::value::label::{label_value, qualified_name};
+
+pub(in crate::rules) static NODE_CLASS_NAME: Rule = Rule {
+    id: RuleId::new("node-class-name"),
+    title: "Group, kind and name of the node class can form a label",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Karpenter labels every NodeClaim with the node class: group and kind form the key, the name is the \
+          value. If the name has more than 63 characters, or the label is illegal otherwise or longer than a \
+          requirement's key may be, the API server refuses every NodeClaim of the pool.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: the-node-class-of-the-team-that-always-gives-very-long-names-to-things
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+",
+};
+
+/// Checks the name by what becomes of it: the value of a label.
+pub(super) fn check_value(
+    reference: &Map<String, Value>,
+    version: ApiVersion,
+    place: Place,
+    findings: &mut Findings<'_>,
+) {
+    let Some(name) = text(reference, "name") else {
+        return;
+    };
+    let reason = match label_value(name) {
+        Err(error) => format!("{error}, because Karpenter writes it into a label of every NodeClaim"),
+        // In v1 the CRD demands a name, and that has been said.
+        Ok(()) if name.is_empty() && version == ApiVersion::V1Beta1 => {
+            "no node class has this name".to_owned()
+        }
+        Ok(()) => return,
+    };
+    let problem = Problem::Invalid { value: quoted(name) };
+    findings.push(NODE_CLASS_NAME.finding(path(place, "name"), problem, reason));
+}
+
+/// Checks group and kind by what becomes of them: the key of a label.
+pub(super) fn check_key(template: &Template<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
+    let Some(label) = node_class_label(template) else {
+        return;
+    };
+    let reason = match qualified_name(&label) {
+        Err(error) => {
+            format!("{error}, because Karpenter makes group and kind the key of a label on every NodeClaim")
+        }
+        Ok(_) if label.len() > LONGEST_KEY => format!(
+            "group and kind form a label of {} bytes, which may have {LONGEST_KEY} in a NodeClaim",
+            label.len()
+        ),
+        Ok(_) => return,
+    };
+    let group = template.node_class_group().unwrap_or_default();
+    findings.push(
+        NODE_CLASS_NAME
+            .finding(
+                path(template.place, group_field(version)),
+                Problem::Invalid { value: quoted(group) },
+                reason,
+            )
+            .related(path(template.place, "kind")),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::node_class::testing::pool;
+    use crate::rules::testing::errors;
+
+    #[test]
+    fn what_no_label_holds_is_refused() {
+        let refused = errors(&pool("é", "A", "default"));
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(
+            refused[0].starts_with("spec.template.spec.nodeClassRef.group: "),
+            "{refused:?}"
+        );
+        assert!(refused[0].ends_with("[node-class-name]"), "{refused:?}");
+        assert!(errors(&pool("a.example", &"K".repeat(64), "default"))[0].ends_with("[node-class-name]"));
+        assert!(errors(&pool("a.example", "B", &"n".repeat(64)))[0].ends_with("[node-class-name]"));
+        assert_eq!(errors(&pool("a.example", "B", &"n".repeat(63))), [""; 0]);
+    }
+
+    #[test]
+    fn the_longest_key_of_kubernetes_is_too_long_for_a_nodeclaim() {
+        let of = |group: usize| errors(&pool(&"g".repeat(group), &"K".repeat(63), "default"));
+        assert_eq!(of(252), [""; 0]);
+        let refused = of(253);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(
+            refused[0].ends_with("a label of 317 bytes, which may have 316 in a NodeClaim [node-class-name]"),
+            "{refused:?}"
+        );
+    }
+}

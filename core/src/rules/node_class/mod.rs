@@ -1,0 +1,54 @@
+//! `nodeClassRef`: which machines the nodes are made of.
+//!
+//! First its texts are judged by themselves; what stays sound is then taken together.
+
+pub(super) mod fixed;
+pub(super) mod kind;
+pub(super) mod label;
+#[cfg(test)]
+mod testing;
+pub(super) mod texts;
+
+use serde_json::{Map, Value};
+
+use super::Context;
+use super::findings::Findings;
+use crate::diagnostic::FieldPath;
+use crate::karpenter::{ApiVersion, Place, Release, Template};
+
+pub(super) fn check(
+    template: &Template<'_>,
+    version: ApiVersion,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let Some(reference) = template.node_class_ref.present() else {
+        return;
+    };
+    let place = template.place;
+    let is_sound = texts::check(reference, version, place, findings);
+    label::check_value(reference, version, place, findings);
+    if is_sound && let Some(group) = template.node_class_group() {
+        kind::check(group, reference, version, place, findings);
+        label::check_key(template, version, findings);
+    }
+    if version == ApiVersion::V1 && place == Place::Pool && context.release.has(Release::NODE_CLASS_FIXED) {
+        fixed::check(reference, context.old, findings);
+    }
+}
+
+fn path(place: Place, field: &'static str) -> FieldPath {
+    place.path("nodeClassRef").key(field)
+}
+
+fn text<'v>(reference: &'v Map<String, Value>, field: &str) -> Option<&'v str> {
+    reference.get(field).and_then(Value::as_str)
+}
+
+/// The field that names the group.
+fn group_field(version: ApiVersion) -> &'static str {
+    match version {
+        ApiVersion::V1 => "group",
+        ApiVersion::V1Beta1 => "apiVersion",
+    }
+}

@@ -1,0 +1,95 @@
+//! The texts of `nodeClassRef`, each by itself.
+
+use serde_json::{Map, Value};
+
+use super::{path, text};
+use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::karpenter::{ApiVersion, Place};
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static NODE_CLASS_REF: Rule = Rule {
+    id: RuleId::new("node-class-ref"),
+    title: "`nodeClassRef` has a group without a version, a kind and a name",
+    severity: Severity::Error,
+    origin: Origin::Schema,
+    why: "The CRD refuses empty texts and a slash in the group. The slash is left over from v1beta1, where \
+          the field was an `apiVersion`.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws/v1
+        kind: EC2NodeClass
+        name: default
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+",
+};
+
+/// Checks each text by itself. Whether group and kind can be judged together.
+pub(super) fn check(
+    reference: &Map<String, Value>,
+    version: ApiVersion,
+    place: Place,
+    findings: &mut Findings<'_>,
+) -> bool {
+    let mut is_sound = true;
+    let mut found = |field, value: &str, reason: &str, mend: Option<String>| {
+        is_sound = false;
+        let problem = Problem::Invalid { value: quoted(value) };
+        findings.push(
+            NODE_CLASS_REF
+                .finding(path(place, field), problem, reason)
+                .mend_if_known(mend),
+        );
+    };
+    // In v1beta1 an empty text says no more than a missing one.
+    let demanded: &[&'static str] = match version {
+        ApiVersion::V1 => &["group", "kind", "name"],
+        ApiVersion::V1Beta1 => &[],
+    };
+    for field in demanded {
+        if let Some(value) = text(reference, field).filter(|value| value.is_empty()) {
+            found(field, value, "may not be empty", None);
+        }
+    }
+    if version == ApiVersion::V1
+        && let Some(group) = text(reference, "group").filter(|group| group.contains('/'))
+    {
+        let bare = group
+            .split('/')
+            .next()
+            .filter(|bare| !bare.is_empty() && bare.len() <= 253);
+        let mend = bare.map(|bare| format!("write {}", bare.escape_debug()));
+        found("group", group, "a group has no slash and names no version", mend);
+    }
+    is_sound
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::node_class::testing::pool;
+    use crate::rules::testing::errors;
+
+    #[test]
+    fn empty_texts_and_versions_in_the_group_are_refused() {
+        assert_eq!(
+            errors(&pool("karpenter.k8s.aws/v1", "EC2NodeClass", "default")),
+            [
+                "spec.template.spec.nodeClassRef.group: Invalid value: \"karpenter.k8s.aws/v1\": a group has no \
+                 slash and names no version; write karpenter.k8s.aws [node-class-ref]"
+            ]
+        );
+        assert_eq!(errors(&pool("", "", "")).len(), 3);
+    }
+}

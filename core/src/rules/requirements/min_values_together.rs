@@ -1,0 +1,166 @@
+//! `minValues` against the values that all requirements and template labels on one label leave together.
+
+use super::groups::{Group, Source};
+use super::min_values::{invalid, is_more_than, path};
+use super::{Entry, Scope};
+use crate::diagnostic::{Diagnostic, RuleId, Severity};
+use crate::karpenter::Selection;
+use crate::rule::{Origin, Rule};
+use crate::rules::findings::Findings;
+
+pub(in crate::rules) static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
+    id: RuleId::new("requirement-min-values-together"),
+    title: "Requirements and template labels together leave as many values as `minValues` asks for",
+    severity: Severity::Error,
+    origin: Origin::Silent,
+    why: "Karpenter combines all requirements on one label, template labels included, and holds the largest \
+          `minValues` against the values that are left. Where these are too few, it finds no instance types, \
+          or the API server refuses every NodeClaim of the pool, which looks healthy and never launches a \
+          node.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: In
+          values: [c, m, r]
+          minValues: 2
+        - key: karpenter.kwok.sh/instance-family
+          operator: NotIn
+          values: [m, r]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: karpenter.kwok.sh/instance-family
+          operator: In
+          values: [c, m, r]
+          minValues: 2
+        - key: karpenter.kwok.sh/instance-family
+          operator: NotIn
+          values: [m]
+",
+};
+
+/// Checks the largest `minValues` on one label whose entries do not contradict each other.
+pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    // Of a label of the user's own, no instance type has any value; that is said at the entry.
+    if group.sources.len() < 2 || group.is_custom() {
+        return;
+    }
+    let largest = group.entries().max_by_key(|entry| entry.min_values);
+    let Some((entry, least)) = largest.and_then(|entry| Some((entry, entry.min_values?))) else {
+        return;
+    };
+    let is_short = |left: &Selection<'_>| left.count().is_some_and(|count| is_more_than(least, count));
+    let left = Selection::all(group.sources.iter().map(Source::selection));
+    // What the entry does not even offer by itself is said at the entry.
+    if !is_short(&left) || is_short(&Source::Entry(entry).selection()) {
+        return;
+    }
+    findings.push(finding(entry, least, left.count().unwrap_or(0), group, scope));
+}
+
+fn finding(entry: &Entry<'_>, least: i64, left: usize, group: &Group<'_>, scope: &Scope<'_>) -> Diagnostic {
+    let others: Vec<&Source<'_>> = group
+        .sources
+        .iter()
+        .filter(|source| !matches!(source, Source::Entry(other) if other.index == entry.index))
+        .collect();
+    let beside = match others.as_slice() {
+        [only] => format!("{only}"),
+        _ => format!("the other {} entries", others.len()),
+    };
+    let key = entry.key;
+    let reason =
+        format!("beside {beside}, {key} has only {left} values left, so the pool never launches a node");
+    let found = REQUIREMENT_MIN_VALUES_TOGETHER
+        .finding(path(entry.index, scope), invalid(least), reason)
+        .mend("allow more values, or lower it");
+    others
+        .into_iter()
+        .fold(found, |found, other| found.related(other.path(scope)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::requirements::testing::{errors, requirements};
+
+    const TYPE: &str = "node.kubernetes.io/instance-type";
+    const CPU: &str = "karpenter.kwok.sh/instance-cpu";
+
+    fn together(refused: &[String]) -> bool {
+        refused.len() == 1 && refused[0].ends_with("[requirement-min-values-together]")
+    }
+
+    #[test]
+    fn values_that_another_entry_takes_away_do_not_count() {
+        let pool = |other: &Value, least: u8| {
+            errors(&requirements(&json!([
+                other,
+                {"key": TYPE, "operator": "In", "values": ["a", "b", "c"], "minValues": least},
+            ])))
+        };
+        let only_two = json!({"key": TYPE, "operator": "In", "values": ["a", "b", "x"]});
+        assert_eq!(pool(&only_two, 2), [""; 0]);
+        assert_eq!(
+            pool(&only_two, 3),
+            [
+                "spec.template.spec.requirements[1].minValues: Invalid value: 3: beside \
+                 node.kubernetes.io/instance-type In [a, b, x], node.kubernetes.io/instance-type has only 2 values \
+                 left, so the pool never launches a node; allow more values, or lower it \
+                 [requirement-min-values-together]"
+            ]
+        );
+        let all_but_one = json!({"key": TYPE, "operator": "NotIn", "values": ["a"]});
+        assert_eq!(pool(&all_but_one, 2), [""; 0]);
+        assert!(together(&pool(&all_but_one, 3)));
+    }
+
+    #[test]
+    fn the_largest_of_several_numbers_counts_wherever_it_stands() {
+        let refused = errors(&requirements(&json!([
+            {"key": TYPE, "operator": "Exists", "minValues": 3},
+            {"key": TYPE, "operator": "In", "values": ["a", "b"], "minValues": 1},
+        ])));
+        assert!(together(&refused), "{refused:?}");
+        assert!(refused[0].starts_with("spec.template.spec.requirements[0].minValues"));
+    }
+
+    #[test]
+    fn a_template_label_leaves_one_value() {
+        let mut object = requirements(&json!([
+            {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"], "minValues": 2},
+        ]));
+        object["spec"]["template"]["metadata"] = json!({"labels": {"beta.kubernetes.io/arch": "amd64"}});
+        assert!(together(&errors(&object)), "{:?}", errors(&object));
+    }
+
+    #[test]
+    fn a_range_has_as_many_values_as_whole_numbers() {
+        let between = |high: &str| {
+            errors(&requirements(&json!([
+                {"key": CPU, "operator": "Gt", "values": ["4"], "minValues": 2},
+                {"key": CPU, "operator": "Lt", "values": [high]},
+            ])))
+        };
+        assert!(together(&between("6")), "{:?}", between("6"));
+        assert_eq!(between("7"), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_entry_is_said_once() {
+        let refused = errors(&requirements(&json!([
+            {"key": TYPE, "operator": "In", "values": ["a", "a"], "minValues": 2},
+            {"key": TYPE, "operator": "Exists"},
+        ])));
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(refused[0].ends_with("[requirement-min-values-distinct]"));
+    }
+}
