@@ -10,6 +10,7 @@ mod certs;
 mod cli;
 mod cluster;
 mod commands;
+mod flags;
 mod http;
 mod judged_by;
 mod lifecycle;
