@@ -4,12 +4,14 @@
 //! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds.
 
 mod args;
+mod collection;
 mod config;
 mod definition;
 mod metrics;
 mod pools;
 mod run;
 mod watch;
+mod watch_metrics;
 
 pub(crate) use args::ClusterArgs;
 pub(crate) use metrics::ClusterMetrics;

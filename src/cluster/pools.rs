@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use kube::api::{ApiResource, NotUsed, Object};
-use kube::core::GroupVersionKind;
-use kube::{Api, Client};
+use kube::Client;
+use kube::api::{NotUsed, Object};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::collection::Collection;
 use super::metrics::ClusterMetrics;
 use super::watch::Follower;
 use crate::admission::{ClusterView, StaticPools};
@@ -29,9 +29,8 @@ pub(super) struct PoolSpec {
 pub(super) type Pool = Object<PoolSpec, NotUsed>;
 
 /// The NodePools of a cluster. Static ones exist only in v1.
-pub(super) fn api(client: Client) -> Api<Pool> {
-    let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodePool");
-    Api::all_with(client, &ApiResource::from_gvk(&kind))
+pub(super) fn collection(client: Client) -> Collection<Pool> {
+    Collection::new(client, "/apis/karpenter.sh/v1/nodepools")
 }
 
 /// Keeps the view's static pools.

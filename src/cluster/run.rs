@@ -110,7 +110,7 @@ impl Cluster {
                         self.definition_line.store(Arc::new(line.clone()));
                         self.pools_line.store(Arc::new(line));
                     }
-                    self.metrics.watch_failed(DEFINITION);
+                    self.metrics.watches().failed(DEFINITION);
                     tokio::time::sleep(CREDENTIALS).await;
                 }
             }
@@ -120,16 +120,18 @@ impl Cluster {
             name: DEFINITION,
             meanwhile: UNREAD,
             fields: Some(definition::FIELDS),
+            labels: None,
             line: self.definition_line,
-            metrics: self.metrics.clone(),
+            metrics: self.metrics.watches().clone(),
             retry: Arc::default(),
         };
         let pools = Watch {
             name: "nodepools",
             meanwhile: "`kubectl scale` passes unjudged",
             fields: None,
+            labels: None,
             line: self.pools_line,
-            metrics: self.metrics.clone(),
+            metrics: self.metrics.watches().clone(),
             retry: Arc::clone(&retry),
         };
         let follow_definition = DefinitionFollower {
@@ -146,8 +148,8 @@ impl Cluster {
             told: false,
         };
         tokio::join!(
-            definition.run(definition::api(client.clone()), follow_definition),
-            pools.run(pools::api(client), follow_pools),
+            definition.run(definition::collection(client.clone()), follow_definition),
+            pools.run(pools::collection(client), follow_pools),
         );
     }
 }
