@@ -1,7 +1,8 @@
-//! Node limits that hold: which limit a pool has and how it is meant.
+//! Node limits that hold: which limit a pool has and how it is meant, and what keeps it.
 //!
 //! Pure: knows nothing of clusters, clocks or where anything is stored.
 
 mod limit;
+pub mod plan;
 
 pub use limit::{NodeLimit, OVER_LIMIT_ANNOTATION};
