@@ -1,12 +1,14 @@
-//! All objects of one kind, as far as they are looked at: the type that they are read into may hold as few of their
-//! fields as its reader needs, which kube's `Api` does not allow (it wants all of the metadata).
+//! All objects of one kind, as they are listed and watched.
+//!
+//! kube's `Api` wants types with all of the metadata. A [`Collection`] does not: the type that its objects are read
+//! into holds as few fields as its reader needs.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use futures_util::Stream;
-use kube::api::{DynamicObject, ListParams, Object, ObjectList, Request, WatchEvent, WatchParams};
-use kube::{Client, Error, Result};
+use kube::api::{ListParams, ObjectList, Request, WatchEvent, WatchParams};
+use kube::{Api, Client, Error, Resource, Result};
 use serde::de::DeserializeOwned;
 
 /// An object that says which version of it this is.
@@ -15,26 +17,47 @@ pub(crate) trait Versioned {
     fn version(&self) -> Option<&str>;
 }
 
-impl Versioned for DynamicObject {
+impl<K: Resource> Versioned for K {
     fn version(&self) -> Option<&str> {
-        self.metadata.resource_version.as_deref()
+        self.meta().resource_version.as_deref()
     }
 }
 
-impl<P: Clone, U: Clone> Versioned for Object<P, U> {
-    fn version(&self) -> Option<&str> {
-        self.metadata.resource_version.as_deref()
+/// Where objects of one kind are listed and watched.
+pub(crate) trait Source<K: Clone> {
+    /// A page of them.
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>>;
+
+    /// Their changes after a version.
+    async fn watch(
+        &self,
+        params: &WatchParams,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<Self, K>>;
+}
+
+impl<K: Clone + DeserializeOwned + Debug> Source<K> for Api<K> {
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
+        Api::list(self, params).await
+    }
+
+    async fn watch(
+        &self,
+        params: &WatchParams,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<K>> {
+        Api::watch(self, params, version).await
     }
 }
 
-/// All objects of one kind in the cluster.
+/// All objects of one kind in the cluster, read into a type that need not be a whole object.
 pub(crate) struct Collection<K> {
     client: Client,
     request: Request,
     objects: PhantomData<fn() -> K>,
 }
 
-impl<K: Clone + DeserializeOwned + Debug> Collection<K> {
+impl<K> Collection<K> {
     /// The objects at a path, such as `/api/v1/nodes`.
     pub(crate) fn new(client: Client, path: &str) -> Self {
         Self {
@@ -43,15 +66,15 @@ impl<K: Clone + DeserializeOwned + Debug> Collection<K> {
             objects: PhantomData,
         }
     }
+}
 
-    /// A page of them.
-    pub(crate) async fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
+impl<K: Clone + DeserializeOwned + Debug> Source<K> for Collection<K> {
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
         let request = self.request.list(params).map_err(Error::BuildRequest)?;
         self.client.request(request).await
     }
 
-    /// Their changes after a version.
-    pub(crate) async fn watch(
+    async fn watch(
         &self,
         params: &WatchParams,
         version: &str,

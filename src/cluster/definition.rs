@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use kube::api::DynamicObject;
-use kube::{Client, ResourceExt};
+use kube::api::{ApiResource, DynamicObject};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client, ResourceExt};
 use poolgate_core::karpenter::{ApiVersion, Installed, Karpenter, NODEPOOL_DEFINITION};
 use tokio::sync::Notify;
 
-use super::collection::Collection;
 use super::metrics::ClusterMetrics;
 use super::watch::Follower;
 use crate::admission::ClusterView;
@@ -17,8 +17,9 @@ use crate::admission::ClusterView;
 pub(super) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
 
 /// The definitions of a cluster.
-pub(super) fn collection(client: Client) -> Collection<DynamicObject> {
-    Collection::new(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+pub(super) fn api(client: Client) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    Api::all_with(client, &ApiResource::from_gvk(&kind))
 }
 
 /// Keeps the view's Karpenter as the definition says.

@@ -146,7 +146,8 @@ impl Candidate {
             return Ok(false);
         }
         let lease = self.written(lease);
-        let replaced = self.leases.replace(self.name, &PostParams::default(), &lease);
+        let params = PostParams::default();
+        let replaced = self.leases.replace(self.name, &params, &lease);
         let stored = timeout_at(deadline, replaced).await??;
         self.observe(stored.spec.unwrap_or_default());
         Ok(true)

@@ -16,7 +16,7 @@ use super::definition::{self, DefinitionFollower};
 use super::metrics::ClusterMetrics;
 use super::pools::{self, PoolFollower};
 use super::watch::Watch;
-use crate::admission::{ClusterView, StaticPools};
+use crate::admission::{ClusterView, Pools};
 use crate::lifecycle::{Detail, Told};
 
 /// How long a client may take to be made: a kubeconfig may run a program for its credentials.
@@ -144,12 +144,12 @@ impl Cluster {
         let follow_pools = PoolFollower {
             view: self.view,
             metrics: self.metrics,
-            listing: StaticPools::new(),
+            listing: Pools::default(),
             told: false,
         };
         tokio::join!(
-            definition.run(definition::collection(client.clone()), follow_definition),
-            pools.run(pools::collection(client), follow_pools),
+            definition.run(definition::api(client.clone()), follow_definition),
+            pools.run(pools::api(client), follow_pools),
         );
     }
 }

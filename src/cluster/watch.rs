@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::{error::Elapsed, sleep, timeout};
 
-use super::collection::{Collection, Versioned};
+use super::collection::{Source, Versioned};
 use super::watch_metrics::WatchMetrics;
 
 /// How many objects a list brings at once: what bounds the memory that a list takes.
@@ -50,6 +50,8 @@ pub(crate) trait Follower {
     fn changed(&mut self, object: Self::Object);
     /// An object is gone.
     fn gone(&mut self, object: &Self::Object);
+    /// All that has happened up to this resourceVersion was told.
+    fn complete_up_to(&mut self, _version: &str) {}
     /// The watch is down: from now on what is known may be out of date.
     fn lost(&mut self) {}
 }
@@ -105,7 +107,7 @@ impl Failure {
 
 impl Watch {
     /// Watches for ever.
-    pub(crate) async fn run<F: Follower>(self, objects: Collection<F::Object>, mut follower: F) {
+    pub(crate) async fn run<F: Follower>(self, objects: impl Source<F::Object>, mut follower: F) {
         let mut state = State::starting(&self);
         loop {
             let failure = self.once(&objects, &mut follower, &mut state).await;
@@ -124,7 +126,7 @@ impl Watch {
     }
 
     /// Lists and follows until that fails.
-    async fn once<F: Follower>(&self, objects: &Collection<F::Object>, follower: &mut F, state: &mut State) -> Failure {
+    async fn once<F: Follower>(&self, objects: &impl Source<F::Object>, follower: &mut F, state: &mut State) -> Failure {
         let mut version = match self.list(objects, follower).await {
             Ok(version) => version,
             Err(failure) => return failure,
@@ -138,7 +140,7 @@ impl Watch {
         }
     }
 
-    async fn list<F: Follower>(&self, objects: &Collection<F::Object>, follower: &mut F) -> Result<String, Failure> {
+    async fn list<F: Follower>(&self, objects: &impl Source<F::Object>, follower: &mut F) -> Result<String, Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = self.fields.map(Into::into);
         params.label_selector = self.labels.map(Into::into);
@@ -151,7 +153,9 @@ impl Watch {
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {
                 follower.list_ends();
-                return page.metadata.resource_version.ok_or(Failure::NoVersion);
+                let version = page.metadata.resource_version.ok_or(Failure::NoVersion)?;
+                follower.complete_up_to(&version);
+                return Ok(version);
             }
         }
     }
@@ -159,7 +163,7 @@ impl Watch {
     /// Follows the changes after `version` until the API server ends that in time.
     async fn follow<F: Follower>(
         &self,
-        objects: &Collection<F::Object>,
+        objects: &impl Source<F::Object>,
         follower: &mut F,
         version: &mut String,
         state: &mut State,
@@ -187,6 +191,7 @@ impl Watch {
                 WatchEvent::Error(status) if status.code == GONE => return Err(Failure::Expired),
                 WatchEvent::Error(status) => return Err(Failure::Ended(status.message)),
             }
+            follower.complete_up_to(version);
         }
         Ok(())
     }
