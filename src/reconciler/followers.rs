@@ -1,0 +1,245 @@
+//! From watches to the index: one follower for each kind of object.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::Hash;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::DynamicObject;
+use poolgate_core::nodelimit::plan::Needs;
+use serde_json::Value;
+
+use super::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
+use super::seen::{Seen, Watched};
+use crate::cluster::{Follower, NamedLedger, Versioned};
+
+/// The definition of NodePools: how it reads is not asked, only whether it changes.
+pub(super) struct DefinitionFollower {
+    pub(super) seen: Seen,
+    pub(super) spec: Option<Value>,
+}
+
+impl Follower for DefinitionFollower {
+    type Object = DynamicObject;
+
+    fn list_begins(&mut self) {}
+
+    fn listed(&mut self, definition: DynamicObject) {
+        self.changed(definition);
+    }
+
+    fn list_ends(&mut self) {
+        self.seen.complete(Watched::Definition);
+    }
+
+    fn changed(&mut self, definition: DynamicObject) {
+        let spec = definition.data.get("spec").cloned();
+        if self.spec != spec {
+            self.spec = spec;
+            self.seen.redefined();
+        }
+    }
+
+    fn gone(&mut self, _: &DynamicObject) {
+        self.spec = None;
+        self.seen.redefined();
+    }
+
+    fn lost(&mut self) {
+        self.seen.lost(Watched::Definition);
+    }
+}
+
+/// What is done with objects of one kind.
+pub(super) trait Kind {
+    /// The objects as they come.
+    type Object: Versioned + Clone + serde::de::DeserializeOwned + std::fmt::Debug;
+    /// Which watch brings them.
+    const WATCHED: Watched;
+    /// What tells them apart.
+    fn key(object: &Self::Object) -> Box<str>;
+    /// A list is about to begin.
+    fn begin(&mut self, _: &Seen) {}
+    /// One is new or has changed.
+    fn put(&mut self, seen: &Seen, object: Self::Object);
+    /// One is gone.
+    fn remove(&mut self, seen: &Seen, key: &str);
+    /// All but these are gone.
+    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>);
+}
+
+/// Follows objects of one kind.
+pub(super) struct KindFollower<K> {
+    seen: Seen,
+    kind: K,
+    listed: HashSet<Box<str>>,
+}
+
+impl<K: Kind> KindFollower<K> {
+    pub(super) fn new(seen: &Seen, kind: K) -> Self {
+        Self {
+            seen: seen.clone(),
+            kind,
+            listed: HashSet::new(),
+        }
+    }
+}
+
+impl<K: Kind> Follower for KindFollower<K> {
+    type Object = K::Object;
+
+    fn list_begins(&mut self) {
+        self.listed.clear();
+        self.kind.begin(&self.seen);
+    }
+
+    fn listed(&mut self, object: K::Object) {
+        self.listed.insert(K::key(&object));
+        self.kind.put(&self.seen, object);
+    }
+
+    fn list_ends(&mut self) {
+        let listed = std::mem::take(&mut self.listed);
+        self.kind.keep(&self.seen, listed);
+        self.seen.complete(K::WATCHED);
+    }
+
+    fn changed(&mut self, object: K::Object) {
+        self.kind.put(&self.seen, object);
+    }
+
+    fn gone(&mut self, object: &K::Object) {
+        self.kind.remove(&self.seen, &K::key(object));
+    }
+
+    fn lost(&mut self) {
+        self.seen.lost(K::WATCHED);
+    }
+}
+
+/// `NodePools`.
+#[derive(Default)]
+pub(super) struct Pools;
+
+impl Kind for Pools {
+    type Object = PoolObject;
+    const WATCHED: Watched = Watched::Pools;
+
+    fn key(object: &PoolObject) -> Box<str> {
+        object.name().into()
+    }
+
+    fn put(&mut self, seen: &Seen, object: PoolObject) {
+        seen.change(|index| index.put_pool(object));
+    }
+
+    fn remove(&mut self, seen: &Seen, name: &str) {
+        seen.change(|index| index.remove_pool(name));
+    }
+
+    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
+        seen.change(|index| index.keep_pools(&ordered(listed)));
+    }
+}
+
+/// `NodeClaims`.
+#[derive(Default)]
+pub(super) struct Claims {
+    names: Interned<str>,
+}
+
+impl Kind for Claims {
+    type Object = ClaimObject;
+    const WATCHED: Watched = Watched::Claims;
+
+    fn key(object: &ClaimObject) -> Box<str> {
+        object.uid().into()
+    }
+
+    fn put(&mut self, seen: &Seen, object: ClaimObject) {
+        let uid = Self::key(&object);
+        match object.seen(&mut self.names) {
+            Some(claim) => seen.change(|index| index.put_claim(claim)),
+            None => self.remove(seen, &uid),
+        }
+    }
+
+    fn remove(&mut self, seen: &Seen, uid: &str) {
+        seen.change(|index| index.remove_claim(uid));
+    }
+
+    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
+        seen.change(|index| index.keep_claims(&listed));
+    }
+}
+
+/// Nodes.
+#[derive(Default)]
+pub(super) struct Nodes {
+    names: Interned<str>,
+    labels: BTreeSet<Box<str>>,
+}
+
+impl Kind for Nodes {
+    type Object = NodeObject;
+    const WATCHED: Watched = Watched::Nodes;
+
+    fn key(object: &NodeObject) -> Box<str> {
+        object.name().into()
+    }
+
+    fn begin(&mut self, seen: &Seen) {
+        self.labels = seen.change(super::index::Index::selected_labels);
+    }
+
+    fn put(&mut self, seen: &Seen, object: NodeObject) {
+        let name = Self::key(&object);
+        match object.seen(&mut self.names, &self.labels) {
+            Some(node) => seen.change(|index| index.put_node(node)),
+            None => self.remove(seen, &name),
+        }
+    }
+
+    fn remove(&mut self, seen: &Seen, name: &str) {
+        seen.change(|index| index.remove_node(name));
+    }
+
+    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
+        seen.change(|index| index.keep_nodes(&listed));
+    }
+}
+
+/// Pods.
+#[derive(Default)]
+pub(super) struct Pods {
+    names: Interned<str>,
+    needs: Interned<Needs>,
+}
+
+impl Kind for Pods {
+    type Object = PodObject;
+    const WATCHED: Watched = Watched::Pods;
+
+    fn key(object: &PodObject) -> Box<str> {
+        object.uid().into()
+    }
+
+    fn put(&mut self, seen: &Seen, object: PodObject) {
+        let uid = Self::key(&object);
+        match object.seen(&mut self.names, &mut self.needs) {
+            Some(pod) => seen.change(|index| index.put_pod(pod)),
+            None => self.remove(seen, &uid),
+        }
+    }
+
+    fn remove(&mut self, seen: &Seen, uid: &str) {
+        seen.change(|index| index.remove_pod(uid));
+    }
+
+    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
+        seen.change(|index| index.keep_pods(&listed));
+    }
+}
+
+fn ordered<T: Ord + Eq + Hash>(set: HashSet<T>) -> BTreeSet<T> {
+    set.into_iter().collect()
+}
