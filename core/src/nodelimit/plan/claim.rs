@@ -31,6 +31,7 @@ pub struct Claim {
 }
 
 /// Conditions of a NodeClaim that are `True`.
+#[allow(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Conditions {
     /// `Initialized`: Karpenter disrupts no node before.

@@ -34,16 +34,18 @@ impl Counts {
     pub(super) fn of(state: &PoolState<'_>) -> Self {
         let seen: HashSet<&str> = state.claims.iter().map(|state| &*state.claim.uid).collect();
         let tickets: HashSet<&str> = state.ledger.tickets.iter().map(|uid| &**uid).collect();
-        let count =
-            |which: fn(&ClaimState<'_>) -> bool| state.claims.iter().filter(|claim| which(claim)).count();
         Self {
             existing: state.claims.len(),
-            staying: count(|claim| !claim.is_going()),
-            undeleted: count(|claim| claim.claim.deleted.is_none()),
+            staying: count(state, |claim| !claim.is_going()),
+            undeleted: count(state, |claim| claim.claim.deleted.is_none()),
             unseen: tickets.difference(&seen).count(),
-            budgeted: number(count(|claim| claim.is_budgeted())),
-            disrupting: number(count(|claim| claim.is_budgeted() && claim.uses_up_budget())),
-            held: count(|claim| claim.node.is_some_and(|node| node.marks.are_ours())),
+            budgeted: number(count(state, ClaimState::is_budgeted)),
+            disrupting: number(count(state, |claim| {
+                claim.is_budgeted() && claim.uses_up_budget()
+            })),
+            held: count(state, |claim| {
+                claim.node.is_some_and(|node| node.marks.are_ours())
+            }),
         }
     }
 
@@ -77,11 +79,6 @@ impl Counts {
             None => Some(0),
             Some(budgets) => Allowance::nodes(budgets.allowance(reason, self.budgeted, now)),
         }
-    }
-
-    /// The nodes of which budgets take their share.
-    pub(super) const fn budgeted(&self) -> u32 {
-        self.budgeted
     }
 
     /// How many of them use up budgets.
@@ -140,6 +137,10 @@ impl ClaimState<'_> {
 /// Whether Karpenter asks for new nodes when it disrupts for a reason.
 pub(super) const fn asks_for_replacement(reason: Reason) -> bool {
     matches!(reason, Reason::Underutilized | Reason::Drifted)
+}
+
+fn count<'s>(state: &PoolState<'s>, which: impl Fn(&ClaimState<'s>) -> bool) -> usize {
+    state.claims.iter().filter(|claim| which(claim)).count()
 }
 
 /// A count as it is shown.

@@ -6,20 +6,29 @@
 
 mod claim;
 mod counts;
+mod events;
+mod excess;
+mod fit;
+mod holds;
 mod memory;
 mod node;
 mod offer;
+mod order;
 mod outcome;
+mod places;
 mod pod;
 mod pool;
 mod resources;
+mod situation;
 mod state;
 mod taints;
+mod turns;
 
-use counts::Counts;
 use jiff::Timestamp;
+use situation::Situation;
 
 pub use claim::{Claim, ClaimState, Conditions};
+pub use excess::MOST_VICTIMS;
 pub use memory::Memory;
 pub use node::{DISRUPTED_TAINT, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, Node};
 pub use offer::{Offer, Requirement};
@@ -35,20 +44,23 @@ pub use taints::{Effect, Taint, Toleration};
 /// The same state and memory give the same plan, whatever the order of claims, pods and what else stands in lists.
 /// Takes time in proportion to the claims (times their logarithm) and the pods.
 pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Timestamp) -> Plan {
-    let counts = Counts::of(state);
-    let excess = state
-        .pool
-        .limit
-        .map_or(0, |limit| counts.excess(limit.nodes, limit.mode));
+    let mut memory = memory.clone();
+    let situation = Situation::of(state, now);
+    let holds = holds::decide(&situation, &mut memory);
+    let termination = excess::decide(&situation);
+    let events = events::tell(&situation, &holds, &termination, &mut memory);
     Plan {
-        hold: Vec::new(),
-        release: Vec::new(),
-        wake: false,
-        victims: None,
-        terminate: Vec::new(),
-        events: Vec::new(),
-        numbers: counts.numbers(state.pool, excess, now),
-        again_at: None,
-        memory: memory.clone(),
+        wake: !holds.release.is_empty() && !state.pool.is_deleted,
+        hold: holds.hold,
+        release: holds.release,
+        victims: termination.victims,
+        terminate: termination.terminate,
+        events,
+        numbers: situation.counts.numbers(state.pool, situation.excess(), now),
+        again_at: [holds.again_at, termination.settled_at]
+            .into_iter()
+            .flatten()
+            .min(),
+        memory,
     }
 }

@@ -41,6 +41,7 @@ pub struct Node {
 }
 
 /// What keeps Karpenter from disrupting a node, and whose it is.
+#[allow(clippy::struct_excessive_bools, reason = "each is a mark of its own")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
     /// `karpenter.sh/do-not-disrupt: "true"`.
@@ -76,6 +77,16 @@ impl Marks {
     /// Whether all of poolgate's marks are there.
     pub(super) const fn hold(self) -> bool {
         self.held_label && self.held_annotation && self.do_not_disrupt
+    }
+
+    /// Whether poolgate holds the node and a user wants it to stay so.
+    pub(super) const fn keep_held(self) -> bool {
+        self.keep && self.are_ours()
+    }
+
+    /// Whether a user wants the node to stay, by whatever mark.
+    pub(super) const fn are_a_wish(self) -> bool {
+        self.are_users() || self.keep_held()
     }
 
     /// Whether a user has closed the node.

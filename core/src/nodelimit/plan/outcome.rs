@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::memory::Memory;
+use super::node::Node;
 use crate::budget::Reason;
 use crate::karpenter::NodeLimitMode;
 
@@ -45,6 +46,15 @@ pub struct NodeRef {
     pub name: Arc<str>,
     /// Its UID, for the precondition.
     pub uid: Arc<str>,
+}
+
+impl NodeRef {
+    pub(super) fn to(node: &Node) -> Self {
+        Self {
+            name: Arc::clone(&node.name),
+            uid: Arc::clone(&node.uid),
+        }
+    }
 }
 
 /// A node to open.

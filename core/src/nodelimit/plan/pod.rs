@@ -16,6 +16,7 @@ pub const DO_NOT_DISRUPT_ANNOTATION: &str = "karpenter.sh/do-not-disrupt";
 pub const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 /// A pod on a node.
+#[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pod {
     /// `metadata.uid`.

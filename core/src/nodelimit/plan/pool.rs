@@ -14,6 +14,7 @@ use crate::policy::Policy;
 const WHEN_EMPTY: &str = "WhenEmpty";
 
 /// A NodePool.
+#[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 #[derive(Debug)]
 pub struct Pool {
     /// `metadata.name`.

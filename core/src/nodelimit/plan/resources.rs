@@ -32,6 +32,11 @@ impl Resources {
             .collect()
     }
 
+    /// Places for so many pods.
+    pub(super) fn pods(count: i64) -> Self {
+        Self(vec![(Arc::from(PODS), count.saturating_mul(1_000))])
+    }
+
     /// How much of a resource there is, in thousandths.
     pub fn amount(&self, name: &str) -> i64 {
         self.place(name)
