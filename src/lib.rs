@@ -18,6 +18,7 @@ mod lint;
 pub mod manifest;
 pub mod policy_file;
 mod probes;
+mod reconciler;
 mod telemetry;
 mod webhook;
 

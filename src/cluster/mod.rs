@@ -6,6 +6,7 @@
 mod args;
 mod collection;
 mod config;
+mod connect;
 mod definition;
 mod lease;
 mod metrics;
@@ -18,6 +19,8 @@ pub(crate) use args::ClusterArgs;
 pub(crate) use metrics::ClusterMetrics;
 pub(crate) use run::{Cluster, ClusterError};
 pub(crate) use collection::{Collection, Versioned};
-pub(crate) use lease::{Candidate, Leadership};
+pub(crate) use connect::{ConnectError, Connector};
+pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
+pub(crate) use lease::{Candidate, Leadership, SHORTEST as SHORTEST_LEASE};
 pub(crate) use watch::{Follower, Watch, described};
 pub(crate) use watch_metrics::WatchMetrics;

@@ -161,7 +161,7 @@ const DEFINITION: &str = "definition";
 const UNREAD: &str = "NodePools are judged for the Karpenter that was last known, or was built in";
 
 /// Makes a client. That may run a program, so it has a thread that can be given up.
-async fn client(config: Config) -> Result<Client, String> {
+pub(super) async fn client(config: Config) -> Result<Client, String> {
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match timeout(CREDENTIALS, made).await {
         Ok(Ok(made)) => made.map_err(|error| error.to_string()),

@@ -11,6 +11,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures_util::StreamExt;
+use futures_util::future::LocalBoxFuture;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
@@ -54,6 +55,10 @@ pub(crate) trait Follower {
     fn complete_up_to(&mut self, _version: &str) {}
     /// The watch is down: from now on what is known may be out of date.
     fn lost(&mut self) {}
+    /// Waits until there is reason to list all anew, although nothing is wrong.
+    fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// What a watch is called, and where it tells how it does.
@@ -89,6 +94,9 @@ enum Failure {
     /// The version is too old to go on from.
     #[error("the version to go on from is too old")]
     Expired,
+    /// Whoever follows wants all of it once more.
+    #[error("all is to be listed anew")]
+    Asked,
 }
 
 /// What the API server answers where a version is too old to go on from.
@@ -98,7 +106,7 @@ impl Failure {
     /// Whether nothing is wrong but the version to go on from.
     fn is_mended_by_a_list(&self) -> bool {
         match self {
-            Self::Expired => true,
+            Self::Expired | Self::Asked => true,
             Self::Client(kube::Error::Api(status)) => status.code == GONE,
             _ => false,
         }
@@ -177,7 +185,15 @@ impl Watch {
         let events = timeout(ANSWER, objects.watch(&params, version)).await??;
         let mut events = pin!(events);
         state.up(self);
-        while let Ok(Some(event)) = timeout(SILENCE, events.next()).await {
+        let mut anew = follower.wants_list();
+        loop {
+            let event = tokio::select! {
+                () = &mut anew => return Err(Failure::Asked),
+                event = timeout(SILENCE, events.next()) => event,
+            };
+            let Ok(Some(event)) = event else {
+                return Ok(());
+            };
             match event? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     *version = object.version().ok_or(Failure::NoVersion)?.to_owned();
@@ -193,7 +209,6 @@ impl Watch {
             }
             follower.complete_up_to(version);
         }
-        Ok(())
     }
 }
 

@@ -3,19 +3,19 @@
 use std::collections::{BTreeSet, HashSet};
 use std::hash::Hash;
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use futures_util::future::LocalBoxFuture;
 use kube::api::DynamicObject;
 use poolgate_core::nodelimit::plan::Needs;
-use serde_json::Value;
 
 use super::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
 use super::seen::{Seen, Watched};
-use crate::cluster::{Follower, NamedLedger, Versioned};
+use crate::cluster::{Follower, Versioned};
 
 /// The definition of NodePools: how it reads is not asked, only whether it changes.
 pub(super) struct DefinitionFollower {
     pub(super) seen: Seen,
-    pub(super) spec: Option<Value>,
+    /// Which definition is known, and which version of what it says.
+    pub(super) known: Option<(String, i64)>,
 }
 
 impl Follower for DefinitionFollower {
@@ -32,15 +32,16 @@ impl Follower for DefinitionFollower {
     }
 
     fn changed(&mut self, definition: DynamicObject) {
-        let spec = definition.data.get("spec").cloned();
-        if self.spec != spec {
-            self.spec = spec;
+        let metadata = definition.metadata;
+        let known = metadata.uid.zip(metadata.generation);
+        if self.known != known {
+            self.known = known;
             self.seen.redefined();
         }
     }
 
     fn gone(&mut self, _: &DynamicObject) {
-        self.spec = None;
+        self.known = None;
         self.seen.redefined();
     }
 
@@ -59,6 +60,10 @@ pub(super) trait Kind {
     fn key(object: &Self::Object) -> Box<str>;
     /// A list is about to begin.
     fn begin(&mut self, _: &Seen) {}
+    /// Waits until there is reason to list them anew.
+    fn wants_list(_: &Seen) -> LocalBoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
     /// One is new or has changed.
     fn put(&mut self, seen: &Seen, object: Self::Object);
     /// One is gone.
@@ -113,6 +118,10 @@ impl<K: Kind> Follower for KindFollower<K> {
 
     fn lost(&mut self) {
         self.seen.lost(K::WATCHED);
+    }
+
+    fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
+        K::wants_list(&self.seen)
     }
 }
 
@@ -189,6 +198,11 @@ impl Kind for Nodes {
 
     fn begin(&mut self, seen: &Seen) {
         self.labels = seen.change(super::index::Index::selected_labels);
+    }
+
+    fn wants_list(seen: &Seen) -> LocalBoxFuture<'static, ()> {
+        let wanted = seen.relist_nodes();
+        Box::pin(async move { wanted.notified().await })
     }
 
     fn put(&mut self, seen: &Seen, object: NodeObject) {

@@ -16,6 +16,7 @@ mod queue;
 mod release_all;
 mod run;
 mod seen;
+mod work;
 
 pub(crate) use args::ReconcileArgs;
-pub(crate) use run::{ReconcileError, reconcile};
+pub(crate) use run::reconcile;

@@ -22,19 +22,16 @@ pub(super) enum Watched {
     Nodes,
     /// Pods.
     Pods,
-    /// The ledgers.
-    Ledgers,
 }
 
 impl Watched {
     /// All of them.
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 5] = [
         Self::Definition,
         Self::Pools,
         Self::Claims,
         Self::Nodes,
         Self::Pods,
-        Self::Ledgers,
     ];
 
     /// Its name in logs and metrics.
@@ -45,7 +42,6 @@ impl Watched {
             Self::Claims => "nodeclaims",
             Self::Nodes => "nodes",
             Self::Pods => "pods",
-            Self::Ledgers => "ledgers",
         }
     }
 }

@@ -18,9 +18,6 @@ use serde_json::{Value, json};
 use super::{MANAGER, WriteError, Writer};
 use crate::reconciler::metrics::Write;
 
-/// Selects all nodes that carry poolgate's label.
-pub(in crate::reconciler) const MARKED: &str = HELD_LABEL;
-
 /// How many nodes are written to at the same time.
 const AT_ONCE: usize = 8;
 

@@ -16,10 +16,10 @@ use super::metrics::{Outcome, ReconcileMetrics, Write};
 use crate::cluster::{Leadership, described};
 
 pub(super) use events::Told;
-pub(super) use marks::{MARKED, Marker};
+pub(super) use marks::Marker;
 
 /// How long a call may take.
-const CALL: Duration = Duration::from_secs(10);
+pub(super) const CALL: Duration = Duration::from_secs(10);
 
 /// The name by which poolgate owns what it applies.
 const MANAGER: &str = "poolgate";
@@ -95,7 +95,7 @@ impl Writer {
         Api::all_with(self.client.clone(), &kube::api::ApiResource::from_gvk(&kind))
     }
 
-    /// Makes a call that writes.
+    /// Makes a call that writes, and counts it.
     async fn write<T>(
         &self,
         what: Write,
@@ -111,7 +111,8 @@ impl Writer {
         result
     }
 
-    async fn call<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
+    /// Makes a call.
+    pub(super) async fn call<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
         // What was begun while leading may end a little later: others wait longer than that.
         let Some(until) = self.leadership.until() else {
             return Err(WriteError::NotLeading);

@@ -18,14 +18,13 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool};
 use poolgate_core::policy::Policy;
 use serde_json::Value;
 
 use super::objects::{SeenClaim, SeenNode};
 
-pub(super) use snapshot::Snapshot;
+pub(super) use snapshot::{Circumstances, Snapshot};
 
 /// How many objects of each kind are kept.
 #[derive(Debug, Clone, Copy)]
@@ -175,13 +174,5 @@ impl Index {
             );
         }
         false
-    }
-
-    /// The youngest claim of a pool.
-    pub(super) fn youngest_claim(&self, pool: &str) -> Option<Timestamp> {
-        let uids = self.claims_of.get(pool)?;
-        uids.iter()
-            .filter_map(|uid| Some(self.claims.get(uid)?.claim.created))
-            .max()
     }
 }

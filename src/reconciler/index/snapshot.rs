@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::plan::{
     Claim, ClaimState, LedgerState, Needs, Node, NodeRef, Pod, Pool, PoolState, Settings,
 };
@@ -80,6 +81,22 @@ impl Snapshot {
             steady_since: circumstances.steady_since,
             terminations_left: circumstances.terminations_left,
             settings: circumstances.settings,
+        }
+    }
+
+    /// Whether nothing of the pool is left, so that it need not be looked at again.
+    pub(in crate::reconciler) fn is_over(&self) -> bool {
+        !self.exists && self.claims.is_empty() && self.strays.is_empty()
+    }
+
+    /// When the pool was last given a node that it was not to have: while nodes come in over a Hard limit, the gate
+    /// is not there, and what is above the limit is no steady sight.
+    pub(in crate::reconciler) fn grown_at(&self) -> Timestamp {
+        let hard = self.pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard);
+        let youngest = self.claims.iter().map(|(claim, ..)| claim.created).max();
+        match (hard, youngest) {
+            (Some(limit), Some(created)) if self.claims.len() > limit.nodes as usize => created,
+            _ => Timestamp::MIN,
         }
     }
 
