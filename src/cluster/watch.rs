@@ -250,7 +250,7 @@ fn backoff() -> ExponentialBackoff {
 }
 
 /// What the client says, with the cause that it hides, on one line.
-fn described(error: &kube::Error) -> String {
+pub(super) fn described(error: &kube::Error) -> String {
     let mut text = match error {
         kube::Error::Api(status) => return status.message.clone(),
         other => other.to_string(),
