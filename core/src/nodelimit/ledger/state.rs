@@ -130,10 +130,11 @@ impl Ledger {
 
     /// The ledger without the tickets of calls whose "allow" never left; none if it holds none of them.
     ///
-    /// Only for an answer of which no byte was sent, and each allowed call at most once: a ticket that a second call
-    /// for the same UID was allowed on stays until that one is released too. Stored by compare-and-swap like any
-    /// other. Under failure policy Ignore the API server may create the claim all the same: there let the ticket
-    /// live its life.
+    /// Only for calls answered with [`super::Answer::Reserved`], of which answer no byte was sent, and for each such
+    /// call once: a ticket that a second call for the same UID holds too stays until that one is released. Stored by
+    /// compare-and-swap like any other; after a conflict try again, but where the outcome is unknown let it be, or
+    /// the other call's ticket goes too. Under failure policy Ignore the API server may create the claim all the
+    /// same: there let the ticket live its life.
     #[must_use]
     pub fn release<'a>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> Option<Self> {
         let mut next = None;
