@@ -5,6 +5,7 @@
 mod answer;
 mod cluster_view;
 mod envelope;
+pub(crate) mod gate;
 mod pools;
 mod scale;
 mod warnings;

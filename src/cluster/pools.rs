@@ -242,7 +242,11 @@ mod tests {
         follower.changed(pool("fixed", &json!({"replicas": 2})));
         assert_ne!(follower.view.static_pool("fixed"), StaticPool::NotThere);
         follower.changed(pool("fixed", &json!({"replicas": null})));
-        assert_eq!(follower.view.static_pool("fixed"), StaticPool::NotThere, "it is static no more");
+        assert_eq!(
+            follower.view.static_pool("fixed"),
+            StaticPool::NotThere,
+            "it is static no more"
+        );
         assert_eq!(follower.view.pool_count(), 1);
         follower.changed(pool("fixed", &json!({"replicas": 3})));
         follower.gone(&pool("fixed", &json!({"replicas": 3})));
@@ -263,7 +267,10 @@ mod tests {
         assert_eq!(follower.view.pool_count(), MOST_POOLS);
         follower.changed(pool("one-more", &json!({"replicas": 1})));
         assert_eq!(follower.view.pool_count(), MOST_POOLS);
-        assert!(!follower.view.is_unlimited("one-more"), "who does not know it reads it");
+        assert!(
+            !follower.view.is_unlimited("one-more"),
+            "who does not know it reads it"
+        );
         follower.changed(pool("pool-0", &json!({"replicas": 9})));
         let changed = json!({"spec": {"replicas": 9}});
         assert_eq!(follower.view.static_pool("pool-0"), StaticPool::Known(changed));

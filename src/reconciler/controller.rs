@@ -16,7 +16,7 @@ use super::metrics::ReconcileMetrics;
 use super::pace::Pace;
 use super::queue::Queue;
 use super::seen::Seen;
-use crate::cluster::Leadership;
+use crate::cluster::{Leadership, PoolLedgers};
 use crate::policy_file::PolicyInForce;
 
 /// How often the policy is compared with the one that pools were read by.
@@ -24,10 +24,6 @@ const POLICY_POLL: Duration = Duration::from_secs(1);
 
 /// After how long every pool is looked at that nobody has spoken of.
 const RESYNC: Duration = Duration::from_mins(10);
-
-/// How long nothing is done after this replica began to lead: what the one before has begun to write may still be
-/// under way.
-const TAKE_OVER: SignedDuration = SignedDuration::from_secs(2);
 
 /// What the user wants.
 #[derive(Debug, Clone, Copy)]
@@ -42,15 +38,16 @@ pub(super) struct Wishes {
 
 /// Looks at pools and does what is to be done.
 pub(super) struct Controller {
-    seen: Seen,
-    writer: Writer,
-    leadership: Leadership,
+    pub(super) seen: Seen,
+    pub(super) writer: Writer,
+    pub(super) ledgers: PoolLedgers,
+    pub(super) leadership: Leadership,
     policy: PolicyInForce,
     in_force: Option<Arc<Policy>>,
     wishes: Wishes,
-    metrics: ReconcileMetrics,
+    pub(super) metrics: ReconcileMetrics,
     queue: Queue,
-    pace: Pace,
+    pub(super) pace: Pace,
     marker: Marker,
     told: Told,
     memories: HashMap<Arc<str>, Memory>,
@@ -66,6 +63,7 @@ impl Controller {
     pub(super) fn new(
         seen: Seen,
         writer: Writer,
+        ledgers: PoolLedgers,
         leadership: Leadership,
         policy: PolicyInForce,
         wishes: Wishes,
@@ -74,6 +72,7 @@ impl Controller {
         Self {
             seen,
             writer,
+            ledgers,
             leadership,
             policy,
             in_force: None,
@@ -201,6 +200,12 @@ impl Controller {
         let plan = plan(&snapshot.state(self.circumstances(&snapshot)), &memory, now);
         self.metrics.show(pool, &plan.numbers);
         self.mark(&snapshot, &plan).await?;
+        if let Some(victims) = &plan.victims {
+            self.list_victims(&snapshot, victims).await?;
+        }
+        if !plan.terminate.is_empty() {
+            self.terminate(snapshot.clone(), &memory).await?;
+        }
         self.told.tell(&self.writer, &snapshot.pool, &plan.events).await?;
         let again_at = self.again_at(&plan, now);
         if snapshot.is_over() {
@@ -221,7 +226,7 @@ impl Controller {
         self.marker.release(&self.writer, &release).await
     }
 
-    fn circumstances(&mut self, snapshot: &Snapshot) -> Circumstances {
+    pub(super) fn circumstances(&mut self, snapshot: &Snapshot) -> Circumstances {
         let steady = self.seen.steady_since();
         let since = steady.zip(self.leading_since).map(|(steady, leading)| steady.max(leading));
         Circumstances {

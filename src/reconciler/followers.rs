@@ -1,15 +1,16 @@
 //! From watches to the index: one follower for each kind of object.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
 use futures_util::future::LocalBoxFuture;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DynamicObject;
 use poolgate_core::nodelimit::plan::Needs;
 
 use super::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
 use super::seen::{Seen, Watched};
-use crate::cluster::{Follower, Versioned};
+use crate::cluster::{Follower, Versioned, read_ledger};
 
 /// The definition of NodePools: how it reads is not asked, only whether it changes.
 pub(super) struct DefinitionFollower {
@@ -251,6 +252,57 @@ impl Kind for Pods {
 
     fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
         seen.change(|index| index.keep_pods(&listed));
+    }
+}
+
+/// The ledgers. One that cannot be read says nothing, and so nothing is terminated on its word.
+#[derive(Default)]
+pub(super) struct Ledgers {
+    /// The pools of ledgers, by the names of the objects.
+    pools: HashMap<Box<str>, Box<str>>,
+    /// What was told of one that cannot be read.
+    told: HashMap<Box<str>, String>,
+}
+
+impl Kind for Ledgers {
+    type Object = ConfigMap;
+    const WATCHED: Watched = Watched::Ledgers;
+
+    fn key(object: &ConfigMap) -> Box<str> {
+        object.metadata.name.as_deref().unwrap_or_default().into()
+    }
+
+    fn put(&mut self, seen: &Seen, object: ConfigMap) {
+        let name = Self::key(&object);
+        match read_ledger(&object) {
+            Ok((pool, ledger)) => {
+                self.told.remove(&name);
+                self.pools.insert(name, pool.clone());
+                seen.change(|index| index.put_ledger(&pool, ledger));
+            }
+            Err(error) => {
+                let text = error.to_string();
+                if self.told.get(&name) != Some(&text) {
+                    tracing::warn!(%error, "a ledger cannot be read");
+                    self.told.insert(name.clone(), text);
+                }
+                self.remove(seen, &name);
+            }
+        }
+    }
+
+    fn remove(&mut self, seen: &Seen, name: &str) {
+        if let Some(pool) = self.pools.remove(name) {
+            seen.change(|index| index.remove_ledger(&pool));
+        }
+    }
+
+    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
+        self.told.retain(|name, _| listed.contains(name));
+        let gone: Vec<_> = self.pools.keys().filter(|name| !listed.contains(*name)).cloned().collect();
+        for name in gone {
+            self.remove(seen, &name);
+        }
     }
 }
 

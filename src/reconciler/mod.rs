@@ -16,6 +16,7 @@ mod queue;
 mod release_all;
 mod run;
 mod seen;
+mod terminate;
 mod work;
 
 pub(crate) use args::ReconcileArgs;

@@ -22,16 +22,19 @@ pub(super) enum Watched {
     Nodes,
     /// Pods.
     Pods,
+    /// The ledgers.
+    Ledgers,
 }
 
 impl Watched {
     /// All of them.
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Definition,
         Self::Pools,
         Self::Claims,
         Self::Nodes,
         Self::Pods,
+        Self::Ledgers,
     ];
 
     /// Its name in logs and metrics.
@@ -42,6 +45,7 @@ impl Watched {
             Self::Claims => "nodeclaims",
             Self::Nodes => "nodes",
             Self::Pods => "pods",
+            Self::Ledgers => "ledgers",
         }
     }
 }

@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
 use super::controller::{Controller, Wishes};
-use super::followers::{Claims, DefinitionFollower, KindFollower, Nodes, Pods, Pools};
+use super::followers::{Claims, DefinitionFollower, KindFollower, Ledgers, Nodes, Pods, Pools};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::seen::{Seen, Watched};
 use crate::cluster::{
-    Candidate, Collection, Connector, DEFINITION_FIELDS, Leadership, Watch, WatchMetrics,
+    Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch, WatchMetrics,
 };
 use crate::lifecycle::{Detail, Readiness, Told};
 use crate::policy_file::PolicyInForce;
@@ -107,6 +107,7 @@ impl Work {
         let controller = Controller::new(
             seen.clone(),
             writer,
+            PoolLedgers::new(client.clone(), self.connector.namespace()),
             leadership,
             self.policy.clone(),
             self.wishes,
@@ -184,12 +185,15 @@ impl Work {
         let claims = Collection::new(client.clone(), &karpenter("nodeclaims"));
         let nodes = Collection::new(client.clone(), "/api/v1/nodes");
         let pods = Collection::new(client.clone(), "/api/v1/pods");
+        let namespace = self.connector.namespace();
+        let ledgers = Collection::new(client.clone(), &format!("/api/v1/namespaces/{namespace}/configmaps"));
         tokio::join!(
             self.one(Watched::Definition).run(definitions, definition),
             self.one(Watched::Pools).run(pools, KindFollower::new(seen, Pools)),
             self.one(Watched::Claims).run(claims, KindFollower::new(seen, Claims::default())),
             self.one(Watched::Nodes).run(nodes, KindFollower::new(seen, Nodes::default())),
             self.one(Watched::Pods).run(pods, KindFollower::new(seen, Pods::default())),
+            self.one(Watched::Ledgers).run(ledgers, KindFollower::new(seen, Ledgers::default())),
         );
     }
 
@@ -198,7 +202,11 @@ impl Work {
             name: watched.name(),
             meanwhile: MEANWHILE,
             fields: (watched == Watched::Definition).then_some(DEFINITION_FIELDS),
-            labels: (watched == Watched::Nodes).then_some(NODEPOOL_LABEL),
+            labels: match watched {
+                Watched::Nodes => Some(NODEPOOL_LABEL),
+                Watched::Ledgers => Some(LEDGER_LABEL),
+                _ => None,
+            },
             line: self.lines.of(watched),
             metrics: self.watches.clone(),
             retry: Arc::new(Notify::new()),

@@ -19,6 +19,11 @@ pub(super) fn of(query: Option<&str>) -> Duration {
         .map_or(DEFAULT, |limit| limit.min(LONGEST))
 }
 
+/// How long an answer may take that has to be sent before the caller's `limit`: it must still get there.
+pub(super) fn before(limit: Duration) -> Duration {
+    limit - limit / 5
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

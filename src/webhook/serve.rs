@@ -7,15 +7,15 @@ use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
-use super::args::{CertificateChoice, CertificateChoiceError, ServeArgs};
+use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{ClusterView, Reviewer};
 use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
-use crate::cluster::{Cluster, ClusterError, ClusterMetrics};
+use crate::cluster::{Cluster, ClusterError, ClusterMetrics, Gate, GateMetrics};
 use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
 use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
-use crate::policy_file::LoadError;
+use crate::policy_file::{LoadError, PolicyInForce};
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 
@@ -51,6 +51,15 @@ pub(crate) enum ServeError {
     /// The cluster that the user names cannot be watched.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// A flag of the gate without the gate.
+    #[error(transparent)]
+    Observe(#[from] ObserveWithoutGate),
+    /// The gate decides by what is in the cluster, and there is none.
+    #[error(
+        "--gate needs a cluster to look at: give --kubeconfig FILE, run in a pod with a service account, and leave out \
+         --no-cluster"
+    )]
+    GateWithoutCluster,
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -68,6 +77,7 @@ pub(crate) enum ServeError {
 /// Serves until a signal. Returns the exit code: 0 after an orderly end.
 pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
     let certificate = args.certificate()?;
+    args.gate()?;
     args.log.install()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(run(args, certificate));
@@ -88,9 +98,10 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let mut details = Vec::new();
     let policy = args.policy.start(&mut registry, &mut tasks, &mut details).await?;
     let view = Arc::new(ClusterView::new(args.karpenter()));
-    start_cluster(&args, Arc::clone(&view), &mut registry, &mut tasks, &mut details).await?;
+    let started = start_cluster(&args, (&view, &policy), &mut registry, &mut tasks, &mut details);
+    let gate = started.await?;
     let reviewer = Reviewer::new(policy, view, args.mutate_verdict());
-    let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut registry));
+    let webhook = Webhook::new(reviewer, gate, WebhookMetrics::register(&mut registry));
     let probes = Probes {
         readiness: Arc::clone(&readiness),
         details,
@@ -167,19 +178,28 @@ async fn start_certificates(
     }
 }
 
-/// Starts what watches the cluster, where there is one. Nothing of what follows waits for it.
+/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. Nothing of what follows
+/// waits for it.
 async fn start_cluster(
     args: &ServeArgs,
-    view: Arc<ClusterView>,
+    (view, policy): (&Arc<ClusterView>, &PolicyInForce),
     registry: &mut Registry,
     tasks: &mut Tasks,
     details: &mut Vec<Arc<dyn Detail>>,
-) -> Result<(), ServeError> {
+) -> Result<Option<Gate>, ServeError> {
     let metrics = ClusterMetrics::register(registry);
-    let cluster = Cluster::find(&args.cluster, view, metrics).await;
-    if let Some(cluster) = cluster.map_err(ClusterError::from)? {
-        details.extend(cluster.details());
-        tasks.spawn("cluster watch", cluster.watch()?);
-    }
-    Ok(())
+    let gate_metrics = GateMetrics::register(registry);
+    let cluster = Cluster::find(&args.cluster, Arc::clone(view), metrics).await;
+    let Some(mut cluster) = cluster.map_err(ClusterError::from)? else {
+        return match args.gate()? {
+            Some(_) => Err(ServeError::GateWithoutCluster),
+            None => Ok(None),
+        };
+    };
+    let gate = args
+        .gate()?
+        .map(|settings| cluster.open_gate(settings, policy.clone(), gate_metrics));
+    details.extend(cluster.details());
+    tasks.spawn("cluster watch", cluster.watch()?);
+    Ok(gate)
 }

@@ -13,7 +13,7 @@ use kube::{Api, Client};
 use tokio::time::{Instant, timeout};
 
 use super::metrics::{Outcome, ReconcileMetrics, Write};
-use crate::cluster::{Leadership, described};
+use crate::cluster::{Leadership, VictimError, described};
 
 pub(super) use events::Told;
 pub(super) use marks::Marker;
@@ -30,13 +30,16 @@ const CONFLICT: u16 = 409;
 
 /// Why something was not written.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum WriteError {
+pub(crate) enum WriteError {
     /// Another replica leads, or may.
     #[error("this replica does not lead")]
     NotLeading,
     /// The API server did not do it.
     #[error("{}", described(.0))]
     Client(#[from] kube::Error),
+    /// A ledger was not read or not written.
+    #[error(transparent)]
+    Ledger(#[from] VictimError),
     /// It did not answer.
     #[error("no answer from the API server within {} s", CALL.as_secs())]
     NoAnswer,

@@ -1,6 +1,5 @@
 //! What the ledgers of pools say.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::LedgerState;
@@ -20,14 +19,6 @@ impl Index {
     pub(in crate::reconciler) fn remove_ledger(&mut self, pool: &str) {
         if self.ledgers.remove(pool).is_some() {
             self.note(&Arc::from(pool));
-        }
-    }
-
-    /// A list of ledgers is complete: the others are gone.
-    pub(in crate::reconciler) fn keep_ledgers(&mut self, listed: &BTreeSet<Box<str>>) {
-        let gone: Vec<_> = self.ledgers.keys().filter(|pool| !listed.contains(&***pool)).cloned().collect();
-        for pool in gone {
-            self.remove_ledger(&pool);
         }
     }
 }

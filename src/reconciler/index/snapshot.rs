@@ -12,7 +12,7 @@ use poolgate_core::nodelimit::plan::{
 use super::Index;
 
 /// A pool and what belongs to it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::reconciler) struct Snapshot {
     pub(in crate::reconciler) pool: Arc<Pool>,
     /// Whether the pool is there.

@@ -80,7 +80,11 @@ pub enum Write {
 /// The answer to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// It may be created.
+    /// It may be created, and the ledger to be stored holds a ticket for this call: the one kind of answer that
+    /// [`Ledger::release`] is for.
+    Reserved,
+    /// It may be created, and nothing is held for this call: a dry run, or the repeated call of a claim that has been
+    /// created already.
     Allow,
     /// It may not.
     Deny(Refused),
@@ -241,13 +245,14 @@ impl<'a> Round<'a> {
             }
             return Answer::Deny(refused);
         }
-        if !request.dry_run {
-            // Also where the ticket is there: the call that took it may yet give it back, this one must not lose it.
-            let calls = self.ledger.tickets.entry(uid.clone()).or_default();
-            *calls = calls.saturating_add(1);
-            self.reserved = true;
+        if request.dry_run {
+            return Answer::Allow;
         }
-        Answer::Allow
+        // Also where the ticket is there: the call that took it may yet give it back, this one must not lose it.
+        let calls = self.ledger.tickets.entry(uid.clone()).or_default();
+        *calls = calls.saturating_add(1);
+        self.reserved = true;
+        Answer::Reserved
     }
 
     fn no_room(&self) -> Option<Refused> {

@@ -14,7 +14,7 @@
 //! 4. [`Step::Decided`]: a [`Write::Required`] ledger is stored with the resourceVersion at which the ledger was
 //!    read (a missing one is created). On success answer; on a conflict, or when the outcome is unknown, begin again
 //!    at 1 with a ledger read anew: a ticket that is there after all is found by its UID.
-//! 5. Where an "allow" can no longer be sent, [`Ledger::release`] gives the place back at once.
+//! 5. Where a [`Answer::Reserved`] can no longer be sent, [`Ledger::release`] gives the place back at once.
 //! 6. Soon after admitted claims come into view, [`decide`] with no request takes their tickets out.
 //!
 //! # Why the count is never too low

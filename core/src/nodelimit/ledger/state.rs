@@ -61,7 +61,7 @@ pub struct Refusal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Termination {
     began: u64,
-    victims: BTreeSet<Uid>,
+    victims: Vec<Uid>,
 }
 
 /// More victims than a ledger may hold: end some first.
@@ -70,11 +70,13 @@ pub struct Termination {
 pub struct TooManyVictims(pub usize);
 
 impl Termination {
-    /// A termination of these claims, begun at this time (seconds since 1970).
-    pub fn new(began: u64, victims: BTreeSet<Uid>) -> Result<Self, TooManyVictims> {
+    /// A termination of these claims, the first to go first, begun at this time (seconds since 1970).
+    pub fn new(began: u64, mut victims: Vec<Uid>) -> Result<Self, TooManyVictims> {
         if victims.len() > MAX_VICTIMS {
             return Err(TooManyVictims(victims.len()));
         }
+        let mut seen = BTreeSet::new();
+        victims.retain(|uid| seen.insert(uid.clone()));
         Ok(Self { began, victims })
     }
 
@@ -83,8 +85,8 @@ impl Termination {
         self.began
     }
 
-    /// The claims that may be deleted, and no others.
-    pub const fn victims(&self) -> &BTreeSet<Uid> {
+    /// The claims that may be deleted, and no others, the first to go first.
+    pub fn victims(&self) -> &[Uid] {
         &self.victims
     }
 }
@@ -130,10 +132,11 @@ impl Ledger {
 
     /// The ledger without the tickets of calls whose "allow" never left; none if it holds none of them.
     ///
-    /// Only for an answer of which no byte was sent, and each allowed call at most once: a ticket that a second call
-    /// for the same UID was allowed on stays until that one is released too. Stored by compare-and-swap like any
-    /// other. Under failure policy Ignore the API server may create the claim all the same: there let the ticket
-    /// live its life.
+    /// Only for calls answered with [`super::Answer::Reserved`], of which answer no byte was sent, and for each such
+    /// call once: a ticket that a second call for the same UID holds too stays until that one is released. Stored by
+    /// compare-and-swap like any other; after a conflict try again, but where the outcome is unknown let it be, or
+    /// the other call's ticket goes too. Under failure policy Ignore the API server may create the claim all the
+    /// same: there let the ticket live its life.
     #[must_use]
     pub fn release<'a>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> Option<Self> {
         let mut next = None;
