@@ -25,6 +25,8 @@ pub(crate) struct ControlPlane {
     api_server: Process,
     etcd: Process,
     kubectl: Kubectl,
+    pki: Pki,
+    etcd_address: String,
     directory: TempDir,
 }
 
@@ -42,8 +44,23 @@ impl ControlPlane {
             api_server,
             etcd,
             kubectl,
+            pki,
+            etcd_address,
             directory,
         }
+    }
+
+    /// Kills the API server and starts it anew on the same port.
+    pub(crate) fn restart_api_server(&mut self) {
+        self.api_server.signal("KILL");
+        wait_for("kube-apiserver to end", START, || self.api_server.exited());
+        let command = api_server_command(self.directory.path(), &self.pki, &self.etcd_address, self.kubectl.port);
+        self.api_server = Process::start("kube-apiserver", &command, self.directory.path());
+        wait_for("kube-apiserver to be ready again", START, || {
+            let exited = self.api_server.exited();
+            assert_eq!(exited, None, "kube-apiserver ended:\n{}", self.api_server.log());
+            self.kubectl.run(&["get", "--raw", "/readyz"], "").status.success().then_some(())
+        });
     }
 
     /// A kubeconfig with the rights of a cluster administrator.
@@ -84,6 +101,8 @@ struct Kubectl {
     kubeconfig: PathBuf,
     /// kubectl caches what a server can do in the home directory, by host and port: one for each server.
     home: PathBuf,
+    /// Where the server listens.
+    port: u16,
 }
 
 impl Kubectl {
@@ -152,6 +171,7 @@ fn start_api_server(directory: &Path, pki: &Pki, etcd_address: &str) -> (Process
             program: program("kubectl"),
             kubeconfig: write_kubeconfig(directory, pki, port),
             home: directory.to_owned(),
+            port,
         };
         let ready = wait_for("kube-apiserver to be ready", START, || {
             if server.exited().is_some() {
