@@ -54,12 +54,21 @@ impl ControlPlane {
     pub(crate) fn restart_api_server(&mut self) {
         self.api_server.signal("KILL");
         wait_for("kube-apiserver to end", START, || self.api_server.exited());
-        let command = api_server_command(self.directory.path(), &self.pki, &self.etcd_address, self.kubectl.port);
+        let command = api_server_command(
+            self.directory.path(),
+            &self.pki,
+            &self.etcd_address,
+            self.kubectl.port,
+        );
         self.api_server = Process::start("kube-apiserver", &command, self.directory.path());
         wait_for("kube-apiserver to be ready again", START, || {
             let exited = self.api_server.exited();
             assert_eq!(exited, None, "kube-apiserver ended:\n{}", self.api_server.log());
-            self.kubectl.run(&["get", "--raw", "/readyz"], "").status.success().then_some(())
+            self.kubectl
+                .run(&["get", "--raw", "/readyz"], "")
+                .status
+                .success()
+                .then_some(())
         });
     }
 

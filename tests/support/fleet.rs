@@ -94,7 +94,9 @@ impl Fleet {
             "nodeName": name,
             "conditions": [condition("Launched"), condition("Registered"), condition("Initialized"), condition("Drifted")],
         });
-        self.api.replace(&format!("{CLAIMS}/{name}/status"), &stored).taken();
+        self.api
+            .replace(&format!("{CLAIMS}/{name}/status"), &stored)
+            .taken();
     }
 
     /// A node that is ready.
@@ -142,7 +144,9 @@ impl Fleet {
 
     /// Deletes a pod at once.
     pub(crate) fn remove_pod(&mut self, name: &str) {
-        self.api.delete(&format!("{PODS}/{name}?gracePeriodSeconds=0")).taken();
+        self.api
+            .delete(&format!("{PODS}/{name}?gracePeriodSeconds=0"))
+            .taken();
     }
 
     /// Deletes a node; its claim stays.
@@ -211,7 +215,10 @@ impl Fleet {
     /// Lets a claim go that a finalizer held.
     pub(crate) fn let_go(&mut self, claim: &str) {
         self.api
-            .merge(&format!("{CLAIMS}/{claim}"), &json!({"metadata": {"finalizers": null}}))
+            .merge(
+                &format!("{CLAIMS}/{claim}"),
+                &json!({"metadata": {"finalizers": null}}),
+            )
             .taken();
     }
 
@@ -227,7 +234,11 @@ impl Fleet {
         events
             .map(|event| {
                 let text = |field: &str| event[field].as_str().expect("a text").to_owned();
-                (text("reason"), text("message"), event["count"].as_i64().expect("a count"))
+                (
+                    text("reason"),
+                    text("message"),
+                    event["count"].as_i64().expect("a count"),
+                )
             })
             .collect()
     }

@@ -25,7 +25,9 @@ fn is_full() -> bool {
 
 /// Chance that can be had again: the seed is told.
 fn random() -> StdRng {
-    let seed = env::var("POOLGATE_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = env::var("POOLGATE_TEST_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         now.expect("a clock after 1970").as_secs()
@@ -78,7 +80,8 @@ fn round(fleet: &mut Fleet, number: u32, dies: impl FnOnce() -> Reconciler) -> (
             assert!(living.contains(*name), "{name} was deleted: {living:?}");
         }
         let held = fleet.held(&pool);
-        (living.len() == rest.len() && rest.iter().all(|name| held.iter().any(|held| held == name))).then_some(())
+        (living.len() == rest.len() && rest.iter().all(|name| held.iter().any(|held| held == name)))
+            .then_some(())
     });
     let took = begun.elapsed();
     fleet.change_pool(&pool, &json!({"spec": {"limits": null}}));
@@ -92,7 +95,12 @@ fn a_killed_reconciler_leaves_nothing_wrong() {
     let mut random = random();
     let plane = ControlPlane::start();
     let mut fleet = Fleet::in_cluster(&plane);
-    let start = || Reconciler::launch(plane.kubeconfig(), &["--settle=1s", "--max-terminations-per-minute=1000"]);
+    let start = || {
+        Reconciler::launch(
+            plane.kubeconfig(),
+            &["--settle=1s", "--max-terminations-per-minute=1000"],
+        )
+    };
     let mut reconciler = start();
     let mut seen = Seen::default();
     for number in 0..rounds {
@@ -115,7 +123,10 @@ fn an_api_server_that_dies_leaves_nothing_wrong() {
     let mut plane = ControlPlane::start();
     drop(Fleet::in_cluster(&plane));
     let kubeconfig = plane.kubeconfig().to_owned();
-    let mut reconciler = Reconciler::start(&kubeconfig, &["--settle=1s", "--max-terminations-per-minute=1000"]);
+    let mut reconciler = Reconciler::start(
+        &kubeconfig,
+        &["--settle=1s", "--max-terminations-per-minute=1000"],
+    );
     let mut seen = Seen::default();
     for number in 0..rounds {
         let wait = Duration::from_millis(random.random_range(0..4_000));

@@ -11,9 +11,16 @@ const DOCUMENT: &str = include_str!("../../../docs/operations.md");
 
 /// The lines by which marks are taken off by hand, as they are documented.
 fn documented_lines() -> Vec<Vec<&'static str>> {
-    let lines = DOCUMENT.lines().filter(|line| line.contains("-l poolgate.dev/held "));
+    let lines = DOCUMENT
+        .lines()
+        .filter(|line| line.contains("-l poolgate.dev/held "));
     lines
-        .map(|line| line.strip_prefix("kubectl ").expect("a kubectl line").split(' ').collect())
+        .map(|line| {
+            line.strip_prefix("kubectl ")
+                .expect("a kubectl line")
+                .split(' ')
+                .collect()
+        })
         .collect()
 }
 
@@ -42,9 +49,16 @@ fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     }
     let expect_only_the_users = |fleet: &mut Fleet| {
         assert!(fleet.held("general").is_empty());
-        for (node, mark) in [("node-a", json!(null)), ("node-b", json!(null)), ("node-c", json!("true"))] {
+        for (node, mark) in [
+            ("node-a", json!(null)),
+            ("node-b", json!(null)),
+            ("node-c", json!("true")),
+        ] {
             let stored = fleet.stored_node(node);
-            assert_eq!(stored["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"], mark, "{node}");
+            assert_eq!(
+                stored["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"], mark,
+                "{node}"
+            );
         }
     };
     expect_only_the_users(&mut fleet);

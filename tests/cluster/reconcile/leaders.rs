@@ -37,7 +37,9 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     wait_for("the third to lead", LONG, || third.leads().then_some(()));
     println!("took over from a stalled one after {:?}", begun.elapsed());
     second.signal("CONT");
-    wait_for("the second to see it", LONG, || (second.metric("poolgate_leader") == Some(0.0)).then_some(()));
+    wait_for("the second to see it", LONG, || {
+        (second.metric("poolgate_leader") == Some(0.0)).then_some(())
+    });
     assert!(third.leads());
     fleet.limit("general", 9);
     fleet.wait_until_held("general", LONG, &[]);

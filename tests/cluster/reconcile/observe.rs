@@ -27,7 +27,12 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
             item["metadata"]["namespace"] != "kube-system"
         });
         let mut versions: Vec<String> = of_ours
-            .map(|item| format!("{} {} {}", item["kind"], item["metadata"]["name"], item["metadata"]["resourceVersion"]))
+            .map(|item| {
+                format!(
+                    "{} {} {}",
+                    item["kind"], item["metadata"]["name"], item["metadata"]["resourceVersion"]
+                )
+            })
             .collect();
         versions.sort();
         versions

@@ -78,7 +78,10 @@ fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
     wait_for("the list of victims to end", REACTION, || {
         let path = "/api/v1/namespaces/default/configmaps/poolgate-ledger-shrunk";
         let ledger = fleet.api().get(path).taken();
-        let text = ledger["data"]["ledger.json"].as_str().expect("a ledger").to_owned();
+        let text = ledger["data"]["ledger.json"]
+            .as_str()
+            .expect("a ledger")
+            .to_owned();
         (!text.contains("victims")).then_some(())
     });
     sleep(Duration::from_secs(2));

@@ -35,7 +35,9 @@ fn the_rights_of_the_manifests_are_enough() {
         (fleet.living_claims("general") == ["node-a"]).then_some(())
     });
     fleet.wait_until_held("general", LONG, &["node-a"]);
-    crate::support::wait::wait_for("an event", LONG, || (!fleet.events("general").is_empty()).then_some(()));
+    crate::support::wait::wait_for("an event", LONG, || {
+        (!fleet.events("general").is_empty()).then_some(())
+    });
     fleet.limit("general", 5);
     fleet.wait_until_held("general", LONG, &[]);
     assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
