@@ -14,5 +14,6 @@ pub(crate) mod pki;
 pub(crate) mod poolgate;
 pub(crate) mod process;
 pub(crate) mod readme;
+pub(crate) mod relay;
 pub(crate) mod wait;
 pub(crate) mod webhooks;
