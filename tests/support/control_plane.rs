@@ -30,6 +30,19 @@ pub(crate) struct ControlPlane {
     directory: TempDir,
 }
 
+/// One more API server of a control plane, on the same store. Does not outlive the control plane's directory.
+pub(crate) struct ApiServer {
+    _server: Process,
+    kubeconfig: PathBuf,
+}
+
+impl ApiServer {
+    /// A kubeconfig that leads to this server, with the rights of a cluster administrator.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+}
+
 impl ControlPlane {
     /// Starts one and waits until it is ready.
     pub(crate) fn start() -> Self {
@@ -70,6 +83,22 @@ impl ControlPlane {
                 .success()
                 .then_some(())
         });
+    }
+
+    /// Starts one more API server on the same store and waits until it is ready. Drop it first.
+    pub(crate) fn another_api_server(&self) -> ApiServer {
+        let own = self.directory().join("another-api-server");
+        fs::create_dir(&own).expect("a directory can be created: one more server is enough");
+        let (server, kubectl) = start_api_server(&own, &self.pki, &self.etcd_address);
+        ApiServer {
+            _server: server,
+            kubeconfig: kubectl.kubeconfig,
+        }
+    }
+
+    /// The keys and certificates: the server's is for any server on the loopback address.
+    pub(crate) fn pki(&self) -> &Pki {
+        &self.pki
     }
 
     /// A kubeconfig with the rights of a cluster administrator.

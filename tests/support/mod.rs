@@ -16,5 +16,6 @@ pub(crate) mod poolgate;
 pub(crate) mod process;
 pub(crate) mod readme;
 pub(crate) mod reconciler;
+pub(crate) mod relay;
 pub(crate) mod wait;
 pub(crate) mod webhooks;

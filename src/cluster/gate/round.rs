@@ -283,16 +283,24 @@ impl<'a> Round<'a> {
             uid: &pool.uid,
         };
         let metrics = &self.desk.metrics;
-        let stored = in_time(self.call_limit(), self.desk.store.write(owner, ledger, over)).await;
-        metrics.wrote(match &stored {
-            Ok(_) => "stored",
-            Err(Setback::Conflict) => "conflict",
-            Err(Setback::Failure { .. }) => "failed",
-        });
-        stored?;
-        metrics.released(take(&mut self.releases).len());
-        self.desk.set_untold(self.pool, 0);
-        Ok(())
+        match in_time(self.call_limit(), self.desk.store.write(owner, ledger, over)).await {
+            Ok(_) => {
+                metrics.wrote("stored");
+                metrics.released(take(&mut self.releases).len());
+                self.desk.set_untold(self.pool, 0);
+                Ok(())
+            }
+            Err(Setback::Conflict) => {
+                metrics.wrote("conflict");
+                Err(Setback::Conflict)
+            }
+            Err(failure) => {
+                metrics.wrote("failed");
+                // They may be taken back already, and the next time it would be somebody else's tickets.
+                self.releases.clear();
+                Err(failure)
+            }
+        }
     }
 
     /// The same, where nobody waits for it: if another replica was faster, that one has written what matters.
@@ -308,22 +316,21 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn answer(&mut self, pool: &LimitedPool, answers: &[Answer], reserved: bool) {
+    fn answer(&mut self, pool: &LimitedPool, answers: &[Answer], is_told: bool) {
         let mut refused = 0;
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
-            let is_allowed = matches!(answer, Answer::Allow);
-            refused += u64::from(!is_allowed && !waiter.dry_run);
+            if matches!(answer, Answer::Deny(_)) && !waiter.dry_run {
+                refused += 1;
+            }
             let verdict = Verdict {
                 answer: *answer,
                 mode: Some(pool.limit.mode),
-                reserved: reserved && is_allowed && !waiter.dry_run,
             };
             self.releases.extend(waiter.answer(Ok(verdict)));
         }
-        // A ledger that was stored for these answers tells of the refusals among them.
-        if !reserved && refused > 0 {
-            self.desk
-                .set_untold(self.pool, self.desk.untold(self.pool) + refused);
+        if !is_told && refused > 0 {
+            let untold = self.desk.untold(self.pool);
+            self.desk.set_untold(self.pool, untold + refused);
         }
     }
 
@@ -333,7 +340,6 @@ impl<'a> Round<'a> {
             let verdict = Verdict {
                 answer: Answer::Allow,
                 mode: None,
-                reserved: false,
             };
             waiter.answer(Ok(verdict));
         }
