@@ -5,4 +5,5 @@
 mod limit;
 pub mod plan;
 
-pub use limit::{NodeLimit, OVER_LIMIT_ANNOTATION};
+pub use crate::policy::OVER_LIMIT_ANNOTATION;
+pub use limit::NodeLimit;
