@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::telemetry::Registry;
 
 /// What Karpenter's own metric shows where nothing limits disruption.
-const UNLIMITED: i64 = i32::MAX as i64;
+const UNLIMITED: i64 = 2_147_483_647;
 
 /// What is shown of pools.
 #[derive(Debug, Clone, Default)]

@@ -59,11 +59,14 @@ struct TolerationObject {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(default)]
 struct Affinity {
-    node_affinity: Option<Required>,
-    pod_affinity: Option<Required>,
-    pod_anti_affinity: Option<Required>,
+    #[serde(rename = "nodeAffinity")]
+    to_nodes: Option<Required>,
+    #[serde(rename = "podAffinity")]
+    to_pods: Option<Required>,
+    #[serde(rename = "podAntiAffinity")]
+    against_pods: Option<Required>,
 }
 
 /// Required terms: a list for pods, an object for nodes.
@@ -150,13 +153,8 @@ impl Spec {
 
     fn is_bound(&self) -> bool {
         let affinity = self.affinity.as_ref();
-        let affinities = affinity.map(|affinity| {
-            [
-                &affinity.node_affinity,
-                &affinity.pod_affinity,
-                &affinity.pod_anti_affinity,
-            ]
-        });
+        let affinities =
+            affinity.map(|affinity| [&affinity.to_nodes, &affinity.to_pods, &affinity.against_pods]);
         let containers = self.containers.iter().chain(&self.init_containers).flatten();
         affinities.into_iter().flatten().flatten().any(Required::is_any)
             || self
