@@ -2,7 +2,8 @@
 //!
 //! The decisions are in `poolgate-core`; this package brings objects to them and answers back. Floors, from
 //! the ground up: `telemetry` and `lifecycle`, `http`, then `manifest` and `certs`, `policy_file`, `admission` and
-//! `probes`, `cluster`, `judged_by` and `files`, then the wings `webhook`, `lint` and `commands`, which never import each other. `cli` names the
+//! `probes`, `cluster`, `judged_by` and `files`, then the wings `webhook`, `reconciler`, `lint` and `commands`, which
+//! never import each other. `cli` names the
 //! wings, and [`run`] starts one.
 
 pub mod admission;
@@ -11,6 +12,7 @@ mod cli;
 mod cluster;
 mod commands;
 mod files;
+mod flags;
 mod http;
 mod judged_by;
 mod lifecycle;
@@ -18,6 +20,7 @@ mod lint;
 pub mod manifest;
 pub mod policy_file;
 mod probes;
+mod reconciler;
 mod telemetry;
 mod webhook;
 

@@ -6,11 +6,13 @@ mod support;
 
 mod cluster {
     mod admission;
+    mod gate;
     mod harness;
     mod numbers;
     mod parity;
     mod policy;
     mod readme;
+    mod reconcile;
     mod registration;
     mod watching;
 }

@@ -1,16 +1,38 @@
-//! The Kubernetes side: which cluster there is, and what is watched in it.
+//! The Kubernetes side: which cluster there is, what is watched in it, and the gate of node limits.
 //!
 //! All of it runs on a thread of its own. Nothing here is waited for by a review: what is known is left in
-//! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds.
+//! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds. Only the
+//! gate is waited for, and for no longer than who asks says.
 
 mod args;
+mod claims;
+mod clock;
+mod collection;
 mod config;
+mod connect;
 mod definition;
+mod gate;
+mod gate_metrics;
+mod gate_side;
+mod lease;
+mod ledgers;
 mod metrics;
+mod pool_ledgers;
 mod pools;
 mod run;
 mod watch;
+mod watch_metrics;
 
 pub(crate) use args::ClusterArgs;
+pub(crate) use collection::{Collection, Versioned};
+pub(crate) use connect::{ConnectError, Connector};
+pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
+pub(crate) use gate::{Ask, Gate, GateSettings, OnError, Outcome};
+pub(crate) use gate_metrics::GateMetrics;
+pub(crate) use lease::{Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder};
+pub(crate) use ledgers::LABEL as LEDGER_LABEL;
 pub(crate) use metrics::ClusterMetrics;
+pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
 pub(crate) use run::{Cluster, ClusterError};
+pub(crate) use watch::{Follower, Watch, described};
+pub(crate) use watch_metrics::WatchMetrics;

@@ -4,7 +4,9 @@
 mod args;
 mod body;
 mod deadline;
+mod gate_args;
 mod metrics;
+mod place;
 mod refusal;
 mod routes;
 mod serve;

@@ -25,7 +25,22 @@ pub(crate) struct ControlPlane {
     api_server: Process,
     etcd: Process,
     kubectl: Kubectl,
+    pki: Pki,
+    etcd_address: String,
     directory: TempDir,
+}
+
+/// One more API server of a control plane, on the same store. Does not outlive the control plane's directory.
+pub(crate) struct ApiServer {
+    _server: Process,
+    kubeconfig: PathBuf,
+}
+
+impl ApiServer {
+    /// A kubeconfig that leads to this server, with the rights of a cluster administrator.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
 }
 
 impl ControlPlane {
@@ -42,8 +57,48 @@ impl ControlPlane {
             api_server,
             etcd,
             kubectl,
+            pki,
+            etcd_address,
             directory,
         }
+    }
+
+    /// Kills the API server and starts it anew on the same port.
+    pub(crate) fn restart_api_server(&mut self) {
+        self.api_server.signal("KILL");
+        wait_for("kube-apiserver to end", START, || self.api_server.exited());
+        let command = api_server_command(
+            self.directory.path(),
+            &self.pki,
+            &self.etcd_address,
+            self.kubectl.port,
+        );
+        self.api_server = Process::start("kube-apiserver", &command, self.directory.path());
+        wait_for("kube-apiserver to be ready again", START, || {
+            let exited = self.api_server.exited();
+            assert_eq!(exited, None, "kube-apiserver ended:\n{}", self.api_server.log());
+            self.kubectl
+                .run(&["get", "--raw", "/readyz"], "")
+                .status
+                .success()
+                .then_some(())
+        });
+    }
+
+    /// Starts one more API server on the same store and waits until it is ready. Drop it first.
+    pub(crate) fn another_api_server(&self) -> ApiServer {
+        let own = self.directory().join("another-api-server");
+        fs::create_dir(&own).expect("a directory can be created: one more server is enough");
+        let (server, kubectl) = start_api_server(&own, &self.pki, &self.etcd_address);
+        ApiServer {
+            _server: server,
+            kubeconfig: kubectl.kubeconfig,
+        }
+    }
+
+    /// The keys and certificates: the server's is for any server on the loopback address.
+    pub(crate) fn pki(&self) -> &Pki {
+        &self.pki
     }
 
     /// A kubeconfig with the rights of a cluster administrator.
@@ -84,6 +139,8 @@ struct Kubectl {
     kubeconfig: PathBuf,
     /// kubectl caches what a server can do in the home directory, by host and port: one for each server.
     home: PathBuf,
+    /// Where the server listens.
+    port: u16,
 }
 
 impl Kubectl {
@@ -152,6 +209,7 @@ fn start_api_server(directory: &Path, pki: &Pki, etcd_address: &str) -> (Process
             program: program("kubectl"),
             kubeconfig: write_kubeconfig(directory, pki, port),
             home: directory.to_owned(),
+            port,
         };
         let ready = wait_for("kube-apiserver to be ready", START, || {
             if server.exited().is_some() {

@@ -10,9 +10,12 @@
 pub(crate) mod api;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
+pub(crate) mod fleet;
 pub(crate) mod pki;
 pub(crate) mod poolgate;
 pub(crate) mod process;
 pub(crate) mod readme;
+pub(crate) mod reconciler;
+pub(crate) mod relay;
 pub(crate) mod wait;
 pub(crate) mod webhooks;

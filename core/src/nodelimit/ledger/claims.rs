@@ -83,10 +83,15 @@ impl ClaimView {
     }
 
     /// Takes a watch event that removes a claim; `version` is the resourceVersion in the event.
+    ///
+    /// Where a LIST has overtaken the news, the view lacks the claim already; that it was there once is new all the same,
+    /// and settles its ticket. (A claim that could not be launched lives for less than a watch is behind.)
     pub fn remove(&mut self, uid: &Uid, version: u64) {
         if version > self.version {
             self.version = version;
             self.take(uid);
+            self.depart(uid.clone());
+        } else if !self.claims.contains_key(uid) {
             self.depart(uid.clone());
         }
     }
@@ -198,6 +203,15 @@ mod tests {
         assert_eq!((view.len(), view.version()), (1, 5));
         view.upsert(uid(2), claim(6));
         assert_eq!((view.len(), view.version()), (2, 6));
+    }
+
+    #[test]
+    fn a_claim_that_came_and_went_before_a_list_is_known_to_be_gone() {
+        let mut view = ClaimView::listed(5, []);
+        view.upsert(uid(1), claim(3));
+        view.remove(&uid(1), 4);
+        assert!(view.is_empty() && view.has_departed(&uid(1)));
+        assert_eq!(view.version(), 5);
     }
 
     #[test]

@@ -1,0 +1,186 @@
+//! A creation that waits for its decision, seen from both sides.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::nodelimit::ledger::{Answer, Moment, Request, Uid};
+use tokio::sync::{mpsc, oneshot};
+
+use super::error::GateError;
+
+/// A decision.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Verdict {
+    /// What it is.
+    pub(super) answer: Answer,
+    /// What the pool's limit counts; none where it has no limit.
+    pub(super) mode: Option<NodeLimitMode>,
+}
+
+impl Verdict {
+    /// Whether a ticket was stored for it.
+    fn is_reserved(self) -> bool {
+        self.answer == Answer::Reserved
+    }
+}
+
+/// What becomes of a creation that waits.
+pub(super) type Reply = Result<Verdict, GateError>;
+
+/// What the cluster's thread is told.
+#[derive(Debug)]
+pub(in crate::cluster) enum Message {
+    /// A creation waits.
+    Ask(Box<str>, Waiter),
+    /// A ticket of this pool was stored for a creation whose answer could not be sent.
+    Release(Box<str>, Uid),
+}
+
+/// A creation that waits, on the side that decides.
+#[derive(Debug)]
+pub(in crate::cluster) struct Waiter {
+    pub(super) uid: Uid,
+    pub(super) name: Box<str>,
+    pub(super) arrived: Moment,
+    /// When nobody waits any more.
+    pub(super) deadline: Instant,
+    pub(super) dry_run: bool,
+    pub(super) reply: oneshot::Sender<Reply>,
+    pub(super) is_let_in: Arc<AtomicBool>,
+}
+
+impl Waiter {
+    /// The question as it is put to the ledger.
+    pub(super) fn request(&self) -> Request<'_> {
+        Request {
+            uid: &self.uid,
+            name: &self.name,
+            arrived: self.arrived,
+            dry_run: self.dry_run,
+        }
+    }
+
+    /// Whether nobody waits any more.
+    pub(super) fn has_gone(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    /// Sends the decision. Gives the uid back where a ticket was stored in vain.
+    pub(super) fn answer(self, reply: Reply) -> Option<Uid> {
+        let unsent = self.reply.send(reply).err()?;
+        let reserved = unsent.is_ok_and(Verdict::is_reserved);
+        // Who was let in without an answer may well come to be: then the ticket has its use.
+        (reserved && !self.is_let_in.load(Ordering::Acquire)).then_some(self.uid)
+    }
+}
+
+/// A creation that waits, on the side that asks. If it goes without having taken its answer, a ticket that was stored for
+/// it is released.
+#[derive(Debug)]
+pub(super) struct Pending<'a> {
+    pub(super) pool: &'a str,
+    pub(super) uid: Uid,
+    pub(super) reply: oneshot::Receiver<Reply>,
+    pub(super) is_let_in: Arc<AtomicBool>,
+    pub(super) inbox: &'a mpsc::Sender<Message>,
+}
+
+impl Pending<'_> {
+    /// It is let in without an answer.
+    pub(super) fn let_in(&self) {
+        self.is_let_in.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        self.reply.close();
+        let unread = self.reply.try_recv();
+        let reserved = matches!(unread, Ok(Ok(verdict)) if verdict.is_reserved());
+        if reserved && !self.is_let_in.load(Ordering::Acquire) {
+            // Where there is no room for this message the ticket lives its life.
+            let _ = self
+                .inbox
+                .try_send(Message::Release(self.pool.into(), self.uid.clone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn uid() -> Uid {
+        Uid::new("u-1").expect("a uid")
+    }
+
+    fn pair(inbox: &mpsc::Sender<Message>) -> (Waiter, Pending<'_>) {
+        let (sender, reply) = oneshot::channel();
+        let is_let_in = Arc::new(AtomicBool::new(false));
+        let waiter = Waiter {
+            uid: uid(),
+            name: "general-x7k2p".into(),
+            arrived: Moment::at(Duration::ZERO),
+            deadline: Instant::now(),
+            dry_run: false,
+            reply: sender,
+            is_let_in: Arc::clone(&is_let_in),
+        };
+        let pending = Pending {
+            pool: "general",
+            uid: uid(),
+            reply,
+            is_let_in,
+            inbox,
+        };
+        (waiter, pending)
+    }
+
+    fn verdict(answer: Answer) -> Verdict {
+        Verdict {
+            answer,
+            mode: Some(NodeLimitMode::Hard),
+        }
+    }
+
+    #[test]
+    fn a_ticket_is_taken_back_where_nobody_waits_for_it_any_more() {
+        let (inbox, _messages) = mpsc::channel(1);
+        for (answer, expected) in [(Answer::Reserved, Some(uid())), (Answer::Allow, None)] {
+            let (waiter, pending) = pair(&inbox);
+            drop(pending);
+            assert!(waiter.has_gone());
+            assert_eq!(waiter.answer(Ok(verdict(answer))), expected);
+        }
+        let (waiter, pending) = pair(&inbox);
+        pending.let_in();
+        drop(pending);
+        assert_eq!(
+            waiter.answer(Ok(verdict(Answer::Reserved))),
+            None,
+            "it may come to be"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_not_read_gives_its_ticket_back() {
+        let (inbox, mut messages) = mpsc::channel(1);
+        let (waiter, pending) = pair(&inbox);
+        assert_eq!(waiter.answer(Ok(verdict(Answer::Reserved))), None, "it was sent");
+        drop(pending);
+        let Ok(Message::Release(pool, released)) = messages.try_recv() else {
+            panic!("no release");
+        };
+        assert_eq!((&*pool, released), ("general", uid()));
+
+        let (waiter, mut pending) = pair(&inbox);
+        waiter.answer(Ok(verdict(Answer::Reserved)));
+        assert!(pending.reply.try_recv().is_ok(), "it is read");
+        drop(pending);
+        assert!(messages.try_recv().is_err());
+    }
+}
