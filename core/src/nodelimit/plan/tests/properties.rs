@@ -14,8 +14,6 @@ use crate::budget::Reason;
 use crate::karpenter::NodeLimitMode;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
-
     #[test]
     fn no_more_nodes_are_open_that_need_replacements_than_there_are_places(mut world in any_world()) {
         world.pool.budgets = World::of(0, "Hard", &json!([])).pool.budgets;
