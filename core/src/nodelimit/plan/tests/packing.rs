@@ -134,6 +134,34 @@ fn finished_pods_take_no_room_and_leaving_ones_still_do() {
 }
 
 #[test]
+fn of_pods_of_one_size_the_choosy_ones_do_not_depend_on_who_comes_first() {
+    let taint = Taint {
+        key: "team".to_owned(),
+        value: "red".to_owned(),
+        effect: Effect::NoSchedule,
+    };
+    let mut filling = pod("filling", "3");
+    Arc::make_mut(&mut filling.needs).is_bound = true;
+    let mut tolerant = pod("tolerant", "1");
+    let any = Toleration {
+        key: None,
+        value: None,
+        effect: None,
+    };
+    Arc::make_mut(&mut tolerant.needs).tolerations.push(any);
+    let mut world = World::new(3);
+    world.claims.push(Machine::new(0).with(filling.clone()));
+    world.claims.push(Machine::new(1).with(filling));
+    world.claims[1].node.as_mut().unwrap().taints.push(taint);
+    world
+        .claims
+        .push(Machine::new(2).with(tolerant).with(pod("plain", "1")));
+    assert_eq!(closed(&world), ["node-0", "node-1"], "each finds its place");
+    world.claims[2].pods.reverse();
+    assert_eq!(closed(&world), ["node-0", "node-1"]);
+}
+
+#[test]
 fn a_large_pool_of_all_different_pods_is_judged_within_bounds() {
     let mut world = World::new(2_000);
     for index in 0..2_000_usize {
