@@ -1,5 +1,7 @@
 //! The command line: which commands there are. What a command takes and does stands in its own module.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -24,10 +26,30 @@ use crate::webhook::{self, ServeArgs};
     propagate_version = true,
     max_term_width = 110
 )]
-pub(crate) struct Cli {
+struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub(crate) command: Command,
+    command: Command,
+}
+
+/// What a kubectl plugin's file has to be called for `kubectl nodepool-lint`.
+const PLUGIN: &str = "kubectl-nodepool_lint";
+
+/// Check NodePool manifests: every mistake at its line and column, as poolgate's webhook would tell it
+///
+/// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kubectl nodepool-lint",
+    bin_name = "kubectl nodepool-lint",
+    version,
+    about,
+    long_about,
+    max_term_width = 110
+)]
+struct Plugin {
+    #[command(flatten)]
+    lint: LintArgs,
 }
 
 /// The commands.
@@ -64,6 +86,16 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// What these arguments ask for, the name of the program first among them. Under its name as a kubectl plugin the
+    /// program is `poolgate lint`.
+    pub(crate) fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let name = arguments.first().map(Path::new);
+        if name.is_some_and(|name| name.file_stem().is_some_and(|stem| stem == PLUGIN)) {
+            return Plugin::try_parse_from(arguments).map(|plugin| Self::Lint(plugin.lint));
+        }
+        Cli::try_parse_from(arguments).map(|cli| cli.command)
+    }
+
     /// Does what was asked. An error means that it could not be done; a verdict is an exit code.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
@@ -91,6 +123,7 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+        Plugin::command().debug_assert();
     }
 
     #[test]

@@ -24,12 +24,12 @@ mod reconciler;
 mod telemetry;
 mod webhook;
 
+use std::env;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::Cli;
+use crate::cli::Command;
 
 /// The exit code of a run that could not do its work: a wrong flag, a file that cannot be read, a port in use.
 const UNUSABLE: u8 = 2;
@@ -37,15 +37,16 @@ const UNUSABLE: u8 = 2;
 /// Runs the command line of this process and returns its exit code.
 pub fn run() -> ExitCode {
     install_crypto_provider();
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let arguments: Vec<OsString> = env::args_os().collect();
+    let command = match Command::parse(&arguments) {
+        Ok(command) => command,
         Err(error) => {
             // Help and version come this way too. Where the reader has gone there is nobody left to tell.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(UNUSABLE.into(), ExitCode::from);
         }
     };
-    cli.command.run().unwrap_or_else(|error| {
+    command.run().unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "error: {error:#}");
         ExitCode::from(UNUSABLE)
     })

@@ -12,7 +12,7 @@ use super::fix::Edit;
 use super::subjects::{Judged, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
-use super::{place, problem_rules};
+use super::{place, problem_rules, rendered};
 use crate::files::clean;
 use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Span};
 
@@ -55,7 +55,9 @@ pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) 
         tally,
     };
     for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
+        let first = file.findings.len();
         file.document(number, &document);
+        file.attribute(first, &document);
     }
     let mut findings = file.findings;
     findings.sort_by_key(|finding| (finding.place.span.start(), finding.rule));
@@ -131,6 +133,20 @@ impl FileCheck<'_, '_> {
         }
     }
 
+    /// Says of the findings of a document, which begin at `first`, which template they come from.
+    fn attribute(&mut self, first: usize, document: &Document<'_>) {
+        let findings = self.findings.get_mut(first..).unwrap_or_default();
+        if findings.is_empty() {
+            return;
+        }
+        let Some(template) = rendered::by_helm(document) else {
+            return;
+        };
+        for finding in findings {
+            finding.source.get_or_insert_with(|| template.clone());
+        }
+    }
+
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
         let place = self.located(self.within(problem.span));
         let related = problem.related.map(|span| self.located(span));
@@ -139,6 +155,7 @@ impl FileCheck<'_, '_> {
             severity: problem.kind.severity(),
             rule: problem_rules::name(&problem.kind),
             object: object.cloned(),
+            source: None,
             field: None,
             message: clean(&problem.to_string()),
             mend: None,
@@ -199,6 +216,7 @@ impl FileCheck<'_, '_> {
             severity: diagnostic.severity,
             rule: diagnostic.rule.as_str(),
             object: Some(object.clone()),
+            source: rendered::by_kustomize(judged.value),
             field: Some(field),
             message: clean(&format!("{}: {}", diagnostic.problem, diagnostic.reason)),
             mend: diagnostic.mend.as_deref().map(clean),
@@ -260,6 +278,7 @@ fn told(mistake: &Mistake, place: Place, object: Option<&Object>) -> Finding {
         severity: mistake.severity,
         rule: mistake.rule,
         object: object.cloned(),
+        source: None,
         field: None,
         message: mistake.message.clone(),
         mend: Some(mistake.mend.to_owned()),

@@ -16,6 +16,8 @@ pub(super) struct Finding {
     pub(super) rule: &'static str,
     /// The object that it is about; none for a document that cannot be read.
     pub(super) object: Option<Object>,
+    /// The file that the object was rendered from, where the renderer says so.
+    pub(super) source: Option<String>,
     /// The field, from the root of the document.
     pub(super) field: Option<FieldPath>,
     /// What is wrong: one line without the field.

@@ -15,6 +15,7 @@ mod parallel;
 mod patches;
 mod place;
 mod problem_rules;
+mod rendered;
 mod subjects;
 mod suppress;
 mod tally;

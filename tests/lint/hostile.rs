@@ -1,4 +1,5 @@
-//! Texts made to hurt end soon, with a clean exit code and in every format.
+//! Texts made to hurt end soon, with a clean exit code and in every format. `bench/lint` measures the like in the
+//! release program.
 
 use crate::program::{SOUND, directory, lint_in};
 
@@ -9,15 +10,36 @@ fn texts_made_to_hurt_end_soon_and_cleanly() {
         format!("{text}a{level}: &a{level} [{above}]\n")
     });
     let many = vec!["1"; 100_000].join(", ");
+    let (text, aliases) = ("x".repeat(100_000), vec!["*a"; 20_000].join(", "));
     let unknown: String = (0..5_000).fold(String::new(), |text, field| format!("{text}  x{field}: 1\n"));
     let long = format!(
         "{{apiVersion: karpenter.sh/v1, kind: NodePool, a: \"{}\", spec: 1}}",
         "x".repeat(10 << 20)
     );
     for (name, text, code) in [
-        ("deep", format!("{SOUND}x: {}", "[".repeat(200_000)), 2),
+        (
+            "deep",
+            format!("{SOUND}x: {}{}\n", "[".repeat(100_000), "]".repeat(100_000)),
+            2,
+        ),
+        ("deep and open", format!("{SOUND}x: {}", "[".repeat(200_000)), 2),
         ("laughs", format!("{SOUND}{laughs}"), 2),
+        (
+            "aliases of a long text",
+            format!("{SOUND}a: &a {text}\nb: [{aliases}]\n"),
+            2,
+        ),
+        (
+            "sequences on one line",
+            format!("{SOUND}x:\n  {}1\n", "- ".repeat(100_000)),
+            2,
+        ),
         ("flow", format!("{SOUND}x: [{many}]\n"), 1),
+        (
+            "long text",
+            format!("{SOUND}x: \"{}\"\n", "x".repeat(10 << 20)),
+            1,
+        ),
         ("long line", long, 1),
         (
             "comments",

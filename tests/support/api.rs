@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 
-use super::control_plane::{ControlPlane, program};
+use super::assets::program;
+use super::control_plane::ControlPlane;
 use super::process::Process;
 use super::wait::wait_for;
 

@@ -3,7 +3,6 @@
 //! It is ready about three seconds after its start. Several may run at once; tests that do not disturb each
 //! other may share one in a `static`: it ends with the test process even though statics are never dropped.
 
-use std::env;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::assets::program;
 use super::pki::Pki;
 use super::process::{Outcome, Process, run};
 use super::wait::wait_for;
@@ -152,21 +152,6 @@ impl Kubectl {
             .env("HOME", &self.home);
         run(&mut command, stdin, KUBECTL)
     }
-}
-
-/// The directory that `tests/control-plane/build` made: the programs in `bin`, Karpenter's custom resource
-/// definitions in `crds`.
-pub(crate) fn assets() -> PathBuf {
-    let directory = env::var_os("POOLGATE_CONTROL_PLANE").expect(
-        "POOLGATE_CONTROL_PLANE is not set: this test needs a Kubernetes control plane; run tests/run, which \
-         builds one and sets it",
-    );
-    PathBuf::from(directory)
-}
-
-/// A program of the control plane.
-pub(crate) fn program(name: &str) -> PathBuf {
-    assets().join("bin").join(name)
 }
 
 /// Port 0 lets the kernel choose; etcd's log tells the port.

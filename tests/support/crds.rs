@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::control_plane::{ControlPlane, assets};
+use super::assets::assets;
+use super::control_plane::ControlPlane;
 use super::wait::wait_for;
 
 /// The release whose NodePools are served as v1 alone.

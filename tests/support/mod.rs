@@ -8,6 +8,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod api;
+pub(crate) mod assets;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
 pub(crate) mod fleet;

@@ -42,6 +42,10 @@ fn shown(name: &str, text: &str, finding: &Finding, renderer: &Renderer) -> Stri
         Some(snippet) => title.element(snippet),
         None => title.element(Origin::path(name).line(start.line).char_column(start.column)),
     };
+    let group = match &finding.source {
+        Some(source) => group.element(Level::NOTE.message(format!("rendered from {source}"))),
+        None => group,
+    };
     let Some(mend) = &finding.mend else {
         return renderer.render(&[group]);
     };

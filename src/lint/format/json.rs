@@ -23,6 +23,8 @@ struct Result<'f> {
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<Object<'f>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'f str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pointer: Option<String>,
@@ -95,6 +97,7 @@ impl<'f> Result<'f> {
                 kind: object.kind,
                 name: object.name.as_deref(),
             }),
+            source: finding.source.as_deref(),
             field: finding.field.as_ref().map(ToString::to_string),
             pointer: finding.field.as_ref().map(FieldPath::to_pointer),
             message: &finding.message,
