@@ -8,11 +8,14 @@
 #![allow(dead_code)]
 
 pub(crate) mod api;
+pub(crate) mod client;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
+pub(crate) mod karpenter;
 pub(crate) mod pki;
 pub(crate) mod poolgate;
 pub(crate) mod process;
 pub(crate) mod readme;
+pub(crate) mod recording;
 pub(crate) mod wait;
 pub(crate) mod webhooks;
