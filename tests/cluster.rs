@@ -6,6 +6,7 @@ mod support;
 
 mod cluster {
     mod admission;
+    mod gate;
     mod harness;
     mod parity;
     mod policy;

@@ -15,6 +15,8 @@ use super::warnings::warnings;
 
 /// HTTP status "unprocessable entity", which the API server itself uses for invalid objects.
 const UNPROCESSABLE: u16 = 422;
+/// HTTP status "forbidden", with which the API server itself refuses what exceeds a quota.
+const FORBIDDEN: u16 = 403;
 /// HTTP status "bad request", for an object that cannot be read at all.
 const BAD_REQUEST: u16 = 400;
 
@@ -139,6 +141,69 @@ pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json:
             causes: Vec::new(),
         },
         code: BAD_REQUEST,
+    });
+    response.into_answer(request, Vec::new())
+}
+
+/// Why an object is refused that may be right in itself.
+pub(super) enum Refusal {
+    /// There is no place for it.
+    Forbidden(String),
+    /// A field is not to be changed.
+    Field {
+        /// Which.
+        path: String,
+        /// Why.
+        message: String,
+    },
+}
+
+/// The object is admitted as it is. The audit log is told of a rule that would have refused it.
+pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'static str>) -> Answer<'b> {
+    let mut response = Response::new(request, true);
+    if let Some(rule) = spared {
+        response
+            .audit_annotations
+            .insert("not-refused-by", rule.to_owned());
+    }
+    response.into_answer(request, Vec::new())
+}
+
+/// The object is refused by a rule that is none of the review's.
+pub(super) fn refused<'b>(
+    request: &AdmissionRequest<'b>,
+    refusal: Refusal,
+    rule: &'static str,
+) -> Answer<'b> {
+    let kind = &request.kind;
+    let (code, reason, message, causes) = match refusal {
+        Refusal::Forbidden(message) => (FORBIDDEN, "Forbidden", message, Vec::new()),
+        Refusal::Field { path, message } => {
+            let text = format!(
+                "{}.{} \"{}\" is invalid: {path}: {message}",
+                kind.kind, kind.group, request.name
+            );
+            let cause = Cause {
+                reason: "FieldValueForbidden",
+                message,
+                field: path,
+            };
+            (UNPROCESSABLE, "Invalid", text, vec![cause])
+        }
+    };
+    let mut response = Response::new(request, false);
+    response.audit_annotations.insert("refused-by", rule.to_owned());
+    response.status = Some(Status {
+        outcome: "Failure",
+        message,
+        reason,
+        details: Details {
+            name: &request.name,
+            group: &kind.group,
+            kind: &kind.kind,
+            causes,
+        },
+        code,
     });
     response.into_answer(request, Vec::new())
 }

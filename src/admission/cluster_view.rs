@@ -1,12 +1,13 @@
 //! What the cluster says, as far as a verdict rests on it. Whoever watches the cluster writes it, every review
 //! reads it, and neither waits for the other.
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use arc_swap::{ArcSwap, Guard};
 use poolgate_core::karpenter::{Installed, Karpenter};
 use serde_json::Value;
+
+use super::pools::{KeptPool, Pools};
 
 /// What is known of the cluster; at first nothing.
 #[derive(Debug)]
@@ -14,12 +15,10 @@ pub struct ClusterView {
     /// What holds where no definition is known.
     without_definition: Karpenter,
     karpenter: ArcSwap<Karpenter>,
-    /// None while nobody watches the pools. Read only where a pool is scaled, which is rare: a lock will do.
-    static_pools: RwLock<Option<StaticPools>>,
+    /// None while nobody watches the pools. Read only where a pool is scaled or makes a node, which is rare: a lock
+    /// will do.
+    pools: RwLock<Option<Pools>>,
 }
-
-/// NodePools with `spec.replicas`, by name: of each as much of its JSON as a scale request is judged by.
-pub(crate) type StaticPools = HashMap<Box<str>, Value>;
 
 /// What the view knows of one pool.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +43,7 @@ impl ClusterView {
         Self {
             karpenter: ArcSwap::from_pointee(karpenter.clone()),
             without_definition: karpenter,
-            static_pools: RwLock::default(),
+            pools: RwLock::default(),
         }
     }
 
@@ -62,50 +61,56 @@ impl ClusterView {
         self.karpenter.store(Arc::new(karpenter));
     }
 
-    /// What is known of a pool.
+    /// What is known of a static pool.
     pub(crate) fn static_pool(&self, name: &str) -> StaticPool {
         match &*self.read_pools() {
             None => StaticPool::NotWatched,
             Some(pools) => pools
-                .get(name)
+                .get_static(name)
                 .map_or(StaticPool::NotThere, |pool| StaticPool::Known(pool.clone())),
         }
     }
 
-    /// Whether there is a static pool of that name.
-    pub(crate) fn knows_static_pool(&self, name: &str) -> bool {
+    /// What is kept of a pool; none where it is not known, which does not mean that it is not there.
+    pub(crate) fn pool(&self, name: &str) -> Option<KeptPool> {
+        self.read_pools().as_ref()?.get(name).cloned()
+    }
+
+    /// Whether a pool is known to have no limit of its nodes.
+    pub(crate) fn is_unlimited(&self, name: &str) -> bool {
         self.read_pools()
             .as_ref()
-            .is_some_and(|pools| pools.contains_key(name))
+            .and_then(|pools| pools.get(name))
+            .is_some_and(|pool| !pool.has_node_limit())
     }
 
-    /// How many static pools there are.
-    pub(crate) fn static_pool_count(&self) -> usize {
-        self.read_pools().as_ref().map_or(0, HashMap::len)
+    /// How many pools are known.
+    pub(crate) fn pool_count(&self) -> usize {
+        self.read_pools().as_ref().map_or(0, Pools::len)
     }
 
-    /// From now on these are the static pools; none where nobody watches them any more.
-    pub(crate) fn set_static_pools(&self, pools: Option<StaticPools>) {
+    /// From now on these are the pools; none where nobody watches them any more.
+    pub(crate) fn set_pools(&self, pools: Option<Pools>) {
         *self.write_pools() = pools;
     }
 
-    /// Changes one of the static pools that are watched; says how many there are then.
-    pub(crate) fn set_static_pool(&self, name: Box<str>, pool: Option<Value>) -> usize {
+    /// Changes one of the pools that are watched; says how many static ones there are then.
+    pub(crate) fn set_pool(&self, name: Box<str>, pool: Option<KeptPool>) -> usize {
         let mut pools = self.write_pools();
         let Some(pools) = pools.as_mut() else { return 0 };
         match pool {
             Some(pool) => pools.insert(name, pool),
             None => pools.remove(&name),
-        };
-        pools.len()
+        }
+        pools.statics()
     }
 
     // Each change of the map is whole before anything can panic: a poisoned lock holds nothing half-done.
-    fn read_pools(&self) -> RwLockReadGuard<'_, Option<StaticPools>> {
-        self.static_pools.read().unwrap_or_else(PoisonError::into_inner)
+    fn read_pools(&self) -> RwLockReadGuard<'_, Option<Pools>> {
+        self.pools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_pools(&self) -> RwLockWriteGuard<'_, Option<StaticPools>> {
-        self.static_pools.write().unwrap_or_else(PoisonError::into_inner)
+    fn write_pools(&self) -> RwLockWriteGuard<'_, Option<Pools>> {
+        self.pools.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

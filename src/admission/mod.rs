@@ -5,6 +5,8 @@
 mod answer;
 mod cluster_view;
 mod envelope;
+pub(crate) mod gate;
+mod pools;
 mod scale;
 mod warnings;
 
@@ -21,9 +23,9 @@ pub use answer::{Answer, Summary, Verdict};
 pub use cluster_view::ClusterView;
 #[cfg(test)]
 pub(crate) use cluster_view::StaticPool;
-pub(crate) use cluster_view::StaticPools;
 pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
+pub(crate) use pools::{KeptPool, Pools};
 
 /// What is asked of poolgate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use clap::{ArgAction, Args};
 /// What the user says about the cluster.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArgs {
-    /// The kubeconfig of the cluster whose NodePool definition and static pools are looked at
+    /// The kubeconfig of the cluster whose NodePool definition and NodePools are looked at
     /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
@@ -16,6 +16,11 @@ pub(crate) struct ClusterArgs {
     /// The context of the kubeconfig [default: its current one]
     #[arg(long, env = "POOLGATE_CONTEXT", value_name = "NAME")]
     pub(super) context: Option<String>,
+
+    /// Where poolgate keeps what it has to remember, such as the ledgers of node limits
+    /// [default: the pod's namespace, else that of the context, else `default`]
+    #[arg(long, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
+    pub(super) namespace: Option<String>,
 
     /// Look at no cluster, also where there is one
     #[arg(

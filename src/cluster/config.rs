@@ -68,10 +68,19 @@ pub(super) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError
         };
     }
     let from_file = from_kubeconfig(args).await;
+    let with_namespace = |mut config: Config| {
+        if let Some(namespace) = &args.namespace {
+            config.default_namespace.clone_from(namespace);
+        }
+        Found::Cluster(Box::new(with_deadlines(config)))
+    };
     Ok(match (from_file, named) {
-        (Ok(config), _) => Found::Cluster(Box::new(with_deadlines(config))),
+        (Ok(config), _) => with_namespace(config),
         (Err(cause), Some(what)) => return Err(ClusterConfigError::Named { what, cause }),
-        (Err(cause), None) if is_missing(&cause) => in_cluster(),
+        (Err(cause), None) if is_missing(&cause) => match in_cluster() {
+            Found::Cluster(config) => with_namespace(*config),
+            other => other,
+        },
         (Err(cause), None) => Found::Unusable(cause.into()),
     })
 }
@@ -113,7 +122,7 @@ fn in_cluster() -> Found {
         return Found::Nowhere;
     }
     match Config::incluster() {
-        Ok(config) => Found::Cluster(Box::new(with_deadlines(config))),
+        Ok(config) => Found::Cluster(Box::new(config)),
         Err(error) => Found::Unusable(error.into()),
     }
 }
@@ -137,6 +146,7 @@ mod tests {
         ClusterArgs {
             kubeconfig: kubeconfig.map(Into::into),
             context: context.map(Into::into),
+            namespace: None,
             no_cluster: false,
         }
     }

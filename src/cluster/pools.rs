@@ -1,28 +1,37 @@
-//! The static pools of the cluster: what `kubectl scale` is judged by, because a scale request says nothing
-//! about the pool but its name.
+//! The NodePools of the cluster: what `kubectl scale` is judged by, because a scale request says nothing about the
+//! pool but its name, and what limit of nodes each of them has.
 
 use std::sync::Arc;
 
 use kube::api::{ApiResource, NotUsed, Object};
 use kube::core::GroupVersionKind;
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
+use poolgate_core::karpenter::NODE_LIMIT_MODE_ANNOTATION;
+use poolgate_core::nodelimit::OVER_LIMIT_ANNOTATION;
+use poolgate_core::value::quantity::MAX_LENGTH;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::metrics::ClusterMetrics;
 use super::watch::Follower;
-use crate::admission::{ClusterView, StaticPools};
+use crate::admission::{ClusterView, KeptPool, Pools};
 
-/// How many static pools are kept. Hundreds would be many; of more, the first to come are judged.
+/// How many pools are kept. Hundreds would be many; of more, the first to come are judged when they are scaled, and
+/// the limits of the others are read when they are asked for.
 const MOST_POOLS: usize = 10_000;
 
-/// Of a NodePool's spec, what a scale request is judged by; of any type, so that no pool stops the watch.
+/// The longest word of a NodePool that is kept, in bytes: no longer number is read.
+const LONGEST_WORD: usize = MAX_LENGTH;
+
+/// Of a NodePool's spec, what is looked at; of any type, so that no pool stops the watch.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub(super) struct PoolSpec {
     #[serde(default)]
     replicas: Option<Value>,
     #[serde(default)]
     limits: Option<Value>,
+    #[serde(default)]
+    disruption: Option<Value>,
 }
 
 /// A NodePool as far as it is looked at.
@@ -34,11 +43,11 @@ pub(super) fn api(client: Client) -> Api<Pool> {
     Api::all_with(client, &ApiResource::from_gvk(&kind))
 }
 
-/// Keeps the view's static pools.
+/// Keeps the view's pools.
 pub(super) struct PoolFollower {
     pub(super) view: Arc<ClusterView>,
     pub(super) metrics: ClusterMetrics,
-    pub(super) listing: StaticPools,
+    pub(super) listing: Pools,
     /// Whether it was said that there are too many.
     pub(super) told: bool,
 }
@@ -47,7 +56,7 @@ impl Follower for PoolFollower {
     type Object = Pool;
 
     fn list_begins(&mut self) {
-        self.listing = StaticPools::new();
+        self.listing = Pools::default();
     }
 
     fn listed(&mut self, pool: Pool) {
@@ -60,32 +69,28 @@ impl Follower for PoolFollower {
 
     fn list_ends(&mut self) {
         let listing = std::mem::take(&mut self.listing);
-        self.metrics.static_pools(listing.len());
-        self.view.set_static_pools(Some(listing));
+        self.metrics.static_pools(listing.statics());
+        self.view.set_pools(Some(listing));
     }
 
     fn changed(&mut self, pool: Pool) {
-        let Some(name) = pool.metadata.name.as_deref().map(Box::from) else {
-            return;
-        };
-        let kept = kept(pool).map(|(_, pool)| pool);
-        let count = self.view.static_pool_count();
-        if kept.is_none() || self.view.knows_static_pool(&name) || self.has_room(count) {
-            self.metrics.static_pools(self.view.set_static_pool(name, kept));
+        let Some((name, pool)) = kept(pool) else { return };
+        if self.view.pool(&name).is_some() || self.has_room(self.view.pool_count()) {
+            self.metrics.static_pools(self.view.set_pool(name, Some(pool)));
         }
     }
 
     fn gone(&mut self, pool: &Pool) {
         if let Some(name) = &pool.metadata.name {
-            let count = self.view.set_static_pool(name.as_str().into(), None);
-            self.metrics.static_pools(count);
+            let statics = self.view.set_pool(name.as_str().into(), None);
+            self.metrics.static_pools(statics);
         }
     }
 
     /// Nobody is refused for a limit that may have been raised since.
     fn lost(&mut self) {
         self.metrics.static_pools(0);
-        self.view.set_static_pools(None);
+        self.view.set_pools(None);
     }
 }
 
@@ -96,22 +101,63 @@ impl PoolFollower {
             self.told = true;
             tracing::warn!(
                 limit = MOST_POOLS,
-                "too many static pools; scaling of the others is not judged"
+                "too many NodePools; scaling of the others is not judged, and their limits are read each time"
             );
         }
         room
     }
 }
 
-/// The name of a static pool and what is kept of it; none for a dynamic pool, which cannot be scaled.
-fn kept(pool: Pool) -> Option<(Box<str>, Value)> {
-    let replicas = pool.spec.replicas.filter(|replicas| !replicas.is_null())?;
-    let nodes = pool.spec.limits.as_ref().and_then(|limits| limits.get("nodes"));
-    let spec = match nodes {
-        Some(nodes) => json!({"replicas": replicas, "limits": {"nodes": nodes}}),
-        None => json!({"replicas": replicas}),
+/// The name of a pool, and what is kept of it.
+pub(super) fn kept(pool: Pool) -> Option<(Box<str>, KeptPool)> {
+    let version = pool.resource_version()?.parse().ok()?;
+    let kept = KeptPool {
+        uid: pool.metadata.uid.as_deref()?.into(),
+        version,
+        object: object(&pool).map(Arc::new),
     };
-    Some((pool.metadata.name?.into(), json!({"spec": spec})))
+    Some((pool.metadata.name?.into(), kept))
+}
+
+/// As much of a pool as a scale request and a node limit are judged by; none where it has neither.
+fn object(pool: &Pool) -> Option<Value> {
+    let replicas = pool.spec.replicas.as_ref().filter(|replicas| is_short(replicas));
+    let limits = pool.spec.limits.as_ref();
+    let nodes = limits
+        .and_then(|limits| limits.get("nodes"))
+        .filter(|nodes| is_short(nodes));
+    if replicas.is_none() && nodes.is_none() {
+        return None;
+    }
+    let mut spec = Map::new();
+    spec.extend(replicas.map(|replicas| ("replicas".into(), replicas.clone())));
+    spec.extend(nodes.map(|nodes| ("limits".into(), json!({"nodes": nodes}))));
+    let mode = pool
+        .spec
+        .disruption
+        .as_ref()
+        .and_then(|disruption| disruption.get("nodeLimitMode"));
+    let mode = mode.filter(|mode| is_short(mode));
+    spec.extend(mode.map(|mode| ("disruption".into(), json!({"nodeLimitMode": mode}))));
+    let annotations: Map<String, Value> = [NODE_LIMIT_MODE_ANNOTATION, OVER_LIMIT_ANNOTATION]
+        .into_iter()
+        .filter_map(|key| Some((key.to_owned(), pool.annotations().get(key)?.as_str().into())))
+        .filter(|(_, word)| is_short(word))
+        .collect();
+    let mut object = Map::from_iter([("spec".into(), spec.into())]);
+    if !annotations.is_empty() {
+        object.insert("metadata".into(), json!({"annotations": annotations}));
+    }
+    Some(object.into())
+}
+
+/// Whether a value can be a word or a number that means something, so that it is worth the memory.
+fn is_short(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::String(text) => text.len() <= LONGEST_WORD,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -122,21 +168,25 @@ mod tests {
     use crate::admission::StaticPool;
 
     fn pool(name: &str, spec: &Value) -> Pool {
-        serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec}))
-            .expect("a pool of any shape")
+        annotated(name, spec, &json!({}))
+    }
+
+    fn annotated(name: &str, spec: &Value, annotations: &Value) -> Pool {
+        let metadata = json!({"name": name, "uid": "u", "resourceVersion": "7", "annotations": annotations});
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a pool of any shape")
     }
 
     fn follower() -> PoolFollower {
         PoolFollower {
             view: Arc::new(ClusterView::new(Karpenter::default())),
             metrics: ClusterMetrics::default(),
-            listing: StaticPools::new(),
+            listing: Pools::default(),
             told: false,
         }
     }
 
     #[test]
-    fn static_pools_are_kept_with_what_they_are_judged_by_and_no_others() {
+    fn pools_are_kept_with_what_they_are_judged_by() {
         let mut follower = follower();
         follower.list_begins();
         follower.listed(pool(
@@ -159,17 +209,49 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_kept_with_its_mode_and_a_pool_without_one_by_its_name() {
+        let mut follower = follower();
+        follower.list_begins();
+        let annotations = json!({"poolgate.dev/over-limit": "Terminate", "team": "blue"});
+        let spec = json!({
+            "limits": {"nodes": 5, "cpu": 9},
+            "disruption": {"nodeLimitMode": "Soft", "budgets": []},
+        });
+        follower.listed(annotated("limited", &spec, &annotations));
+        follower.listed(pool("free", &json!({"limits": {"cpu": 5}})));
+        follower.listed(pool("huge", &json!({"limits": {"nodes": "9".repeat(2_000)}})));
+        follower.list_ends();
+        let limited = follower.view.pool("limited").expect("a pool");
+        assert_eq!((&*limited.uid, limited.version), ("u", 7));
+        assert_eq!(
+            limited.object.as_deref(),
+            Some(&json!({
+                "metadata": {"annotations": {"poolgate.dev/over-limit": "Terminate"}},
+                "spec": {"limits": {"nodes": 5}, "disruption": {"nodeLimitMode": "Soft"}},
+            }))
+        );
+        let unlimited = ["limited", "free", "huge", "unknown"].map(|name| follower.view.is_unlimited(name));
+        assert_eq!(unlimited, [false, true, true, false]);
+    }
+
+    #[test]
     fn changes_are_followed_until_the_watch_is_lost() {
         let mut follower = follower();
         follower.list_begins();
         follower.list_ends();
         follower.changed(pool("fixed", &json!({"replicas": 2})));
-        assert_eq!(follower.view.static_pool_count(), 1);
+        assert_ne!(follower.view.static_pool("fixed"), StaticPool::NotThere);
         follower.changed(pool("fixed", &json!({"replicas": null})));
-        assert_eq!(follower.view.static_pool_count(), 0, "it is static no more");
+        assert_eq!(
+            follower.view.static_pool("fixed"),
+            StaticPool::NotThere,
+            "it is static no more"
+        );
+        assert_eq!(follower.view.pool_count(), 1);
         follower.changed(pool("fixed", &json!({"replicas": 3})));
         follower.gone(&pool("fixed", &json!({"replicas": 3})));
         assert_eq!(follower.view.static_pool("fixed"), StaticPool::NotThere);
+        assert_eq!(follower.view.pool_count(), 0);
         follower.lost();
         assert_eq!(follower.view.static_pool("fixed"), StaticPool::NotWatched);
     }
@@ -182,9 +264,13 @@ mod tests {
             follower.listed(pool(&format!("pool-{number}"), &json!({"replicas": 1})));
         }
         follower.list_ends();
-        assert_eq!(follower.view.static_pool_count(), MOST_POOLS);
+        assert_eq!(follower.view.pool_count(), MOST_POOLS);
         follower.changed(pool("one-more", &json!({"replicas": 1})));
-        assert_eq!(follower.view.static_pool_count(), MOST_POOLS);
+        assert_eq!(follower.view.pool_count(), MOST_POOLS);
+        assert!(
+            !follower.view.is_unlimited("one-more"),
+            "who does not know it reads it"
+        );
         follower.changed(pool("pool-0", &json!({"replicas": 9})));
         let changed = json!({"spec": {"replicas": 9}});
         assert_eq!(follower.view.static_pool("pool-0"), StaticPool::Known(changed));

@@ -1,23 +1,29 @@
-//! The thread on which the cluster is watched.
+//! The thread on which the cluster is watched, and asked for the gate.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use futures_util::future::OptionFuture;
 use kube::{Client, Config};
 use tokio::runtime;
 use tokio::sync::{Notify, oneshot};
+use tokio::task::LocalSet;
 use tokio::time::timeout;
 
 use super::args::ClusterArgs;
 use super::config::{ClusterConfigError, Found, find};
 use super::definition::{self, DefinitionFollower};
+use super::gate::{Gate, GateSettings};
+use super::gate_metrics::GateMetrics;
+use super::gate_side::GateSide;
 use super::metrics::ClusterMetrics;
 use super::pools::{self, PoolFollower};
 use super::watch::Watch;
-use crate::admission::{ClusterView, StaticPools};
+use crate::admission::{ClusterView, Pools};
 use crate::lifecycle::{Detail, Told};
+use crate::policy_file::PolicyInForce;
 
 /// How long a client may take to be made: a kubeconfig may run a program for its credentials.
 const CREDENTIALS: Duration = Duration::from_mins(1);
@@ -42,6 +48,7 @@ pub(crate) struct Cluster {
     release_line: Arc<ArcSwap<String>>,
     definition_line: Arc<ArcSwap<String>>,
     pools_line: Arc<ArcSwap<String>>,
+    gate: Option<GateSide>,
 }
 
 impl Cluster {
@@ -61,6 +68,7 @@ impl Cluster {
                 metrics,
                 definition_line: Arc::default(),
                 pools_line: Arc::default(),
+                gate: None,
             })),
             Found::Unwanted => Ok(None),
             Found::Nowhere => {
@@ -74,13 +82,28 @@ impl Cluster {
         }
     }
 
+    /// Opens the gate of node limits, whose ledgers lie in the namespace that was found. It answers once the cluster is
+    /// watched.
+    pub(crate) fn open_gate(
+        &mut self,
+        settings: GateSettings,
+        policy: PolicyInForce,
+        metrics: GateMetrics,
+    ) -> Gate {
+        let (gate, side) = GateSide::open(settings, Arc::clone(&self.view), policy, metrics);
+        self.gate = Some(side);
+        gate
+    }
+
     /// The lines of `/readyz`.
-    pub(crate) fn details(&self) -> [Arc<dyn Detail>; 3] {
-        [
+    pub(crate) fn details(&self) -> Vec<Arc<dyn Detail>> {
+        let mut details: Vec<Arc<dyn Detail>> = vec![
             Arc::new(Told::new("judging for", &self.release_line)),
             Arc::new(Told::new("NodePool definition", &self.definition_line)),
             Arc::new(Told::new("static NodePools", &self.pools_line)),
-        ]
+        ];
+        details.extend(self.gate.iter().flat_map(GateSide::details));
+        details
     }
 
     /// Starts the thread. What is returned ends when the thread does.
@@ -90,7 +113,7 @@ impl Cluster {
         std::thread::Builder::new()
             .name("cluster".into())
             .spawn(move || {
-                runtime.block_on(self.run());
+                runtime.block_on(LocalSet::new().run_until(self.run()));
                 drop(alive);
             })?;
         Ok(async move {
@@ -120,6 +143,7 @@ impl Cluster {
             name: DEFINITION,
             meanwhile: UNREAD,
             fields: Some(definition::FIELDS),
+            labels: None,
             line: self.definition_line,
             metrics: self.metrics.clone(),
             retry: Arc::default(),
@@ -128,6 +152,7 @@ impl Cluster {
             name: "nodepools",
             meanwhile: "`kubectl scale` passes unjudged",
             fields: None,
+            labels: None,
             line: self.pools_line,
             metrics: self.metrics.clone(),
             retry: Arc::clone(&retry),
@@ -139,15 +164,20 @@ impl Cluster {
             line: self.release_line,
             seen: false,
         };
+        let namespace = self.config.default_namespace;
+        let gate = self
+            .gate
+            .map(|gate| gate.run(client.clone(), namespace, self.metrics.clone()));
         let follow_pools = PoolFollower {
             view: self.view,
             metrics: self.metrics,
-            listing: StaticPools::new(),
+            listing: Pools::default(),
             told: false,
         };
         tokio::join!(
             definition.run(definition::api(client.clone()), follow_definition),
             pools.run(pools::api(client), follow_pools),
+            OptionFuture::from(gate),
         );
     }
 }

@@ -50,6 +50,8 @@ pub(super) trait Follower {
     fn changed(&mut self, object: Self::Object);
     /// An object is gone.
     fn gone(&mut self, object: &Self::Object);
+    /// All that has happened up to this resourceVersion was told.
+    fn complete_up_to(&mut self, _version: &str) {}
     /// The watch is down: from now on what is known may be out of date.
     fn lost(&mut self) {}
 }
@@ -63,6 +65,8 @@ pub(super) struct Watch {
     pub(super) meanwhile: &'static str,
     /// A field selector, where not all objects are watched.
     pub(super) fields: Option<&'static str>,
+    /// A label selector, likewise.
+    pub(super) labels: Option<&'static str>,
     /// Its line of `/readyz`.
     pub(super) line: Arc<ArcSwap<String>>,
     /// Its numbers.
@@ -139,6 +143,7 @@ impl Watch {
     async fn list<F: Follower>(&self, api: &Api<F::Object>, follower: &mut F) -> Result<String, Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = self.fields.map(Into::into);
+        params.label_selector = self.labels.map(Into::into);
         follower.list_begins();
         loop {
             let page = timeout(ANSWER, api.list(&params)).await??;
@@ -148,7 +153,9 @@ impl Watch {
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {
                 follower.list_ends();
-                return page.metadata.resource_version.ok_or(Failure::NoVersion);
+                let version = page.metadata.resource_version.ok_or(Failure::NoVersion)?;
+                follower.complete_up_to(&version);
+                return Ok(version);
             }
         }
     }
@@ -163,6 +170,7 @@ impl Watch {
     ) -> Result<(), Failure> {
         let params = WatchParams {
             field_selector: self.fields.map(Into::into),
+            label_selector: self.labels.map(Into::into),
             timeout: Some(WATCH_SECONDS),
             ..WatchParams::default()
         };
@@ -183,6 +191,7 @@ impl Watch {
                 WatchEvent::Error(status) if status.code == GONE => return Err(Failure::Expired),
                 WatchEvent::Error(status) => return Err(Failure::Ended(status.message)),
             }
+            follower.complete_up_to(version);
         }
         Ok(())
     }
@@ -241,7 +250,7 @@ fn backoff() -> ExponentialBackoff {
 }
 
 /// What the client says, with the cause that it hides, on one line.
-fn described(error: &kube::Error) -> String {
+pub(super) fn described(error: &kube::Error) -> String {
     let mut text = match error {
         kube::Error::Api(status) => return status.message.clone(),
         other => other.to_string(),

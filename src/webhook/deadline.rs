@@ -19,6 +19,11 @@ pub(super) fn of(query: Option<&str>) -> Duration {
         .map_or(DEFAULT, |limit| limit.min(LONGEST))
 }
 
+/// How long an answer may take that has to be sent before the caller's `limit`: it must still get there.
+pub(super) fn before(limit: Duration) -> Duration {
+    limit - limit / 5
+}
+
 /// Reads a length of time as Go writes it, such as `500ms`, `10s` or `1m30s`; none if it is negative.
 pub(super) fn parse(text: &str) -> Option<Duration> {
     let nanos = GoDuration::parse(text).ok()?.as_nanos();

@@ -17,6 +17,25 @@ const LATENCY_BUCKETS: [f64; 13] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0, 30.0,
 ];
 
+/// The paths at which reviews come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Door {
+    /// NodePools are reviewed.
+    Review(Endpoint),
+    /// NodeClaims ask for a place.
+    Gate,
+}
+
+impl Door {
+    /// The word for logs and metrics.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Review(endpoint) => endpoint.as_str(),
+            Self::Gate => "gate",
+        }
+    }
+}
+
 /// What the webhook counts.
 #[derive(Debug)]
 pub(super) struct WebhookMetrics {
@@ -26,6 +45,7 @@ pub(super) struct WebhookMetrics {
     malformed: Counter,
     mutate: EndpointMetrics,
     validate: EndpointMetrics,
+    gate: EndpointMetrics,
 }
 
 /// The numbers of one endpoint, found once: the request path looks nothing up for them.
@@ -80,9 +100,9 @@ impl WebhookMetrics {
         let in_flight = Family::<WebhookLabel, Gauge>::default();
         let latency =
             Family::<WebhookLabel, Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS));
-        let endpoint = |endpoint: Endpoint| {
+        let endpoint = |door: Door| {
             let label = WebhookLabel {
-                webhook: endpoint.as_str(),
+                webhook: door.as_str(),
             };
             EndpointMetrics {
                 in_flight: in_flight.get_or_create_owned(&label),
@@ -94,8 +114,9 @@ impl WebhookMetrics {
             reviews: Family::default(),
             findings: Family::default(),
             malformed: Counter::default(),
-            mutate: endpoint(Endpoint::Mutate),
-            validate: endpoint(Endpoint::Validate),
+            mutate: endpoint(Door::Review(Endpoint::Mutate)),
+            validate: endpoint(Door::Review(Endpoint::Validate)),
+            gate: endpoint(Door::Gate),
         };
         registry.register(
             "webhook_requests",
@@ -127,10 +148,11 @@ impl WebhookMetrics {
     }
 
     /// Counts a request until its answer is ready.
-    pub(super) fn begin(&self, endpoint: Endpoint) -> InFlight<'_> {
-        let metrics = match endpoint {
-            Endpoint::Mutate => &self.mutate,
-            Endpoint::Validate => &self.validate,
+    pub(super) fn begin(&self, door: Door) -> InFlight<'_> {
+        let metrics = match door {
+            Door::Review(Endpoint::Mutate) => &self.mutate,
+            Door::Review(Endpoint::Validate) => &self.validate,
+            Door::Gate => &self.gate,
         };
         metrics.in_flight.inc();
         InFlight {
@@ -139,9 +161,9 @@ impl WebhookMetrics {
         }
     }
 
-    /// Counts an answer; `endpoint` is none where the path named none.
-    pub(super) fn answered(&self, endpoint: Option<Endpoint>, status: StatusCode) {
-        let webhook = endpoint.map_or("none", Endpoint::as_str);
+    /// Counts an answer; `door` is none where the path named none.
+    pub(super) fn answered(&self, door: Option<Door>, status: StatusCode) {
+        let webhook = door.map_or("none", Door::as_str);
         self.requests
             .get_or_create(&RequestLabels {
                 webhook,
@@ -151,11 +173,11 @@ impl WebhookMetrics {
     }
 
     /// Counts what a review came to.
-    pub(super) fn reviewed(&self, endpoint: Endpoint, summary: &Summary<'_>) {
+    pub(super) fn reviewed(&self, door: Door, summary: &Summary<'_>) {
         let yes = |flag: bool| if flag { "true" } else { "false" };
         self.reviews
             .get_or_create(&ReviewLabels {
-                webhook: endpoint.as_str(),
+                webhook: door.as_str(),
                 operation: summary.operation,
                 verdict: summary.verdict.as_str(),
                 patched: yes(summary.patched),

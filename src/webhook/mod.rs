@@ -5,6 +5,7 @@ mod args;
 mod body;
 mod deadline;
 mod metrics;
+mod place;
 mod refusal;
 mod routes;
 mod serve;

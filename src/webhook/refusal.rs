@@ -17,7 +17,9 @@ const EXCERPT: usize = 300;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
     /// The path is unknown.
-    #[error("post an AdmissionReview to /mutate or /validate; there is nothing at `{0}`")]
+    #[error(
+        "post an AdmissionReview to /mutate or /validate, with --gate also to /gate; there is nothing at `{0}`"
+    )]
     Path(String),
     /// The method is not POST.
     #[error("{0} is not answered here: post an AdmissionReview")]

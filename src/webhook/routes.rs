@@ -1,6 +1,7 @@
 //! The paths of the admission port, and what becomes of a request there.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -9,11 +10,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use tokio::time::timeout;
 
-use super::body::BodyRoom;
+use super::body::{BodyRoom, HeldBody};
 use super::deadline;
-use super::metrics::WebhookMetrics;
+use super::metrics::{Door, WebhookMetrics};
+use super::place;
 use super::refusal::{Refusal, excerpt};
-use crate::admission::{Endpoint, Malformed, Reviewer, Summary, Verdict};
+use crate::admission::gate::GateReview;
+use crate::admission::{self, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
+use crate::cluster::Gate;
 use crate::telemetry::caught;
 
 /// The media type of a review.
@@ -23,14 +27,17 @@ const JSON: &str = "application/json";
 #[derive(Debug)]
 pub(super) struct Webhook {
     reviewer: Reviewer,
+    /// Where the node gate is open.
+    gate: Option<Gate>,
     room: BodyRoom,
     metrics: WebhookMetrics,
 }
 
 impl Webhook {
-    pub(super) fn new(reviewer: Reviewer, metrics: WebhookMetrics) -> Self {
+    pub(super) fn new(reviewer: Reviewer, gate: Option<Gate>, metrics: WebhookMetrics) -> Self {
         Self {
             reviewer,
+            gate,
             room: BodyRoom::default(),
             metrics,
         }
@@ -38,43 +45,78 @@ impl Webhook {
 
     /// The paths.
     pub(super) fn router(self) -> Router {
-        Router::new()
+        let mut router = Router::new()
             .route("/mutate", post(mutate))
-            .route("/validate", post(validate))
+            .route("/validate", post(validate));
+        if self.gate.is_some() {
+            router = router.route("/gate", post(gate));
+        }
+        router
             .method_not_allowed_fallback(wrong_method)
             .fallback(wrong_path)
             .with_state(Arc::new(self))
     }
 
-    async fn answer(&self, endpoint: Endpoint, request: Request) -> Response {
-        let _in_flight = self.metrics.begin(endpoint);
-        let response = match self.review(endpoint, request).await {
+    async fn answer(&self, door: Door, request: Request) -> Response {
+        let _in_flight = self.metrics.begin(door);
+        let reviewed = match (door, &self.gate) {
+            (Door::Review(endpoint), _) => self.review(endpoint, request).await,
+            (Door::Gate, Some(gate)) => self.place(gate, request).await,
+            (Door::Gate, None) => Err(Refusal::path(request.uri())),
+        };
+        let response = match reviewed {
             Ok(body) => ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response(),
             Err(refusal) => {
                 tracing::warn!(
-                    webhook = endpoint.as_str(),
+                    webhook = door.as_str(),
                     reason = refusal.sentence(),
                     "request not reviewed"
                 );
                 refusal.into_response()
             }
         };
-        self.metrics.answered(Some(endpoint), response.status());
+        self.metrics.answered(Some(door), response.status());
         response
     }
 
     async fn review(&self, endpoint: Endpoint, request: Request) -> Result<Vec<u8>, Refusal> {
+        let limit = deadline::of(request.uri().query());
+        let held = self.read(request, limit).await?;
+        let answer = self.guard(|| self.reviewer.respond(endpoint, &held.bytes))?;
+        Ok(self.note(Door::Review(endpoint), answer))
+    }
+
+    /// Asks for a place, and is back before the API server stops waiting.
+    async fn place(&self, gate: &Gate, request: Request) -> Result<Vec<u8>, Refusal> {
+        let began = Instant::now();
+        let limit = deadline::of(request.uri().query());
+        let held = self.read(request, limit).await?;
+        let review = self.guard(|| admission::gate::open(&held.bytes))?;
+        let answer = match review {
+            GateReview::Answered(answer) => answer,
+            GateReview::Place(place) => {
+                let left = deadline::before(limit).saturating_sub(began.elapsed());
+                place::ask(gate, &place, left).await
+            }
+        };
+        Ok(self.note(Door::Gate, answer))
+    }
+
+    /// Reads the body of a review.
+    async fn read(&self, request: Request, limit: Duration) -> Result<HeldBody, Refusal> {
         if !is_json(request.headers()) {
             return Err(Refusal::content_type(request.headers().get(header::CONTENT_TYPE)));
         }
-        let limit = deadline::of(request.uri().query());
-        let held = timeout(limit, self.room.read(request.into_body()))
+        timeout(limit, self.room.read(request.into_body()))
             .await
-            .map_err(|_| Refusal::Late(limit))??;
-        let answer = self.guard(|| self.reviewer.respond(endpoint, &held.bytes))?;
-        self.metrics.reviewed(endpoint, &answer.summary);
-        log(endpoint, &answer.summary);
-        Ok(answer.body)
+            .map_err(|_| Refusal::Late(limit))?
+    }
+
+    /// Counts and logs an answer.
+    fn note(&self, door: Door, answer: Answer<'_>) -> Vec<u8> {
+        self.metrics.reviewed(door, &answer.summary);
+        log(door, &answer.summary);
+        answer.body
     }
 
     /// Does the work of a review, in place and not on a thread of its own: it takes microseconds.
@@ -93,11 +135,15 @@ impl Webhook {
 }
 
 async fn mutate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Endpoint::Mutate, request).await
+    webhook.answer(Door::Review(Endpoint::Mutate), request).await
 }
 
 async fn validate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Endpoint::Validate, request).await
+    webhook.answer(Door::Review(Endpoint::Validate), request).await
+}
+
+async fn gate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
+    webhook.answer(Door::Gate, request).await
 }
 
 async fn wrong_method(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
@@ -118,7 +164,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// One line for each denial, and none for what is allowed unless somebody looks closer.
-fn log(endpoint: Endpoint, summary: &Summary<'_>) {
+fn log(door: Door, summary: &Summary<'_>) {
     let Summary {
         verdict,
         operation,
@@ -128,7 +174,7 @@ fn log(endpoint: Endpoint, summary: &Summary<'_>) {
         patched,
         dry_run,
     } = summary;
-    let webhook = endpoint.as_str();
+    let webhook = door.as_str();
     match verdict {
         Verdict::Denied => {
             let rules: Vec<_> = rules.iter().map(|rule| rule.as_str()).collect();
@@ -155,7 +201,7 @@ mod tests {
             Arc::new(ClusterView::default()),
             MutateVerdict::On,
         );
-        let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut Registry::default()));
+        let webhook = Webhook::new(reviewer, None, WebhookMetrics::register(&mut Registry::default()));
         let refusal = webhook.guard::<()>(|| panic!("a defect")).expect_err("a refusal");
         let response = refusal.into_response();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);

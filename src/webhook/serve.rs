@@ -10,12 +10,12 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::args::{CertificateChoice, CertificateChoiceError, ServeArgs};
+use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{ClusterView, Reviewer};
 use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
-use crate::cluster::{Cluster, ClusterError, ClusterMetrics};
+use crate::cluster::{Cluster, ClusterError, ClusterMetrics, Gate, GateMetrics};
 use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
 use crate::lifecycle::{Detail, Readiness, Signal, Signals};
 use crate::policy_file::{LoadError, PolicyInForce, PolicyMetrics, PolicySource};
@@ -54,6 +54,15 @@ pub(crate) enum ServeError {
     /// The cluster that the user names cannot be watched.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// A flag of the gate without the gate.
+    #[error(transparent)]
+    Observe(#[from] ObserveWithoutGate),
+    /// The gate decides by what is in the cluster, and there is none.
+    #[error(
+        "--gate needs a cluster to look at: give --kubeconfig FILE, run in a pod with a service account, and leave out \
+         --no-cluster"
+    )]
+    GateWithoutCluster,
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -80,6 +89,7 @@ type Tasks = JoinSet<&'static str>;
 /// Serves until a signal. Returns the exit code: 0 after an orderly end.
 pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
     let certificate = args.certificate()?;
+    args.gate()?;
     args.log.install()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(run(args, certificate));
@@ -100,9 +110,10 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let mut details = Vec::new();
     let policy = start_policy(&args, &mut registry, &mut tasks, &mut details).await?;
     let view = Arc::new(ClusterView::new(args.karpenter()));
-    start_cluster(&args, Arc::clone(&view), &mut registry, &mut tasks, &mut details).await?;
+    let started = start_cluster(&args, (&view, &policy), &mut registry, &mut tasks, &mut details);
+    let gate = started.await?;
     let reviewer = Reviewer::new(policy, view, args.mutate_verdict());
-    let webhook = Webhook::new(reviewer, WebhookMetrics::register(&mut registry));
+    let webhook = Webhook::new(reviewer, gate, WebhookMetrics::register(&mut registry));
     let probes = Probes {
         readiness: Arc::clone(&readiness),
         details,
@@ -206,21 +217,30 @@ async fn start_policy(
     Ok(policy)
 }
 
-/// Starts what watches the cluster, where there is one. Nothing of what follows waits for it.
+/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. Nothing of what follows
+/// waits for it.
 async fn start_cluster(
     args: &ServeArgs,
-    view: Arc<ClusterView>,
+    (view, policy): (&Arc<ClusterView>, &PolicyInForce),
     registry: &mut Registry,
     tasks: &mut Tasks,
     details: &mut Vec<Arc<dyn Detail>>,
-) -> Result<(), ServeError> {
+) -> Result<Option<Gate>, ServeError> {
     let metrics = ClusterMetrics::register(registry);
-    let cluster = Cluster::find(&args.cluster, view, metrics).await;
-    if let Some(cluster) = cluster.map_err(ClusterError::from)? {
-        details.extend(cluster.details());
-        spawn(tasks, "cluster watch", cluster.watch()?);
-    }
-    Ok(())
+    let gate_metrics = GateMetrics::register(registry);
+    let cluster = Cluster::find(&args.cluster, Arc::clone(view), metrics).await;
+    let Some(mut cluster) = cluster.map_err(ClusterError::from)? else {
+        return match args.gate()? {
+            Some(_) => Err(ServeError::GateWithoutCluster),
+            None => Ok(None),
+        };
+    };
+    let gate = args
+        .gate()?
+        .map(|settings| cluster.open_gate(settings, policy.clone(), gate_metrics));
+    details.extend(cluster.details());
+    spawn(tasks, "cluster watch", cluster.watch()?);
+    Ok(gate)
 }
 
 /// Waits for the first signal, then ends in order: not ready but answering, then answering only what has begun.

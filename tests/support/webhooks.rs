@@ -42,6 +42,22 @@ impl ControlPlane {
         }
     }
 
+    /// Registers the gate for NodeClaims at `base`, with this failure policy, and waits until that is in effect.
+    pub(crate) fn register_gate(&self, base: &str, ca: &str, failure_policy: &str) {
+        let number = REGISTRATIONS.fetch_add(1, Ordering::Relaxed);
+        let registration = format!("gate-{number}");
+        let probe = "probe.gate.poolgate.dev";
+        let configuration = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "poolgate-gate"},
+            "webhooks": [gate_webhook(base, ca, failure_policy), probe_webhook(probe, &registration)],
+        });
+        self.kubectl(&["apply", "-f", "-"], &configuration.to_string())
+            .success();
+        self.wait_for_probe(probe, &registration);
+    }
+
     fn wait_for_probe(&self, probe: &str, registration: &str) {
         let object = json!({
             "apiVersion": "v1",
@@ -70,6 +86,24 @@ fn karpenter_webhook(base: &str, path: &str, ca: &str) -> Value {
         "failurePolicy": "Fail",
         "timeoutSeconds": 3,
         "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    })
+}
+
+fn gate_webhook(base: &str, ca: &str, failure_policy: &str) -> Value {
+    json!({
+        "name": "gate.nodeclaims.poolgate.dev",
+        "clientConfig": {"url": format!("{base}/gate"), "caBundle": STANDARD.encode(ca)},
+        "rules": [{
+            "apiGroups": ["karpenter.sh"],
+            "apiVersions": ["v1"],
+            "resources": ["nodeclaims"],
+            "operations": ["CREATE", "UPDATE"],
+        }],
+        "matchPolicy": "Equivalent",
+        "failurePolicy": failure_policy,
+        "timeoutSeconds": 3,
+        "sideEffects": "NoneOnDryRun",
         "admissionReviewVersions": ["v1"],
     })
 }

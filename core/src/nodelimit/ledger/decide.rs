@@ -1,0 +1,316 @@
+//! Who may come in: the one decision of the gate.
+
+use super::claims::ClaimView;
+use super::evidence::settle;
+use super::moment::{Moment, Reading};
+use super::sightings::Sightings;
+use super::state::{Ledger, LimitInForce, MAX_TICKETS, Refusal};
+use super::uid::Uid;
+
+/// What one replica knows of one pool.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The pool's ledger; none where there is none yet.
+    pub ledger: Reading<Option<&'a Ledger>>,
+    /// Its claims.
+    pub claims: Reading<&'a ClaimView>,
+    /// Its limit.
+    pub limit: Reading<LimitInForce>,
+    /// When this replica first saw each ticket.
+    pub sightings: &'a Sightings,
+    /// Wall time in seconds since 1970, to be written beside a refusal.
+    pub clock: u64,
+    /// Refusals that this replica has answered since it last stored a ledger of this pool.
+    pub untold: u64,
+}
+
+/// A NodeClaim that wants to be created.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Its UID.
+    pub uid: &'a Uid,
+    /// Its name.
+    pub name: &'a str,
+    /// When the call came in: nothing read before that may refuse it.
+    pub arrived: Moment,
+    /// Whether nothing will be created. It is answered by the count and reserves nothing.
+    pub dry_run: bool,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing can be decided before this is read.
+    Read(Needs),
+    /// All requests are decided.
+    Decided(Decision),
+}
+
+/// What is to be read from the API server itself, now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Needs {
+    /// The ledger: GET.
+    pub ledger: bool,
+    /// The pool's claims: a consistent LIST.
+    pub claims: bool,
+    /// The NodePool: GET.
+    pub limit: bool,
+}
+
+/// The answers, and what has to be stored for them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The ledger that results.
+    pub write: Write,
+    /// One for each request, in their order.
+    pub answers: Vec<Answer>,
+}
+
+/// What is to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// Nothing has changed.
+    Nothing,
+    /// The answers hold without it; if it conflicts, drop it.
+    Useful(Ledger),
+    /// No "allow" may be sent before it is stored.
+    Required(Ledger),
+}
+
+/// The answer to one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// It may be created, and the ledger to be stored holds a ticket for this call: the one kind of answer that
+    /// [`Ledger::release`] is for.
+    Reserved,
+    /// It may be created, and nothing is held for this call: a dry run, or the repeated call of a claim that has been
+    /// created already.
+    Allow,
+    /// It may not.
+    Deny(Refused),
+}
+
+/// Why a claim is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refused {
+    /// No place is left in the pool.
+    Full(Full),
+    /// There is room, but the ledger holds [`MAX_TICKETS`] creates whose end is not known yet.
+    Busy,
+}
+
+/// The count that left no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Full {
+    /// The limit.
+    pub limit: LimitInForce,
+    /// Places taken: claims that count, and outstanding tickets.
+    pub occupied: usize,
+    /// Claims that are being deleted. Under Hard they are part of `occupied`, under Soft not.
+    pub terminating: usize,
+    /// The part of `occupied` that is admitted and not yet seen. Those admitted just now are among them.
+    pub outstanding: usize,
+}
+
+/// Decides on the requests in their order, and takes out tickets whose end is known. With no request it is
+/// housekeeping.
+///
+/// # Why each guard is there
+///
+/// - A view older than the ledger's `seen` may lack a claim whose ticket is gone.
+/// - A ledger that does not exist has no `seen` to hold a view against: the claims must be listed after that was
+///   found. (Who deletes a ledger by hand gives up the tickets in it: the count may be too low for one lifetime.)
+/// - Limits are ordered by the NodePool's version. A replica whose watch of the pool lags would bring back the limit
+///   of yesterday, so where the ledger knows a newer one the pool is read.
+/// - A refusal is only as good as the newest of what it rests on: all of it must be read after the request arrived.
+///   Too high a count refuses a claim for which there is room, and that costs Karpenter minutes.
+/// - Versions that run ahead of reads begun after the ledger came in are of another history (a backup restored, a
+///   ledger copied from elsewhere): the read is believed and the ledger mended, or nobody would be admitted again.
+pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
+    let outdated = outdated(facts);
+    if outdated.any() {
+        return Step::Read(outdated);
+    }
+    let mut round = Round::new(facts);
+    let mut needs = Needs::default();
+    let mut answers = Vec::with_capacity(requests.len());
+    for request in requests {
+        let answer = round.answer(request);
+        if matches!(answer, Answer::Deny(_)) {
+            needs.add(facts.not_read_since(request.arrived));
+        }
+        answers.push(answer);
+    }
+    if needs.any() {
+        return Step::Read(needs);
+    }
+    Step::Decided(Decision {
+        write: round.finish(facts),
+        answers,
+    })
+}
+
+/// What must be read before anything can be counted.
+fn outdated(facts: &Facts<'_>) -> Needs {
+    let Some(ledger) = facts.ledger.value else {
+        return Needs {
+            claims: !facts.claims.follows(&facts.ledger),
+            // That there is none has to be found out; it cannot be kept in mind.
+            ledger: facts.ledger.read.is_none(),
+            limit: false,
+        };
+    };
+    let limit = &facts.limit.value;
+    let newer_limit =
+        |stored: &LimitInForce| stored.pool_version > limit.pool_version && !stored.agrees_with(limit);
+    Needs {
+        ledger: false,
+        claims: facts.claims.value.version() < ledger.seen && !facts.claims.follows(&facts.ledger),
+        limit: ledger.limit.as_ref().is_some_and(newer_limit) && !facts.limit.follows(&facts.ledger),
+    }
+}
+
+impl Facts<'_> {
+    fn not_read_since(&self, arrived: Moment) -> Needs {
+        Needs {
+            ledger: !self.ledger.is_as_of(arrived),
+            claims: !self.claims.is_as_of(arrived),
+            limit: !self.limit.is_as_of(arrived),
+        }
+    }
+}
+
+impl Needs {
+    /// Whether anything is to be read.
+    pub const fn any(self) -> bool {
+        self.ledger || self.claims || self.limit
+    }
+
+    fn add(&mut self, more: Self) {
+        self.ledger |= more.ledger;
+        self.claims |= more.claims;
+        self.limit |= more.limit;
+    }
+}
+
+/// One run through the requests.
+struct Round<'a> {
+    view: &'a ClaimView,
+    limit: LimitInForce,
+    ledger: Ledger,
+    /// Claims that count. Tickets come on top: those of claims in view are out.
+    counted: usize,
+    changed: bool,
+    reserved: bool,
+    refused: u64,
+    last_refused: Option<&'a str>,
+}
+
+impl<'a> Round<'a> {
+    fn new(facts: &Facts<'a>) -> Self {
+        let view = facts.claims.value;
+        let limit = facts.limit.value;
+        let mut ledger = facts.ledger.value.cloned().unwrap_or_default();
+        let mut changed = false;
+        if view.version() < ledger.seen {
+            ledger.seen = view.version();
+            changed = true;
+        }
+        changed |= settle(&mut ledger, &facts.claims, facts.sightings);
+        changed |= put_in_force(&mut ledger.limit, limit);
+        Self {
+            view,
+            limit,
+            ledger,
+            counted: view.counted(limit.mode),
+            changed,
+            reserved: false,
+            refused: 0,
+            last_refused: None,
+        }
+    }
+
+    fn answer(&mut self, request: &Request<'a>) -> Answer {
+        let uid = request.uid;
+        if self.view.get(uid).is_some() || self.view.has_departed(uid) {
+            // Created already: this call repeats one that was allowed.
+            return Answer::Allow;
+        }
+        if !self.ledger.has_ticket(uid)
+            && let Some(refused) = self.no_room()
+        {
+            if !request.dry_run {
+                self.refused += 1;
+                self.last_refused = Some(request.name);
+            }
+            return Answer::Deny(refused);
+        }
+        if request.dry_run {
+            return Answer::Allow;
+        }
+        // Also where the ticket is there: the call that took it may yet give it back, this one must not lose it.
+        let calls = self.ledger.tickets.entry(uid.clone()).or_default();
+        *calls = calls.saturating_add(1);
+        self.reserved = true;
+        Answer::Reserved
+    }
+
+    fn no_room(&self) -> Option<Refused> {
+        let outstanding = self.ledger.tickets.len();
+        let occupied = self.counted + outstanding;
+        if occupied >= usize::try_from(self.limit.nodes).unwrap_or(usize::MAX) {
+            return Some(Refused::Full(Full {
+                limit: self.limit,
+                occupied,
+                terminating: self.view.deleting(),
+                outstanding,
+            }));
+        }
+        (outstanding >= MAX_TICKETS).then_some(Refused::Busy)
+    }
+
+    fn finish(mut self, facts: &Facts<'_>) -> Write {
+        if self.note_refusals(facts) {
+            self.changed = true;
+        }
+        match (self.reserved, self.changed) {
+            (true, _) => Write::Required(self.ledger),
+            (false, true) => Write::Useful(self.ledger),
+            (false, false) => Write::Nothing,
+        }
+    }
+
+    /// Writes down the refusals; not again within the same second, unless the ledger is stored anyway.
+    fn note_refusals(&mut self, facts: &Facts<'_>) -> bool {
+        let Some(name) = self.last_refused else {
+            return false;
+        };
+        let last = self.ledger.refused.as_ref();
+        let is_due = last.is_none_or(|last| last.at != facts.clock);
+        if !is_due && !self.reserved && !self.changed {
+            return false;
+        }
+        let before = last.map_or(0, |last| last.total);
+        self.ledger.refused = Some(Refusal {
+            at: facts.clock,
+            total: before.saturating_add(facts.untold).saturating_add(self.refused),
+            claim: name.into(),
+        });
+        true
+    }
+}
+
+/// Replaces the limit in force. Whether that says anything new: the version alone is taken along with the next write,
+/// because Karpenter changes a NodePool's status often.
+fn put_in_force(stored: &mut Option<LimitInForce>, limit: LimitInForce) -> bool {
+    match stored {
+        Some(known) if known.agrees_with(&limit) => {
+            known.pool_version = known.pool_version.max(limit.pool_version);
+            false
+        }
+        _ => {
+            *stored = Some(limit);
+            true
+        }
+    }
+}

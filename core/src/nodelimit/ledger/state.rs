@@ -1,0 +1,150 @@
+//! What is stored for a pool.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::uid::Uid;
+use crate::karpenter::NodeLimitMode;
+
+/// The most tickets at a time. With the longest UIDs they take 0.6 MB of the 1 MiB that a ConfigMap may hold; with
+/// those that the API server makes, 0.35 MB.
+pub const MAX_TICKETS: usize = 8_000;
+
+/// The most victims of one termination.
+pub const MAX_VICTIMS: usize = 2_000;
+
+/// What is stored for one pool, the common memory of all gate replicas and the reconciler.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// How many calls were allowed, by the UID of the claim that they ask for.
+    pub(super) tickets: BTreeMap<Uid, u32>,
+    pub(super) seen: u64,
+    pub(super) limit: Option<LimitInForce>,
+    pub(super) refused: Option<Refusal>,
+    pub(super) termination: Option<Termination>,
+    /// Fields of a later release, kept as they stand.
+    pub(super) unknown: Map<String, Value>,
+}
+
+/// The limit of a pool, and the version of the NodePool that said so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LimitInForce {
+    /// The most nodes.
+    pub nodes: u32,
+    /// What counts.
+    pub mode: NodeLimitMode,
+    /// The NodePool's resourceVersion.
+    pub pool_version: u64,
+}
+
+impl LimitInForce {
+    /// Whether both say the same, whenever they said it.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        (self.nodes, self.mode) == (other.nodes, other.mode)
+    }
+}
+
+/// The last refusal that was written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// When: seconds since 1970, by the clock of the replica that refused. To be shown, not to be reckoned with.
+    pub at: u64,
+    /// How many refusals there were for this pool in all. Grows; its change is the news.
+    pub total: u64,
+    /// The name of the last NodeClaim that was refused.
+    pub claim: Box<str>,
+}
+
+/// Claims that are being ended because the pool is above its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Termination {
+    began: u64,
+    victims: BTreeSet<Uid>,
+}
+
+/// More victims than a ledger may hold: end some first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{0} victims are more than the {MAX_VICTIMS} that a ledger holds")]
+pub struct TooManyVictims(pub usize);
+
+impl Termination {
+    /// A termination of these claims, begun at this time (seconds since 1970).
+    pub fn new(began: u64, victims: BTreeSet<Uid>) -> Result<Self, TooManyVictims> {
+        if victims.len() > MAX_VICTIMS {
+            return Err(TooManyVictims(victims.len()));
+        }
+        Ok(Self { began, victims })
+    }
+
+    /// When it began: seconds since 1970, by the clock of the replica that began it.
+    pub const fn began(&self) -> u64 {
+        self.began
+    }
+
+    /// The claims that may be deleted, and no others.
+    pub const fn victims(&self) -> &BTreeSet<Uid> {
+        &self.victims
+    }
+}
+
+impl Ledger {
+    /// The UIDs that hold a ticket.
+    pub fn tickets(&self) -> impl ExactSizeIterator<Item = &Uid> {
+        self.tickets.keys()
+    }
+
+    /// Whether this UID holds a ticket.
+    pub fn has_ticket(&self, uid: &Uid) -> bool {
+        self.tickets.contains_key(uid)
+    }
+
+    /// The highest resourceVersion of a NodeClaim on whose sight a ticket was taken out. A view older than that may
+    /// lack a claim whose ticket is gone: it must not be counted by.
+    pub const fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// The limit by which the last change was decided.
+    pub const fn limit(&self) -> Option<&LimitInForce> {
+        self.limit.as_ref()
+    }
+
+    /// The last refusal that was written down.
+    pub const fn refused(&self) -> Option<&Refusal> {
+        self.refused.as_ref()
+    }
+
+    /// The termination that is under way.
+    pub const fn termination(&self) -> Option<&Termination> {
+        self.termination.as_ref()
+    }
+
+    /// The same ledger with this termination under way, or none.
+    #[must_use]
+    pub fn with_termination(mut self, termination: Option<Termination>) -> Self {
+        self.termination = termination;
+        self
+    }
+
+    /// The ledger without the tickets of calls whose "allow" never left; none if it holds none of them.
+    ///
+    /// Only for calls answered with [`super::Answer::Reserved`], of which answer no byte was sent, and for each such
+    /// call once: a ticket that a second call for the same UID holds too stays until that one is released. Stored by
+    /// compare-and-swap like any other; after a conflict try again, but where the outcome is unknown let it be, or
+    /// the other call's ticket goes too. Under failure policy Ignore the API server may create the claim all the
+    /// same: there let the ticket live its life.
+    #[must_use]
+    pub fn release<'a>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> Option<Self> {
+        let mut next = None;
+        for uid in uids.into_iter().filter(|uid| self.has_ticket(uid)) {
+            let tickets = &mut next.get_or_insert_with(|| self.clone()).tickets;
+            match tickets.get_mut(uid) {
+                Some(calls) if *calls > 1 => *calls -= 1,
+                _ => drop(tickets.remove(uid)),
+            }
+        }
+        next
+    }
+}

@@ -1,0 +1,189 @@
+//! The ledger as text: compact JSON with a version.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use super::state::{Ledger, LimitInForce, MAX_TICKETS, Refusal, Termination, TooManyVictims};
+use super::uid::{Uid, UnusableUid};
+use crate::karpenter::NodeLimitMode;
+
+/// The version of the text that is written and the highest that is read. It is raised only where an older release
+/// would count wrongly; a field that older releases may pass over is added without.
+pub const VERSION: u64 = 1;
+
+/// The longest text that is read, in bytes: what a ConfigMap may hold.
+pub const MAX_TEXT: usize = 1 << 20;
+
+/// Why a text is no ledger. Nothing may be admitted by it: its tickets are unknown.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UnreadableLedger {
+    /// Longer than [`MAX_TEXT`].
+    #[error("the ledger is {0} bytes long, more than the {MAX_TEXT} that are read")]
+    TooLong(usize),
+    /// No JSON, with the place.
+    #[error("the ledger is no JSON: {0}")]
+    NotJson(String),
+    /// Written by a later release.
+    #[error("the ledger has version {0}, this release reads up to {VERSION}: run one release everywhere")]
+    Newer(u64),
+    /// A field that must be there is not.
+    #[error("the ledger has no `{0}`")]
+    Missing(&'static str),
+    /// A field that cannot be read.
+    #[error("`{field}` of the ledger should be {expected}")]
+    Field {
+        /// Which.
+        field: &'static str,
+        /// What should stand there.
+        expected: &'static str,
+    },
+    /// A UID that is none.
+    #[error("in `{field}` of the ledger {fault}")]
+    Uid {
+        /// Where.
+        field: &'static str,
+        /// What is wrong with it.
+        fault: UnusableUid,
+    },
+    /// More tickets than it can have.
+    #[error("the ledger has {0} tickets, more than {MAX_TICKETS}")]
+    TooManyTickets(usize),
+    /// More victims than it can have.
+    #[error("in `termination` of the ledger {0}")]
+    TooManyVictims(#[from] TooManyVictims),
+}
+
+impl Ledger {
+    /// The ledger that this text is. Fields that this release does not know are kept and written again.
+    pub fn read(text: &str) -> Result<Self, UnreadableLedger> {
+        if text.len() > MAX_TEXT {
+            return Err(UnreadableLedger::TooLong(text.len()));
+        }
+        let value =
+            serde_json::from_str(text).map_err(|error| UnreadableLedger::NotJson(error.to_string()))?;
+        let Value::Object(mut fields) = value else {
+            return Err(wrong("(all)", "an object"));
+        };
+        let version = number("version", fields.remove("version").as_ref())?;
+        if version > VERSION {
+            return Err(UnreadableLedger::Newer(version));
+        }
+        let tickets = fields
+            .remove("tickets")
+            .ok_or(UnreadableLedger::Missing("tickets"))?;
+        Ok(Self {
+            tickets: read_tickets(&tickets)?,
+            seen: number("seen", fields.remove("seen").as_ref())?,
+            limit: fields.remove("limit").as_ref().map(read_limit).transpose()?,
+            refused: fields.remove("refused").as_ref().map(read_refusal).transpose()?,
+            termination: fields
+                .remove("termination")
+                .as_ref()
+                .map(read_termination)
+                .transpose()?,
+            unknown: fields,
+        })
+    }
+
+    /// The text to store. [`Ledger::read`] gives the same ledger.
+    pub fn write(&self) -> String {
+        let mut fields = self.unknown.clone();
+        let tickets: Map<String, Value> = self
+            .tickets
+            .iter()
+            .map(|(uid, calls)| (uid.as_str().to_owned(), (*calls).into()))
+            .collect();
+        let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+        put("version", VERSION.into());
+        put("tickets", tickets.into());
+        put("seen", self.seen.into());
+        if let Some(limit) = &self.limit {
+            put(
+                "limit",
+                json!({"nodes": limit.nodes, "mode": limit.mode.as_str(), "poolVersion": limit.pool_version}),
+            );
+        }
+        if let Some(refused) = &self.refused {
+            put(
+                "refused",
+                json!({"at": refused.at, "total": refused.total, "claim": &*refused.claim}),
+            );
+        }
+        if let Some(termination) = &self.termination {
+            let victims: Vec<&str> = termination.victims().iter().map(Uid::as_str).collect();
+            put(
+                "termination",
+                json!({"began": termination.began(), "victims": victims}),
+            );
+        }
+        Value::Object(fields).to_string()
+    }
+}
+
+const fn wrong(field: &'static str, expected: &'static str) -> UnreadableLedger {
+    UnreadableLedger::Field { field, expected }
+}
+
+fn number(field: &'static str, value: Option<&Value>) -> Result<u64, UnreadableLedger> {
+    value
+        .ok_or(UnreadableLedger::Missing(field))?
+        .as_u64()
+        .ok_or(wrong(field, "a whole number"))
+}
+
+fn uid(field: &'static str, text: &str) -> Result<Uid, UnreadableLedger> {
+    Uid::new(text).map_err(|fault| UnreadableLedger::Uid { field, fault })
+}
+
+fn read_tickets(value: &Value) -> Result<BTreeMap<Uid, u32>, UnreadableLedger> {
+    const EXPECTED: UnreadableLedger = wrong("tickets", "an object of UIDs with a number from 1 each");
+    let tickets = value.as_object().ok_or(EXPECTED)?;
+    if tickets.len() > MAX_TICKETS {
+        return Err(UnreadableLedger::TooManyTickets(tickets.len()));
+    }
+    tickets
+        .iter()
+        .map(|(text, calls)| {
+            let calls = calls.as_u64().and_then(|calls| u32::try_from(calls).ok());
+            let calls = calls.filter(|calls| *calls > 0).ok_or(EXPECTED)?;
+            Ok((uid("tickets", text)?, calls))
+        })
+        .collect()
+}
+
+fn read_limit(value: &Value) -> Result<LimitInForce, UnreadableLedger> {
+    let nodes = number("limit.nodes", value.get("nodes"))?;
+    let mode = value.get("mode").and_then(Value::as_str);
+    Ok(LimitInForce {
+        nodes: u32::try_from(nodes).map_err(|_| wrong("limit.nodes", "a number below 2^32"))?,
+        mode: mode
+            .and_then(NodeLimitMode::parse)
+            .ok_or(wrong("limit.mode", "`Hard` or `Soft`"))?,
+        pool_version: number("limit.poolVersion", value.get("poolVersion"))?,
+    })
+}
+
+fn read_refusal(value: &Value) -> Result<Refusal, UnreadableLedger> {
+    let claim = value.get("claim").and_then(Value::as_str);
+    Ok(Refusal {
+        at: number("refused.at", value.get("at"))?,
+        total: number("refused.total", value.get("total"))?,
+        claim: claim.ok_or(wrong("refused.claim", "a name"))?.into(),
+    })
+}
+
+fn read_termination(value: &Value) -> Result<Termination, UnreadableLedger> {
+    const VICTIMS: &str = "termination.victims";
+    let texts = value.get("victims").and_then(Value::as_array);
+    let victims: BTreeSet<Uid> = texts
+        .ok_or(wrong(VICTIMS, "a list of UIDs"))?
+        .iter()
+        .map(|text| uid(VICTIMS, text.as_str().ok_or(wrong(VICTIMS, "a list of UIDs"))?))
+        .collect::<Result<_, _>>()?;
+    Ok(Termination::new(
+        number("termination.began", value.get("began"))?,
+        victims,
+    )?)
+}

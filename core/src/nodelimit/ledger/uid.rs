@@ -1,0 +1,63 @@
+//! The identity of one object: its `metadata.uid`.
+
+use std::borrow::Borrow;
+use std::fmt;
+
+use thiserror::Error;
+
+/// The longest UID that is taken, in bytes. The API server makes 36; the bound keeps a ledger's size known.
+pub const MAX_UID: usize = 64;
+
+/// A `metadata.uid`: 1 to [`MAX_UID`] printable ASCII characters without spaces, quotes and backslashes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Uid(Box<str>);
+
+/// Why a text is no UID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum UnusableUid {
+    /// Nothing is there. At the mutating step of a creation the UID is not set yet.
+    #[error("the uid is empty")]
+    Empty,
+    /// Longer than [`MAX_UID`].
+    #[error("the uid is longer than {MAX_UID} bytes")]
+    TooLong,
+    /// A character that no UID has.
+    #[error("the uid holds {0:?}")]
+    Character(char),
+}
+
+impl Uid {
+    /// The UID that this text is.
+    pub fn new(text: &str) -> Result<Self, UnusableUid> {
+        if text.is_empty() {
+            return Err(UnusableUid::Empty);
+        }
+        if text.len() > MAX_UID {
+            return Err(UnusableUid::TooLong);
+        }
+        match text
+            .chars()
+            .find(|c| !c.is_ascii_graphic() || matches!(c, '"' | '\\'))
+        {
+            Some(c) => Err(UnusableUid::Character(c)),
+            None => Ok(Self(text.into())),
+        }
+    }
+
+    /// The text as the API server wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Uid {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Uid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

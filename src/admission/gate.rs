@@ -1,0 +1,346 @@
+//! Reviews of NodeClaims for the gate of node limits: which of them ask for a place, and how the answer reads.
+
+use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
+use poolgate_core::nodelimit::ledger::{Full, Refused};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::answer::{self, Answer, Refusal};
+use super::envelope::{self, AdmissionRequest, Malformed, Operation};
+
+/// The longest name that a pool may have to be named by a label, in bytes.
+const LONGEST_LABEL: usize = 63;
+
+/// The name under which audit annotations file a refusal of the gate.
+const RULE: &str = "node-limit";
+
+/// What a review asks of the gate.
+#[derive(Debug)]
+pub(crate) enum GateReview<'b> {
+    /// Nothing more: this is the answer.
+    Answered(Answer<'b>),
+    /// A place in a pool.
+    Place(PlaceReview<'b>),
+}
+
+/// A review of a NodeClaim that asks for a place in its pool.
+#[derive(Debug)]
+pub(crate) struct PlaceReview<'b> {
+    request: AdmissionRequest<'b>,
+    /// The pool's name.
+    pub(crate) pool: Box<str>,
+    /// The NodeClaim's uid; empty where it has none.
+    pub(crate) uid: Box<str>,
+    /// Its name.
+    pub(crate) name: Box<str>,
+}
+
+/// As much of a NodeClaim as is looked at.
+#[derive(Default, Deserialize)]
+struct Claim {
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    name: Box<str>,
+    #[serde(default)]
+    uid: Box<str>,
+    deletion_timestamp: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    labels: Labels,
+}
+
+#[derive(Default, PartialEq, Deserialize)]
+struct Labels {
+    #[serde(rename = "karpenter.sh/nodepool")]
+    pool: Option<Box<str>>,
+}
+
+/// Reads a review. Fails only where there is no request to answer.
+pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
+    let request = envelope::open(body)?;
+    let kind = &request.kind;
+    if kind.group != GROUP || kind.kind != "NodeClaim" || !request.sub_resource.is_empty() {
+        return Ok(GateReview::Answered(answer::admitted(&request, None)));
+    }
+    let read = match request.operation() {
+        Operation::Create => parse(request.object).map(|claim| (claim, None)),
+        Operation::Update => {
+            parse(request.object).and_then(|claim| Ok((claim, Some(parse(request.old_object)?))))
+        }
+        Operation::Other => return Ok(GateReview::Answered(answer::admitted(&request, None))),
+    };
+    Ok(match read {
+        Err(error) => GateReview::Answered(answer::unreadable(&request, &error)),
+        Ok((claim, Some(old))) => GateReview::Answered(moved(&request, &claim.metadata, &old.metadata)),
+        Ok((claim, None)) => created(request, claim.metadata),
+    })
+}
+
+fn parse(raw: Option<&RawValue>) -> Result<Claim, serde_json::Error> {
+    raw.map_or(Ok(Claim::default()), |raw| serde_json::from_str(raw.get()))
+}
+
+fn created(request: AdmissionRequest<'_>, claim: Metadata) -> GateReview<'_> {
+    match claim.labels.pool {
+        // What the API server refuses as a label is no pool's name, and no path either.
+        Some(pool) if claim.deletion_timestamp.is_none() && is_label(&pool) => {
+            GateReview::Place(PlaceReview {
+                request,
+                pool,
+                uid: claim.uid,
+                name: claim.name,
+            })
+        }
+        _ => GateReview::Answered(answer::admitted(&request, None)),
+    }
+}
+
+/// A NodeClaim that changes its pool has asked for no place in the new one.
+fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Metadata, old: &Metadata) -> Answer<'b> {
+    if claim.labels == old.labels || old.deletion_timestamp.is_some() || claim.deletion_timestamp.is_some() {
+        return answer::admitted(request, None);
+    }
+    let pool = |labels: &Labels| labels.pool.as_deref().unwrap_or("none").to_owned();
+    answer::refused(
+        request,
+        Refusal::Field {
+            path: format!("metadata.labels[{NODEPOOL_LABEL}]"),
+            message: format!(
+                "Forbidden: a NodeClaim cannot change its NodePool (from {} to {}): it would take a place in it that \
+                 nobody has counted; delete it, and let Karpenter make another one",
+                pool(&old.labels),
+                pool(&claim.labels)
+            ),
+        },
+        RULE,
+    )
+}
+
+/// Whether a text can be the value of a label.
+fn is_label(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= LONGEST_LABEL
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && text.bytes().any(|byte| byte.is_ascii_alphanumeric())
+}
+
+impl<'b> PlaceReview<'b> {
+    /// Whether nothing is to be created.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.request.dry_run
+    }
+
+    /// There is a place.
+    pub(crate) fn admit(&self) -> Answer<'b> {
+        answer::admitted(&self.request, None)
+    }
+
+    /// There is none, and it is admitted all the same: only the audit log tells.
+    pub(crate) fn admit_beyond(&self) -> Answer<'b> {
+        answer::admitted(&self.request, Some(RULE))
+    }
+
+    /// There is none.
+    pub(crate) fn refuse(&self, refused: &Refused) -> Answer<'b> {
+        answer::refused(
+            &self.request,
+            Refusal::Forbidden(sentence(&self.pool, refused)),
+            RULE,
+        )
+    }
+
+    /// Nobody can say whether there is one.
+    pub(crate) fn refuse_undecided(&self, error: &str) -> Answer<'b> {
+        let text = format!(
+            "poolgate cannot say whether NodePool {} has a place left: {error}; --gate-on-error deny lets nothing in \
+             until it can",
+            self.pool
+        );
+        answer::refused(&self.request, Refusal::Forbidden(text), RULE)
+    }
+}
+
+/// Why a claim is refused, and what can be done about it.
+pub(crate) fn sentence(pool: &str, refused: &Refused) -> String {
+    match refused {
+        Refused::Full(full) => full_sentence(pool, full),
+        Refused::Busy => format!(
+            "NodePool {pool} has room, but more creations are under way at once than poolgate can keep track of; they \
+             are done within a minute"
+        ),
+    }
+}
+
+fn full_sentence(pool: &str, full: &Full) -> String {
+    let Full {
+        limit,
+        occupied,
+        terminating,
+        outstanding,
+    } = full;
+    let mut text = format!(
+        "no place is left in NodePool {pool}: spec.limits.nodes is {} ({}), and {} towards it",
+        limit.nodes,
+        limit.mode.as_str(),
+        match occupied.saturating_sub(*outstanding) {
+            1 => "1 NodeClaim counts".to_owned(),
+            existing => format!("{existing} NodeClaims count"),
+        }
+    );
+    let are = |count: usize| if count == 1 { "is" } else { "are" };
+    let is_held = limit.mode == NodeLimitMode::Hard && *terminating > 0;
+    if is_held {
+        text += &format!(" ({terminating} of them {} terminating)", are(*terminating));
+    }
+    if *outstanding > 0 {
+        text += &format!(", {outstanding} more {} being created", are(*outstanding));
+    }
+    text += "; raise spec.limits.nodes, or wait until a node has gone";
+    if is_held {
+        text += " (terminationGracePeriod bounds how long a drain may take)";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::nodelimit::ledger::LimitInForce;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn review(operation: &str, object: &Value, old: &Value) -> Vec<u8> {
+        json!({
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": {
+                "uid": "review",
+                "kind": {"group": "karpenter.sh", "version": "v1", "kind": "NodeClaim"},
+                "operation": operation,
+                "name": "general-x7k2p",
+                "object": object,
+                "oldObject": old,
+                "dryRun": true,
+            },
+        })
+        .to_string()
+        .into_bytes()
+    }
+
+    fn claim(pool: Option<&str>) -> Value {
+        json!({"metadata": {"name": "general-x7k2p", "uid": "u-1", "labels": {NODEPOOL_LABEL: pool, "team": "blue"}}})
+    }
+
+    fn answered(body: &[u8]) -> Value {
+        match open(body).expect("a review") {
+            GateReview::Answered(answer) => serde_json::from_slice(&answer.body).expect("JSON"),
+            GateReview::Place(place) => panic!("asks for a place in {}", place.pool),
+        }
+    }
+
+    #[test]
+    fn a_creation_asks_for_a_place_in_the_pool_of_its_label() {
+        let body = review("CREATE", &claim(Some("general")), &Value::Null);
+        let GateReview::Place(place) = open(&body).expect("a review") else {
+            panic!("answered at once");
+        };
+        assert_eq!(
+            (&*place.pool, &*place.uid, &*place.name),
+            ("general", "u-1", "general-x7k2p")
+        );
+        assert!(place.is_dry_run());
+        let answer: Value = serde_json::from_slice(&place.admit().body).expect("JSON");
+        assert_eq!(answer["response"], json!({"uid": "review", "allowed": true}));
+    }
+
+    #[test]
+    fn what_takes_no_place_is_let_through() {
+        let mut going = claim(Some("general"));
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        for (operation, object, old) in [
+            ("CREATE", claim(None), Value::Null),
+            ("CREATE", going.clone(), Value::Null),
+            ("CREATE", claim(Some("../nodepools")), Value::Null),
+            ("CREATE", json!({}), Value::Null),
+            ("UPDATE", claim(Some("general")), claim(Some("general"))),
+            ("UPDATE", claim(Some("other")), going),
+            ("DELETE", Value::Null, claim(Some("general"))),
+        ] {
+            let answer = answered(&review(operation, &object, &old));
+            assert_eq!(answer["response"]["allowed"], true, "{operation} {object} {old}");
+        }
+    }
+
+    #[test]
+    fn a_claim_keeps_its_pool() {
+        for (from, to) in [(Some("a"), Some("b")), (None, Some("b")), (Some("a"), None)] {
+            let answer = answered(&review("UPDATE", &claim(to), &claim(from)));
+            let status = &answer["response"]["status"];
+            assert_eq!(status["code"], 422, "{from:?} {to:?}");
+            let cause = &status["details"]["causes"][0];
+            assert_eq!(cause["field"], "metadata.labels[karpenter.sh/nodepool]");
+            let message = cause["message"].as_str().expect("a message");
+            assert!(
+                message.starts_with("Forbidden: a NodeClaim cannot change its NodePool"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_how_the_pool_is_filled_and_what_to_do() {
+        let full = |mode, occupied, terminating, outstanding| {
+            let limit = LimitInForce {
+                nodes: 5,
+                mode,
+                pool_version: 1,
+            };
+            let full = Full {
+                limit,
+                occupied,
+                terminating,
+                outstanding,
+            };
+            sentence("general", &Refused::Full(full))
+        };
+        assert_eq!(
+            full(NodeLimitMode::Hard, 6, 2, 1),
+            "no place is left in NodePool general: spec.limits.nodes is 5 (Hard), and 5 NodeClaims count towards it (2 \
+             of them are terminating), 1 more is being created; raise spec.limits.nodes, or wait until a node has gone \
+             (terminationGracePeriod bounds how long a drain may take)"
+        );
+        assert_eq!(
+            full(NodeLimitMode::Soft, 1, 2, 0),
+            "no place is left in NodePool general: spec.limits.nodes is 5 (Soft), and 1 NodeClaim counts towards it; \
+             raise spec.limits.nodes, or wait until a node has gone"
+        );
+    }
+
+    #[test]
+    fn a_refusal_is_forbidden_as_by_a_quota_and_named_in_the_audit_log() {
+        let body = review("CREATE", &claim(Some("general")), &Value::Null);
+        let GateReview::Place(place) = open(&body).expect("a review") else {
+            panic!("answered at once");
+        };
+        let answer: Value = serde_json::from_slice(&place.refuse(&Refused::Busy).body).expect("JSON");
+        let response = &answer["response"];
+        assert_eq!(
+            (&response["allowed"], &response["status"]["code"]),
+            (&json!(false), &json!(403))
+        );
+        assert_eq!(response["auditAnnotations"], json!({"refused-by": "node-limit"}));
+        let answer: Value = serde_json::from_slice(&place.admit_beyond().body).expect("JSON");
+        assert_eq!(answer["response"]["allowed"], true);
+        assert_eq!(
+            answer["response"]["auditAnnotations"],
+            json!({"not-refused-by": "node-limit"})
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! The NodePools of the cluster, as far as a scale request or a node limit rests on them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// What is kept of one NodePool.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct KeptPool {
+    /// Its uid.
+    pub(crate) uid: Box<str>,
+    /// Its resourceVersion.
+    pub(crate) version: u64,
+    /// As much of its JSON as is looked at; none where it is dynamic and has no node limit.
+    pub(crate) object: Option<Arc<Value>>,
+}
+
+impl KeptPool {
+    /// Whether it has `spec.replicas`.
+    fn is_static(&self) -> bool {
+        self.field("/spec/replicas").is_some()
+    }
+
+    /// Whether it says anything about its number of nodes.
+    pub(crate) fn has_node_limit(&self) -> bool {
+        self.field("/spec/limits/nodes").is_some()
+    }
+
+    fn field(&self, pointer: &str) -> Option<&Value> {
+        self.object.as_ref()?.pointer(pointer)
+    }
+}
+
+/// NodePools by name, and how many of them are static.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    by_name: HashMap<Box<str>, KeptPool>,
+    statics: usize,
+}
+
+impl Pools {
+    /// The pool of that name.
+    pub(crate) fn get(&self, name: &str) -> Option<&KeptPool> {
+        self.by_name.get(name)
+    }
+
+    /// The static pool of that name.
+    pub(crate) fn get_static(&self, name: &str) -> Option<&Value> {
+        let pool = self.get(name).filter(|pool| pool.is_static())?;
+        pool.object.as_deref()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// How many are static.
+    pub(crate) fn statics(&self) -> usize {
+        self.statics
+    }
+
+    /// Puts a pool in the place of the one that had its name.
+    pub(crate) fn insert(&mut self, name: Box<str>, pool: KeptPool) {
+        self.statics += usize::from(pool.is_static());
+        if let Some(before) = self.by_name.insert(name, pool) {
+            self.statics -= usize::from(before.is_static());
+        }
+    }
+
+    /// Forgets a pool.
+    pub(crate) fn remove(&mut self, name: &str) {
+        if let Some(before) = self.by_name.remove(name) {
+            self.statics -= usize::from(before.is_static());
+        }
+    }
+}

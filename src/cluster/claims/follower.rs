@@ -1,0 +1,78 @@
+//! The watch of all NodeClaims.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use kube::ResourceExt;
+
+use super::object::NodeClaim;
+use super::views::{ClaimViews, Listing};
+use crate::cluster::watch::Follower;
+
+/// Keeps the views up to date.
+pub(in crate::cluster) struct ClaimFollower {
+    views: Rc<RefCell<ClaimViews>>,
+    listing: Listing,
+    /// Whether the listing is complete, and only its version is missing.
+    is_listed: bool,
+}
+
+impl ClaimFollower {
+    /// Keeps these views.
+    pub(in crate::cluster) fn new(views: Rc<RefCell<ClaimViews>>) -> Self {
+        Self {
+            views,
+            listing: Listing::new(),
+            is_listed: false,
+        }
+    }
+}
+
+impl Follower for ClaimFollower {
+    type Object = NodeClaim;
+
+    fn list_begins(&mut self) {
+        self.listing = Listing::new();
+        self.is_listed = false;
+    }
+
+    fn listed(&mut self, claim: NodeClaim) {
+        if let Some((pool, uid, claim)) = claim.into_parts() {
+            self.listing.entry(pool).or_default().push((uid, claim));
+        }
+    }
+
+    fn list_ends(&mut self) {
+        self.is_listed = true;
+    }
+
+    fn changed(&mut self, claim: NodeClaim) {
+        if let Some((pool, uid, claim)) = claim.into_parts() {
+            self.views.borrow_mut().upsert(&pool, uid, claim);
+        }
+    }
+
+    fn gone(&mut self, claim: &NodeClaim) {
+        let version = claim.resource_version().and_then(|version| version.parse().ok());
+        if let (Some((pool, uid, _)), Some(version)) = (claim.clone().into_parts(), version) {
+            self.views.borrow_mut().remove(&pool, &uid, version);
+        }
+    }
+
+    fn complete_up_to(&mut self, version: &str) {
+        // A version that is no number orders nothing: without it every count is made on a list of its own.
+        let Ok(version) = version.parse() else {
+            return self.lost();
+        };
+        let mut views = self.views.borrow_mut();
+        if std::mem::take(&mut self.is_listed) {
+            views.relist_all(std::mem::take(&mut self.listing), version);
+        } else {
+            views.advance_to(version);
+        }
+    }
+
+    fn lost(&mut self) {
+        self.views.borrow_mut().lost();
+    }
+}

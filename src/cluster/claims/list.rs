@@ -1,0 +1,54 @@
+//! A consistent list of one pool's claims.
+
+use kube::api::ListParams;
+use kube::{Api, Client};
+use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::nodelimit::ledger::ClaimView;
+
+use super::object::{self, NodeClaim};
+
+/// How many claims a page brings: what bounds the memory that a list takes.
+const PAGE: u32 = 500;
+
+/// The API server's NodeClaims.
+#[derive(Debug, Clone)]
+pub(in crate::cluster) struct ClaimList(Api<NodeClaim>);
+
+/// Why there is no list.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cluster) enum ListError {
+    /// The API server does not bring it.
+    #[error(transparent)]
+    Client(#[from] kube::Error),
+    /// Nobody could say how old it is.
+    #[error("the API server's list has no version")]
+    NoVersion,
+}
+
+impl ClaimList {
+    pub(in crate::cluster) fn new(client: Client) -> Self {
+        Self(object::api(client))
+    }
+
+    /// Lists the claims of a pool as they are now. Without a resourceVersion in the request the API server answers
+    /// from a quorum; all pages are of the first one's version.
+    pub(in crate::cluster) async fn of_pool(&self, pool: &str) -> Result<ClaimView, ListError> {
+        let mut params = ListParams::default()
+            .labels(&format!("{NODEPOOL_LABEL}={pool}"))
+            .limit(PAGE);
+        let mut claims = Vec::new();
+        loop {
+            let page = self.0.list(&params).await?;
+            let parts = page.items.into_iter().filter_map(NodeClaim::into_parts);
+            claims.extend(parts.map(|(_, uid, claim)| (uid, claim)));
+            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if params.continue_token.is_none() {
+                let version = page
+                    .metadata
+                    .resource_version
+                    .and_then(|version| version.parse().ok());
+                return Ok(ClaimView::listed(version.ok_or(ListError::NoVersion)?, claims));
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What is known of each pool's claims.
+
+use std::collections::HashMap;
+
+use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Uid};
+
+/// The claims of all pools. Bounded by what the cluster holds: of a claim less than 200 bytes are kept.
+#[derive(Debug, Default)]
+pub(in crate::cluster) struct ClaimViews {
+    by_pool: HashMap<Box<str>, ClaimView>,
+    /// Up to which resourceVersion the watch has told everything.
+    version: u64,
+    /// Whether the watch runs.
+    watched: bool,
+}
+
+/// Claims of one list, by pool.
+pub(super) type Listing = HashMap<Box<str>, Vec<(Uid, Claim)>>;
+
+impl ClaimViews {
+    /// The claims of a pool as far as they are known; none while nobody watches, unless they were listed just now.
+    pub(in crate::cluster) fn current(&mut self, pool: &str, is_listed: bool) -> Option<&ClaimView> {
+        let (watched, version) = (self.watched, self.version);
+        if !watched && !is_listed {
+            return None;
+        }
+        let view = self.view(pool);
+        if watched {
+            view.advance_to(version);
+        }
+        Some(view)
+    }
+
+    /// Takes what a consistent list of one pool has shown, and gives what is known of the pool with it.
+    pub(in crate::cluster) fn relist(&mut self, pool: &str, list: ClaimView) -> &ClaimView {
+        let watched = self.watched;
+        let view = self.view(pool);
+        if watched || list.version() >= view.version() {
+            view.relist(list);
+        } else {
+            *view = list;
+        }
+        view
+    }
+
+    /// Takes a list of all pools, complete up to this version. One that is older than what is known comes from another
+    /// history, a backup that was restored, and is believed.
+    pub(super) fn relist_all(&mut self, mut listing: Listing, version: u64) {
+        for (pool, view) in &mut self.by_pool {
+            let list = ClaimView::listed(version, listing.remove(pool).unwrap_or_default());
+            if version >= view.version() {
+                view.relist(list);
+            } else {
+                *view = list;
+            }
+        }
+        for (pool, claims) in listing {
+            self.by_pool.insert(pool, ClaimView::listed(version, claims));
+        }
+        self.by_pool.retain(|_, view| !view.is_empty());
+        self.version = version;
+        self.watched = true;
+    }
+
+    /// Takes a claim that is new or has changed.
+    pub(super) fn upsert(&mut self, pool: &str, uid: Uid, claim: Claim) {
+        self.view(pool).upsert(uid, claim);
+    }
+
+    /// Takes note that a claim is gone.
+    pub(super) fn remove(&mut self, pool: &str, uid: &Uid, version: u64) {
+        self.view(pool).remove(uid, version);
+    }
+
+    /// All that happened up to this version was told.
+    pub(super) fn advance_to(&mut self, version: u64) {
+        self.version = self.version.max(version);
+    }
+
+    /// From now on nobody watches.
+    pub(super) fn lost(&mut self) {
+        self.watched = false;
+    }
+
+    fn view(&mut self, pool: &str) -> &mut ClaimView {
+        self.by_pool.entry(pool.into()).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::karpenter::NodeLimitMode;
+
+    use super::*;
+
+    fn claim(version: u64) -> Claim {
+        Claim {
+            version,
+            deleting: false,
+            disrupted: false,
+        }
+    }
+
+    fn uid(text: &str) -> Uid {
+        Uid::new(text).expect("a uid")
+    }
+
+    fn count(views: &mut ClaimViews, pool: &str) -> Option<(usize, u64)> {
+        let view = views.current(pool, false)?;
+        Some((view.counted(NodeLimitMode::Hard), view.version()))
+    }
+
+    #[test]
+    fn each_pool_is_complete_up_to_what_the_watch_over_all_has_told() {
+        let mut views = ClaimViews::default();
+        assert_eq!(
+            count(&mut views, "a"),
+            None,
+            "nothing is known before the first list"
+        );
+        let listing = Listing::from([("a".into(), vec![(uid("1"), claim(3))])]);
+        views.relist_all(listing, 10);
+        views.upsert("b", uid("2"), claim(12));
+        views.advance_to(12);
+        assert_eq!(count(&mut views, "a"), Some((1, 12)));
+        assert_eq!(count(&mut views, "b"), Some((1, 12)));
+        views.remove("a", &uid("1"), 13);
+        views.advance_to(13);
+        assert_eq!(count(&mut views, "a"), Some((0, 13)));
+        views.lost();
+        assert_eq!(count(&mut views, "b"), None);
+    }
+
+    #[test]
+    fn news_that_a_list_has_overtaken_change_nothing() {
+        let mut views = ClaimViews::default();
+        views.relist_all(Listing::new(), 10);
+        let list = ClaimView::listed(20, [(uid("1"), claim(15))]);
+        assert_eq!(views.relist("a", list).len(), 1);
+        views.remove("a", &uid("1"), 14);
+        assert_eq!(count(&mut views, "a"), Some((1, 20)));
+        let older = ClaimView::listed(18, []);
+        assert_eq!(
+            views.relist("a", older).len(),
+            1,
+            "the view is the newer of the two"
+        );
+    }
+
+    #[test]
+    fn a_list_of_another_history_is_believed() {
+        let mut views = ClaimViews::default();
+        views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(900))])]), 1_000);
+        views.relist_all(Listing::from([("a".into(), vec![(uid("2"), claim(5))])]), 10);
+        assert_eq!(count(&mut views, "a"), Some((1, 10)));
+    }
+}

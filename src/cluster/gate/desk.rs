@@ -1,0 +1,126 @@
+//! What decisions are made of and with: all that is known of pools, ledgers and claims, and the API server's own word.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use kube::{Api, Client};
+use poolgate_core::nodelimit::NodeLimit;
+use poolgate_core::nodelimit::ledger::{LimitInForce, Moment};
+use serde_json::Value;
+
+use crate::admission::{ClusterView, KeptPool};
+use crate::cluster::claims::{ClaimList, ClaimViews};
+use crate::cluster::clock::Clock;
+use crate::cluster::gate_metrics::GateMetrics;
+use crate::cluster::ledgers::{KeptLedgers, LedgerStore};
+use crate::cluster::pools::{self, Pool};
+use crate::policy_file::PolicyInForce;
+
+/// What all decisions share.
+#[derive(Debug)]
+pub(in crate::cluster) struct Desk {
+    pub(super) store: LedgerStore,
+    pub(super) ledgers: Rc<RefCell<KeptLedgers>>,
+    pub(super) list: ClaimList,
+    pub(super) claims: Rc<RefCell<ClaimViews>>,
+    pub(super) pools: Api<Pool>,
+    pub(super) view: Arc<ClusterView>,
+    pub(super) policy: PolicyInForce,
+    pub(super) clock: Clock,
+    pub(super) metrics: GateMetrics,
+    /// Refusals by pool that no ledger tells of yet.
+    untold: RefCell<HashMap<Box<str>, u64>>,
+}
+
+/// A pool with a limit.
+#[derive(Debug, Clone)]
+pub(super) struct LimitedPool {
+    /// Its uid.
+    pub(super) uid: Box<str>,
+    /// Its limit.
+    pub(super) limit: LimitInForce,
+}
+
+impl Desk {
+    /// A desk whose ledgers lie in `namespace`.
+    pub(in crate::cluster) fn new(
+        client: Client,
+        namespace: &str,
+        ledgers: Rc<RefCell<KeptLedgers>>,
+        claims: Rc<RefCell<ClaimViews>>,
+        shared: Shared,
+    ) -> Self {
+        let Shared {
+            view,
+            policy,
+            clock,
+            metrics,
+        } = shared;
+        Self {
+            store: LedgerStore::new(client.clone(), namespace, Rc::clone(&ledgers), clock),
+            ledgers,
+            list: ClaimList::new(client.clone()),
+            claims,
+            pools: pools::api(client),
+            view,
+            policy,
+            clock,
+            metrics,
+            untold: RefCell::default(),
+        }
+    }
+
+    /// The limit of a pool; none where it has none.
+    pub(super) fn limited(&self, pool: &KeptPool) -> Option<LimitedPool> {
+        let object: &Value = pool.object.as_deref()?;
+        let limit = NodeLimit::of(object, &self.policy.load())?;
+        Some(LimitedPool {
+            uid: pool.uid.clone(),
+            limit: LimitInForce {
+                nodes: limit.nodes,
+                mode: limit.mode,
+                pool_version: pool.version,
+            },
+        })
+    }
+
+    /// How many refusals of this pool no ledger tells of.
+    pub(super) fn untold(&self, pool: &str) -> u64 {
+        self.untold.borrow().get(pool).copied().unwrap_or_default()
+    }
+
+    /// A ledger tells of all refusals, or these more are not told of.
+    pub(super) fn set_untold(&self, pool: &str, count: u64) {
+        let mut untold = self.untold.borrow_mut();
+        if count == 0 {
+            untold.remove(pool);
+        } else {
+            untold.insert(pool.into(), count);
+        }
+    }
+
+    /// The pools whose tickets are to be looked at.
+    pub(super) fn with_tickets(&self) -> Vec<Box<str>> {
+        self.ledgers.borrow().with_tickets().map(Box::from).collect()
+    }
+
+    /// Whether the oldest ticket of a pool is old enough to go if its claim is not there.
+    pub(super) fn has_overdue_ticket(&self, pool: &str, now: Moment) -> bool {
+        let ledgers = self.ledgers.borrow();
+        let first = ledgers
+            .sightings(pool)
+            .and_then(|sightings| sightings.first_over_at());
+        first.is_some_and(|over| over <= now)
+    }
+}
+
+/// What the gate shares with the rest of the process.
+#[derive(Debug, Clone)]
+pub(in crate::cluster) struct Shared {
+    pub(in crate::cluster) view: Arc<ClusterView>,
+    pub(in crate::cluster) policy: PolicyInForce,
+    pub(in crate::cluster) clock: Clock,
+    pub(in crate::cluster) metrics: GateMetrics,
+}

@@ -1,0 +1,158 @@
+//! Who works on which pool: one round at a time for each, with all who came while the last one ran.
+
+use std::collections::HashMap;
+use std::mem::take;
+use std::rc::Rc;
+use std::time::Duration;
+
+use poolgate_core::nodelimit::ledger::Uid;
+use tokio::sync::mpsc;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::desk::Desk;
+use super::error::GateError;
+use super::round::Round;
+use super::waiter::{Message, Waiter};
+
+/// How many messages are taken from the inbox at once.
+const BATCH: usize = 256;
+
+/// How many creations may wait in all.
+const MOST_WAITING: usize = 4_096;
+
+/// How often tickets are looked at for which nobody waits.
+const HOUSEKEEPING: Duration = Duration::from_secs(5);
+
+/// Hands out the work.
+pub(in crate::cluster) struct Dispatcher {
+    inbox: mpsc::Receiver<Message>,
+    /// The pools that are worked on, with what waits for their next rounds.
+    pools: HashMap<Box<str>, Queue>,
+    rounds: JoinSet<()>,
+    /// What each round works on.
+    running: HashMap<Id, Work>,
+    /// How many creations wait, those that are worked on included.
+    waiting: usize,
+}
+
+/// What waits for one pool.
+#[derive(Default)]
+struct Queue {
+    waiters: Vec<Waiter>,
+    releases: Vec<Uid>,
+    is_running: bool,
+}
+
+/// What a round works on.
+struct Work {
+    pool: Box<str>,
+    creations: usize,
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.waiters.is_empty() && self.releases.is_empty()
+    }
+}
+
+impl Dispatcher {
+    pub(in crate::cluster) fn new(inbox: mpsc::Receiver<Message>) -> Self {
+        Self {
+            inbox,
+            pools: HashMap::new(),
+            rounds: JoinSet::new(),
+            running: HashMap::new(),
+            waiting: 0,
+        }
+    }
+
+    /// Works until nobody can ask any more. Within a [`LocalSet`](tokio::task::LocalSet).
+    pub(in crate::cluster) async fn run(mut self, desk: Rc<Desk>) {
+        let mut housekeeping = interval(HOUSEKEEPING);
+        housekeeping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut messages = Vec::new();
+        loop {
+            tokio::select! {
+                count = self.inbox.recv_many(&mut messages, BATCH) => {
+                    if count == 0 {
+                        return;
+                    }
+                    for message in messages.drain(..) {
+                        self.take(message);
+                    }
+                    self.start_idle(&desk);
+                }
+                Some(ended) = self.rounds.join_next_with_id() => self.ended(&ended, &desk),
+                _ = housekeeping.tick() => self.keep_house(&desk),
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Ask(_, waiter) if self.waiting >= MOST_WAITING => {
+                waiter.answer(Err(GateError::Busy));
+            }
+            Message::Ask(pool, waiter) => {
+                self.waiting += 1;
+                self.pools.entry(pool).or_default().waiters.push(waiter);
+            }
+            Message::Release(pool, uid) => {
+                let releases = &mut self.pools.entry(pool).or_default().releases;
+                // Beyond that the tickets live their lives.
+                if releases.len() < MOST_WAITING {
+                    releases.push(uid);
+                }
+            }
+        }
+    }
+
+    fn start_idle(&mut self, desk: &Rc<Desk>) {
+        let idle = self.pools.iter().filter(|(_, queue)| !queue.is_running);
+        let idle: Vec<Box<str>> = idle.map(|(pool, _)| pool.clone()).collect();
+        for pool in idle {
+            self.start(pool, desk);
+        }
+    }
+
+    fn start(&mut self, pool: Box<str>, desk: &Rc<Desk>) {
+        let queue = self.pools.entry(pool.clone()).or_default();
+        queue.is_running = true;
+        let (waiters, releases) = (take(&mut queue.waiters), take(&mut queue.releases));
+        let work = Work {
+            pool: pool.clone(),
+            creations: waiters.len(),
+        };
+        let desk = Rc::clone(desk);
+        let round = async move { Round::new(&desk, &pool, waiters, releases).run().await };
+        let started = self.rounds.spawn_local(round);
+        self.running.insert(started.id(), work);
+    }
+
+    /// A round that panicked has dropped its creations, which are told so by that.
+    fn ended(&mut self, ended: &Result<(Id, ()), JoinError>, desk: &Rc<Desk>) {
+        let id = match ended {
+            Ok((id, ())) => *id,
+            Err(error) => error.id(),
+        };
+        let Some(Work { pool, creations }) = self.running.remove(&id) else {
+            return;
+        };
+        self.waiting -= creations;
+        if self.pools.get(&pool).is_some_and(|queue| !queue.is_empty()) {
+            self.start(pool, desk);
+        } else {
+            self.pools.remove(&pool);
+        }
+    }
+
+    /// Takes out tickets whose ends are known. Creations do so on their way; this is for pools that are left in peace.
+    fn keep_house(&mut self, desk: &Rc<Desk>) {
+        for pool in desk.with_tickets() {
+            if !self.pools.contains_key(&pool) {
+                self.start(pool, desk);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The numbers of the node gate.
+
+use poolgate_core::karpenter::NodeLimitMode;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use crate::telemetry::Registry;
+
+/// What is counted of the gate.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct GateMetrics {
+    decisions: Family<DecisionLabels, Counter>,
+    errors: Family<ErrorLabel, Counter>,
+    reads: Family<ReadLabel, Counter>,
+    writes: Family<WriteLabel, Counter>,
+    releases: Counter,
+    tickets: Family<PoolLabel, Gauge>,
+    unreadable: Counter,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DecisionLabels {
+    decision: &'static str,
+    mode: &'static str,
+    dry_run: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ErrorLabel {
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReadLabel {
+    of: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WriteLabel {
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PoolLabel {
+    nodepool: Box<str>,
+}
+
+impl GateMetrics {
+    /// Registers the numbers.
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        registry.register(
+            "gate_decisions",
+            "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit",
+            metrics.decisions.clone(),
+        );
+        registry.register(
+            "gate_errors",
+            "Creations of NodeClaims that could not be decided; --gate-on-error says what became of them",
+            metrics.errors.clone(),
+        );
+        registry.register(
+            "gate_reads",
+            "Reads of the API server for decisions that what is watched did not suffice for",
+            metrics.reads.clone(),
+        );
+        registry.register(
+            "gate_ledger_writes",
+            "Writes of ledgers by what came of them",
+            metrics.writes.clone(),
+        );
+        registry.register(
+            "gate_tickets_released",
+            "Tickets that were taken back because their answer could not be sent",
+            metrics.releases.clone(),
+        );
+        registry.register(
+            "gate_tickets",
+            "Admitted NodeClaims of a pool of which it is not yet known what became of them",
+            metrics.tickets.clone(),
+        );
+        registry.register(
+            "gate_ledger_unreadable",
+            "Ledgers that were found to be unreadable; what --gate-on-error says holds for their pools",
+            metrics.unreadable.clone(),
+        );
+        metrics
+    }
+
+    pub(super) fn decided(&self, decision: &'static str, mode: Option<NodeLimitMode>, dry_run: bool) {
+        let labels = DecisionLabels {
+            decision,
+            mode: mode.map_or("none", NodeLimitMode::as_str),
+            dry_run: if dry_run { "true" } else { "false" },
+        };
+        self.decisions.get_or_create(&labels).inc();
+    }
+
+    pub(super) fn failed(&self, reason: &'static str) {
+        self.errors.get_or_create(&ErrorLabel { reason }).inc();
+    }
+
+    pub(super) fn read(&self, of: &'static str) {
+        self.reads.get_or_create(&ReadLabel { of }).inc();
+    }
+
+    pub(super) fn wrote(&self, outcome: &'static str) {
+        self.writes.get_or_create(&WriteLabel { outcome }).inc();
+    }
+
+    pub(super) fn released(&self, count: usize) {
+        self.releases.inc_by(count as u64);
+    }
+
+    pub(super) fn tickets(&self, pool: &str, count: usize) {
+        let label = PoolLabel {
+            nodepool: pool.into(),
+        };
+        self.tickets
+            .get_or_create(&label)
+            .set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    pub(super) fn no_tickets(&self, pool: &str) {
+        self.tickets.remove(&PoolLabel {
+            nodepool: pool.into(),
+        });
+    }
+
+    pub(super) fn unreadable_ledger(&self) {
+        self.unreadable.inc();
+    }
+}

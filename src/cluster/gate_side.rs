@@ -1,0 +1,90 @@
+//! The gate's side of the cluster's thread: what it watches, and who works on its questions.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use kube::{Api, Client};
+use tokio::sync::mpsc;
+
+use super::claims::{self, ClaimFollower, ClaimViews};
+use super::clock::Clock;
+use super::gate::{Desk, Dispatcher, Gate, GateSettings, Message, Shared};
+use super::gate_metrics::GateMetrics;
+use super::ledgers::{self, KeptLedgers, LedgerFollower};
+use super::metrics::ClusterMetrics;
+use super::watch::Watch;
+use crate::admission::ClusterView;
+use crate::lifecycle::{Detail, Told};
+use crate::policy_file::PolicyInForce;
+
+/// What holds while one of the watches is down.
+const MEANWHILE: &str = "the gate reads what it needs for each decision";
+
+/// The gate before the thread starts.
+#[derive(Debug)]
+pub(super) struct GateSide {
+    questions: mpsc::Receiver<Message>,
+    shared: Shared,
+    claims_line: Arc<ArcSwap<String>>,
+    ledgers_line: Arc<ArcSwap<String>>,
+}
+
+impl GateSide {
+    /// The gate, and what works for it.
+    pub(super) fn open(
+        settings: GateSettings,
+        view: Arc<ClusterView>,
+        policy: PolicyInForce,
+        metrics: GateMetrics,
+    ) -> (Gate, Self) {
+        let clock = Clock::start();
+        let (gate, questions) = Gate::new(settings, Arc::clone(&view), metrics.clone(), clock);
+        let side = Self {
+            questions,
+            shared: Shared {
+                view,
+                policy,
+                clock,
+                metrics,
+            },
+            claims_line: Arc::default(),
+            ledgers_line: Arc::default(),
+        };
+        (gate, side)
+    }
+
+    /// The lines of `/readyz`.
+    pub(super) fn details(&self) -> [Arc<dyn Detail>; 2] {
+        [
+            Arc::new(Told::new("NodeClaims", &self.claims_line)),
+            Arc::new(Told::new("node limit ledgers", &self.ledgers_line)),
+        ]
+    }
+
+    /// Watches and decides for ever.
+    pub(super) async fn run(self, client: Client, namespace: String, metrics: ClusterMetrics) {
+        let clock = self.shared.clock;
+        let kept = Rc::new(RefCell::new(KeptLedgers::new(self.shared.metrics.clone())));
+        let views = Rc::new(RefCell::new(ClaimViews::default()));
+        let watch = |name, line, labels| Watch {
+            name,
+            meanwhile: MEANWHILE,
+            fields: None,
+            labels,
+            line,
+            metrics: metrics.clone(),
+            retry: Arc::default(),
+        };
+        let follow_claims = ClaimFollower::new(Rc::clone(&views));
+        let follow_ledgers = LedgerFollower::new(Rc::clone(&kept), clock);
+        let config_maps = Api::namespaced(client.clone(), &namespace);
+        let desk = Desk::new(client.clone(), &namespace, kept, views, self.shared);
+        tokio::join!(
+            watch("nodeclaims", self.claims_line, None).run(claims::api(client), follow_claims),
+            watch("ledgers", self.ledgers_line, Some(ledgers::LABEL)).run(config_maps, follow_ledgers),
+            Dispatcher::new(self.questions).run(Rc::new(desk)),
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! The ledgers as this replica knows them, and when it first saw each ticket.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
+
+use poolgate_core::nodelimit::ledger::{Ledger, Moment, Sightings};
+
+use super::object::{self, BrokenLedger};
+use crate::cluster::gate_metrics::GateMetrics;
+
+/// A ledger as it is stored.
+#[derive(Debug, Clone)]
+pub(in crate::cluster) struct Stored {
+    /// The pool that it belongs to.
+    pub(in crate::cluster) pool: Box<str>,
+    /// Its resourceVersion.
+    pub(in crate::cluster) version: u64,
+    /// What it says.
+    pub(in crate::cluster) ledger: Rc<Ledger>,
+}
+
+/// What is known of one ledger.
+#[derive(Debug)]
+struct Kept {
+    /// The ledger, or the version of one that cannot be read.
+    stored: Result<Stored, u64>,
+    sightings: Sightings,
+}
+
+/// The ledgers that are known, by the names of their ConfigMaps. Bounded by what is stored.
+#[derive(Debug, Default)]
+pub(in crate::cluster) struct KeptLedgers {
+    by_name: HashMap<Box<str>, Kept>,
+    metrics: GateMetrics,
+}
+
+/// What a ConfigMap turned out to be.
+pub(super) type Read = Result<Stored, BrokenLedger>;
+
+impl KeptLedgers {
+    pub(in crate::cluster) fn new(metrics: GateMetrics) -> Self {
+        Self {
+            by_name: HashMap::new(),
+            metrics,
+        }
+    }
+
+    /// The ledger of a pool as it was last known; none where none is known that can be read.
+    pub(in crate::cluster) fn get(&self, pool: &str) -> Option<Stored> {
+        self.kept(pool)?.stored.as_ref().ok().cloned()
+    }
+
+    /// When this replica first saw each ticket of a pool.
+    pub(in crate::cluster) fn sightings(&self, pool: &str) -> Option<&Sightings> {
+        Some(&self.kept(pool)?.sightings)
+    }
+
+    /// The pools whose ledgers hold tickets.
+    pub(in crate::cluster) fn with_tickets(&self) -> impl Iterator<Item = &str> {
+        let stored = self.by_name.values().filter_map(|kept| kept.stored.as_ref().ok());
+        stored
+            .filter(|stored| stored.ledger.tickets().len() > 0)
+            .map(|stored| &*stored.pool)
+    }
+
+    /// Takes what was read or written just now, or told by a list: it holds whatever was known before.
+    pub(super) fn put(&mut self, name: &str, read: Read, now: Moment) {
+        let stored = read.map_err(|error| self.tell(name, &error));
+        if let Ok(stored) = &stored {
+            self.metrics.tickets(&stored.pool, stored.ledger.tickets().len());
+        }
+        let kept = match self.by_name.entry(name.into()) {
+            Entry::Occupied(entry) => {
+                let kept = entry.into_mut();
+                kept.stored = stored;
+                kept
+            }
+            Entry::Vacant(entry) => entry.insert(Kept {
+                stored,
+                sightings: Sightings::default(),
+            }),
+        };
+        if let Ok(stored) = &kept.stored {
+            kept.sightings.observe(&stored.ledger, now);
+        }
+    }
+
+    /// Takes what the watch tells, unless something newer is known.
+    pub(super) fn put_newer(&mut self, name: &str, version: u64, read: Read, now: Moment) {
+        if self.version(name).is_none_or(|known| version > known) {
+            self.put(name, read, now);
+        }
+    }
+
+    /// Takes note that a ledger is not there.
+    pub(super) fn remove(&mut self, name: &str) {
+        if let Some(kept) = self.by_name.remove(name)
+            && let Ok(stored) = kept.stored
+        {
+            self.metrics.no_tickets(&stored.pool);
+        }
+    }
+
+    /// Takes note that the watch says that a ledger is gone, unless something newer is known.
+    pub(super) fn remove_older(&mut self, name: &str, version: u64) {
+        if self.version(name).is_some_and(|known| version > known) {
+            self.remove(name);
+        }
+    }
+
+    /// Forgets what a complete list lacks.
+    pub(super) fn retain(&mut self, is_listed: impl Fn(&str) -> bool) {
+        let gone: Vec<Box<str>> = self
+            .by_name
+            .keys()
+            .filter(|name| !is_listed(name))
+            .cloned()
+            .collect();
+        for name in gone {
+            self.remove(&name);
+        }
+    }
+
+    fn kept(&self, pool: &str) -> Option<&Kept> {
+        self.by_name.get(object::name(pool).as_str())
+    }
+
+    fn version(&self, name: &str) -> Option<u64> {
+        Some(match &self.by_name.get(name)?.stored {
+            Ok(stored) => stored.version,
+            Err(version) => *version,
+        })
+    }
+
+    /// Tells of a ledger that cannot be read, once for each time that it is written.
+    fn tell(&self, name: &str, broken: &BrokenLedger) -> u64 {
+        if self.version(name) != Some(broken.version) {
+            self.metrics.unreadable_ledger();
+            tracing::error!(error = %broken, "a node limit's ledger cannot be read; what --gate-on-error says holds for its pool");
+        }
+        broken.version
+    }
+}

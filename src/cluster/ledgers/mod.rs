@@ -1,0 +1,12 @@
+//! The ledgers of node limits, where all replicas find them: one ConfigMap for each pool, changed by
+//! compare-and-swap, and kept at hand by a watch.
+
+mod follower;
+mod kept;
+mod object;
+mod store;
+
+pub(super) use follower::LedgerFollower;
+pub(super) use kept::{KeptLedgers, Stored};
+pub(super) use object::{LABEL, Owner};
+pub(super) use store::{LedgerStore, StoreError};

@@ -1,0 +1,204 @@
+//! What a ledger looks like as a ConfigMap.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
+
+use super::kept::Stored;
+
+/// The label by which ledgers are found.
+pub(in crate::cluster) const LABEL: &str = "poolgate.dev/ledger";
+
+/// What stands before the pool's name in the name of its ledger.
+const PREFIX: &str = "poolgate-ledger-";
+
+/// The longest name of a ConfigMap, in bytes.
+const LONGEST_NAME: usize = 253;
+
+/// How many hexadecimal digits of a pool's SHA-256 stand for the part of its name that does not fit.
+const DIGITS: usize = 16;
+
+/// The keys of the ConfigMap's data.
+const POOL: &str = "nodepool";
+const LEDGER: &str = "ledger.json";
+
+/// The NodePool that a ledger belongs to: when it goes, the ledger goes.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cluster) struct Owner<'a> {
+    /// Its name.
+    pub(in crate::cluster) name: &'a str,
+    /// Its uid.
+    pub(in crate::cluster) uid: &'a str,
+}
+
+/// A ConfigMap that should be a ledger and is none. Nothing is admitted by it, and nothing is written over it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("ConfigMap {namespace}/{name}: {fault}")]
+pub(in crate::cluster) struct BrokenLedger {
+    namespace: Box<str>,
+    name: Box<str>,
+    /// Its resourceVersion; 0 where it has none.
+    pub(super) version: u64,
+    #[source]
+    fault: Fault,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+enum Fault {
+    #[error(
+        "data[\"{LEDGER}\"] is missing; delete the ConfigMap while no node is being made, and it is begun anew"
+    )]
+    NoText,
+    #[error(
+        "data[\"{LEDGER}\"]: {0}; delete the ConfigMap while no node is being made, and it is begun anew"
+    )]
+    Unreadable(#[from] UnreadableLedger),
+    #[error(
+        "data[\"{POOL}\"] does not name the pool that the ConfigMap is named after: delete the ConfigMap"
+    )]
+    OtherPool,
+    #[error("metadata.resourceVersion is no number")]
+    NoVersion,
+}
+
+/// The name of a pool's ledger. Pools may have names as long as those of ConfigMaps.
+pub(super) fn name(pool: &str) -> String {
+    if PREFIX.len() + pool.len() <= LONGEST_NAME {
+        return format!("{PREFIX}{pool}");
+    }
+    let mut end = LONGEST_NAME - PREFIX.len() - DIGITS - 1;
+    while !pool.is_char_boundary(end) {
+        end -= 1;
+    }
+    let beginning = pool.get(..end).unwrap_or_default().trim_end_matches(['.', '-']);
+    let mut name = format!("{PREFIX}{beginning}-");
+    for byte in digest(&SHA256, pool.as_bytes()).as_ref().iter().take(DIGITS / 2) {
+        // A String takes everything.
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+/// The ConfigMap in which this ledger is stored over the one of `version`; a new one without.
+pub(super) fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name(owner.name)),
+            labels: Some(BTreeMap::from([(LABEL.to_owned(), "true".to_owned())])),
+            resource_version: version.map(|version| version.to_string()),
+            owner_references: Some(vec![OwnerReference {
+                api_version: "karpenter.sh/v1".into(),
+                kind: "NodePool".into(),
+                name: owner.name.into(),
+                uid: owner.uid.into(),
+                ..OwnerReference::default()
+            }]),
+            ..ObjectMeta::default()
+        },
+        data: Some(BTreeMap::from([
+            (POOL.to_owned(), owner.name.to_owned()),
+            (LEDGER.to_owned(), ledger.write()),
+        ])),
+        ..ConfigMap::default()
+    }
+}
+
+/// Its resourceVersion.
+pub(super) fn version(object: &ConfigMap) -> Option<u64> {
+    object.metadata.resource_version.as_ref()?.parse().ok()
+}
+
+/// Reads a ledger.
+pub(super) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
+    parse(object).map_err(|fault| BrokenLedger {
+        namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
+        name: object.metadata.name.as_deref().unwrap_or_default().into(),
+        version: version(object).unwrap_or_default(),
+        fault,
+    })
+}
+
+fn parse(object: &ConfigMap) -> Result<Stored, Fault> {
+    let field = |key: &str| object.data.as_ref().and_then(|data| data.get(key));
+    let pool = field(POOL).filter(|pool| object.metadata.name.as_ref() == Some(&name(pool)));
+    let pool = pool.ok_or(Fault::OtherPool)?;
+    Ok(Stored {
+        pool: pool.as_str().into(),
+        version: version(object).ok_or(Fault::NoVersion)?,
+        ledger: Rc::new(Ledger::read(field(LEDGER).ok_or(Fault::NoText)?)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(name: &str) -> Owner<'_> {
+        Owner { name, uid: "uid-1" }
+    }
+
+    fn stored(pool: &str) -> ConfigMap {
+        let mut object = write(owner(pool), &Ledger::default(), Some(7));
+        object.metadata.namespace = Some("system".into());
+        object
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_and_belongs_to_the_pool() {
+        let object = stored("general");
+        assert_eq!(object.metadata.name.as_deref(), Some("poolgate-ledger-general"));
+        let owner = &object.metadata.owner_references.as_ref().expect("an owner")[0];
+        assert_eq!((owner.kind.as_str(), owner.uid.as_str()), ("NodePool", "uid-1"));
+        let stored = read(&object).expect("a ledger");
+        assert_eq!((&*stored.pool, stored.version), ("general", 7));
+        assert_eq!(*stored.ledger, Ledger::default());
+    }
+
+    #[test]
+    fn every_pool_has_a_name_of_its_own_that_a_config_map_can_have() {
+        let long = "a".repeat(252);
+        let names = [
+            name(&"a".repeat(237)),
+            name(&format!("{long}b")),
+            name(&format!("{long}c")),
+            name(&format!("{}.{}", "a".repeat(218), "b".repeat(30))),
+        ];
+        for (number, name) in names.iter().enumerate() {
+            assert!(name.len() <= LONGEST_NAME, "{name}");
+            assert!(
+                name.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')),
+                "{name}"
+            );
+            assert!(!name.contains(".-"), "{name}");
+            assert!(!names[..number].contains(name), "{name}");
+        }
+        let object = stored(&format!("{long}b"));
+        assert!(read(&object).is_ok());
+    }
+
+    #[test]
+    fn a_broken_ledger_is_told_with_its_place() {
+        let said = |change: fn(&mut BTreeMap<String, String>)| {
+            let mut object = stored("general");
+            change(object.data.as_mut().expect("data"));
+            read(&object).expect_err("an error").to_string()
+        };
+        let text = said(|data| drop(data.insert(LEDGER.into(), "{".into())));
+        assert!(
+            text.starts_with(
+                "ConfigMap system/poolgate-ledger-general: data[\"ledger.json\"]: the ledger is no JSON"
+            ),
+            "{text}"
+        );
+        let text = said(|data| drop(data.remove(LEDGER)));
+        assert!(text.contains("data[\"ledger.json\"] is missing"), "{text}");
+        let text = said(|data| drop(data.insert(POOL.into(), "other".into())));
+        assert!(text.contains("data[\"nodepool\"] does not name"), "{text}");
+    }
+}

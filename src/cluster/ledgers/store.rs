@@ -1,0 +1,97 @@
+//! The ledgers as the API server has them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use poolgate_core::nodelimit::ledger::Ledger;
+
+use super::kept::{KeptLedgers, Stored};
+use super::object::{self, BrokenLedger, Owner};
+use crate::cluster::clock::Clock;
+
+/// HTTP statuses that say that a ledger was not written because another one was.
+const NOT_FOUND: u16 = 404;
+const CONFLICT: u16 = 409;
+
+/// Reads and writes ledgers, and keeps what it comes by.
+#[derive(Debug)]
+pub(in crate::cluster) struct LedgerStore {
+    api: Api<ConfigMap>,
+    kept: Rc<RefCell<KeptLedgers>>,
+    clock: Clock,
+}
+
+/// Why a ledger was not read or not written.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cluster) enum StoreError {
+    /// Somebody else has written it, or it is gone: read it anew.
+    #[error("the ledger was changed by another replica")]
+    Conflict,
+    /// It is there, and cannot be read.
+    #[error(transparent)]
+    Broken(#[from] BrokenLedger),
+    /// The API server does not do it. Whether it was written is not known.
+    #[error(transparent)]
+    Client(kube::Error),
+}
+
+impl LedgerStore {
+    /// The ledgers in `namespace`, kept there.
+    pub(in crate::cluster) fn new(
+        client: Client,
+        namespace: &str,
+        kept: Rc<RefCell<KeptLedgers>>,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            api: Api::namespaced(client, namespace),
+            kept,
+            clock,
+        }
+    }
+
+    /// Reads the ledger of a pool as it is now.
+    pub(in crate::cluster) async fn read(&self, pool: &str) -> Result<Option<Stored>, StoreError> {
+        let name = object::name(pool);
+        let Some(object) = self.api.get_opt(&name).await.map_err(StoreError::Client)? else {
+            self.kept.borrow_mut().remove(&name);
+            return Ok(None);
+        };
+        let read = object::read(&object);
+        self.kept.borrow_mut().put(&name, read.clone(), self.clock.now());
+        Ok(Some(read?))
+    }
+
+    /// Stores a ledger over the one of this resourceVersion, or as a new one.
+    pub(in crate::cluster) async fn write(
+        &self,
+        owner: Owner<'_>,
+        ledger: &Ledger,
+        over: Option<u64>,
+    ) -> Result<Stored, StoreError> {
+        let object = object::write(owner, ledger, over);
+        let name = object::name(owner.name);
+        let params = PostParams::default();
+        let written = match over {
+            Some(_) => self.api.replace(&name, &params, &object).await,
+            None => self.api.create(&params, &object).await,
+        };
+        let read = object::read(&written.map_err(|error| failed(error, over.is_some()))?);
+        self.kept.borrow_mut().put(&name, read.clone(), self.clock.now());
+        Ok(read?)
+    }
+}
+
+/// What a failed write means. A new ledger that finds no place lacks its namespace; one that was to be replaced and is
+/// not there was deleted.
+fn failed(error: kube::Error, replaces: bool) -> StoreError {
+    match &error {
+        kube::Error::Api(status) if status.code == CONFLICT || (replaces && status.code == NOT_FOUND) => {
+            StoreError::Conflict
+        }
+        _ => StoreError::Client(error),
+    }
+}
