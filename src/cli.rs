@@ -10,6 +10,7 @@ use crate::commands::crd::{self, CrdArgs};
 use crate::commands::policy::{self, PolicyArgs};
 use crate::commands::rules::{self, RulesArgs};
 use crate::lint::{self, LintArgs};
+use crate::reconciler::{self, ReconcileArgs};
 use crate::webhook::{self, ServeArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
@@ -32,6 +33,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
     Serve(Box<ServeArgs>),
+    /// Keep node limits quiet: hold nodes that cannot be replaced, end what stands above a limit
+    Reconcile(Box<ReconcileArgs>),
     /// Check manifests: every mistake at its line and column, as the webhook would tell it
     ///
     /// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
@@ -55,6 +58,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Serve(args) => Ok(webhook::serve(*args)?),
+            Self::Reconcile(args) => Ok(reconciler::reconcile(*args)?),
             Self::Lint(args) => lint::run(&args),
             Self::Admit(args) => admit::run(&args),
             Self::Budgets(args) => budgets::run(&args),
@@ -77,11 +81,12 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_of_serve_has_a_variable() {
+    fn every_flag_of_what_runs_on_has_a_variable() {
         let cli = Cli::command();
-        let serve = cli.find_subcommand("serve").expect("serve");
-        for argument in serve
-            .get_arguments()
+        let commands = ["serve", "reconcile"].map(|name| cli.find_subcommand(name).expect(name));
+        for argument in commands
+            .into_iter()
+            .flat_map(clap::Command::get_arguments)
             .filter(|argument| argument.get_id() != "help")
         {
             let variable = argument.get_env().map(|name| name.to_string_lossy().into_owned());

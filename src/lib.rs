@@ -10,6 +10,7 @@ mod certs;
 mod cli;
 mod cluster;
 mod commands;
+mod flags;
 mod http;
 mod judged_by;
 mod lifecycle;
@@ -17,6 +18,7 @@ mod lint;
 pub mod manifest;
 pub mod policy_file;
 mod probes;
+mod reconciler;
 mod telemetry;
 mod webhook;
 

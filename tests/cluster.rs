@@ -11,6 +11,7 @@ mod cluster {
     mod parity;
     mod policy;
     mod readme;
+    mod reconcile;
     mod registration;
     mod watching;
 }

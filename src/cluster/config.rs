@@ -48,7 +48,7 @@ pub(super) enum Found {
 
 /// Why a cluster that stands somewhere cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum UnusableConfig {
+pub(crate) enum UnusableConfig {
     /// The kubeconfig is broken.
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[from] KubeconfigError),

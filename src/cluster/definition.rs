@@ -14,7 +14,7 @@ use super::watch::Follower;
 use crate::admission::ClusterView;
 
 /// Which objects: the one definition, so that the right to read it is enough.
-pub(super) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
+pub(crate) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
 
 /// The definitions of a cluster.
 pub(super) fn api(client: Client) -> Api<DynamicObject> {

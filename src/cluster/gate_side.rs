@@ -74,7 +74,7 @@ impl GateSide {
             fields: None,
             labels,
             line,
-            metrics: metrics.clone(),
+            metrics: metrics.watches().clone(),
             retry: Arc::default(),
         };
         let follow_claims = ClaimFollower::new(Rc::clone(&views));

@@ -6,14 +6,14 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
+use super::watch_metrics::WatchMetrics;
 use crate::telemetry::Registry;
 
 /// What is counted of the cluster.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterMetrics {
     release: Family<ReleaseLabels, Gauge>,
-    up: Family<WatchLabel, Gauge>,
-    errors: Family<WatchLabel, Counter>,
+    watches: WatchMetrics,
     unreadable: Counter,
     static_pools: Gauge,
 }
@@ -24,29 +24,17 @@ struct ReleaseLabels {
     source: &'static str,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WatchLabel {
-    watch: &'static str,
-}
-
 impl ClusterMetrics {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> Self {
-        let metrics = Self::default();
+        let metrics = Self {
+            watches: WatchMetrics::register(registry),
+            ..Self::default()
+        };
         registry.register(
             "karpenter_release_info",
             "1 for the Karpenter release that NodePools are judged for, and who says so",
             metrics.release.clone(),
-        );
-        registry.register(
-            "watch_up",
-            "1 while a watch on the cluster runs, 0 while it does not",
-            metrics.up.clone(),
-        );
-        registry.register(
-            "watch_errors",
-            "How often a watch on the cluster failed and was begun again",
-            metrics.errors.clone(),
         );
         registry.register(
             "definition_unreadable",
@@ -71,12 +59,9 @@ impl ClusterMetrics {
         self.release.get_or_create(&labels).set(1);
     }
 
-    pub(super) fn watch_is_up(&self, watch: &'static str, up: bool) {
-        self.up.get_or_create(&WatchLabel { watch }).set(up.into());
-    }
-
-    pub(super) fn watch_failed(&self, watch: &'static str) {
-        self.errors.get_or_create(&WatchLabel { watch }).inc();
+    /// The numbers of the watches.
+    pub(super) fn watches(&self) -> &WatchMetrics {
+        &self.watches
     }
 
     pub(super) fn unreadable_definition(&self) {

@@ -133,7 +133,7 @@ impl Cluster {
                         self.definition_line.store(Arc::new(line.clone()));
                         self.pools_line.store(Arc::new(line));
                     }
-                    self.metrics.watch_failed(DEFINITION);
+                    self.metrics.watches().failed(DEFINITION);
                     tokio::time::sleep(CREDENTIALS).await;
                 }
             }
@@ -145,7 +145,7 @@ impl Cluster {
             fields: Some(definition::FIELDS),
             labels: None,
             line: self.definition_line,
-            metrics: self.metrics.clone(),
+            metrics: self.metrics.watches().clone(),
             retry: Arc::default(),
         };
         let pools = Watch {
@@ -154,7 +154,7 @@ impl Cluster {
             fields: None,
             labels: None,
             line: self.pools_line,
-            metrics: self.metrics.clone(),
+            metrics: self.metrics.watches().clone(),
             retry: Arc::clone(&retry),
         };
         let follow_definition = DefinitionFollower {
@@ -189,7 +189,7 @@ const DEFINITION: &str = "definition";
 const UNREAD: &str = "NodePools are judged for the Karpenter that was last known, or was built in";
 
 /// Makes a client. That may run a program, so it has a thread that can be given up.
-async fn client(config: Config) -> Result<Client, String> {
+pub(super) async fn client(config: Config) -> Result<Client, String> {
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match timeout(CREDENTIALS, made).await {
         Ok(Ok(made)) => made.map_err(|error| error.to_string()),

@@ -11,13 +11,14 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures_util::StreamExt;
+use futures_util::future::LocalBoxFuture;
 use kube::api::{ListParams, WatchEvent, WatchParams};
-use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::{error::Elapsed, sleep, timeout};
 
-use super::metrics::ClusterMetrics;
+use super::collection::{Source, Versioned};
+use super::watch_metrics::WatchMetrics;
 
 /// How many objects a list brings at once: what bounds the memory that a list takes.
 const PAGE: u32 = 200;
@@ -36,9 +37,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Who takes what a watch brings.
-pub(super) trait Follower {
+pub(crate) trait Follower {
     /// What is watched.
-    type Object: Resource + Clone + DeserializeOwned + Debug;
+    type Object: Versioned + Clone + DeserializeOwned + Debug;
 
     /// A list begins: what was known before is replaced once it is complete.
     fn list_begins(&mut self);
@@ -54,25 +55,29 @@ pub(super) trait Follower {
     fn complete_up_to(&mut self, _version: &str) {}
     /// The watch is down: from now on what is known may be out of date.
     fn lost(&mut self) {}
+    /// Waits until there is reason to list all anew, although nothing is wrong.
+    fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// What a watch is called, and where it tells how it does.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     /// Its name in logs and metrics.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// What holds while it is down, for the log.
-    pub(super) meanwhile: &'static str,
+    pub(crate) meanwhile: &'static str,
     /// A field selector, where not all objects are watched.
-    pub(super) fields: Option<&'static str>,
-    /// A label selector, likewise.
-    pub(super) labels: Option<&'static str>,
+    pub(crate) fields: Option<&'static str>,
+    /// A label selector, where not all objects are watched.
+    pub(crate) labels: Option<&'static str>,
     /// Its line of `/readyz`.
-    pub(super) line: Arc<ArcSwap<String>>,
+    pub(crate) line: Arc<ArcSwap<String>>,
     /// Its numbers.
-    pub(super) metrics: ClusterMetrics,
+    pub(crate) metrics: WatchMetrics,
     /// Told when there is reason to try at once.
-    pub(super) retry: Arc<Notify>,
+    pub(crate) retry: Arc<Notify>,
 }
 
 /// Why a watch must be begun again.
@@ -89,6 +94,9 @@ enum Failure {
     /// The version is too old to go on from.
     #[error("the version to go on from is too old")]
     Expired,
+    /// Whoever follows wants all of it once more.
+    #[error("all is to be listed anew")]
+    Asked,
 }
 
 /// What the API server answers where a version is too old to go on from.
@@ -98,7 +106,7 @@ impl Failure {
     /// Whether nothing is wrong but the version to go on from.
     fn is_mended_by_a_list(&self) -> bool {
         match self {
-            Self::Expired => true,
+            Self::Expired | Self::Asked => true,
             Self::Client(kube::Error::Api(status)) => status.code == GONE,
             _ => false,
         }
@@ -107,10 +115,10 @@ impl Failure {
 
 impl Watch {
     /// Watches for ever.
-    pub(super) async fn run<F: Follower>(self, api: Api<F::Object>, mut follower: F) {
+    pub(crate) async fn run<F: Follower>(self, objects: impl Source<F::Object>, mut follower: F) {
         let mut state = State::starting(&self);
         loop {
-            let failure = self.once(&api, &mut follower, &mut state).await;
+            let failure = self.once(&objects, &mut follower, &mut state).await;
             if failure.is_mended_by_a_list() {
                 tracing::debug!(watch = self.name, "listing anew");
             } else {
@@ -126,13 +134,13 @@ impl Watch {
     }
 
     /// Lists and follows until that fails.
-    async fn once<F: Follower>(&self, api: &Api<F::Object>, follower: &mut F, state: &mut State) -> Failure {
-        let mut version = match self.list(api, follower).await {
+    async fn once<F: Follower>(&self, objects: &impl Source<F::Object>, follower: &mut F, state: &mut State) -> Failure {
+        let mut version = match self.list(objects, follower).await {
             Ok(version) => version,
             Err(failure) => return failure,
         };
         loop {
-            if let Err(failure) = self.follow(api, follower, &mut version, state).await {
+            if let Err(failure) = self.follow(objects, follower, &mut version, state).await {
                 return failure;
             }
             // It ended in time, as agreed.
@@ -140,13 +148,13 @@ impl Watch {
         }
     }
 
-    async fn list<F: Follower>(&self, api: &Api<F::Object>, follower: &mut F) -> Result<String, Failure> {
+    async fn list<F: Follower>(&self, objects: &impl Source<F::Object>, follower: &mut F) -> Result<String, Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = self.fields.map(Into::into);
         params.label_selector = self.labels.map(Into::into);
         follower.list_begins();
         loop {
-            let page = timeout(ANSWER, api.list(&params)).await??;
+            let page = timeout(ANSWER, objects.list(&params)).await??;
             for object in page.items {
                 follower.listed(object);
             }
@@ -163,7 +171,7 @@ impl Watch {
     /// Follows the changes after `version` until the API server ends that in time.
     async fn follow<F: Follower>(
         &self,
-        api: &Api<F::Object>,
+        objects: &impl Source<F::Object>,
         follower: &mut F,
         version: &mut String,
         state: &mut State,
@@ -174,17 +182,25 @@ impl Watch {
             timeout: Some(WATCH_SECONDS),
             ..WatchParams::default()
         };
-        let events = timeout(ANSWER, api.watch(&params, version)).await??;
+        let events = timeout(ANSWER, objects.watch(&params, version)).await??;
         let mut events = pin!(events);
         state.up(self);
-        while let Ok(Some(event)) = timeout(SILENCE, events.next()).await {
+        let mut anew = follower.wants_list();
+        loop {
+            let event = tokio::select! {
+                () = &mut anew => return Err(Failure::Asked),
+                event = timeout(SILENCE, events.next()) => event,
+            };
+            let Ok(Some(event)) = event else {
+                return Ok(());
+            };
             match event? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    *version = object.resource_version().ok_or(Failure::NoVersion)?;
+                    *version = object.version().ok_or(Failure::NoVersion)?.to_owned();
                     follower.changed(object);
                 }
                 WatchEvent::Deleted(object) => {
-                    *version = object.resource_version().ok_or(Failure::NoVersion)?;
+                    *version = object.version().ok_or(Failure::NoVersion)?.to_owned();
                     follower.gone(&object);
                 }
                 WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
@@ -193,7 +209,6 @@ impl Watch {
             }
             follower.complete_up_to(version);
         }
-        Ok(())
     }
 }
 
@@ -205,7 +220,7 @@ struct State {
 
 impl State {
     fn starting(watch: &Watch) -> Self {
-        watch.metrics.watch_is_up(watch.name, false);
+        watch.metrics.is_up(watch.name, false);
         watch.line.store(Arc::new("starting".into()));
         Self {
             up: None,
@@ -216,19 +231,19 @@ impl State {
     fn up(&mut self, watch: &Watch) {
         if self.up != Some(true) {
             tracing::info!(watch = watch.name, "watching");
-            watch.metrics.watch_is_up(watch.name, true);
+            watch.metrics.is_up(watch.name, true);
             watch.line.store(Arc::new("watching".into()));
             self.up = Some(true);
         }
     }
 
     fn down(&mut self, watch: &Watch, failure: &Failure) {
-        watch.metrics.watch_failed(watch.name);
+        watch.metrics.failed(watch.name);
         watch.line.store(Arc::new(format!("not watching: {failure}")));
         if self.up == Some(false) {
             tracing::debug!(watch = watch.name, error = %failure, "still not watching");
         } else {
-            watch.metrics.watch_is_up(watch.name, false);
+            watch.metrics.is_up(watch.name, false);
             tracing::warn!(watch = watch.name, error = %failure, meanwhile = watch.meanwhile, "not watching");
             self.up = Some(false);
         }
@@ -250,7 +265,7 @@ fn backoff() -> ExponentialBackoff {
 }
 
 /// What the client says, with the cause that it hides, on one line.
-pub(super) fn described(error: &kube::Error) -> String {
+pub(crate) fn described(error: &kube::Error) -> String {
     let mut text = match error {
         kube::Error::Api(status) => return status.message.clone(),
         other => other.to_string(),

@@ -4,6 +4,7 @@
 //! One table (`fields`) says what may stand in a file. It drives the checks and the JSON Schema; what one field
 //! has to do with another stands in `consistency`.
 
+mod args;
 mod check;
 mod consistency;
 mod decode;
@@ -21,11 +22,10 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use args::WatchedPolicyArgs;
 pub use file::{LoadError, Loaded};
 pub(crate) use file::{load, placed};
 pub use in_force::PolicyInForce;
-pub(crate) use metrics::PolicyMetrics;
 pub use mistakes::{Mistake, Mistakes};
 pub use read::{Reading, read};
 pub use schema::schema;
-pub(crate) use watch::{PolicySource, WhenMissing};

@@ -6,11 +6,11 @@ use std::time::Duration;
 use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
 use poolgate_core::karpenter::{Karpenter, Release};
 
-use super::deadline;
 use crate::admission::MutateVerdict;
 use crate::cluster::{ClusterArgs, GateSettings, OnError};
+use crate::flags;
 use crate::http::{Interface, ListenAddr};
-use crate::policy_file::WhenMissing;
+use crate::policy_file::WatchedPolicyArgs;
 use crate::telemetry::LogArgs;
 
 /// How long a server in a cluster goes on after it was told to end: the time in which the other parts of the
@@ -57,7 +57,7 @@ pub(crate) struct ServeArgs {
 
     /// How often the certificate files are compared with what is in force
     #[arg(long, env = "POOLGATE_CERT_POLL_INTERVAL", default_value = "10s", value_name = "TIME",
-        value_parser = interval)]
+        value_parser = flags::interval)]
     pub(super) cert_poll_interval: Duration,
 
     /// The Karpenter release that judges NodePools after us, such as 1.14.1
@@ -65,23 +65,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<Release>,
 
-    /// The organisation's policy; looked at again while the server runs
-    #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
-    policy: Option<PathBuf>,
-
-    /// Go on with the built-in policy while the file of --policy does not exist
-    #[arg(
-        long,
-        env = "POOLGATE_POLICY_OPTIONAL",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
-    policy_optional: bool,
-
-    /// How often the policy file is compared with what is in force
-    #[arg(long, env = "POOLGATE_POLICY_POLL_INTERVAL", default_value = "2s", value_name = "TIME",
-        value_parser = interval)]
-    pub(super) policy_poll_interval: Duration,
+    #[command(flatten)]
+    pub(super) policy: WatchedPolicyArgs,
 
     /// Whether /mutate refuses as /validate does; off where another webhook completes NodePools after us
     #[arg(
@@ -124,7 +109,7 @@ pub(crate) struct ServeArgs {
 
     /// How long to go on answering after SIGTERM, until nobody is sent here any more
     /// [default: 10s, with --self-signed 0s]
-    #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = time)]
+    #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = flags::time)]
     shutdown_delay: Option<Duration>,
 
     #[command(flatten)]
@@ -203,16 +188,6 @@ impl ServeArgs {
         }
     }
 
-    /// Where the policy comes from, and what it means if there is nothing; none for the built-in one.
-    pub(super) fn policy(&self) -> Option<(PathBuf, WhenMissing)> {
-        let when_missing = if self.policy_optional {
-            WhenMissing::BuiltIn
-        } else {
-            WhenMissing::Fail
-        };
-        Some((self.policy.clone()?, when_missing))
-    }
-
     /// Where a port alone is listened on. A certificate that nobody else can trust serves nobody else.
     pub(super) fn interface(&self) -> Interface {
         if self.self_signed {
@@ -256,20 +231,6 @@ impl ServeArgs {
             Switch::Off => MutateVerdict::Off,
         }
     }
-}
-
-fn time(text: &str) -> Result<Duration, &'static str> {
-    deadline::parse(text).ok_or("write a number with its unit: 500ms, 10s, 1m")
-}
-
-fn interval(text: &str) -> Result<Duration, &'static str> {
-    time(text).and_then(|time| {
-        if time.is_zero() {
-            Err("it must be longer than nothing")
-        } else {
-            Ok(time)
-        }
-    })
 }
 
 #[cfg(test)]

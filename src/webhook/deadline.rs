@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use poolgate_core::value::duration::GoDuration;
+use crate::flags::go_duration;
 
 /// The limit where the caller names none: the API server's own default.
 const DEFAULT: Duration = Duration::from_secs(10);
@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub(super) fn of(query: Option<&str>) -> Duration {
     query
         .and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("timeout=")))
-        .and_then(parse)
+        .and_then(go_duration)
         .filter(|limit| !limit.is_zero())
         .map_or(DEFAULT, |limit| limit.min(LONGEST))
 }
@@ -22,12 +22,6 @@ pub(super) fn of(query: Option<&str>) -> Duration {
 /// How long an answer may take that has to be sent before the caller's `limit`: it must still get there.
 pub(super) fn before(limit: Duration) -> Duration {
     limit - limit / 5
-}
-
-/// Reads a length of time as Go writes it, such as `500ms`, `10s` or `1m30s`; none if it is negative.
-pub(super) fn parse(text: &str) -> Option<Duration> {
-    let nanos = GoDuration::parse(text).ok()?.as_nanos();
-    u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
 #[cfg(test)]

@@ -5,9 +5,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use poolgate_core::policy::Policy;
-use tokio::task::{JoinError, JoinSet};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
@@ -17,8 +14,8 @@ use crate::admission::{ClusterView, Reviewer};
 use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
 use crate::cluster::{Cluster, ClusterError, ClusterMetrics, Gate, GateMetrics};
 use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
-use crate::lifecycle::{Detail, Readiness, Signal, Signals};
-use crate::policy_file::{LoadError, PolicyInForce, PolicyMetrics, PolicySource};
+use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
+use crate::policy_file::{LoadError, PolicyInForce};
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 
@@ -72,19 +69,10 @@ pub(crate) enum ServeError {
     /// The system gives no threads or no signals.
     #[error("the system gives no threads or no signals")]
     System(#[from] io::Error),
-    /// A part that must run for ever has ended. Better no server than half of one: it is started anew.
-    #[error("{task} has ended, which it never should; poolgate stops")]
-    TaskEnded {
-        /// Which part.
-        task: &'static str,
-    },
-    /// A part has panicked.
-    #[error("a part of the server failed: {0}")]
-    TaskFailed(JoinError),
+    /// A part that must run for ever has ended.
+    #[error(transparent)]
+    Part(#[from] PartError),
 }
-
-/// The parts of the server that run for ever. Each names itself when it ends.
-type Tasks = JoinSet<&'static str>;
 
 /// Serves until a signal. Returns the exit code: 0 after an orderly end.
 pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
@@ -104,11 +92,11 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     count_panics(&mut registry);
     let http_metrics = HttpMetrics::register(&mut registry);
     let readiness = Arc::new(Readiness::default());
-    let mut tasks = Tasks::new();
+    let mut tasks = Tasks::default();
 
     let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
     let mut details = Vec::new();
-    let policy = start_policy(&args, &mut registry, &mut tasks, &mut details).await?;
+    let policy = args.policy.start(&mut registry, &mut tasks, &mut details).await?;
     let view = Arc::new(ClusterView::new(args.karpenter()));
     let started = start_cluster(&args, (&view, &policy), &mut registry, &mut tasks, &mut details);
     let gate = started.await?;
@@ -145,30 +133,22 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
 
     let drain = CancellationToken::new();
     // The probe port answers to the very end.
-    spawn(&mut tasks, probe.name, probe.run(CancellationToken::new()));
-    spawn(&mut tasks, ADMISSION, admission.run(drain.clone()));
+    tasks.spawn(probe.name, probe.run(CancellationToken::new()));
+    tasks.spawn(ADMISSION, admission.run(drain.clone()));
     readiness.ready();
     tracing::info!(admission = addresses.0, probe = addresses.1, "listening");
 
-    until_signalled(
-        &mut signals,
-        &mut tasks,
-        args.shutdown_delay(),
-        &readiness,
-        &drain,
-    )
-    .await
+    let ending = Ending {
+        delay: args.shutdown_delay(),
+        drain: &drain,
+        last: ADMISSION,
+        limit: DRAIN,
+    };
+    Ok(tasks.until_signalled(&mut signals, &readiness, ending).await?)
 }
 
 /// The part whose end is awaited while the server drains.
 const ADMISSION: &str = "admission";
-
-fn spawn(tasks: &mut Tasks, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-    tasks.spawn(async move {
-        task.await;
-        name
-    });
-}
 
 /// Starts what keeps the certificate fresh.
 async fn start_certificates(
@@ -183,7 +163,7 @@ async fn start_certificates(
         CertificateChoice::Files { certificate, key } => {
             let source = FileSource::open(certificate, key, now, metrics).await?;
             let current = source.current();
-            spawn(tasks, "certificate watch", source.watch(args.cert_poll_interval));
+            tasks.spawn("certificate watch", source.watch(args.cert_poll_interval));
             Ok(current)
         }
         CertificateChoice::SelfSigned { ca_out } => {
@@ -192,29 +172,10 @@ async fn start_certificates(
                 source.write_authority(path)?;
             }
             let current = source.current();
-            spawn(tasks, "certificate renewal", source.watch());
+            tasks.spawn("certificate renewal", source.watch());
             Ok(current)
         }
     }
-}
-
-/// Starts what keeps the policy fresh.
-async fn start_policy(
-    args: &ServeArgs,
-    registry: &mut Registry,
-    tasks: &mut Tasks,
-    details: &mut Vec<Arc<dyn Detail>>,
-) -> Result<PolicyInForce, ServeError> {
-    let metrics = PolicyMetrics::register(registry);
-    let Some((path, when_missing)) = args.policy() else {
-        metrics.loaded(None);
-        return Ok(Policy::default().into());
-    };
-    let source = PolicySource::open(path, when_missing, metrics).await?;
-    let policy = source.in_force();
-    details.push(source.status());
-    spawn(tasks, "policy watch", source.watch(args.policy_poll_interval));
-    Ok(policy)
 }
 
 /// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. Nothing of what follows
@@ -239,56 +200,6 @@ async fn start_cluster(
         .gate()?
         .map(|settings| cluster.open_gate(settings, policy.clone(), gate_metrics));
     details.extend(cluster.details());
-    spawn(tasks, "cluster watch", cluster.watch()?);
+    tasks.spawn("cluster watch", cluster.watch()?);
     Ok(gate)
-}
-
-/// Waits for the first signal, then ends in order: not ready but answering, then answering only what has begun.
-/// A second signal ends it at once, and so does the end of any part.
-async fn until_signalled(
-    signals: &mut Signals,
-    tasks: &mut Tasks,
-    delay: Duration,
-    readiness: &Readiness,
-    drain: &CancellationToken,
-) -> Result<ExitCode, ServeError> {
-    let signal = tokio::select! {
-        signal = signals.next() => signal,
-        ended = tasks.join_next() => return Err(unexpected(ended)),
-    };
-    readiness.leave();
-    tracing::info!(%signal, delay_seconds = delay.as_secs_f64(), "shutting down");
-    tokio::select! {
-        () = tokio::time::sleep(delay) => {}
-        signal = signals.next() => return Ok(abort(signal)),
-        ended = tasks.join_next() => return Err(unexpected(ended)),
-    }
-    drain.cancel();
-    tokio::select! {
-        signal = signals.next() => Ok(abort(signal)),
-        drained = timeout(DRAIN, tasks.join_next()) => match drained {
-            Ok(Some(Ok(ADMISSION))) => {
-                tracing::info!("stopped");
-                Ok(ExitCode::SUCCESS)
-            }
-            Ok(ended) => Err(unexpected(ended)),
-            Err(_) => {
-                tracing::warn!(limit_seconds = DRAIN.as_secs(), "stopped with requests unanswered");
-                Ok(ExitCode::SUCCESS)
-            }
-        },
-    }
-}
-
-fn abort(signal: Signal) -> ExitCode {
-    tracing::warn!(%signal, "stopped at once by a second signal");
-    ExitCode::from(signal.exit_code())
-}
-
-fn unexpected(ended: Option<Result<&'static str, JoinError>>) -> ServeError {
-    match ended {
-        Some(Ok(task)) => ServeError::TaskEnded { task },
-        Some(Err(error)) => ServeError::TaskFailed(error),
-        None => ServeError::TaskEnded { task: "every part" },
-    }
 }

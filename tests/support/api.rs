@@ -82,12 +82,33 @@ impl Api {
         self.send(Method::PUT, &format!("{collection}/{name}?dryRun=All"), object)
     }
 
+    /// Replaces a stored object, or a part of it such as `…/status`, by this one.
+    pub(crate) fn replace(&mut self, path: &str, object: &Value) -> Answer {
+        self.send(Method::PUT, path, object)
+    }
+
+    /// Merges into a stored object.
+    pub(crate) fn merge(&mut self, path: &str, patch: &Value) -> Answer {
+        self.send(Method::PATCH, path, patch)
+    }
+
+    /// Reads an object or a list.
+    pub(crate) fn get(&mut self, path: &str) -> Answer {
+        self.send(Method::GET, path, &json!({}))
+    }
+
+    /// Deletes an object.
+    pub(crate) fn delete(&mut self, path: &str) -> Answer {
+        self.send(Method::DELETE, path, &json!({}))
+    }
+
     fn send(&mut self, method: Method, path: &str, object: &Value) -> Answer {
+        let content = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header("host", &self.authority)
-            .header("content-type", "application/json")
+            .header("content-type", content)
             .body(Full::new(object.to_string().into()))
             .expect("a request");
         let exchange = async {
@@ -107,6 +128,17 @@ impl Api {
             Answer::Taken(body)
         } else {
             Answer::Refused(body)
+        }
+    }
+}
+
+impl Answer {
+    /// The object of an answer that has to be one.
+    #[track_caller]
+    pub(crate) fn taken(self) -> Value {
+        match self {
+            Self::Taken(object) => object,
+            Self::Refused(status) => panic!("refused: {status}"),
         }
     }
 }

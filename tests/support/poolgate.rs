@@ -140,7 +140,7 @@ fn listening(entry: &Value) -> Option<(SocketAddr, SocketAddr)> {
 }
 
 /// HTTP without a client: the answer ends where the connection does.
-fn get(address: SocketAddr, path: &str) -> std::io::Result<(u16, String)> {
+pub(crate) fn get(address: SocketAddr, path: &str) -> std::io::Result<(u16, String)> {
     let mut stream = TcpStream::connect_timeout(&address, PROBE)?;
     stream.set_read_timeout(Some(PROBE))?;
     stream.set_write_timeout(Some(PROBE))?;

@@ -1,8 +1,9 @@
-//! Node limits that hold: which limit a pool has, how it is meant, and who may still come in.
+//! Node limits that hold: which limit a pool has, how it is meant, who may still come in, and what keeps it.
 //!
 //! Pure: knows nothing of clusters, clocks or where anything is stored.
 
 pub mod ledger;
 mod limit;
+pub mod plan;
 
 pub use limit::{NodeLimit, OVER_LIMIT_ANNOTATION};

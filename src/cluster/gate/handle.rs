@@ -144,7 +144,7 @@ impl Gate {
 
     fn decided(&self, verdict: Verdict, dry_run: bool) -> Outcome {
         let (word, outcome) = match verdict.answer {
-            Answer::Allow => ("allowed", Outcome::Allowed),
+            Answer::Reserved | Answer::Allow => ("allowed", Outcome::Allowed),
             Answer::Deny(refused) if self.settings.observe => ("would_deny", Outcome::WouldDeny(refused)),
             Answer::Deny(refused) => ("denied", Outcome::Denied(refused)),
         };

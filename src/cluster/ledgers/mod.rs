@@ -8,5 +8,6 @@ mod store;
 
 pub(super) use follower::LedgerFollower;
 pub(super) use kept::{KeptLedgers, Stored};
-pub(super) use object::{LABEL, Owner};
+pub(crate) use object::LABEL;
+pub(super) use object::{BrokenLedger, Owner, read};
 pub(super) use store::{LedgerStore, StoreError};

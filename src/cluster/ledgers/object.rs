@@ -12,7 +12,7 @@ use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 use super::kept::Stored;
 
 /// The label by which ledgers are found.
-pub(in crate::cluster) const LABEL: &str = "poolgate.dev/ledger";
+pub(crate) const LABEL: &str = "poolgate.dev/ledger";
 
 /// What stands before the pool's name in the name of its ledger.
 const PREFIX: &str = "poolgate-ledger-";
@@ -39,7 +39,7 @@ pub(in crate::cluster) struct Owner<'a> {
 /// A ConfigMap that should be a ledger and is none. Nothing is admitted by it, and nothing is written over it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("ConfigMap {namespace}/{name}: {fault}")]
-pub(in crate::cluster) struct BrokenLedger {
+pub(crate) struct BrokenLedger {
     namespace: Box<str>,
     name: Box<str>,
     /// Its resourceVersion; 0 where it has none.
@@ -114,7 +114,7 @@ pub(super) fn version(object: &ConfigMap) -> Option<u64> {
 }
 
 /// Reads a ledger.
-pub(super) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
+pub(in crate::cluster) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
     parse(object).map_err(|fault| BrokenLedger {
         namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
         name: object.metadata.name.as_deref().unwrap_or_default().into(),

@@ -26,7 +26,7 @@ pub(in crate::cluster) struct LedgerStore {
 
 /// Why a ledger was not read or not written.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::cluster) enum StoreError {
+pub(crate) enum StoreError {
     /// Somebody else has written it, or it is gone: read it anew.
     #[error("the ledger was changed by another replica")]
     Conflict,

@@ -61,7 +61,7 @@ pub struct Refusal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Termination {
     began: u64,
-    victims: BTreeSet<Uid>,
+    victims: Vec<Uid>,
 }
 
 /// More victims than a ledger may hold: end some first.
@@ -70,11 +70,13 @@ pub struct Termination {
 pub struct TooManyVictims(pub usize);
 
 impl Termination {
-    /// A termination of these claims, begun at this time (seconds since 1970).
-    pub fn new(began: u64, victims: BTreeSet<Uid>) -> Result<Self, TooManyVictims> {
+    /// A termination of these claims, the first to go first, begun at this time (seconds since 1970).
+    pub fn new(began: u64, mut victims: Vec<Uid>) -> Result<Self, TooManyVictims> {
         if victims.len() > MAX_VICTIMS {
             return Err(TooManyVictims(victims.len()));
         }
+        let mut seen = BTreeSet::new();
+        victims.retain(|uid| seen.insert(uid.clone()));
         Ok(Self { began, victims })
     }
 
@@ -83,8 +85,8 @@ impl Termination {
         self.began
     }
 
-    /// The claims that may be deleted, and no others.
-    pub const fn victims(&self) -> &BTreeSet<Uid> {
+    /// The claims that may be deleted, and no others, the first to go first.
+    pub fn victims(&self) -> &[Uid] {
         &self.victims
     }
 }

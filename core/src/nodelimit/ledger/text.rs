@@ -1,6 +1,6 @@
 //! The ledger as text: compact JSON with a version.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;
@@ -177,7 +177,7 @@ fn read_refusal(value: &Value) -> Result<Refusal, UnreadableLedger> {
 fn read_termination(value: &Value) -> Result<Termination, UnreadableLedger> {
     const VICTIMS: &str = "termination.victims";
     let texts = value.get("victims").and_then(Value::as_array);
-    let victims: BTreeSet<Uid> = texts
+    let victims: Vec<Uid> = texts
         .ok_or(wrong(VICTIMS, "a list of UIDs"))?
         .iter()
         .map(|text| uid(VICTIMS, text.as_str().ok_or(wrong(VICTIMS, "a list of UIDs"))?))

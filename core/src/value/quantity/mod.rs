@@ -18,6 +18,9 @@ pub const MAX_LENGTH: usize = 1_024;
 /// Nanos in a unit.
 const NANOS: u32 = 1_000_000_000;
 
+/// Nanos in a thousandth of a unit.
+const NANOS_OF_THOUSANDTH: u32 = NANOS / 1_000;
+
 /// An amount of some resource, exact to 10^-9, the finest that Kubernetes keeps. Ordered by value: `1Ki` and `1024`
 /// are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,33 +55,51 @@ impl Quantity {
     /// The number of units, rounded up, as Go's `Quantity.Value()` gives it; what is beyond an `i64` becomes the
     /// nearest one.
     pub fn rounded_up(&self) -> i64 {
-        let nanos = BigInt::from(NANOS);
-        let whole = &self.nanos / &nanos;
-        let beyond = &self.nanos % &nanos;
-        let units = if beyond.sign() == Sign::Plus {
-            whole + 1
-        } else {
-            whole
-        };
-        self.nearest(units)
+        self.parts_rounded_up(NANOS)
     }
 
     /// The number of units, rounded down; what is beyond an `i64` becomes the nearest one.
     pub fn rounded_down(&self) -> i64 {
-        let nanos = BigInt::from(NANOS);
-        let whole = &self.nanos / &nanos;
-        let below = &self.nanos % &nanos;
-        let units = if below.sign() == Sign::Minus {
+        self.parts_rounded_down(NANOS)
+    }
+
+    /// The number of thousandths of a unit, rounded up; what is beyond an `i64` becomes the nearest one.
+    pub fn thousandths_rounded_up(&self) -> i64 {
+        self.parts_rounded_up(NANOS_OF_THOUSANDTH)
+    }
+
+    /// The number of thousandths of a unit, rounded down; what is beyond an `i64` becomes the nearest one.
+    pub fn thousandths_rounded_down(&self) -> i64 {
+        self.parts_rounded_down(NANOS_OF_THOUSANDTH)
+    }
+
+    /// The number of parts of so many nanos, rounded up.
+    fn parts_rounded_up(&self, nanos: u32) -> i64 {
+        let whole = &self.nanos / nanos;
+        let beyond = &self.nanos % nanos;
+        let parts = if beyond.sign() == Sign::Plus {
+            whole + 1
+        } else {
+            whole
+        };
+        self.nearest(parts)
+    }
+
+    /// The number of parts of so many nanos, rounded down.
+    fn parts_rounded_down(&self, nanos: u32) -> i64 {
+        let whole = &self.nanos / nanos;
+        let below = &self.nanos % nanos;
+        let parts = if below.sign() == Sign::Minus {
             whole - 1
         } else {
             whole
         };
-        self.nearest(units)
+        self.nearest(parts)
     }
 
-    fn nearest(&self, units: BigInt) -> i64 {
+    fn nearest(&self, parts: BigInt) -> i64 {
         let nearest = if self.is_negative() { i64::MIN } else { i64::MAX };
-        i64::try_from(units).unwrap_or(nearest)
+        i64::try_from(parts).unwrap_or(nearest)
     }
 }
 
@@ -118,6 +139,30 @@ mod tests {
         ] {
             assert_eq!(Quantity::parse(text).unwrap().rounded_up(), up, "{text}");
             assert_eq!(Quantity::parse(text).unwrap().rounded_down(), down, "{text}");
+        }
+    }
+
+    #[test]
+    fn thousandths_are_rounded_either_way() {
+        for (text, up, down) in [
+            ("0", 0, 0),
+            ("1.5", 1_500, 1_500),
+            ("1n", 1, 0),
+            ("100m", 100, 100),
+            ("-1n", 0, -1),
+            ("1Ki", 1_024_000, 1_024_000),
+            ("1e30", i64::MAX, i64::MAX),
+        ] {
+            assert_eq!(
+                Quantity::parse(text).unwrap().thousandths_rounded_up(),
+                up,
+                "{text}"
+            );
+            assert_eq!(
+                Quantity::parse(text).unwrap().thousandths_rounded_down(),
+                down,
+                "{text}"
+            );
         }
     }
 }

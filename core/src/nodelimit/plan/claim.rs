@@ -1,0 +1,58 @@
+//! A NodeClaim, with its node and the pods on it.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::node::Node;
+use super::pod::Pod;
+
+/// A NodeClaim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `metadata.uid`.
+    pub uid: Arc<str>,
+    /// `metadata.creationTimestamp`.
+    pub created: Timestamp,
+    /// `metadata.deletionTimestamp`.
+    pub deleted: Option<Timestamp>,
+    /// Whether `status.providerID` is there: a machine was ordered.
+    pub is_launched: bool,
+    /// `status.nodeName`; needed to find the node and to name it while it drains.
+    pub node_name: Option<Arc<str>>,
+    /// `spec.expireAfter`; none for `Never`.
+    pub expire_after: Option<SignedDuration>,
+    /// Whether `spec.terminationGracePeriod` is there: then pods cannot keep a drifted node for ever.
+    pub has_grace_period: bool,
+    /// Its conditions.
+    pub conditions: Conditions,
+}
+
+/// Conditions of a NodeClaim that are `True`.
+#[allow(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// `Initialized`: Karpenter disrupts no node before.
+    pub initialized: bool,
+    /// `Drifted`.
+    pub drifted: bool,
+    /// `Consolidatable`.
+    pub consolidatable: bool,
+    /// `InstanceTerminating`: budgets do not count it any more.
+    pub instance_terminating: bool,
+    /// `DisruptionReason`, and since when (`lastTransitionTime`).
+    pub disrupted_since: Option<Timestamp>,
+}
+
+/// A NodeClaim of the pool, with what belongs to it.
+#[derive(Debug, Clone)]
+pub struct ClaimState<'s> {
+    /// The claim.
+    pub claim: &'s Claim,
+    /// Its node: the one with the claim's `providerID`. None where it has not registered, or is gone.
+    pub node: Option<&'s Node>,
+    /// All pods bound to the node, finished ones and those of `DaemonSets` included, in any order.
+    pub pods: Vec<&'s Pod>,
+}

@@ -1,0 +1,149 @@
+//! How many nodes a pool has, may have, and may lose.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use super::claim::ClaimState;
+use super::outcome::Numbers;
+use super::pool::Pool;
+use super::state::PoolState;
+use crate::budget::{Allowance, Reason};
+use crate::karpenter::NodeLimitMode;
+
+/// What is counted of a pool at one moment.
+#[derive(Debug)]
+pub(super) struct Counts {
+    /// NodeClaims that exist.
+    pub(super) existing: usize,
+    /// NodeClaims that are neither deleted nor being disrupted.
+    pub(super) staying: usize,
+    /// NodeClaims without deletion timestamp.
+    pub(super) undeleted: usize,
+    /// UIDs that were admitted and have no claim in view.
+    pub(super) unseen: usize,
+    /// The nodes of which budgets take their share.
+    budgeted: u32,
+    /// Of those, the nodes that use up budgets.
+    disrupting: u32,
+    /// Nodes with marks of poolgate's.
+    held: usize,
+}
+
+impl Counts {
+    pub(super) fn of(state: &PoolState<'_>) -> Self {
+        let seen: HashSet<&str> = state.claims.iter().map(|state| &*state.claim.uid).collect();
+        let tickets: HashSet<&str> = state.ledger.tickets.iter().map(|uid| &**uid).collect();
+        Self {
+            existing: state.claims.len(),
+            staying: count(state, |claim| !claim.is_going()),
+            undeleted: count(state, |claim| claim.claim.deleted.is_none()),
+            unseen: tickets.difference(&seen).count(),
+            budgeted: number(count(state, ClaimState::is_budgeted)),
+            disrupting: number(count(state, |claim| {
+                claim.is_budgeted() && claim.uses_up_budget()
+            })),
+            held: count(state, |claim| {
+                claim.node.is_some_and(|node| node.marks.are_ours())
+            }),
+        }
+    }
+
+    /// How many claims count against a limit of this mode.
+    pub(super) const fn counted(&self, mode: NodeLimitMode) -> usize {
+        match mode {
+            NodeLimitMode::Hard => self.existing,
+            NodeLimitMode::Soft => self.staying,
+        }
+    }
+
+    /// How many claims are above a limit, those not counted that go already.
+    pub(super) const fn excess(&self, limit: u32, mode: NodeLimitMode) -> usize {
+        let staying = match mode {
+            NodeLimitMode::Hard => self.undeleted,
+            NodeLimitMode::Soft => self.staying,
+        };
+        staying.saturating_sub(limit as usize)
+    }
+
+    /// How many more claims may be made; none where nothing limits.
+    pub(super) fn remaining(&self, pool: &Pool) -> Option<usize> {
+        let limit = pool.limit?;
+        let taken = self.counted(limit.mode).saturating_add(self.unseen);
+        Some((limit.nodes as usize).saturating_sub(taken))
+    }
+
+    /// How many nodes the active budgets let go for a reason; none where nothing limits.
+    pub(super) fn budget(&self, pool: &Pool, reason: Reason, now: Timestamp) -> Option<u32> {
+        match &pool.budgets {
+            None => Some(0),
+            Some(budgets) => Allowance::nodes(budgets.allowance(reason, self.budgeted, now)),
+        }
+    }
+
+    /// How many of them use up budgets.
+    pub(super) const fn disrupting(&self) -> u32 {
+        self.disrupting
+    }
+
+    pub(super) fn numbers(&self, pool: &Pool, excess: usize, now: Timestamp) -> Numbers {
+        let remaining = self.remaining(pool).map(number);
+        Numbers {
+            nodes: number(pool.limit.map_or(self.existing, |limit| self.counted(limit.mode))),
+            limit: pool.limit.map(|limit| limit.nodes),
+            remaining,
+            mode: pool.limit.map(|limit| limit.mode),
+            allowed: Reason::ALL.map(|reason| {
+                let budget = self.budget(pool, reason, now);
+                let places = remaining.filter(|_| pool.is_hard() && asks_for_replacement(reason));
+                (reason, [budget, places].into_iter().flatten().min())
+            }),
+            held: number(self.held),
+            excess: number(excess),
+        }
+    }
+}
+
+impl Pool {
+    /// Whether its limit is never to be exceeded.
+    pub(super) fn is_hard(&self) -> bool {
+        self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
+    }
+}
+
+impl ClaimState<'_> {
+    /// Whether it is deleted or Karpenter is disrupting its node.
+    pub(super) fn is_going(&self) -> bool {
+        self.claim.deleted.is_some() || self.is_being_disrupted()
+    }
+
+    /// Whether Karpenter is disrupting its node or about to.
+    pub(super) fn is_being_disrupted(&self) -> bool {
+        self.node.is_some_and(super::Node::is_being_disrupted)
+    }
+
+    /// Whether budgets take their share of it (`BuildDisruptionBudgetMapping`).
+    fn is_budgeted(&self) -> bool {
+        let conditions = self.claim.conditions;
+        self.node.is_some() && conditions.initialized && !conditions.instance_terminating
+    }
+
+    /// Whether it uses up budgets.
+    fn uses_up_budget(&self) -> bool {
+        self.is_going() || self.node.is_some_and(|node| !node.is_ready)
+    }
+}
+
+/// Whether Karpenter asks for new nodes when it disrupts for a reason.
+pub(super) const fn asks_for_replacement(reason: Reason) -> bool {
+    matches!(reason, Reason::Underutilized | Reason::Drifted)
+}
+
+fn count<'s>(state: &PoolState<'s>, which: impl Fn(&ClaimState<'s>) -> bool) -> usize {
+    state.claims.iter().filter(|claim| which(claim)).count()
+}
+
+/// A count as it is shown.
+pub(super) fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

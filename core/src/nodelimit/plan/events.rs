@@ -1,0 +1,151 @@
+//! Which events tell a user why nothing happens, or what will. Each is told once until something has changed.
+
+use super::claim::ClaimState;
+use super::excess::{Termination, terminates};
+use super::holds::Holds;
+use super::memory::{Memory, Topic};
+use super::outcome::{Event, EventReason};
+use super::situation::Situation;
+use crate::budget::Reason;
+
+/// How many names a message lists.
+const MOST_NAMES: usize = 5;
+
+/// The events to write now. Takes down what is told.
+pub(super) fn tell(
+    now: &Situation<'_>,
+    holds: &Holds,
+    termination: &Termination<'_>,
+    memory: &mut Memory,
+) -> Vec<Event> {
+    let topics = [
+        (Topic::BlockedDrifted, blocked(now, holds, Reason::Drifted)),
+        (
+            Topic::BlockedUnderutilized,
+            blocked(now, holds, Reason::Underutilized),
+        ),
+        (Topic::Reached, reached(now)),
+    ];
+    let mut events = Vec::new();
+    for (topic, news) in topics {
+        let what = news.as_ref().map(|news| news.what.clone());
+        if memory.is_news(topic, what, now.now) {
+            events.extend(news.map(|news| news.event));
+        }
+    }
+    // Between the choice of victims and their end there is nothing new to tell, and nothing is over either.
+    let is_under_way = now.excess() > 0 && termination.chosen.is_empty() && termination.settled_at.is_none();
+    if !(terminates(now) && is_under_way) {
+        let news = exceeded(now, termination);
+        let what = news.as_ref().map(|news| news.what.clone());
+        if memory.is_news(Topic::Exceeded, what, now.now) {
+            events.extend(news.map(|news| news.event));
+        }
+    }
+    events
+}
+
+/// Something to tell, and what makes it the same thing.
+struct News {
+    event: Event,
+    what: String,
+}
+
+impl News {
+    fn of(reason: EventReason, message: String, what: String) -> Self {
+        let event = Event { reason, message };
+        Self { event, what }
+    }
+}
+
+fn blocked(now: &Situation<'_>, holds: &Holds, reason: Reason) -> Option<News> {
+    let has_no_place = now.is_governed() && now.counts.remaining(now.pool) == Some(0);
+    let is_wanted = holds.keeps(reason) && now.counts.budget(now.pool, reason, now.now) != Some(0);
+    let reason = reason.as_str();
+    (has_no_place && is_wanted).then_some(())?;
+    let message = format!("No allowed disruptions for disruption reason {reason} due to node hard limit");
+    Some(News::of(EventReason::DisruptionBlocked, message, String::new()))
+}
+
+fn reached(now: &Situation<'_>) -> Option<News> {
+    let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
+    let is_full = now.counts.remaining(now.pool) == Some(0);
+    let replaces = now.claims.iter().any(|claim| claim.is_being_disrupted());
+    let was_refused = now.recent_refusal().is_some() && (now.is_awaited || !replaces);
+    let is_missed = now.is_awaited && !now.is_growing;
+    (is_full && (was_refused || is_missed)).then_some(())?;
+    let mode = limit.mode.as_str();
+    let drain = now.pool.is_hard().then(|| oldest_drain(now)).flatten();
+    let message = format!(
+        "Node limit reached: {} of {} nodes (mode {mode}); pods that need another node wait{}",
+        now.counts.counted(limit.mode),
+        limit.nodes,
+        drain
+            .map(|(drain, others)| draining(drain, others))
+            .unwrap_or_default(),
+    );
+    let drain = drain.map_or("", |(drain, _)| &*drain.claim.uid);
+    let what = format!("{} {mode} {drain}", limit.nodes);
+    Some(News::of(EventReason::NodeLimitReached, message, what))
+}
+
+/// Says that a node on its way out holds its place.
+fn draining(drain: &ClaimState<'_>, others: usize) -> String {
+    let node = drain.node.map_or(&*drain.claim.name, |node| &*node.name);
+    let since = drain
+        .claim
+        .deleted
+        .map(|since| format!(" since {since:.0}"))
+        .unwrap_or_default();
+    let more = match others {
+        0 => String::new(),
+        others => format!(", as do {others} more"),
+    };
+    format!("; {node}, draining{since}, holds its place until it is gone{more}")
+}
+
+/// The claim that has been deleted for longest, and how many others there are.
+fn oldest_drain<'p>(now: &Situation<'p>) -> Option<(&'p ClaimState<'p>, usize)> {
+    let drains = || {
+        now.claims
+            .iter()
+            .copied()
+            .filter(|claim| claim.claim.deleted.is_some())
+    };
+    let oldest = drains().min_by_key(|claim| (claim.claim.deleted, claim.age_key()))?;
+    Some((oldest, drains().count().saturating_sub(1)))
+}
+
+fn exceeded(now: &Situation<'_>, termination: &Termination<'_>) -> Option<News> {
+    let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
+    let excess = now.excess();
+    (excess > 0).then_some(())?;
+    let nodes = if excess == 1 { "node" } else { "nodes" };
+    let above = format!("{excess} {nodes} above the limit of {}", limit.nodes);
+    let (then, what) = if !terminates(now) {
+        let what = format!("{excess} {}", limit.nodes);
+        ("none is terminated (over-limit: report)".to_owned(), what)
+    } else if termination.chosen.is_empty() {
+        let settle = now.settings.settle.as_secs();
+        let then = format!("the cheapest are terminated once all has been steady for {settle} s");
+        (then, "settling".to_owned())
+    } else {
+        let names = names(&termination.chosen);
+        (format!("terminating {names} (over-limit: terminate)"), names)
+    };
+    let message = format!("{above}; {then}");
+    Some(News::of(EventReason::NodeLimitExceeded, message, what))
+}
+
+fn names(claims: &[&ClaimState<'_>]) -> String {
+    let names: Vec<&str> = claims
+        .iter()
+        .take(MOST_NAMES)
+        .map(|claim| &*claim.claim.name)
+        .collect();
+    let listed = names.join(", ");
+    match claims.len().saturating_sub(MOST_NAMES) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}

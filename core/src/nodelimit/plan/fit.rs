@@ -1,0 +1,269 @@
+//! Which nodes could go without a replacement, because their pods all fit together on others that stay.
+
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
+use super::claim::ClaimState;
+use super::node::Node;
+use super::pod::{Needs, Pod};
+use super::resources::Resources;
+use super::taints::tolerated;
+
+/// Looks at hosts for pods that are always granted.
+const FEWEST_LOOKS: usize = 10_000;
+
+/// Looks at hosts that are granted beside, for each node and each pod. What is not found within them counts as not
+/// fitting.
+const LOOKS_EACH: usize = 16;
+
+/// The UIDs of those of the `givers` that can all go at once, their pods put on `hosts` that stay: the emptiest
+/// leave first, the fullest take first.
+pub(super) fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> HashSet<&'p str> {
+    let mut packing = Packing::of(givers, hosts);
+    let mut leaving = HashSet::new();
+    for index in (0..packing.places.len()).rev() {
+        if packing.can_leave(index) {
+            leaving.extend(packing.places.get(index).map(|place| place.uid));
+        }
+    }
+    leaving
+}
+
+/// A node whose pods may go, or that may take others.
+struct Place<'p> {
+    uid: &'p str,
+    node: &'p Node,
+    age: (jiff::Timestamp, &'p str, &'p str),
+    /// What its pods must find elsewhere, as an index of [`Packing::shapes`], the largest first.
+    movers: Vec<usize>,
+    /// What they take of the pool together, as a share.
+    load: f64,
+    left: Resources,
+    may_leave: bool,
+    takes: bool,
+}
+
+/// Pods that need the same.
+struct Shape<'p> {
+    needs: &'p Needs,
+    /// With the place among the pods of a node.
+    asked: Resources,
+    share: f64,
+    /// No place before this one can take such a pod.
+    first: usize,
+}
+
+struct Packing<'p> {
+    /// The fullest first.
+    places: Vec<Place<'p>>,
+    shapes: Vec<Shape<'p>>,
+    looks_left: usize,
+}
+
+/// What was put where while a node was tried.
+#[derive(Default)]
+struct Trial {
+    /// Place and shape.
+    put: Vec<(usize, usize)>,
+    /// Shape, and where it was looked for from.
+    first: Vec<(usize, usize)>,
+}
+
+impl<'p> Packing<'p> {
+    fn of(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> Self {
+        let mut packing = Self {
+            places: Vec::with_capacity(hosts.len()),
+            shapes: Vec::new(),
+            looks_left: 0,
+        };
+        let mut known = HashMap::new();
+        let whole = whole(hosts);
+        let leavers: HashSet<&str> = givers.iter().map(|claim| &*claim.claim.uid).collect();
+        for claim in hosts {
+            packing.add(
+                claim,
+                leavers.contains(&*claim.claim.uid),
+                true,
+                &mut known,
+                &whole,
+            );
+        }
+        let takes: HashSet<&str> = hosts.iter().map(|claim| &*claim.claim.uid).collect();
+        for claim in givers.iter().filter(|claim| !takes.contains(&*claim.claim.uid)) {
+            packing.add(claim, true, false, &mut known, &whole);
+        }
+        packing.places.sort_unstable_by(Place::fuller_first);
+        let pods: usize = packing.places.iter().map(|place| place.movers.len()).sum();
+        packing.looks_left = FEWEST_LOOKS + LOOKS_EACH * (packing.places.len() + pods);
+        packing
+    }
+
+    fn add(
+        &mut self,
+        claim: &'p ClaimState<'p>,
+        gives: bool,
+        takes: bool,
+        known: &mut HashMap<&'p Needs, usize>,
+        whole: &Resources,
+    ) {
+        let Some(node) = claim.node else { return };
+        let mut movers = Vec::new();
+        let mut is_bound = false;
+        for pod in claim.pods.iter().filter(|pod| pod.is_reschedulable()) {
+            is_bound |= pod.needs.is_bound;
+            movers.push(self.shape(&pod.needs, known, whole));
+        }
+        let share = |shape: &usize| self.shapes.get(*shape).map_or(0.0, |shape| shape.share);
+        movers.sort_by(|one, other| share(other).total_cmp(&share(one)));
+        self.places.push(Place {
+            uid: &claim.claim.uid,
+            node,
+            age: claim.age_key(),
+            load: movers.iter().map(share).sum(),
+            movers,
+            left: left(node, &claim.pods),
+            may_leave: gives && !is_bound,
+            takes,
+        });
+    }
+
+    fn shape(&mut self, needs: &'p Needs, known: &mut HashMap<&'p Needs, usize>, whole: &Resources) -> usize {
+        *known.entry(needs).or_insert_with(|| {
+            let asked = asked(needs);
+            self.shapes.push(Shape {
+                needs,
+                share: share(&asked, whole),
+                asked,
+                first: 0,
+            });
+            self.shapes.len() - 1
+        })
+    }
+
+    /// Puts the pods of a node on others, if there is room for all of them. The node then takes no more pods.
+    fn can_leave(&mut self, index: usize) -> bool {
+        let Some(place) = self.places.get_mut(index).filter(|place| place.may_leave) else {
+            return false;
+        };
+        let movers = std::mem::take(&mut place.movers);
+        let mut trial = Trial::default();
+        let all_put = movers.iter().all(|shape| self.put(*shape, index, &mut trial));
+        if !all_put {
+            self.undo(&trial);
+            return false;
+        }
+        for (host, _) in trial.put {
+            if let Some(host) = self.places.get_mut(host) {
+                host.may_leave = false;
+            }
+        }
+        if let Some(place) = self.places.get_mut(index) {
+            place.takes = false;
+        }
+        true
+    }
+
+    /// Puts a pod on the first place that can take it, other than its own.
+    fn put(&mut self, shape: usize, own: usize, trial: &mut Trial) -> bool {
+        let Some(Shape {
+            needs, asked, first, ..
+        }) = self.shapes.get_mut(shape)
+        else {
+            return false;
+        };
+        trial.first.push((shape, *first));
+        for (index, place) in self.places.iter_mut().enumerate().skip(*first) {
+            if self.looks_left == 0 {
+                return false;
+            }
+            self.looks_left -= 1;
+            if index == own || !place.takes || !place.could_take(needs, asked) {
+                continue;
+            }
+            place.left.take(asked);
+            trial.put.push((index, shape));
+            *first = if *first <= own { index.min(own) } else { index };
+            return true;
+        }
+        *first = if *first <= own { own } else { usize::MAX };
+        false
+    }
+
+    fn undo(&mut self, trial: &Trial) {
+        for (index, shape) in &trial.put {
+            if let (Some(place), Some(shape)) = (self.places.get_mut(*index), self.shapes.get(*shape)) {
+                place.left.add(&shape.asked);
+            }
+        }
+        // Where nothing was put anywhere, what was learnt of the places still holds.
+        if !trial.put.is_empty() {
+            for (shape, first) in trial.first.iter().rev() {
+                if let Some(shape) = self.shapes.get_mut(*shape) {
+                    shape.first = *first;
+                }
+            }
+        }
+    }
+}
+
+impl Place<'_> {
+    fn could_take(&self, needs: &Needs, asked: &Resources) -> bool {
+        asked.fit_in(&self.left)
+            && tolerated(&self.node.taints, &needs.tolerations)
+            && needs
+                .node_selector
+                .iter()
+                .all(|(key, value)| self.node.labels.get(key) == Some(value))
+    }
+
+    fn fuller_first(&self, other: &Self) -> Ordering {
+        other
+            .load
+            .total_cmp(&self.load)
+            .then_with(|| self.age.cmp(&other.age))
+    }
+}
+
+impl Node {
+    /// Whether the scheduler puts pods there, and Karpenter counts on it.
+    pub(super) fn takes_pods(&self) -> bool {
+        self.is_ready && !self.is_cordoned
+    }
+}
+
+/// What a pod takes of a node, its place among the pods included.
+fn asked(needs: &Needs) -> Resources {
+    let mut asked = needs.requests.clone();
+    asked.add(&Resources::pods(1));
+    asked
+}
+
+/// What is left of a node. Finished pods take nothing.
+fn left(node: &Node, pods: &[&Pod]) -> Resources {
+    let mut left = node.allocatable.clone();
+    let mut count = 0_i64;
+    for pod in pods.iter().filter(|pod| !pod.is_terminal) {
+        left.take(&pod.needs.requests);
+        count += 1;
+    }
+    left.take(&Resources::pods(count));
+    left
+}
+
+/// What all hosts have together.
+fn whole(hosts: &[&ClaimState<'_>]) -> Resources {
+    let mut whole = Resources::default();
+    for node in hosts.iter().filter_map(|claim| claim.node) {
+        whole.add(&node.allocatable);
+    }
+    whole
+}
+
+/// The largest share that a pod takes of any resource.
+#[allow(clippy::cast_precision_loss, reason = "only the order of sizes matters")]
+fn share(asked: &Resources, whole: &Resources) -> f64 {
+    let shares = asked
+        .iter()
+        .map(|(name, amount)| amount as f64 / whole.amount(name).max(1) as f64);
+    shares.fold(0.0, f64::max)
+}

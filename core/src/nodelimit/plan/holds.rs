@@ -1,0 +1,225 @@
+//! Which nodes of a Hard pool to close to Karpenter's disruption, and which to open.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::claim::ClaimState;
+use super::fit;
+use super::memory::Memory;
+use super::node::Node;
+use super::outcome::{NodeRef, Release};
+use super::places::{Open, Room};
+use super::situation::{Situation, after};
+use super::turns;
+use crate::budget::{Reason, Timing};
+
+/// How often the windows of budgets are looked at. They open and close at full minutes.
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+/// Which nodes to close and to open.
+#[derive(Debug, Default)]
+pub(super) struct Holds {
+    pub(super) hold: Vec<NodeRef>,
+    pub(super) release: Vec<Release>,
+    /// Whether a node stays closed that Karpenter would disrupt because it has drifted.
+    pub(super) keeps_drifted: bool,
+    /// Whether a node stays closed that Karpenter would consolidate.
+    pub(super) keeps_underutilized: bool,
+    /// When to look again, if nothing changes before.
+    pub(super) again_at: Option<Timestamp>,
+}
+
+/// Decides which nodes to close and to open, and takes down whose turn it was.
+pub(super) fn decide(now: &Situation<'_>, memory: &mut Memory) -> Holds {
+    if now.is_governed() {
+        govern(now, memory)
+    } else {
+        memory.forget_room();
+        release_all(now)
+    }
+}
+
+fn release_all(now: &Situation<'_>) -> Holds {
+    let mut holds = Holds::default();
+    for node in now.claims.iter().filter_map(|claim| claim.node) {
+        if node.marks.are_ours() {
+            holds.release.push(Release {
+                node: NodeRef::to(node),
+                hand_over: node.marks.keep && node.marks.do_not_disrupt,
+            });
+        }
+    }
+    holds
+}
+
+fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
+    let mut holds = Holds::default();
+    hold_refused(now, &mut holds);
+    let candidates: Vec<Candidate<'_>> = now
+        .claims
+        .iter()
+        .filter_map(|claim| Candidate::of(claim))
+        .collect();
+    let needy: Vec<_> = candidates
+        .iter()
+        .filter(|candidate| candidate.may_need_replacement())
+        .collect();
+    let holds_any = needy.iter().any(|candidate| candidate.node.marks.are_ours());
+    let room = Room::of(now, needy.len(), holds_any, memory);
+    let free = open_nodes(now, room, &candidates, memory, &mut holds);
+    for candidate in candidates {
+        let is_free = match room {
+            Room::Enough => true,
+            Room::Lingering(_) if !candidate.node.marks.are_ours() => true,
+            _ => free.contains(&*candidate.claim.claim.uid),
+        };
+        holds.mark(&candidate, is_free && !candidate.node.marks.keep_held(), now);
+    }
+    holds.look_again(room.again_at(now, memory));
+    holds.look_again(next_window(now));
+    holds
+}
+
+/// Closes the nodes that Karpenter was disrupting when the gate refused: there is no place for their replacements.
+fn hold_refused(now: &Situation<'_>, holds: &mut Holds) {
+    let Some(refusal) = now.recent_refusal() else {
+        return;
+    };
+    for claim in now.claims.iter().filter(|claim| claim.claim.deleted.is_none()) {
+        let since = claim.claim.conditions.disrupted_since;
+        let Some(node) = claim.node.filter(|node| node.is_being_disrupted()) else {
+            continue;
+        };
+        if since.is_none_or(|since| since <= refusal) && !node.marks.do_not_disrupt {
+            holds.hold.push(NodeRef::to(node));
+        }
+    }
+}
+
+/// The nodes, by the UID of their claims, that may be open where there are not places enough.
+fn open_nodes<'p>(
+    now: &Situation<'p>,
+    room: Room,
+    candidates: &[Candidate<'p>],
+    memory: &mut Memory,
+    holds: &mut Holds,
+) -> HashSet<&'p str> {
+    let (Room::Short(open) | Room::Lingering(open)) = room else {
+        return HashSet::new();
+    };
+    let mut free: HashSet<&str> = HashSet::new();
+    let Open::Places(places) = open else {
+        let undrifted = |candidate: &&Candidate<'_>| candidate.is_empty && !candidate.is_drifted();
+        free.extend(candidates.iter().filter(undrifted).map(Candidate::uid));
+        return free;
+    };
+    free.extend(
+        candidates
+            .iter()
+            .filter(|candidate| candidate.is_empty)
+            .map(Candidate::uid),
+    );
+    let needy: Vec<_> = candidates
+        .iter()
+        .filter(|candidate| candidate.may_need_replacement())
+        .map(|candidate| candidate.claim)
+        .collect();
+    let turn = turns::holders(now, places, &needy, memory);
+    if places > 0 && turn.len() == places {
+        holds.look_again(turns::next_at(now));
+    }
+    free.extend(turn.iter().map(|claim| &*claim.claim.uid));
+    let rest: Vec<_> = needy
+        .into_iter()
+        .filter(|claim| !free.contains(&*claim.claim.uid))
+        .collect();
+    let hosts: Vec<_> = candidates
+        .iter()
+        .filter(|candidate| !free.contains(candidate.uid()) && candidate.node.takes_pods())
+        .map(|candidate| candidate.claim)
+        .collect();
+    free.extend(fit::fitting(&rest, &hosts));
+    free
+}
+
+/// When a budget's window may open or close.
+fn next_window(now: &Situation<'_>) -> Option<Timestamp> {
+    let entries = now.pool.budgets.as_ref()?.entries();
+    let has_windows = entries
+        .iter()
+        .any(|entry| matches!(entry.timing, Timing::Windows(_)));
+    let minute = now.now.as_second().div_euclid(60).checked_mul(60)?;
+    let minute = Timestamp::from_second(minute).ok()?;
+    has_windows.then(|| after(minute, MINUTE))
+}
+
+/// A node that Karpenter could disrupt sooner or later.
+struct Candidate<'p> {
+    claim: &'p ClaimState<'p>,
+    node: &'p Node,
+    is_empty: bool,
+}
+
+impl<'p> Candidate<'p> {
+    fn of(claim: &'p ClaimState<'p>) -> Option<Self> {
+        let node = claim.node?;
+        let may_be_disrupted = claim.claim.conditions.initialized && !claim.is_going();
+        may_be_disrupted.then(|| Self {
+            claim,
+            node,
+            is_empty: claim.is_empty(),
+        })
+    }
+
+    fn uid(&self) -> &'p str {
+        &self.claim.claim.uid
+    }
+
+    const fn is_drifted(&self) -> bool {
+        self.claim.claim.conditions.drifted
+    }
+
+    /// Whether its disruption might need a replacement, and it is poolgate's to open and to close.
+    const fn may_need_replacement(&self) -> bool {
+        !self.is_empty && !self.node.marks.are_users() && !self.node.marks.keep_held()
+    }
+}
+
+impl Holds {
+    /// Writes down what must change for a node to be as it should be.
+    fn mark(&mut self, candidate: &Candidate<'_>, is_free: bool, now: &Situation<'_>) {
+        let marks = candidate.node.marks;
+        if marks.are_users() {
+            return;
+        }
+        if is_free {
+            if marks.are_ours() {
+                self.release.push(Release {
+                    node: NodeRef::to(candidate.node),
+                    hand_over: false,
+                });
+            }
+            return;
+        }
+        if !marks.hold() {
+            self.hold.push(NodeRef::to(candidate.node));
+        }
+        let conditions = candidate.claim.claim.conditions;
+        self.keeps_drifted |= conditions.drifted;
+        self.keeps_underutilized |= conditions.consolidatable && now.pool.consolidates_underutilized;
+    }
+
+    fn look_again(&mut self, at: Option<Timestamp>) {
+        self.again_at = [self.again_at, at].into_iter().flatten().min();
+    }
+
+    /// Whether a node stays closed that Karpenter would disrupt for a reason.
+    pub(super) const fn keeps(&self, reason: Reason) -> bool {
+        match reason {
+            Reason::Drifted => self.keeps_drifted,
+            Reason::Underutilized => self.keeps_underutilized,
+            Reason::Empty | Reason::Unhealthy => false,
+        }
+    }
+}

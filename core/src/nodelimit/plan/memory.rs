@@ -1,0 +1,77 @@
+//! What is remembered of a pool from one plan to the next: nothing that must survive a restart.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// For how long something must be over to be told as a new thing when it comes back.
+const OVER: SignedDuration = SignedDuration::from_mins(10);
+
+/// What is remembered from one plan of a pool to the next. Begin with [`Memory::default`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// In which turn each claim last had an open place, by UID.
+    pub(super) turns: BTreeMap<Arc<str>, i64>,
+    /// Since when there have been places enough to hold no node.
+    pub(super) roomy_since: Option<Timestamp>,
+    /// Since when a pod has waited that the pool could serve, although there is a place and nothing grows.
+    pub(super) unserved_since: Option<Timestamp>,
+    /// What was told in events.
+    pub(super) told: BTreeMap<Topic, Told>,
+}
+
+/// What an event is about. Of each topic the pool is told anew only when something has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Topic {
+    /// No node may be disrupted because it has drifted.
+    BlockedDrifted,
+    /// No node may be consolidated.
+    BlockedUnderutilized,
+    /// Pods wait for nodes that the pool may not have.
+    Reached,
+    /// The pool has more nodes than it may.
+    Exceeded,
+}
+
+/// What was told of a topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Told {
+    /// What makes it the same thing.
+    pub(super) what: String,
+    /// Since when it is not so any more.
+    pub(super) over_since: Option<Timestamp>,
+}
+
+impl Memory {
+    /// Forgets whose turn it was and whether there was room.
+    pub(super) fn forget_room(&mut self) {
+        self.turns.clear();
+        self.roomy_since = None;
+        self.unserved_since = None;
+    }
+
+    /// Whether a topic is to be told now, and takes it down. `what` is what makes it the same thing; none while there
+    /// is nothing to tell.
+    pub(super) fn is_news(&mut self, topic: Topic, what: Option<String>, now: Timestamp) -> bool {
+        let Some(what) = what else {
+            if let Some(told) = self.told.get_mut(&topic) {
+                told.over_since.get_or_insert(now);
+            }
+            return false;
+        };
+        let told = Told {
+            what,
+            over_since: None,
+        };
+        let before = self.told.get(&topic);
+        let is_old = before.is_some_and(|before| {
+            let is_over = before
+                .over_since
+                .is_some_and(|since| now.duration_since(since) >= OVER);
+            before.what == told.what && !is_over
+        });
+        self.told.insert(topic, told);
+        !is_old
+    }
+}

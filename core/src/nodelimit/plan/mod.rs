@@ -1,0 +1,66 @@
+//! What is to be done for a pool so that its node limit holds: which nodes to keep from disruption, what to
+//! terminate, which events to write.
+//!
+//! [`plan`] decides, over plain data and a time that is given. It knows nothing of clusters, watches or writes, nor
+//! of when it is called: carried out, a plan leaves nothing to do for the next one.
+
+mod claim;
+mod counts;
+mod events;
+mod excess;
+mod fit;
+mod holds;
+mod memory;
+mod node;
+mod offer;
+mod order;
+mod outcome;
+mod places;
+mod pod;
+mod pool;
+mod resources;
+mod situation;
+mod state;
+mod taints;
+mod turns;
+
+use jiff::Timestamp;
+use situation::Situation;
+
+pub use claim::{Claim, ClaimState, Conditions};
+pub use excess::MOST_VICTIMS;
+pub use memory::Memory;
+pub use node::{DISRUPTED_TAINT, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, Node};
+pub use offer::{Offer, Requirement};
+pub use outcome::{ClaimRef, Event, EventReason, NodeRef, Numbers, Plan, Release, WAKE_ANNOTATION};
+pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DoNotDisrupt, Needs, Pod, deletion_cost};
+pub use pool::Pool;
+pub use resources::{PODS, Resources};
+pub use state::{LedgerState, PoolState, ROTATION, SETTLE, Settings};
+pub use taints::{Effect, Taint, Toleration};
+
+/// Decides what is to be done for a pool now.
+///
+/// The same state and memory give the same plan, whatever the order of claims, pods and what else stands in lists.
+/// Takes time in proportion to the claims (times their logarithm) and the pods.
+pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Timestamp) -> Plan {
+    let mut memory = memory.clone();
+    let situation = Situation::of(state, now);
+    let holds = holds::decide(&situation, &mut memory);
+    let termination = excess::decide(&situation);
+    let events = events::tell(&situation, &holds, &termination, &mut memory);
+    Plan {
+        wake: !holds.release.is_empty() && !state.pool.is_deleted,
+        hold: holds.hold,
+        release: holds.release,
+        victims: termination.victims,
+        terminate: termination.terminate,
+        events,
+        numbers: situation.counts.numbers(state.pool, situation.excess(), now),
+        again_at: [holds.again_at, termination.settled_at]
+            .into_iter()
+            .flatten()
+            .min(),
+        memory,
+    }
+}

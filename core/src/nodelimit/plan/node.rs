@@ -1,0 +1,103 @@
+//! A node, and the marks on it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::pod::DO_NOT_DISRUPT_ANNOTATION;
+use super::resources::Resources;
+use super::taints::Taint;
+
+/// The taint that Karpenter sets on a node it is about to disrupt.
+pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
+
+/// The label of every node that poolgate holds.
+pub const HELD_LABEL: &str = "poolgate.dev/held";
+
+/// The annotation by which poolgate tells its own `karpenter.sh/do-not-disrupt` from a user's. Its value says why.
+pub const HELD_ANNOTATION: &str = "poolgate.dev/held-for";
+
+/// The label or annotation by which a user keeps poolgate from opening a node that it holds.
+pub const KEEP_MARK: &str = "poolgate.dev/keep";
+
+/// A node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `metadata.uid`.
+    pub uid: Arc<str>,
+    /// `metadata.labels`, at least those that pods select by.
+    pub labels: BTreeMap<String, String>,
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
+    /// `spec.unschedulable`.
+    pub is_cordoned: bool,
+    /// Whether its condition `Ready` is true.
+    pub is_ready: bool,
+    /// `status.allocatable`.
+    pub allocatable: Resources,
+    /// What keeps Karpenter from disrupting it.
+    pub marks: Marks,
+}
+
+/// What keeps Karpenter from disrupting a node, and whose it is.
+#[allow(clippy::struct_excessive_bools, reason = "each is a mark of its own")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// `karpenter.sh/do-not-disrupt: "true"`.
+    pub do_not_disrupt: bool,
+    /// The label [`HELD_LABEL`].
+    pub held_label: bool,
+    /// The annotation [`HELD_ANNOTATION`].
+    pub held_annotation: bool,
+    /// A label or annotation [`KEEP_MARK`].
+    pub keep: bool,
+}
+
+impl Marks {
+    /// The marks on a node, told by its labels and annotations.
+    pub fn of<'t>(
+        label: impl Fn(&str) -> Option<&'t str>,
+        annotation: impl Fn(&str) -> Option<&'t str>,
+    ) -> Self {
+        Self {
+            // Every other value Karpenter ignores on a node.
+            do_not_disrupt: annotation(DO_NOT_DISRUPT_ANNOTATION) == Some("true"),
+            held_label: label(HELD_LABEL).is_some(),
+            held_annotation: annotation(HELD_ANNOTATION).is_some(),
+            keep: label(KEEP_MARK).or_else(|| annotation(KEEP_MARK)).is_some(),
+        }
+    }
+
+    /// Whether something of poolgate's is there, whole or not.
+    pub(super) const fn are_ours(self) -> bool {
+        self.held_label || self.held_annotation
+    }
+
+    /// Whether all of poolgate's marks are there.
+    pub(super) const fn hold(self) -> bool {
+        self.held_label && self.held_annotation && self.do_not_disrupt
+    }
+
+    /// Whether poolgate holds the node and a user wants it to stay so.
+    pub(super) const fn keep_held(self) -> bool {
+        self.keep && self.are_ours()
+    }
+
+    /// Whether a user wants the node to stay, by whatever mark.
+    pub(super) const fn are_a_wish(self) -> bool {
+        self.are_users() || self.keep_held()
+    }
+
+    /// Whether a user has closed the node.
+    pub(super) const fn are_users(self) -> bool {
+        self.do_not_disrupt && !self.are_ours()
+    }
+}
+
+impl Node {
+    /// Whether Karpenter is disrupting the node or about to.
+    pub(super) fn is_being_disrupted(&self) -> bool {
+        self.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT)
+    }
+}

@@ -1,0 +1,105 @@
+//! Which pods a pool's nodes could serve, as far as its template tells.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::pod::Needs;
+use super::taints::{Effect, Taint, tolerated};
+use crate::karpenter::{HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, Operator, Selection, Template};
+
+/// What new nodes of a pool are like.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// Labels that each of them has.
+    pub labels: BTreeMap<String, String>,
+    /// What is demanded of other labels.
+    pub requirements: Vec<Requirement>,
+    /// Taints that stay on them.
+    pub taints: Vec<Taint>,
+    /// The labels that Karpenter and the provider know.
+    pub known: LabelSets,
+    /// The API group of the node class.
+    pub group: Option<String>,
+}
+
+/// What a template demands of a label.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement {
+    /// The label.
+    pub key: String,
+    /// How it relates to the values.
+    pub operator: Operator,
+    /// The values.
+    pub values: Vec<String>,
+}
+
+impl Offer {
+    /// Reads a pool's template. What cannot be read is passed over.
+    pub fn of(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
+        let labels = template.labels.present().into_iter().flatten();
+        let own = (NODEPOOL_LABEL.to_owned(), pool.to_owned());
+        let labels = labels
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .chain([own])
+            .collect();
+        let requirements = template.requirements.as_ref().present().into_iter().flatten();
+        let taints = template.taints.as_ref().present().into_iter().flatten();
+        Self {
+            labels,
+            requirements: requirements
+                .filter_map(|requirement| {
+                    let values = requirement.values.present().unwrap_or_default();
+                    Some(Requirement {
+                        key: requirement.key.present()?.to_owned(),
+                        operator: Operator::parse(requirement.operator.present()?)?,
+                        values: values
+                            .iter()
+                            .filter_map(Value::as_str)
+                            .map(str::to_owned)
+                            .collect(),
+                    })
+                })
+                .collect(),
+            taints: taints
+                .filter_map(|taint| {
+                    Some(Taint {
+                        key: taint.key.present()?.to_owned(),
+                        value: taint.value.present().unwrap_or_default().to_owned(),
+                        effect: Effect::parse(taint.effect.present()?)?,
+                    })
+                })
+                .collect(),
+            known: known.clone(),
+            group: template.node_class_group().map(str::to_owned),
+        }
+    }
+
+    /// Whether a new node of the pool might take a pod. What cannot be told counts as yes.
+    pub(super) fn could_serve(&self, needs: &Needs) -> bool {
+        tolerated(&self.taints, &needs.tolerations)
+            && needs
+                .node_selector
+                .iter()
+                .all(|(key, value)| self.could_have(key, value))
+    }
+
+    fn could_have(&self, key: &str, value: &str) -> bool {
+        if let Some(own) = self.labels.get(key) {
+            return own == value;
+        }
+        let mut demands = self
+            .requirements
+            .iter()
+            .filter(|demand| demand.key == key)
+            .peekable();
+        if demands.peek().is_none() {
+            let kind = self.known.kind_of(key, self.group.as_deref());
+            return key != HOSTNAME_LABEL && !matches!(kind, LabelKind::Custom | LabelKind::Foreign(_));
+        }
+        demands.all(|demand| {
+            let values: Vec<&str> = demand.values.iter().map(String::as_str).collect();
+            Selection::of(demand.operator, &values).has(value)
+        })
+    }
+}

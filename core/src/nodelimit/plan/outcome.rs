@@ -1,0 +1,132 @@
+//! What a plan says: what to do, and the numbers to show.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::memory::Memory;
+use super::node::Node;
+use crate::budget::Reason;
+use crate::karpenter::NodeLimitMode;
+
+/// The annotation on a NodePool that is written to make Karpenter look at the pool again. Its value is the time.
+pub const WAKE_ANNOTATION: &str = "poolgate.dev/woken";
+
+/// What is to be done for a pool now, in the order of the fields.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Nodes to close, by name: label [`super::HELD_LABEL`], annotation [`super::HELD_ANNOTATION`] and
+    /// `karpenter.sh/do-not-disrupt: "true"`, all in one write.
+    pub hold: Vec<NodeRef>,
+    /// Nodes to open, by name.
+    pub release: Vec<Release>,
+    /// Whether Karpenter is to be woken once the nodes are open, by [`WAKE_ANNOTATION`].
+    pub wake: bool,
+    /// What the ledger's list of victims is to become, if it is to change. Nothing is terminated in such a plan:
+    /// plan again once it is written.
+    pub victims: Option<Vec<Arc<str>>>,
+    /// Claims to delete, with a precondition on the UID, in this order. All of them stand in the ledger.
+    pub terminate: Vec<ClaimRef>,
+    /// Events to write on the NodePool.
+    pub events: Vec<Event>,
+    /// The numbers to show.
+    pub numbers: Numbers,
+    /// When to plan again if nothing changes before: another turn for the open places, a budget's window, the end
+    /// of the settle time.
+    pub again_at: Option<Timestamp>,
+    /// What to remember for the next plan of this pool, once the events are written. Keep the former memory where
+    /// they could not be: they are then told again.
+    pub memory: Memory,
+}
+
+/// A node to write to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NodeRef {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its UID, for the precondition.
+    pub uid: Arc<str>,
+}
+
+impl NodeRef {
+    pub(super) fn to(node: &Node) -> Self {
+        Self {
+            name: Arc::clone(&node.name),
+            uid: Arc::clone(&node.uid),
+        }
+    }
+}
+
+/// A node to open.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release {
+    /// The node.
+    pub node: NodeRef,
+    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::KEEP_MARK`] asks for it.
+    pub hand_over: bool,
+}
+
+/// A claim to delete.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClaimRef {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its UID, for the precondition.
+    pub uid: Arc<str>,
+}
+
+/// An event on the NodePool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// `reason`.
+    pub reason: EventReason,
+    /// `message`.
+    pub message: String,
+}
+
+/// Why an event is written. Every one is of type `Normal`, but for what is wrong: see [`EventReason::is_warning`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventReason {
+    /// Karpenter may disrupt no node, because there is no place for its replacement.
+    DisruptionBlocked,
+    /// The pool has as many nodes as it may, and pods wait for more.
+    NodeLimitReached,
+    /// The pool has more nodes than it may.
+    NodeLimitExceeded,
+}
+
+impl EventReason {
+    /// The reason as it stands in the event.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DisruptionBlocked => "DisruptionBlocked",
+            Self::NodeLimitReached => "NodeLimitReached",
+            Self::NodeLimitExceeded => "NodeLimitExceeded",
+        }
+    }
+
+    /// Whether the event is of type `Warning`.
+    pub const fn is_warning(self) -> bool {
+        matches!(self, Self::NodeLimitExceeded)
+    }
+}
+
+/// The numbers of a pool, before the plan is carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Numbers {
+    /// How many NodeClaims count, in the pool's mode; all of them where it has no limit.
+    pub nodes: u32,
+    /// The most nodes.
+    pub limit: Option<u32>,
+    /// How many more may be had, tickets that have no claim yet taken off.
+    pub remaining: Option<u32>,
+    /// The mode of the limit.
+    pub mode: Option<NodeLimitMode>,
+    /// How many nodes may be disrupted for each reason: the least of the active budgets and, in a Hard pool and
+    /// for what asks for replacements, the places left. None: as many as there are.
+    pub allowed: [(Reason, Option<u32>); Reason::ALL.len()],
+    /// How many nodes carry poolgate's marks.
+    pub held: u32,
+    /// How many NodeClaims are above the limit, those that are going already not counted.
+    pub excess: u32,
+}

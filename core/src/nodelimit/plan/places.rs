@@ -1,0 +1,137 @@
+//! Whether a Hard pool has places enough for what Karpenter may disrupt at once.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::counts::asks_for_replacement;
+use super::memory::Memory;
+use super::situation::{Situation, after};
+use crate::budget::Reason;
+
+/// For how long there must be places enough before the last nodes are opened. Every replacement takes a place for a
+/// while: without this, all nodes would be closed and opened with each.
+const ROOMY: SignedDuration = SignedDuration::from_mins(2);
+
+/// For how long a pod may wait although there is a place and nothing grows, before the pool is taken for one that
+/// cannot serve it.
+const UNSERVED: SignedDuration = SignedDuration::from_mins(2);
+
+/// How many nodes may be open whose disruption would need a replacement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Room {
+    /// All of them.
+    Enough,
+    /// As it was a moment ago, no more are to be closed, but only so many opened.
+    Lingering(Open),
+    /// Only so many.
+    Short(Open),
+}
+
+/// Which nodes may be open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Open {
+    /// Empty nodes that have not drifted: Karpenter would ask for more nodes for pods that wait.
+    OnlyEmpty,
+    /// Empty nodes, nodes whose pods fit elsewhere, and so many others.
+    Places(usize),
+}
+
+impl Room {
+    /// Judges, and takes down since when there has been room. `needy` is the number of nodes whose disruption might
+    /// need a replacement, `holds` whether one of them is held.
+    pub(super) fn of(now: &Situation<'_>, needy: usize, holds: bool, memory: &mut Memory) -> Self {
+        let places = places(now);
+        let open = if is_quiet(now, places, memory) {
+            Open::Places(places)
+        } else {
+            Open::OnlyEmpty
+        };
+        let least = |number: Option<u32>| number.map_or(needy, |number| needy.min(number as usize));
+        let is_short = places < least(at_once(now, now.counts.disrupting()));
+        let is_roomy = places >= least(at_once(now, 0));
+        memory.roomy_since = is_roomy.then(|| memory.roomy_since.map_or(now.now, |since| since.min(now.now)));
+        let was_long = memory
+            .roomy_since
+            .is_some_and(|since| now.now.duration_since(since) >= ROOMY);
+        match (is_short, holds && !was_long) {
+            (true, _) => Self::Short(open),
+            (false, true) => Self::Lingering(open),
+            (false, false) => Self::Enough,
+        }
+    }
+
+    /// When to judge again, if nothing changes before.
+    pub(super) fn again_at(self, now: &Situation<'_>, memory: &Memory) -> Option<Timestamp> {
+        let lingers = matches!(self, Self::Lingering(_));
+        let roomy = memory
+            .roomy_since
+            .filter(|_| lingers)
+            .map(|since| after(since, ROOMY));
+        let unserved = memory.unserved_since.map(|since| after(since, UNSERVED));
+        [roomy, unserved]
+            .into_iter()
+            .flatten()
+            .filter(|at| *at > now.now)
+            .min()
+    }
+}
+
+/// The places left for replacements that Karpenter has not asked for yet.
+fn places(now: &Situation<'_>) -> usize {
+    let remaining = now.counts.remaining(now.pool).unwrap_or(usize::MAX);
+    remaining.saturating_sub(waiting(now))
+}
+
+/// How many nodes are being disrupted whose replacement may still be to come. A claim made since then is taken for
+/// one.
+fn waiting(now: &Situation<'_>) -> usize {
+    let disrupted = now.claims.iter().filter(|claim| {
+        claim.claim.deleted.is_none()
+            && claim
+                .node
+                .is_some_and(|node| node.is_being_disrupted() && !node.marks.do_not_disrupt)
+    });
+    let mut since: Vec<_> = disrupted
+        .map(|claim| claim.claim.conditions.disrupted_since)
+        .collect();
+    since.sort_unstable_by_key(|since| since.unwrap_or(Timestamp::MAX));
+    let undeleted = now.claims.iter().filter(|claim| claim.claim.deleted.is_none());
+    // The claims are sorted by age, so each is matched with the disruption that began first.
+    let made = undeleted.map(|claim| claim.claim.created);
+    let unseen = std::iter::repeat_n(Timestamp::MAX, now.counts.unseen);
+    let mut waiting = since.iter().peekable();
+    let mut left = since.len();
+    for created in made.chain(unseen) {
+        match waiting.peek() {
+            Some(Some(since)) if *since <= created => {
+                waiting.next();
+                left -= 1;
+            }
+            _ => {}
+        }
+    }
+    left
+}
+
+/// Whether Karpenter's simulation of a disruption has no other pods to find nodes for.
+fn is_quiet(now: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {
+    let is_unserved = now.is_awaited && !now.is_growing && places > 0;
+    memory.unserved_since =
+        is_unserved.then(|| memory.unserved_since.map_or(now.now, |since| since.min(now.now)));
+    let is_served = memory
+        .unserved_since
+        .is_none_or(|since| now.now.duration_since(since) < UNSERVED);
+    !(now.is_draining || now.is_awaited && is_served)
+}
+
+/// How many nodes Karpenter may begin to disrupt at once for reasons that ask for replacements, where so many use up
+/// budgets; none where nothing limits.
+fn at_once(now: &Situation<'_>, disrupting: u32) -> Option<u32> {
+    Reason::ALL
+        .into_iter()
+        .filter(|reason| asks_for_replacement(*reason))
+        .filter(|reason| *reason != Reason::Underutilized || now.pool.consolidates_underutilized)
+        .map(|reason| now.counts.budget(now.pool, reason, now.now))
+        .reduce(|one, other| Some(one?.max(other?)))
+        .flatten()
+        .map(|budget| budget.saturating_sub(disrupting))
+}

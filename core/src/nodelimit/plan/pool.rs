@@ -1,0 +1,73 @@
+//! A NodePool, as far as a plan depends on it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::offer::Offer;
+use crate::budget::Budgets;
+use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
+use crate::nodelimit::NodeLimit;
+use crate::policy::Policy;
+
+/// The consolidation policy by which only empty nodes go.
+const WHEN_EMPTY: &str = "WhenEmpty";
+
+/// A NodePool.
+#[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
+#[derive(Debug)]
+pub struct Pool {
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// `metadata.uid`.
+    pub uid: Arc<str>,
+    /// Its node limit.
+    pub limit: Option<NodeLimit>,
+    /// Whether the object itself says which mode its limit has, by field or annotation.
+    pub mode_is_written: bool,
+    /// Its budgets. None where Karpenter can read them as little as we can, and so disrupts nothing.
+    pub budgets: Option<Budgets>,
+    /// Whether it is a static one (`spec.replicas`).
+    pub is_static: bool,
+    /// Whether it has a deletion timestamp.
+    pub is_deleted: bool,
+    /// Whether consolidation may touch nodes that are not empty.
+    pub consolidates_underutilized: bool,
+    /// Which pods its nodes could serve.
+    pub offer: Offer,
+}
+
+impl Pool {
+    /// Reads a NodePool (v1) as it is stored. What is of the wrong type counts as missing.
+    pub fn of(object: &Value, policy: &Policy) -> Self {
+        let view = NodePool::view(ApiVersion::V1, object);
+        let metadata = |field: &str| object.get("metadata").and_then(|metadata| metadata.get(field));
+        let text = |field: &str| metadata(field).and_then(Value::as_str).unwrap_or_default();
+        let disruption = view.disruption.as_ref().present();
+        let consolidation = disruption.and_then(|disruption| disruption.consolidation_policy.present());
+        let mut pool = Self {
+            name: Arc::from(text("name")),
+            uid: Arc::from(text("uid")),
+            limit: NodeLimit::of(object, policy),
+            mode_is_written: is_mode_written(&view),
+            budgets: Budgets::of(&view).ok(),
+            is_static: !view.replicas.is_absent(),
+            is_deleted: metadata("deletionTimestamp").is_some_and(|at| !at.is_null()),
+            consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
+            offer: Offer::default(),
+        };
+        pool.offer = Offer::of(&pool.name, &view.template, &policy.labels);
+        pool
+    }
+}
+
+fn is_mode_written(pool: &NodePool<'_>) -> bool {
+    let disruption = pool.disruption.as_ref().present();
+    let field = disruption.and_then(|disruption| disruption.node_limit_mode.present());
+    let annotations = pool.annotations.present();
+    let annotation = annotations.and_then(|annotations| annotations.get(NODE_LIMIT_MODE_ANNOTATION));
+    [field, annotation.and_then(Value::as_str)]
+        .into_iter()
+        .flatten()
+        .any(|mode| NodeLimitMode::parse(mode).is_some())
+}

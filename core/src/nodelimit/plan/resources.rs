@@ -1,0 +1,101 @@
+//! Amounts of resources: what a pod asks for, what a node can give.
+
+use std::sync::Arc;
+
+use crate::value::quantity::Quantity;
+
+/// The resource that counts pods.
+pub const PODS: &str = "pods";
+
+/// Amounts by the name of the resource, in thousandths of its unit. A resource that is not named is nought.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Resources(Vec<(Arc<str>, i64)>);
+
+impl Resources {
+    /// The amounts that a pod asks for, rounded up. What cannot be read, or is below nought, counts as nought.
+    pub fn asked<'t>(amounts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
+        Self::read(amounts, Quantity::thousandths_rounded_up)
+    }
+
+    /// The amounts that a node can give, rounded down. What cannot be read, or is below nought, counts as nought.
+    pub fn given<'t>(amounts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
+        Self::read(amounts, Quantity::thousandths_rounded_down)
+    }
+
+    fn read<'t>(
+        amounts: impl IntoIterator<Item = (&'t str, &'t str)>,
+        thousandths: impl Fn(&Quantity) -> i64,
+    ) -> Self {
+        amounts
+            .into_iter()
+            .filter_map(|(name, text)| Some((Arc::from(name), thousandths(&Quantity::parse(text).ok()?))))
+            .collect()
+    }
+
+    /// Places for so many pods.
+    pub(super) fn pods(count: i64) -> Self {
+        Self(vec![(Arc::from(PODS), count.saturating_mul(1_000))])
+    }
+
+    /// How much of a resource there is, in thousandths.
+    pub fn amount(&self, name: &str) -> i64 {
+        self.place(name)
+            .ok()
+            .and_then(|place| self.0.get(place))
+            .map_or(0, |(_, amount)| *amount)
+    }
+
+    /// Every resource that is named, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.0.iter().map(|(name, amount)| (&**name, *amount))
+    }
+
+    /// Adds other amounts, as the requests of several containers are added.
+    pub fn add(&mut self, other: &Self) {
+        self.merge(other, i64::saturating_add);
+    }
+
+    /// Takes the larger of both amounts, as init containers count beside the others.
+    pub fn raise(&mut self, other: &Self) {
+        self.merge(other, i64::max);
+    }
+
+    /// Takes other amounts away. What is overdrawn goes below nought.
+    pub(super) fn take(&mut self, other: &Self) {
+        self.merge(other, i64::saturating_sub);
+    }
+
+    /// Whether all of them can be had from what is left somewhere.
+    pub(super) fn fit_in(&self, left: &Self) -> bool {
+        self.iter()
+            .all(|(name, amount)| amount <= left.amount(name).max(0))
+    }
+
+    fn merge(&mut self, other: &Self, together: impl Fn(i64, i64) -> i64) {
+        for (name, amount) in &other.0 {
+            match self.place(name) {
+                Ok(place) => {
+                    if let Some((_, own)) = self.0.get_mut(place) {
+                        *own = together(*own, *amount);
+                    }
+                }
+                Err(place) => self.0.insert(place, (Arc::clone(name), together(0, *amount))),
+            }
+        }
+    }
+
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(own, _)| (**own).cmp(name))
+    }
+}
+
+impl FromIterator<(Arc<str>, i64)> for Resources {
+    /// Of amounts in thousandths; several of one resource are added, what is below nought counts as nought.
+    fn from_iter<T: IntoIterator<Item = (Arc<str>, i64)>>(amounts: T) -> Self {
+        let mut resources = Self::default();
+        for (name, amount) in amounts {
+            resources.add(&Self(vec![(name, amount.max(0))]));
+        }
+        resources
+    }
+}

@@ -1,0 +1,112 @@
+//! A pool's state, put in order and looked at once for all decisions.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::claim::ClaimState;
+use super::counts::Counts;
+use super::pool::Pool;
+use super::state::{PoolState, Settings};
+use crate::karpenter::NodeLimitMode;
+
+/// For how long a refusal is held against the nodes that were being disrupted then. Karpenter tries again after half
+/// a minute at most.
+const REFUSAL_LASTS: SignedDuration = SignedDuration::from_mins(2);
+
+/// What every decision looks at.
+#[derive(Debug)]
+pub(super) struct Situation<'p> {
+    pub(super) state: &'p PoolState<'p>,
+    pub(super) pool: &'p Pool,
+    pub(super) settings: Settings,
+    pub(super) now: Timestamp,
+    pub(super) counts: Counts,
+    /// The claims, the oldest first.
+    pub(super) claims: Vec<&'p ClaimState<'p>>,
+    /// Whether a pod waits that the pool could serve.
+    pub(super) is_awaited: bool,
+    /// Whether a node is on its way: admitted, and not ready for pods yet.
+    pub(super) is_growing: bool,
+    /// Whether pods must still leave a node that is deleted.
+    pub(super) is_draining: bool,
+}
+
+impl<'p> Situation<'p> {
+    pub(super) fn of(state: &'p PoolState<'p>, now: Timestamp) -> Self {
+        let counts = Counts::of(state);
+        let mut claims: Vec<_> = state.claims.iter().collect();
+        claims.sort_unstable_by_key(|state| state.age_key());
+        let pending: BTreeSet<_> = state.pending.iter().copied().collect();
+        let is_on_its_way =
+            |state: &ClaimState<'_>| state.claim.deleted.is_none() && !state.claim.conditions.initialized;
+        Self {
+            state,
+            pool: state.pool,
+            settings: state.settings,
+            now,
+            is_awaited: pending.iter().any(|needs| state.pool.offer.could_serve(needs)),
+            is_growing: counts.unseen > 0 || state.claims.iter().any(is_on_its_way),
+            is_draining: state.claims.iter().any(ClaimState::is_draining),
+            counts,
+            claims,
+        }
+    }
+
+    /// Whether poolgate keeps the pool's nodes from disruption at all.
+    pub(super) fn is_governed(&self) -> bool {
+        self.pool.is_hard() && self.is_acted_upon()
+    }
+
+    /// Whether poolgate does anything for the pool beside taking its marks back.
+    pub(super) const fn is_acted_upon(&self) -> bool {
+        !(self.pool.is_static || self.pool.is_deleted || self.settings.release_all)
+    }
+
+    /// The mode by which nodes are found to be too many: of two that may be meant, the one by which they are fewer.
+    pub(super) fn excess_mode(&self) -> Option<NodeLimitMode> {
+        let limit = self.pool.limit?;
+        let last = self.state.ledger.mode.filter(|_| !self.pool.mode_is_written);
+        Some(match last {
+            // Perhaps the mode was pruned from the object: nobody is to lose nodes by that.
+            Some(NodeLimitMode::Soft) => NodeLimitMode::Soft,
+            _ => limit.mode,
+        })
+    }
+
+    /// How many claims are above the limit, those not counted that go already.
+    pub(super) fn excess(&self) -> usize {
+        match (self.pool.limit, self.excess_mode()) {
+            (Some(limit), Some(mode)) => self.counts.excess(limit.nodes, mode),
+            _ => 0,
+        }
+    }
+
+    /// When the gate last refused a claim, if that was a moment ago.
+    pub(super) fn recent_refusal(&self) -> Option<Timestamp> {
+        let refusal = self.state.ledger.last_refusal?;
+        (self.now.duration_since(refusal) < REFUSAL_LASTS).then_some(refusal)
+    }
+}
+
+/// A time so long after another one, as far as there is one.
+pub(super) fn after(from: Timestamp, length: SignedDuration) -> Timestamp {
+    from.checked_add(length).unwrap_or(Timestamp::MAX)
+}
+
+impl ClaimState<'_> {
+    /// The older first, then by name.
+    pub(super) fn age_key(&self) -> (Timestamp, &str, &str) {
+        (self.claim.created, &self.claim.name, &self.claim.uid)
+    }
+
+    /// Whether it is deleted, and pods must still leave its node.
+    fn is_draining(&self) -> bool {
+        self.claim.deleted.is_some() && !self.is_empty()
+    }
+
+    /// Whether no pod must find another place when its node goes.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.pods.iter().any(|pod| pod.is_reschedulable())
+    }
+}

@@ -1,0 +1,71 @@
+//! All that a plan is made of.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::claim::ClaimState;
+use super::pod::Needs;
+use super::pool::Pool;
+use crate::karpenter::NodeLimitMode;
+
+/// For how long the same nodes keep the open places of a pool at its limit, unless told otherwise.
+pub const ROTATION: SignedDuration = SignedDuration::from_mins(2);
+
+/// For how long all must have been steady before anything is terminated, unless told otherwise.
+pub const SETTLE: SignedDuration = SignedDuration::from_mins(3);
+
+/// A pool and all that belongs to it at one moment.
+#[derive(Debug, Clone)]
+pub struct PoolState<'s> {
+    /// The pool.
+    pub pool: &'s Pool,
+    /// Its NodeClaims (label `karpenter.sh/nodepool`), in any order.
+    pub claims: Vec<ClaimState<'s>>,
+    /// What the pods of the cluster need that the scheduler found no place for (`PodScheduled` is `False`, reason
+    /// `Unschedulable`), in any order. Several pods of one kind may stand here once.
+    pub pending: Vec<&'s Needs>,
+    /// What the pool's ledger says.
+    pub ledger: LedgerState,
+    /// Since when all has been steady: the last start, change of a definition or end of a gate outage. None while
+    /// it is not.
+    pub steady_since: Option<Timestamp>,
+    /// How many claims may be terminated now, by the pace that is set.
+    pub terminations_left: usize,
+    /// What holds for every pool.
+    pub settings: Settings,
+}
+
+/// What a plan needs of a pool's ledger.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LedgerState {
+    /// UIDs that were admitted, whether or not a claim of that UID is in view.
+    pub tickets: Vec<Arc<str>>,
+    /// When the gate last refused a claim of the pool.
+    pub last_refusal: Option<Timestamp>,
+    /// The mode last in force.
+    pub mode: Option<NodeLimitMode>,
+    /// UIDs of the victims of a running termination, the first to go first.
+    pub victims: Vec<Arc<str>>,
+}
+
+/// What holds for every pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// For how long the same nodes keep the open places.
+    pub rotation: SignedDuration,
+    /// For how long all must have been steady before anything is terminated.
+    pub settle: SignedDuration,
+    /// Whether everything of poolgate's is to be taken back (`--release-all`), and nothing to be terminated.
+    pub release_all: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rotation: ROTATION,
+            settle: SETTLE,
+            release_all: false,
+        }
+    }
+}

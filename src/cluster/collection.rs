@@ -1,0 +1,85 @@
+//! All objects of one kind, as they are listed and watched.
+//!
+//! kube's `Api` wants types with all of the metadata. A [`Collection`] does not: the type that its objects are read
+//! into holds as few fields as its reader needs.
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+use futures_util::Stream;
+use kube::api::{ListParams, ObjectList, Request, WatchEvent, WatchParams};
+use kube::{Api, Client, Error, Resource, Result};
+use serde::de::DeserializeOwned;
+
+/// An object that says which version of it this is.
+pub(crate) trait Versioned {
+    /// Its `metadata.resourceVersion`.
+    fn version(&self) -> Option<&str>;
+}
+
+impl<K: Resource> Versioned for K {
+    fn version(&self) -> Option<&str> {
+        self.meta().resource_version.as_deref()
+    }
+}
+
+/// Where objects of one kind are listed and watched.
+pub(crate) trait Source<K: Clone> {
+    /// A page of them.
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>>;
+
+    /// Their changes after a version.
+    async fn watch(
+        &self,
+        params: &WatchParams,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<Self, K>>;
+}
+
+impl<K: Clone + DeserializeOwned + Debug> Source<K> for Api<K> {
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
+        Api::list(self, params).await
+    }
+
+    async fn watch(
+        &self,
+        params: &WatchParams,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<K>> {
+        Api::watch(self, params, version).await
+    }
+}
+
+/// All objects of one kind in the cluster, read into a type that need not be a whole object.
+pub(crate) struct Collection<K> {
+    client: Client,
+    request: Request,
+    objects: PhantomData<fn() -> K>,
+}
+
+impl<K> Collection<K> {
+    /// The objects at a path, such as `/api/v1/nodes`.
+    pub(crate) fn new(client: Client, path: &str) -> Self {
+        Self {
+            client,
+            request: Request::new(path),
+            objects: PhantomData,
+        }
+    }
+}
+
+impl<K: Clone + DeserializeOwned + Debug> Source<K> for Collection<K> {
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
+        let request = self.request.list(params).map_err(Error::BuildRequest)?;
+        self.client.request(request).await
+    }
+
+    async fn watch(
+        &self,
+        params: &WatchParams,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<K>> {
+        let request = self.request.watch(params, version).map_err(Error::BuildRequest)?;
+        self.client.request_events(request).await
+    }
+}

@@ -1,0 +1,56 @@
+//! The cluster of a command that can do nothing without one.
+
+use kube::{Client, Config};
+
+use super::args::ClusterArgs;
+use super::config::{ClusterConfigError, Found, UnusableConfig, find};
+use super::run::client;
+
+/// Why there is no cluster.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectError {
+    /// The one that the user names cannot be found.
+    #[error(transparent)]
+    Config(#[from] ClusterConfigError),
+    /// None is there.
+    #[error("there is no cluster: no kubeconfig and no pod around this process; give --kubeconfig FILE")]
+    Nowhere,
+    /// The user wants none.
+    #[error("--no-cluster leaves nothing to do: leave it out")]
+    Unwanted,
+    /// The one that was found cannot be used.
+    #[error("the cluster cannot be used: {0}")]
+    Unusable(UnusableConfig),
+}
+
+/// A cluster that was found.
+#[derive(Debug)]
+pub(crate) struct Connector {
+    config: Config,
+    namespace: String,
+}
+
+impl Connector {
+    /// Finds the cluster. Nobody is asked yet.
+    pub(crate) async fn find(args: &ClusterArgs) -> Result<Self, ConnectError> {
+        match find(args).await? {
+            Found::Cluster(config) => Ok(Self {
+                namespace: config.default_namespace.clone(),
+                config: *config,
+            }),
+            Found::Unwanted => Err(ConnectError::Unwanted),
+            Found::Nowhere => Err(ConnectError::Nowhere),
+            Found::Unusable(error) => Err(ConnectError::Unusable(error)),
+        }
+    }
+
+    /// Where leases and ledgers lie.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Makes a client: that may run a program for its credentials, and fail.
+    pub(crate) async fn client(&self) -> Result<Client, String> {
+        client(self.config.clone()).await
+    }
+}

@@ -1,0 +1,267 @@
+//! Who of several replicas acts: the holder of a Lease, as other controllers elect theirs.
+//!
+//! A holder proves that it lives by writing the Lease again and again. Others take it over when it has not changed
+//! for its duration, measured on their own clock since they first saw it so: clocks that disagree elect nobody. A
+//! holder that cannot renew stops acting before others may begin. Knows nothing of what its holder does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::watch::described;
+
+/// The shortest duration: the Lease counts in whole seconds, and a renewal may take one.
+pub(crate) const SHORTEST: Duration = Duration::from_secs(3);
+
+/// How long giving the Lease back may take.
+const RELEASE: Duration = Duration::from_secs(3);
+
+/// Why the Lease was not had or kept.
+#[derive(Debug, thiserror::Error)]
+enum LeaseError {
+    #[error("{}", described(.0))]
+    Client(#[from] kube::Error),
+    #[error("no answer from the API server in time")]
+    NoAnswer(#[from] tokio::time::error::Elapsed),
+}
+
+impl LeaseError {
+    /// Whether another replica was faster, which is no failure.
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Client(kube::Error::Api(status)) if status.code == 409)
+    }
+}
+
+/// Until when this replica may act.
+#[derive(Debug, Clone)]
+pub(crate) struct Leadership(watch::Receiver<Option<Instant>>);
+
+impl Leadership {
+    /// Of a process that asks nobody.
+    pub(crate) fn always() -> Self {
+        let far = Instant::now() + Duration::from_hours(24 * 365 * 30);
+        Self(watch::channel(Some(far)).1)
+    }
+
+    /// Until when this replica may begin to write; none if it may not.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        self.0.borrow().filter(|end| *end > Instant::now())
+    }
+
+    /// Whether it may write now.
+    pub(crate) fn holds(&self) -> bool {
+        self.until().is_some()
+    }
+
+    /// Waits until this may have changed.
+    pub(crate) async fn changed(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A replica that stands for election.
+pub(crate) struct Candidate {
+    leases: Api<Lease>,
+    name: &'static str,
+    identity: String,
+    duration: Duration,
+    /// What was seen last of the Lease, and when it was first seen so.
+    seen: Option<(LeaseSpec, Instant)>,
+    until: watch::Sender<Option<Instant>>,
+    line: Arc<ArcSwap<String>>,
+    /// The failure that was told last, so that it is told once.
+    told: Option<String>,
+}
+
+impl Candidate {
+    /// Stands for the Lease `name` in `namespace`, as `identity`, which no other process may have.
+    pub(crate) fn new(
+        client: Client,
+        namespace: &str,
+        name: &'static str,
+        identity: String,
+        duration: Duration,
+        line: Arc<ArcSwap<String>>,
+    ) -> (Self, Leadership) {
+        let (until, leadership) = watch::channel(None);
+        line.store(Arc::new("not yet known".into()));
+        let candidate = Self {
+            leases: Api::namespaced(client, namespace),
+            name,
+            identity,
+            duration: duration.max(SHORTEST),
+            seen: None,
+            until,
+            line,
+            told: None,
+        };
+        (candidate, Leadership(leadership))
+    }
+
+    /// Takes and keeps the Lease until the end, then gives it back.
+    pub(crate) async fn run(mut self, end: CancellationToken) {
+        loop {
+            let begun = Instant::now();
+            let tried = self.once(begun).await;
+            self.note(begun, tried);
+            tokio::select! {
+                () = sleep(self.pause()) => {}
+                () = end.cancelled() => return self.release().await,
+            }
+        }
+    }
+
+    /// How long a renewal is good for: less than others wait.
+    fn renewal(&self) -> Duration {
+        self.duration * 2 / 3
+    }
+
+    fn pause(&self) -> Duration {
+        self.duration * 2 / 15
+    }
+
+    /// Tries once to have the Lease. Whether this replica has it.
+    async fn once(&mut self, begun: Instant) -> Result<bool, LeaseError> {
+        // A leader has until its right ends, others are in no hurry.
+        let deadline = self.held_until().unwrap_or(begun + self.renewal());
+        let Some(lease) = timeout_at(deadline, self.leases.get_opt(self.name)).await?? else {
+            let lease = self.written(Lease::default());
+            let stored = timeout_at(deadline, self.leases.create(&PostParams::default(), &lease)).await??;
+            self.observe(stored.spec.unwrap_or_default());
+            return Ok(true);
+        };
+        self.observe(lease.spec.clone().unwrap_or_default());
+        if !self.is_free() {
+            return Ok(false);
+        }
+        let lease = self.written(lease);
+        let params = PostParams::default();
+        let replaced = self.leases.replace(self.name, &params, &lease);
+        let stored = timeout_at(deadline, replaced).await??;
+        self.observe(stored.spec.unwrap_or_default());
+        Ok(true)
+    }
+
+    /// The end of the right to act, while there is one.
+    fn held_until(&self) -> Option<Instant> {
+        self.until.borrow().filter(|end| *end > Instant::now())
+    }
+
+    fn observe(&mut self, spec: LeaseSpec) {
+        if self.seen.as_ref().is_none_or(|(seen, _)| *seen != spec) {
+            self.seen = Some((spec, Instant::now()));
+        }
+    }
+
+    /// Whether nobody else can believe to have it.
+    fn is_free(&self) -> bool {
+        let Some((spec, since)) = &self.seen else {
+            return true;
+        };
+        match spec.holder_identity.as_deref() {
+            None | Some("") => true,
+            Some(holder) if holder == self.identity => true,
+            Some(_) => since.elapsed() > theirs(spec).unwrap_or(self.duration),
+        }
+    }
+
+    /// The Lease as this replica writes it, with the version on which that is based.
+    fn written(&self, mut lease: Lease) -> Lease {
+        let now = MicroTime(Timestamp::now());
+        lease.metadata.name = Some(self.name.into());
+        let before = lease.spec.take().unwrap_or_default();
+        let kept = before.holder_identity.as_deref() == Some(&self.identity);
+        let transitions = before.lease_transitions.unwrap_or(0);
+        lease.spec = Some(LeaseSpec {
+            holder_identity: Some(self.identity.clone()),
+            lease_duration_seconds: i32::try_from(self.duration.as_secs()).ok(),
+            acquire_time: if kept { before.acquire_time } else { Some(now.clone()) },
+            renew_time: Some(now),
+            lease_transitions: Some(if kept { transitions } else { transitions.saturating_add(1) }),
+            ..LeaseSpec::default()
+        });
+        lease
+    }
+
+    /// Notes what came of a try, and tells of it where that changes anything.
+    fn note(&mut self, begun: Instant, tried: Result<bool, LeaseError>) {
+        let held = self.until.borrow().is_some();
+        match tried {
+            Ok(true) => {
+                self.told = None;
+                self.until.send_replace(Some(begun + self.renewal()));
+                self.line.store(Arc::new("this replica".into()));
+                if !held {
+                    tracing::info!(identity = self.identity, "leading");
+                }
+            }
+            Ok(false) => {
+                self.told = None;
+                self.resign("another replica has the Lease");
+                self.line.store(Arc::new(self.holder()));
+            }
+            Err(error) if error.is_conflict() => {}
+            Err(error) => {
+                let text = error.to_string();
+                if self.told.as_ref() != Some(&text) {
+                    tracing::warn!(%error, leading = held, "the Lease cannot be had or kept");
+                    self.line.store(Arc::new(format!("unknown: {text}")));
+                    self.told = Some(text);
+                }
+            }
+        }
+        if held && self.held_until().is_none() {
+            self.resign("the Lease could not be renewed in time");
+        }
+    }
+
+    fn resign(&self, why: &str) {
+        if self.until.send_replace(None).is_some() {
+            tracing::warn!(identity = self.identity, why, "leading no more");
+        }
+    }
+
+    fn holder(&self) -> String {
+        let holder = self.seen.as_ref().and_then(|(spec, _)| spec.holder_identity.clone());
+        holder.unwrap_or_else(|| "nobody".into())
+    }
+
+    /// Gives the Lease back, so that another replica need not wait for it.
+    async fn release(self) {
+        if self.until.send_replace(None).is_none() {
+            return;
+        }
+        let given = async {
+            let mut lease = self.leases.get(self.name).await?;
+            let spec = lease.spec.get_or_insert_default();
+            if spec.holder_identity.as_deref() != Some(&self.identity) {
+                return Ok(());
+            }
+            spec.holder_identity = Some(String::new());
+            self.leases.replace(self.name, &PostParams::default(), &lease).await?;
+            Ok::<(), kube::Error>(())
+        };
+        match timeout(RELEASE, given).await {
+            Ok(Ok(())) => tracing::info!("the Lease is given back"),
+            Ok(Err(error)) => tracing::warn!(error = described(&error), "the Lease is not given back: it runs out"),
+            Err(_) => tracing::warn!("the Lease is not given back in time: it runs out"),
+        }
+    }
+}
+
+/// The duration that its holder promises.
+fn theirs(spec: &LeaseSpec) -> Option<Duration> {
+    let seconds = u64::try_from(spec.lease_duration_seconds?).ok()?;
+    Some(Duration::from_secs(seconds))
+}

@@ -1,0 +1,101 @@
+//! What the reconciler needs of ledgers: what they say, and the victims of a termination in them. Tickets are the
+//! gate's.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use poolgate_core::nodelimit::ledger::{Ledger, Termination, TooManyVictims, Uid, UnusableUid};
+use poolgate_core::nodelimit::plan::LedgerState;
+
+use super::clock::{Clock, wall_seconds};
+use super::gate_metrics::GateMetrics;
+use super::ledgers::{self, BrokenLedger, KeptLedgers, LedgerStore, Owner, StoreError};
+
+/// Why victims do not stand in a ledger.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum VictimError {
+    /// The ledger is not read or not written.
+    #[error("ledger: {0}")]
+    Store(#[from] StoreError),
+    /// They are too many.
+    #[error(transparent)]
+    TooMany(#[from] TooManyVictims),
+    /// A UID that a ledger does not take.
+    #[error(transparent)]
+    Uid(#[from] UnusableUid),
+}
+
+impl VictimError {
+    /// Whether somebody else has written the ledger meanwhile, which is no failure.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Conflict))
+    }
+}
+
+/// The ledgers of pools, as the reconciler uses them.
+pub(crate) struct PoolLedgers {
+    store: LedgerStore,
+}
+
+impl PoolLedgers {
+    /// The ledgers in `namespace`.
+    pub(crate) fn new(client: Client, namespace: &str) -> Self {
+        let kept = Rc::new(RefCell::new(KeptLedgers::new(GateMetrics::default())));
+        Self {
+            store: LedgerStore::new(client, namespace, kept, Clock::start()),
+        }
+    }
+
+    /// What the ledger of a pool says now.
+    pub(crate) async fn read(&self, pool: &str) -> Result<LedgerState, VictimError> {
+        let stored = self.store.read(pool).await?;
+        Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored.ledger)))
+    }
+
+    /// Makes these the victims of the pool's termination, the first to go first; none ends it. What else the ledger
+    /// says stays. What it said before must be `expected`: victims are chosen on its word.
+    pub(crate) async fn set_victims(
+        &self,
+        (pool, uid): (&str, &str),
+        victims: &[Arc<str>],
+        expected: &[Arc<str>],
+    ) -> Result<(), VictimError> {
+        let stored = self.store.read(pool).await?;
+        let (ledger, version) = stored.map_or_else(
+            || (Ledger::default(), None),
+            |stored| ((*stored.ledger).clone(), Some(stored.version)),
+        );
+        if state(&ledger).victims != expected {
+            return Err(StoreError::Conflict.into());
+        }
+        let uids = victims.iter().map(|uid| Uid::new(uid)).collect::<Result<Vec<_>, _>>()?;
+        let termination = match uids.is_empty() {
+            true => None,
+            false => Some(Termination::new(wall_seconds(), uids)?),
+        };
+        let owner = Owner { name: pool, uid };
+        self.store.write(owner, &ledger.with_termination(termination), version).await?;
+        Ok(())
+    }
+}
+
+/// The pool of a ledger, and what a plan needs of it.
+pub(crate) fn read_ledger(object: &ConfigMap) -> Result<(Box<str>, LedgerState), BrokenLedger> {
+    let stored = ledgers::read(object)?;
+    Ok((stored.pool, state(&stored.ledger)))
+}
+
+fn state(ledger: &Ledger) -> LedgerState {
+    let text = |uid: &Uid| Arc::from(uid.as_str());
+    let refused = ledger.refused().and_then(|refusal| i64::try_from(refusal.at).ok());
+    let victims = ledger.termination().map(Termination::victims).unwrap_or_default();
+    LedgerState {
+        tickets: ledger.tickets().map(text).collect(),
+        last_refusal: refused.and_then(|at| jiff::Timestamp::from_second(at).ok()),
+        mode: ledger.limit().map(|limit| limit.mode),
+        victims: victims.iter().map(text).collect(),
+    }
+}

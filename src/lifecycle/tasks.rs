@@ -1,0 +1,101 @@
+//! The parts of a process that run until it is told to end. Better no process than half of one: a part that ends
+//! by itself ends them all, and whoever supervises the process starts it anew.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{Readiness, Signal, Signals};
+
+/// A part has ended that never should.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PartError {
+    /// It came to its end.
+    #[error("{part} has ended, which it never should; poolgate stops")]
+    Ended {
+        /// Which part.
+        part: &'static str,
+    },
+    /// It has panicked.
+    #[error("a part of poolgate failed: {0}")]
+    Failed(JoinError),
+}
+
+/// The parts. Each names itself when it ends.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks(JoinSet<&'static str>);
+
+/// How the process ends after the first signal.
+#[derive(Debug)]
+pub(crate) struct Ending<'a> {
+    /// How long it goes on as if nothing had been said, but for not being ready.
+    pub(crate) delay: Duration,
+    /// Cancelled then: what has begun is brought to its end.
+    pub(crate) drain: &'a CancellationToken,
+    /// The part whose end is awaited.
+    pub(crate) last: &'static str,
+    /// For how long.
+    pub(crate) limit: Duration,
+}
+
+impl Tasks {
+    /// Starts a part.
+    pub(crate) fn spawn(&mut self, name: &'static str, part: impl Future<Output = ()> + Send + 'static) {
+        self.0.spawn(async move {
+            part.await;
+            name
+        });
+    }
+
+    /// Waits for the first signal, then ends in order. A second signal ends it at once, and so does the end of any
+    /// part.
+    pub(crate) async fn until_signalled(
+        &mut self,
+        signals: &mut Signals,
+        readiness: &Readiness,
+        ending: Ending<'_>,
+    ) -> Result<ExitCode, PartError> {
+        let signal = tokio::select! {
+            signal = signals.next() => signal,
+            ended = self.0.join_next() => return Err(unexpected(ended)),
+        };
+        readiness.leave();
+        tracing::info!(%signal, delay_seconds = ending.delay.as_secs_f64(), "shutting down");
+        tokio::select! {
+            () = tokio::time::sleep(ending.delay) => {}
+            signal = signals.next() => return Ok(abort(signal)),
+            ended = self.0.join_next() => return Err(unexpected(ended)),
+        }
+        ending.drain.cancel();
+        tokio::select! {
+            signal = signals.next() => Ok(abort(signal)),
+            drained = timeout(ending.limit, self.0.join_next()) => match drained {
+                Ok(Some(Ok(part))) if part == ending.last => {
+                    tracing::info!("stopped");
+                    Ok(ExitCode::SUCCESS)
+                }
+                Ok(ended) => Err(unexpected(ended)),
+                Err(_) => {
+                    tracing::warn!(limit_seconds = ending.limit.as_secs(), "stopped with work unfinished");
+                    Ok(ExitCode::SUCCESS)
+                }
+            },
+        }
+    }
+}
+
+fn abort(signal: Signal) -> ExitCode {
+    tracing::warn!(%signal, "stopped at once by a second signal");
+    ExitCode::from(signal.exit_code())
+}
+
+fn unexpected(ended: Option<Result<&'static str, JoinError>>) -> PartError {
+    match ended {
+        Some(Ok(part)) => PartError::Ended { part },
+        Some(Err(error)) => PartError::Failed(error),
+        None => PartError::Ended { part: "every part" },
+    }
+}

@@ -1,0 +1,68 @@
+//! What the user says about the policy, for every command that runs on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args};
+use poolgate_core::policy::Policy;
+
+use super::file::LoadError;
+use super::in_force::PolicyInForce;
+use super::metrics::PolicyMetrics;
+use super::watch::{PolicySource, WhenMissing};
+use crate::flags;
+use crate::lifecycle::{Detail, Tasks};
+use crate::telemetry::Registry;
+
+/// What the user says about the policy.
+#[derive(Debug, Args)]
+pub(crate) struct WatchedPolicyArgs {
+    /// The organisation's policy; looked at again while poolgate runs
+    #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// Go on with the built-in policy while the file of --policy does not exist
+    #[arg(
+        long,
+        env = "POOLGATE_POLICY_OPTIONAL",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    policy_optional: bool,
+
+    /// How often the policy file is compared with what is in force
+    #[arg(long, env = "POOLGATE_POLICY_POLL_INTERVAL", default_value = "2s", value_name = "TIME",
+        value_parser = flags::interval)]
+    policy_poll_interval: Duration,
+}
+
+impl WatchedPolicyArgs {
+    /// Starts what keeps the policy fresh. Without a file the built-in one holds.
+    pub(crate) async fn start(
+        &self,
+        registry: &mut Registry,
+        tasks: &mut Tasks,
+        details: &mut Vec<Arc<dyn Detail>>,
+    ) -> Result<PolicyInForce, LoadError> {
+        let metrics = PolicyMetrics::register(registry);
+        let Some(path) = self.policy.clone() else {
+            metrics.loaded(None);
+            return Ok(Policy::default().into());
+        };
+        let source = PolicySource::open(path, self.when_missing(), metrics).await?;
+        let policy = source.in_force();
+        details.push(source.status());
+        tasks.spawn("policy watch", source.watch(self.policy_poll_interval));
+        Ok(policy)
+    }
+
+    fn when_missing(&self) -> WhenMissing {
+        if self.policy_optional {
+            WhenMissing::BuiltIn
+        } else {
+            WhenMissing::Fail
+        }
+    }
+}

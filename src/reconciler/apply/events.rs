@@ -1,0 +1,151 @@
+//! Events on NodePools. The name of an event is made of what it says, so that nobody says the same twice: not two
+//! replicas, and not one that has begun anew.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use k8s_openapi::api::core::v1::{Event as EventObject, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::Api;
+use kube::api::{Patch, PatchParams, PostParams};
+use poolgate_core::nodelimit::plan::{Event, Pool};
+use serde_json::json;
+
+use super::{MANAGER, WriteError, Writer};
+use crate::reconciler::metrics::Write;
+
+/// Where events on objects without a namespace lie.
+const NAMESPACE: &str = "default";
+
+/// How many bytes of a pool's name stand in the name of its event: both together fit a name.
+const MOST_OF_NAME: usize = 200;
+
+/// How many events of one pool are remembered.
+const MOST_TOLD: usize = 64;
+
+/// Which events this process knows to be there.
+#[derive(Debug, Default)]
+pub(in crate::reconciler) struct Told(HashMap<Arc<str>, HashSet<String>>);
+
+impl Told {
+    /// Writes events. An event that somebody wrote before this process began is left as it is; one that this process
+    /// writes again is counted up.
+    pub(in crate::reconciler) async fn tell(
+        &mut self,
+        writer: &Writer,
+        pool: &Pool,
+        events: &[Event],
+    ) -> Result<(), WriteError> {
+        for event in events {
+            let name = name(pool, event);
+            let known = self.0.entry(Arc::clone(&pool.name)).or_default();
+            if known.len() >= MOST_TOLD {
+                known.clear();
+            }
+            if known.contains(&name) {
+                writer.count_up(&name, pool, event).await?;
+            } else {
+                writer.create(&name, pool, event).await?;
+                known.insert(name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets a pool of which nothing is left.
+    pub(in crate::reconciler) fn forget(&mut self, pool: &str) {
+        self.0.remove(pool);
+    }
+}
+
+impl Writer {
+    async fn create(&self, name: &str, pool: &Pool, event: &Event) -> Result<(), WriteError> {
+        if self.observe {
+            tracing::info!(
+                nodepool = &*pool.name,
+                reason = event.reason.as_str(),
+                message = event.message,
+                "would tell"
+            );
+            return Ok(());
+        }
+        let object = object(name, pool, event);
+        let events: Api<EventObject> = Api::namespaced(self.client.clone(), NAMESPACE);
+        let params = PostParams::default();
+        match self.write(Write::Event, events.create(&params, &object)).await {
+            Err(error) if !error.is_conflict() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn count_up(&self, name: &str, pool: &Pool, event: &Event) -> Result<(), WriteError> {
+        if self.observe {
+            return self.create(name, pool, event).await;
+        }
+        let events: Api<EventObject> = Api::namespaced(self.client.clone(), NAMESPACE);
+        let Some(stored) = self.call(events.get_opt(name)).await? else {
+            // Events live for an hour or so.
+            return self.create(name, pool, event).await;
+        };
+        let patch = json!({
+            "metadata": {"resourceVersion": stored.metadata.resource_version},
+            "count": stored.count.unwrap_or(1).saturating_add(1),
+            "lastTimestamp": Time(Timestamp::now()),
+        });
+        let params = PatchParams::default();
+        let patch = Patch::Merge(&patch);
+        match self.write(Write::Event, events.patch(name, &params, &patch)).await {
+            Err(error) if !(error.is_conflict() || error.is_gone()) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn object(name: &str, pool: &Pool, event: &Event) -> EventObject {
+    let now = Time(Timestamp::now());
+    EventObject {
+        metadata: ObjectMeta {
+            name: Some(name.into()),
+            namespace: Some(NAMESPACE.into()),
+            ..ObjectMeta::default()
+        },
+        involved_object: ObjectReference {
+            api_version: Some("karpenter.sh/v1".into()),
+            kind: Some("NodePool".into()),
+            name: Some((*pool.name).into()),
+            uid: Some((*pool.uid).into()),
+            ..ObjectReference::default()
+        },
+        type_: Some(if event.reason.is_warning() { "Warning" } else { "Normal" }.into()),
+        reason: Some(event.reason.as_str().into()),
+        message: Some(event.message.clone()),
+        source: Some(EventSource {
+            component: Some(MANAGER.into()),
+            ..EventSource::default()
+        }),
+        reporting_component: Some(MANAGER.into()),
+        reporting_instance: Some(MANAGER.into()),
+        first_timestamp: Some(now.clone()),
+        last_timestamp: Some(now),
+        count: Some(1),
+        ..EventObject::default()
+    }
+}
+
+fn name(pool: &Pool, event: &Event) -> String {
+    let mut end = pool.name.len().min(MOST_OF_NAME);
+    while !pool.name.is_char_boundary(end) {
+        end -= 1;
+    }
+    let pool_name = pool.name.get(..end).unwrap_or_default();
+    let said = format!("{}\n{}\n{}", pool.uid, event.reason.as_str(), event.message);
+    let mut name = format!("{}.", pool_name.trim_end_matches(['.', '-']));
+    for byte in digest(&SHA256, said.as_bytes()).as_ref().iter().take(8) {
+        // A String takes everything.
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}

@@ -1,0 +1,162 @@
+//! Marks on nodes: what keeps Karpenter from disrupting them, and what tells poolgate's own from a user's.
+//!
+//! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
+//! not taken: ours stands beside it, and goes alone.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use poolgate_core::nodelimit::plan::{
+    DO_NOT_DISRUPT_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, NodeRef, Release,
+};
+use serde_json::{Value, json};
+
+use super::{MANAGER, WriteError, Writer};
+use crate::reconciler::metrics::Write;
+
+/// How many nodes are written to at the same time.
+const AT_ONCE: usize = 8;
+
+/// How many nodes are remembered that somebody else has marked in a way that cannot be joined.
+const MOST_TOLD: usize = 1_000;
+
+/// What stands in the annotation: why the node is held.
+const WHY: &str = "node-limit";
+
+/// Writes marks.
+#[derive(Debug, Default)]
+pub(in crate::reconciler) struct Marker {
+    /// UIDs of nodes of which it was told that they cannot be held.
+    told: HashSet<Arc<str>>,
+}
+
+impl Marker {
+    /// Closes nodes. The first error counts; the other nodes are written to all the same.
+    pub(in crate::reconciler) async fn hold(
+        &mut self,
+        writer: &Writer,
+        nodes: &[NodeRef],
+    ) -> Result<(), WriteError> {
+        let metadata = json!({
+            "labels": {HELD_LABEL: "true"},
+            "annotations": {DO_NOT_DISRUPT_ANNOTATION: "true", HELD_ANNOTATION: WHY},
+        });
+        let mut writes = stream::iter(nodes)
+            .map(|node| {
+                let metadata = metadata.clone();
+                async move { (node, writer.apply(node, Write::Hold, metadata).await) }
+            })
+            .buffer_unordered(AT_ONCE);
+        let mut first = Ok(());
+        while let Some((node, result)) = writes.next().await {
+            match result {
+                Err(error) if error.is_gone() => {}
+                Err(error) if error.is_conflict() => self.tell(node, &error),
+                Err(error) => first = first.and(Err(error)),
+                Ok(_) => {}
+            }
+        }
+        first
+    }
+
+    /// Opens nodes. The first error counts; the other nodes are written to all the same.
+    pub(in crate::reconciler) async fn release(
+        &self,
+        writer: &Writer,
+        nodes: &[Release],
+    ) -> Result<(), WriteError> {
+        let mut writes = stream::iter(nodes)
+            .map(|release| writer.release(release))
+            .buffer_unordered(AT_ONCE);
+        let mut first = Ok(());
+        while let Some(result) = writes.next().await {
+            first = first.and(result);
+        }
+        first
+    }
+
+    fn tell(&mut self, node: &NodeRef, error: &WriteError) {
+        if self.told.len() >= MOST_TOLD {
+            self.told.clear();
+        }
+        if self.told.insert(Arc::clone(&node.uid)) {
+            tracing::warn!(node = &*node.name, %error, "a node cannot be held");
+        }
+    }
+}
+
+impl Writer {
+    /// Applies poolgate's whole share of a node's metadata: what it does not name any more goes.
+    async fn apply(&self, node: &NodeRef, what: Write, share: Value) -> Result<Option<Left>, WriteError> {
+        if self.observe {
+            tracing::info!(node = &*node.name, what = what.as_str(), "would write");
+            return Ok(None);
+        }
+        let mut metadata = share;
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.insert("name".into(), (*node.name).into());
+            // A node of the same name that was made since is another one.
+            metadata.insert("uid".into(), (*node.uid).into());
+        }
+        let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata});
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let params = PatchParams::apply(MANAGER);
+        let patch = Patch::Apply(&object);
+        let stored = self.write(what, nodes.patch_metadata(&node.name, &params, &patch)).await?;
+        tracing::info!(node = &*node.name, what = what.as_str(), "written");
+        let has = |map: &Option<std::collections::BTreeMap<String, String>>, key: &str| {
+            map.as_ref().is_some_and(|map| map.contains_key(key))
+        };
+        Ok(Some(Left {
+            marks: has(&stored.metadata.labels, HELD_LABEL)
+                || has(&stored.metadata.annotations, HELD_ANNOTATION),
+            version: stored.metadata.resource_version,
+        }))
+    }
+
+    async fn release(&self, release: &Release) -> Result<(), WriteError> {
+        let share = if release.hand_over {
+            json!({"annotations": {DO_NOT_DISRUPT_ANNOTATION: "true"}})
+        } else {
+            json!({})
+        };
+        let node = &release.node;
+        match self.apply(node, Write::Release, share).await {
+            Ok(Some(Left { marks: true, version })) => self.strip(node, version).await,
+            Ok(_) => Ok(()),
+            // Gone, or another one by now: nothing of ours is on it.
+            Err(error) if error.is_gone() || error.is_conflict() => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes off label and annotation that the API server does not know to be ours: somebody has written the whole
+    /// node, or set them by hand.
+    async fn strip(&self, node: &NodeRef, version: Option<String>) -> Result<(), WriteError> {
+        let patch = json!({"metadata": {
+            "uid": &*node.uid,
+            "resourceVersion": version,
+            "labels": {HELD_LABEL: null},
+            "annotations": {HELD_ANNOTATION: null},
+        }});
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let params = PatchParams::default();
+        let patch = Patch::Merge(&patch);
+        let stripped = nodes.patch_metadata(&node.name, &params, &patch);
+        match self.write(Write::Release, stripped).await {
+            Err(error) if !error.is_gone() => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a node looks like after a write.
+struct Left {
+    /// Whether label or annotation of poolgate's are on it.
+    marks: bool,
+    version: Option<String>,
+}

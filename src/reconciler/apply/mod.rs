@@ -1,0 +1,126 @@
+//! How what was decided is written: each write with a deadline, only while this replica leads, and bound to the UID
+//! of the object that was judged. Knows nothing of why.
+
+mod claims;
+mod events;
+mod marks;
+
+use std::time::Duration;
+
+use kube::api::DynamicObject;
+use kube::core::GroupVersionKind;
+use kube::{Api, Client};
+use tokio::time::{Instant, timeout};
+
+use super::metrics::{Outcome, ReconcileMetrics, Write};
+use crate::cluster::{Leadership, VictimError, described};
+
+pub(super) use events::Told;
+pub(super) use marks::Marker;
+
+/// How long a call may take.
+pub(super) const CALL: Duration = Duration::from_secs(10);
+
+/// The name by which poolgate owns what it applies.
+const MANAGER: &str = "poolgate";
+
+/// HTTP statuses that a write may meet without anything being wrong.
+const NOT_FOUND: u16 = 404;
+const CONFLICT: u16 = 409;
+
+/// Why something was not written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    /// Another replica leads, or may.
+    #[error("this replica does not lead")]
+    NotLeading,
+    /// The API server did not do it.
+    #[error("{}", described(.0))]
+    Client(#[from] kube::Error),
+    /// A ledger was not read or not written.
+    #[error(transparent)]
+    Ledger(#[from] VictimError),
+    /// It did not answer.
+    #[error("no answer from the API server within {} s", CALL.as_secs())]
+    NoAnswer,
+}
+
+impl WriteError {
+    fn status(&self) -> Option<u16> {
+        match self {
+            Self::Client(kube::Error::Api(status)) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// Whether what was to be written to is not there any more.
+    fn is_gone(&self) -> bool {
+        self.status() == Some(NOT_FOUND)
+    }
+
+    /// Whether it is another one by now, or somebody else's.
+    fn is_conflict(&self) -> bool {
+        self.status() == Some(CONFLICT)
+    }
+}
+
+/// Writes to the cluster.
+pub(super) struct Writer {
+    client: Client,
+    leadership: Leadership,
+    metrics: ReconcileMetrics,
+    observe: bool,
+}
+
+impl Writer {
+    /// Writes while `leadership` holds; with `observe` nothing at all.
+    pub(super) fn new(
+        client: Client,
+        leadership: Leadership,
+        metrics: ReconcileMetrics,
+        observe: bool,
+    ) -> Self {
+        Self {
+            client,
+            leadership,
+            metrics,
+            observe,
+        }
+    }
+
+    /// Whether nothing is written.
+    pub(super) fn observes(&self) -> bool {
+        self.observe
+    }
+
+    fn node_claims(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodeClaim");
+        Api::all_with(self.client.clone(), &kube::api::ApiResource::from_gvk(&kind))
+    }
+
+    /// Makes a call that writes, and counts it.
+    async fn write<T>(
+        &self,
+        what: Write,
+        call: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, WriteError> {
+        let result = self.call(call).await;
+        let outcome = match &result {
+            Ok(_) => Outcome::Done,
+            Err(error) if error.is_gone() || error.is_conflict() => Outcome::Moot,
+            Err(_) => Outcome::Failed,
+        };
+        self.metrics.written(what, outcome);
+        result
+    }
+
+    /// Makes a call.
+    pub(super) async fn call<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
+        // What was begun while leading may end a little later: others wait longer than that.
+        let Some(until) = self.leadership.until() else {
+            return Err(WriteError::NotLeading);
+        };
+        let limit = until.saturating_duration_since(Instant::now()).min(CALL);
+        Ok(timeout(limit, call).await.map_err(|_| WriteError::NoAnswer)??)
+    }
+}

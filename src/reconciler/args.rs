@@ -1,0 +1,105 @@
+//! What the user says about the reconciler.
+
+use std::time::Duration;
+
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args, ValueEnum};
+use poolgate_core::policy::OverLimit;
+
+use crate::cluster::ClusterArgs;
+use crate::flags;
+use crate::http::ListenAddr;
+use crate::policy_file::WatchedPolicyArgs;
+use crate::telemetry::LogArgs;
+
+/// What the user says about the reconciler.
+#[derive(Debug, Args)]
+pub(crate) struct ReconcileArgs {
+    /// Where /livez, /readyz and /metrics are answered
+    #[arg(
+        long,
+        env = "POOLGATE_PROBE_LISTEN",
+        default_value = "8080",
+        value_name = "ADDR"
+    )]
+    pub(super) probe_listen: ListenAddr,
+
+    #[command(flatten)]
+    pub(super) policy: WatchedPolicyArgs,
+
+    /// What becomes of nodes above a limit [default: what the policy says; a pool's annotation
+    /// poolgate.dev/over-limit wins over both]
+    #[arg(long, env = "POOLGATE_OVER_LIMIT", value_enum, value_name = "WHAT")]
+    over_limit: Option<OverLimitChoice>,
+
+    /// How many nodes above their limit are terminated in a minute, at most, in all pools together
+    #[arg(
+        long,
+        env = "POOLGATE_MAX_TERMINATIONS_PER_MINUTE",
+        default_value = "10",
+        value_name = "N"
+    )]
+    pub(super) max_terminations_per_minute: u32,
+
+    /// For how long all must have been steady before a node is terminated: since the start, a gap in what is seen of
+    /// the cluster, a change of the NodePool definition
+    #[arg(long, env = "POOLGATE_SETTLE", default_value = "3m", value_name = "TIME",
+        value_parser = flags::time)]
+    pub(super) settle: Duration,
+
+    /// For how long a replica that leads may be silent before another one does
+    #[arg(long, env = "POOLGATE_LEASE_DURATION", default_value = "15s", value_name = "TIME",
+        value_parser = lease_duration)]
+    pub(super) lease_duration: Duration,
+
+    /// Write nothing: tell in logs and metrics what would be written
+    #[arg(
+        long,
+        env = "POOLGATE_OBSERVE",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    pub(super) observe: bool,
+
+    /// Take back every mark that poolgate has set on nodes, and end. Stop the reconcilers first
+    #[arg(
+        long,
+        env = "POOLGATE_RELEASE_ALL",
+        action = ArgAction::SetTrue,
+        conflicts_with = "observe",
+        value_parser = BoolishValueParser::new()
+    )]
+    pub(super) release_all: bool,
+
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+
+    #[command(flatten)]
+    pub(super) log: LogArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OverLimitChoice {
+    /// Events and metrics tell of them, and they stay
+    Report,
+    /// They go, the cheapest first
+    Terminate,
+}
+
+impl ReconcileArgs {
+    /// What becomes of nodes above a limit, where the pool does not say so; none for what the policy says.
+    pub(super) fn over_limit(&self) -> Option<OverLimit> {
+        self.over_limit.map(|choice| match choice {
+            OverLimitChoice::Report => OverLimit::Report,
+            OverLimitChoice::Terminate => OverLimit::Terminate,
+        })
+    }
+}
+
+fn lease_duration(text: &str) -> Result<Duration, &'static str> {
+    let duration = flags::time(text)?;
+    if duration < crate::cluster::SHORTEST_LEASE {
+        return Err("it must be 3s or more");
+    }
+    Ok(duration)
+}

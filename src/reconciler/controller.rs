@@ -1,0 +1,259 @@
+//! When which pool is looked at, and in which order what its plan says is done.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use poolgate_core::nodelimit::plan::{Memory, Plan, Release, Settings, plan};
+use poolgate_core::policy::{OverLimit, Policy};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::apply::{Marker, Told, WriteError, Writer};
+use super::index::{Circumstances, Index, Snapshot};
+use super::metrics::ReconcileMetrics;
+use super::pace::Pace;
+use super::queue::Queue;
+use super::seen::Seen;
+use crate::cluster::{Leadership, PoolLedgers};
+use crate::policy_file::PolicyInForce;
+
+/// How often the policy is compared with the one that pools were read by.
+const POLICY_POLL: Duration = Duration::from_secs(1);
+
+/// After how long every pool is looked at that nobody has spoken of.
+const RESYNC: Duration = Duration::from_mins(10);
+
+/// What the user wants.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wishes {
+    /// What becomes of nodes above a limit; none for what the policy says.
+    pub(super) over_limit: Option<OverLimit>,
+    /// For how long all must have been steady before anything is terminated.
+    pub(super) settle: SignedDuration,
+    /// How many claims may be terminated in a minute.
+    pub(super) terminations: u32,
+}
+
+/// Looks at pools and does what is to be done.
+pub(super) struct Controller {
+    pub(super) seen: Seen,
+    pub(super) writer: Writer,
+    pub(super) ledgers: PoolLedgers,
+    pub(super) leadership: Leadership,
+    policy: PolicyInForce,
+    in_force: Option<Arc<Policy>>,
+    wishes: Wishes,
+    pub(super) metrics: ReconcileMetrics,
+    queue: Queue,
+    pub(super) pace: Pace,
+    marker: Marker,
+    told: Told,
+    memories: HashMap<Arc<str>, Memory>,
+    /// Since when this replica leads.
+    leading_since: Option<Timestamp>,
+    /// Whether every watch has told all at least once.
+    knows: bool,
+    /// The last failure of each pool, so that each is told once.
+    failures: BTreeMap<Arc<str>, String>,
+}
+
+impl Controller {
+    pub(super) fn new(
+        seen: Seen,
+        writer: Writer,
+        ledgers: PoolLedgers,
+        leadership: Leadership,
+        policy: PolicyInForce,
+        wishes: Wishes,
+        metrics: ReconcileMetrics,
+    ) -> Self {
+        Self {
+            seen,
+            writer,
+            ledgers,
+            leadership,
+            policy,
+            in_force: None,
+            wishes,
+            metrics,
+            queue: Queue::new(Instant::now()),
+            pace: Pace::new(wishes.terminations),
+            marker: Marker::default(),
+            told: Told::default(),
+            memories: HashMap::new(),
+            leading_since: None,
+            knows: false,
+            failures: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at pools until the end. What has begun is brought to its end.
+    pub(super) async fn run(mut self, end: CancellationToken, known: impl Fn()) {
+        while !end.is_cancelled() {
+            self.follow_policy();
+            self.follow_leadership();
+            if !self.knows && self.seen.is_complete() {
+                self.knows = true;
+                known();
+            }
+            if let Some(pool) = self.next() {
+                self.look_at(pool).await;
+                continue;
+            }
+            let poll = Instant::now() + POLICY_POLL;
+            let next = self.queue.next_at().filter(|_| self.may_act()).map_or(poll, |at| at.min(poll));
+            tokio::select! {
+                () = end.cancelled() => {}
+                () = self.seen.changed() => {}
+                () = self.leadership.changed() => {}
+                () = sleep_until(next) => {}
+            }
+        }
+    }
+
+    fn may_act(&self) -> bool {
+        self.knows && self.leadership.holds()
+    }
+
+    /// The next pool to look at now.
+    fn next(&mut self) -> Option<Arc<str>> {
+        if !self.may_act() {
+            return None;
+        }
+        let now = Instant::now();
+        for pool in self.seen.change(Index::take_changed) {
+            self.queue.push(pool, now);
+        }
+        let pool = self.queue.pop(now);
+        self.metrics.waiting(self.queue.len(), self.seen.look(Index::marked_nodes));
+        pool
+    }
+
+    fn follow_policy(&mut self) {
+        let policy = self.policy.load();
+        if self.in_force.as_ref().is_some_and(|known| Arc::ptr_eq(known, &policy)) {
+            return;
+        }
+        let policy = Arc::clone(&policy);
+        self.in_force = Some(Arc::clone(&policy));
+        let policy = match self.wishes.over_limit {
+            Some(over_limit) if over_limit != policy.over_limit => Arc::new(Policy {
+                over_limit,
+                ..(*policy).clone()
+            }),
+            _ => policy,
+        };
+        self.seen.change(|index| index.set_policy(policy));
+    }
+
+    fn follow_leadership(&mut self) {
+        match (self.leadership.holds(), self.leading_since) {
+            (true, None) => {
+                self.leading_since = Some(Timestamp::now());
+                self.metrics.leading(true);
+                let now = Instant::now();
+                for pool in self.seen.look(Index::concerned) {
+                    self.queue.push(pool, now);
+                }
+            }
+            (false, Some(_)) => {
+                self.leading_since = None;
+                self.metrics.leading(false);
+                self.metrics.forget_all();
+            }
+            _ => {}
+        }
+    }
+
+    async fn look_at(&mut self, pool: Arc<str>) {
+        let begun = Instant::now();
+        let result = self.reconcile(&pool).await;
+        let now = Instant::now();
+        match result {
+            Ok(again_at) => {
+                self.metrics.reconciled(now - begun, true);
+                self.queue.succeeded(&pool);
+                self.failures.remove(&pool);
+                self.queue.push_at(pool, again_at);
+            }
+            // Whoever leads now does it.
+            Err(WriteError::NotLeading) => {}
+            Err(error) => {
+                self.metrics.reconciled(now - begun, false);
+                self.queue.failed(&pool, now);
+                let text = error.to_string();
+                if self.failures.get(&pool) != Some(&text) {
+                    tracing::warn!(nodepool = &*pool, %error, "not all could be done; it is tried again");
+                    self.failures.insert(pool, text);
+                }
+            }
+        }
+    }
+
+    /// Does what is to be done about a pool. When to look again.
+    async fn reconcile(&mut self, pool: &Arc<str>) -> Result<Instant, WriteError> {
+        let snapshot = self.seen.look(|index| index.snapshot(pool));
+        let memory = self.memories.get(pool).cloned().unwrap_or_default();
+        let now = Timestamp::now();
+        let plan = plan(&snapshot.state(self.circumstances(&snapshot)), &memory, now);
+        self.metrics.show(pool, &plan.numbers);
+        self.mark(&snapshot, &plan).await?;
+        if let Some(victims) = &plan.victims {
+            self.list_victims(&snapshot, victims).await?;
+        }
+        if !plan.terminate.is_empty() {
+            self.terminate(snapshot.clone(), &memory).await?;
+        }
+        self.told.tell(&self.writer, &snapshot.pool, &plan.events).await?;
+        let again_at = self.again_at(&plan, now);
+        if snapshot.is_over() {
+            self.forget(pool);
+        } else {
+            self.memories.insert(Arc::clone(pool), plan.memory);
+        }
+        Ok(again_at)
+    }
+
+    async fn mark(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<(), WriteError> {
+        self.marker.hold(&self.writer, &plan.hold).await?;
+        let strays = snapshot.strays.iter().map(|node| Release {
+            node: node.clone(),
+            hand_over: false,
+        });
+        let release: Vec<_> = plan.release.iter().cloned().chain(strays).collect();
+        self.marker.release(&self.writer, &release).await
+    }
+
+    pub(super) fn circumstances(&mut self, snapshot: &Snapshot) -> Circumstances {
+        let steady = self.seen.steady_since();
+        let since = steady.zip(self.leading_since).map(|(steady, leading)| steady.max(leading));
+        Circumstances {
+            steady_since: since.map(|since| since.max(snapshot.grown_at())),
+            terminations_left: self.pace.left(Instant::now()),
+            settings: Settings {
+                settle: self.wishes.settle,
+                ..Settings::default()
+            },
+        }
+    }
+
+    fn again_at(&mut self, plan: &Plan, now: Timestamp) -> Instant {
+        let clock = Instant::now();
+        let planned = plan.again_at.map(|at| {
+            let wait = at.duration_since(now).unsigned_abs();
+            clock + if at > now { wait } else { Duration::ZERO }
+        });
+        let paced = self.pace.next_at(clock).filter(|_| plan.numbers.excess > 0);
+        let resync = clock + RESYNC;
+        [planned, paced].into_iter().flatten().fold(resync, Instant::min)
+    }
+
+    fn forget(&mut self, pool: &str) {
+        self.memories.remove(pool);
+        self.metrics.forget(pool);
+        self.told.forget(pool);
+        self.queue.forget(pool);
+    }
+}

@@ -1,0 +1,55 @@
+//! NodeClaims in the index.
+
+use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use super::Index;
+use crate::reconciler::objects::SeenClaim;
+
+impl Index {
+    /// A claim is new or has changed.
+    pub(in crate::reconciler) fn put_claim(&mut self, seen: SeenClaim) {
+        let uid = Arc::clone(&seen.claim.uid);
+        match self.claims.get(&uid) {
+            Some(known) if *known == seen => return,
+            Some(_) => self.remove_claim(&uid),
+            None => {
+                let (count, bound) = (self.claims.len(), self.bounds.claims);
+                if !self.has_room("nodeclaims", count, bound) {
+                    return;
+                }
+            }
+        }
+        let pool = Arc::clone(&seen.pool);
+        if !seen.provider_id.is_empty() {
+            self.pool_of_machine.insert(seen.provider_id.clone(), Arc::clone(&pool));
+        }
+        self.claims_of.entry(Arc::clone(&pool)).or_default().insert(Arc::clone(&uid));
+        self.claims.insert(uid, seen);
+        self.note(&pool);
+    }
+
+    /// A claim is gone.
+    pub(in crate::reconciler) fn remove_claim(&mut self, uid: &str) {
+        let Some(known) = self.claims.remove(uid) else {
+            return;
+        };
+        self.pool_of_machine.remove(&known.provider_id);
+        if let Entry::Occupied(mut uids) = self.claims_of.entry(Arc::clone(&known.pool)) {
+            uids.get_mut().remove(uid);
+            if uids.get().is_empty() {
+                uids.remove();
+            }
+        }
+        self.note(&known.pool);
+    }
+
+    /// A list of claims is complete: the others are gone.
+    pub(in crate::reconciler) fn keep_claims(&mut self, listed: &HashSet<Box<str>>) {
+        let gone: Vec<_> = self.claims.keys().filter(|uid| !listed.contains(&***uid)).cloned().collect();
+        for uid in gone {
+            self.remove_claim(&uid);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! All that is known of the cluster: pools, their claims, the nodes of these, and the pods on them, each found from
+//! the one before, and which pools have changed since somebody looked. Knows nothing of watches, nor of what is done
+//! about a pool.
+//!
+//! Memory is bounded: of each kind only so many objects are kept. Where there are more, the index says that it is
+//! not whole, and nothing may be ended on its word.
+
+mod claims;
+mod ledgers;
+mod nodes;
+mod pods;
+mod pools;
+mod snapshot;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool};
+use poolgate_core::policy::Policy;
+use serde_json::Value;
+
+use super::objects::{SeenClaim, SeenNode};
+
+pub(super) use snapshot::{Circumstances, Snapshot};
+
+/// How many objects of each kind are kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) pools: usize,
+    pub(super) claims: usize,
+    pub(super) nodes: usize,
+    pub(super) pods: usize,
+}
+
+/// Several times what Kubernetes is tested for (5,000 nodes, 150,000 pods).
+pub(super) const BOUNDS: Bounds = Bounds {
+    pools: 10_000,
+    claims: 250_000,
+    nodes: 250_000,
+    pods: 1_000_000,
+};
+
+/// By how many labels pods may select nodes. A label beyond that counts as one that no node has.
+const MOST_SELECTED: usize = 256;
+
+/// What is known of the cluster.
+#[derive(Debug)]
+pub(super) struct Index {
+    bounds: Bounds,
+    policy: Arc<Policy>,
+    /// The pools, by name.
+    pools: BTreeMap<Arc<str>, KnownPool>,
+    /// The claims, by UID.
+    claims: HashMap<Arc<str>, SeenClaim>,
+    /// The UIDs of a pool's claims, by the pool's name.
+    claims_of: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
+    /// The pools of claims, by what names the machine.
+    pool_of_machine: HashMap<Box<str>, Arc<str>>,
+    /// The nodes, by name.
+    nodes: HashMap<Arc<str>, SeenNode>,
+    /// The names of nodes, by what names the machine.
+    node_of_machine: HashMap<Box<str>, Arc<str>>,
+    /// The names of nodes with marks of poolgate's, by pool.
+    marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
+    /// Where each pod is, by UID.
+    places: HashMap<Arc<str>, Place>,
+    /// The pods on each node, by its name.
+    pods_on: HashMap<Arc<str>, Vec<Arc<Pod>>>,
+    /// What pods without a place need, and how many of them do.
+    pending: HashMap<Arc<Needs>, usize>,
+    /// The labels by which pods select nodes.
+    selected: BTreeSet<Box<str>>,
+    /// Whether nodes must be listed again, because pods select by a label that was not kept.
+    relist_nodes: bool,
+    /// What each pool's ledger says, by the pool's name.
+    ledgers: HashMap<Box<str>, LedgerState>,
+    /// Pools that have changed since [`Index::take_changed`].
+    changed: BTreeSet<Arc<str>>,
+    /// What there is more of than is kept.
+    left_out: BTreeSet<&'static str>,
+}
+
+#[derive(Debug)]
+struct KnownPool {
+    object: Value,
+    pool: Arc<Pool>,
+}
+
+#[derive(Debug)]
+enum Place {
+    On(Arc<str>),
+    Nowhere(Arc<Needs>),
+}
+
+impl Index {
+    /// Of a cluster of which nothing is known yet.
+    pub(super) fn new(policy: Arc<Policy>, bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            policy,
+            pools: BTreeMap::new(),
+            claims: HashMap::new(),
+            claims_of: HashMap::new(),
+            pool_of_machine: HashMap::new(),
+            nodes: HashMap::new(),
+            node_of_machine: HashMap::new(),
+            marked: BTreeMap::new(),
+            places: HashMap::new(),
+            pods_on: HashMap::new(),
+            pending: HashMap::new(),
+            selected: BTreeSet::new(),
+            relist_nodes: false,
+            ledgers: HashMap::new(),
+            changed: BTreeSet::new(),
+            left_out: BTreeSet::new(),
+        }
+    }
+
+    /// The pools that have changed since this was asked last.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<Arc<str>> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Whether any has.
+    pub(super) fn has_changed(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// All pools about which there may be something to do.
+    pub(super) fn concerned(&self) -> BTreeSet<Arc<str>> {
+        let pools = self.pools.iter().filter(|(_, known)| known.pool.limit.is_some());
+        pools
+            .map(|(name, _)| Arc::clone(name))
+            .chain(self.marked.keys().cloned())
+            .collect()
+    }
+
+    /// Whether more was seen than is kept.
+    pub(super) fn is_whole(&self) -> bool {
+        self.left_out.is_empty()
+    }
+
+    /// How many nodes carry marks of poolgate's.
+    pub(super) fn marked_nodes(&self) -> usize {
+        self.marked.values().map(BTreeSet::len).sum()
+    }
+
+    /// Notes that something of this pool has changed, if anything is to be done about the pool at all.
+    fn note(&mut self, pool: &Arc<str>) {
+        let is_limited = self.pools.get(pool).is_some_and(|known| known.pool.limit.is_some());
+        if is_limited || self.marked.contains_key(pool) {
+            self.changed.insert(Arc::clone(pool));
+        }
+    }
+
+    fn note_all(&mut self) {
+        let all = self.concerned();
+        self.changed.extend(all);
+    }
+
+    /// Whether there is room for one more of what there are so many.
+    fn has_room(&mut self, kind: &'static str, count: usize, bound: usize) -> bool {
+        if count < bound {
+            return true;
+        }
+        if self.left_out.insert(kind) {
+            tracing::warn!(
+                kind,
+                bound,
+                "more objects than are kept: nothing is terminated from now on"
+            );
+        }
+        false
+    }
+}

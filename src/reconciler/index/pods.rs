@@ -1,0 +1,100 @@
+//! Pods in the index.
+
+use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use poolgate_core::nodelimit::plan::Needs;
+
+use super::{Index, MOST_SELECTED, Place};
+use crate::reconciler::objects::{SeenPod, Whereabouts};
+
+impl Index {
+    /// A pod is new or has changed.
+    pub(in crate::reconciler) fn put_pod(&mut self, seen: SeenPod) {
+        if self.is_known(&seen) {
+            return;
+        }
+        let (count, bound) = (self.places.len(), self.bounds.pods);
+        if !self.places.contains_key(&seen.uid) && !self.has_room("pods", count, bound) {
+            return;
+        }
+        self.remove_pod(&seen.uid);
+        match seen.whereabouts {
+            Whereabouts::Bound(node, pod) => {
+                self.select_by(&pod.needs);
+                self.pods_on.entry(Arc::clone(&node)).or_default().push(pod);
+                self.note_node(&node);
+                self.places.insert(seen.uid, Place::On(node));
+            }
+            Whereabouts::Unschedulable(needs) => {
+                self.select_by(&needs);
+                let count = self.pending.entry(Arc::clone(&needs)).or_default();
+                *count += 1;
+                if *count == 1 {
+                    self.note_all();
+                }
+                self.places.insert(seen.uid, Place::Nowhere(needs));
+            }
+        }
+    }
+
+    /// A pod is gone, or is nowhere where a plan would look.
+    pub(in crate::reconciler) fn remove_pod(&mut self, uid: &str) {
+        match self.places.remove(uid) {
+            None => {}
+            Some(Place::On(node)) => {
+                if let Entry::Occupied(mut pods) = self.pods_on.entry(Arc::clone(&node)) {
+                    pods.get_mut().retain(|pod| *pod.uid != *uid);
+                    if pods.get().is_empty() {
+                        pods.remove();
+                    }
+                }
+                self.note_node(&node);
+            }
+            Some(Place::Nowhere(needs)) => {
+                if let Entry::Occupied(mut count) = self.pending.entry(needs) {
+                    *count.get_mut() -= 1;
+                    if *count.get() == 0 {
+                        count.remove();
+                        self.note_all();
+                    }
+                }
+            }
+        }
+    }
+
+    /// A list of pods is complete: the others are gone.
+    pub(in crate::reconciler) fn keep_pods(&mut self, listed: &HashSet<Box<str>>) {
+        let gone: Vec<_> = self.places.keys().filter(|uid| !listed.contains(&***uid)).cloned().collect();
+        for uid in gone {
+            self.remove_pod(&uid);
+        }
+    }
+
+    fn is_known(&self, seen: &SeenPod) -> bool {
+        match (self.places.get(&seen.uid), &seen.whereabouts) {
+            (Some(Place::On(known)), Whereabouts::Bound(node, pod)) => {
+                let pods = self.pods_on.get(node);
+                known == node && pods.is_some_and(|pods| pods.iter().any(|known| known == pod))
+            }
+            (Some(Place::Nowhere(known)), Whereabouts::Unschedulable(needs)) => known == needs,
+            _ => false,
+        }
+    }
+
+    fn note_node(&mut self, node: &str) {
+        if let Some(pool) = self.nodes.get(node).map(|seen| Arc::clone(&seen.pool)) {
+            self.note(&pool);
+        }
+    }
+
+    fn select_by(&mut self, needs: &Needs) {
+        for key in needs.node_selector.keys() {
+            if !self.selected.contains(key.as_str()) && self.selected.len() < MOST_SELECTED {
+                self.selected.insert(key.as_str().into());
+                self.relist_nodes = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Pools in the index.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use poolgate_core::nodelimit::plan::Pool;
+use poolgate_core::policy::Policy;
+
+use super::{Index, KnownPool};
+use crate::reconciler::objects::PoolObject;
+
+impl Index {
+    /// A pool is new or has changed.
+    pub(in crate::reconciler) fn put_pool(&mut self, object: PoolObject) {
+        let name: Arc<str> = object.name().into();
+        let object = object.kept();
+        if self.pools.get(&name).is_some_and(|known| known.object == object) {
+            return;
+        }
+        let (count, bound) = (self.pools.len(), self.bounds.pools);
+        if !self.pools.contains_key(&name) && !self.has_room("nodepools", count, bound) {
+            return;
+        }
+        let pool = Arc::new(Pool::of(&object, &self.policy));
+        let was_limited = self.is_limited(&name);
+        self.pools.insert(Arc::clone(&name), KnownPool { object, pool });
+        if was_limited || self.is_limited(&name) || self.marked.contains_key(&name) {
+            self.changed.insert(name);
+        }
+    }
+
+    /// A pool is gone.
+    pub(in crate::reconciler) fn remove_pool(&mut self, name: &str) {
+        if let Some((name, _)) = self.pools.remove_entry(name) {
+            self.changed.insert(name);
+        }
+    }
+
+    /// A list of pools is complete: the others are gone.
+    pub(in crate::reconciler) fn keep_pools(&mut self, listed: &BTreeSet<Box<str>>) {
+        let gone: Vec<_> = self.pools.keys().filter(|name| !listed.contains(&***name)).cloned().collect();
+        for name in gone {
+            self.remove_pool(&name);
+        }
+    }
+
+    /// Another policy is in force: pools mean something else.
+    pub(in crate::reconciler) fn set_policy(&mut self, policy: Arc<Policy>) {
+        self.note_all();
+        for known in self.pools.values_mut() {
+            known.pool = Arc::new(Pool::of(&known.object, &policy));
+        }
+        self.policy = policy;
+        self.note_all();
+    }
+
+    /// The pool of this name; one without a limit where there is none.
+    pub(super) fn pool(&self, name: &str) -> Arc<Pool> {
+        let known = self.pools.get(name);
+        known.map_or_else(
+            || PoolObject::departed(name, &self.policy),
+            |known| Arc::clone(&known.pool),
+        )
+    }
+
+    /// Whether there is a pool of this name.
+    pub(in crate::reconciler) fn knows_pool(&self, name: &str) -> bool {
+        self.pools.contains_key(name)
+    }
+
+    /// The policy by which pools are read.
+    pub(in crate::reconciler) fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    fn is_limited(&self, name: &str) -> bool {
+        self.pools.get(name).is_some_and(|known| known.pool.limit.is_some())
+    }
+}

@@ -1,0 +1,23 @@
+//! `poolgate reconcile`: keeps Karpenter from trying what a pool's node limit forbids, and ends what stands above it.
+//!
+//! Watches fill an index; a queue says which pool is due; core's plan says what to do about it; `apply` does it.
+//! Nothing that is needed for safety lies in memory: marks stand on the nodes, victims in the ledger, and whoever
+//! takes over sees both.
+
+mod apply;
+mod args;
+mod controller;
+mod followers;
+mod index;
+mod metrics;
+mod objects;
+mod pace;
+mod queue;
+mod release_all;
+mod run;
+mod seen;
+mod terminate;
+mod work;
+
+pub(crate) use args::ReconcileArgs;
+pub(crate) use run::reconcile;

@@ -1,0 +1,17 @@
+//! Objects of the cluster, as far as a plan depends on them: each is read into a struct of the few fields needed,
+//! and turned at once into the plan's own type. Fields of a type that the API server would not store count as
+//! missing. Knows nothing of where the objects come from.
+
+mod claim;
+mod interned;
+mod meta;
+mod node;
+mod pod;
+mod pod_needs;
+mod pool;
+
+pub(super) use claim::{ClaimObject, SeenClaim};
+pub(super) use interned::Interned;
+pub(super) use node::{NodeObject, SeenNode};
+pub(super) use pod::{PodObject, SeenPod, Whereabouts};
+pub(super) use pool::PoolObject;

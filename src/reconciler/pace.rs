@@ -1,0 +1,66 @@
+//! How many claims may be ended in a minute. Time is handed in.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The time in which they are counted.
+const WINDOW: Duration = Duration::from_mins(1);
+
+/// The terminations of the last minute.
+#[derive(Debug)]
+pub(super) struct Pace {
+    most: usize,
+    ended: VecDeque<Instant>,
+}
+
+impl Pace {
+    /// At most so many in any minute.
+    pub(super) fn new(most: u32) -> Self {
+        Self {
+            most: usize::try_from(most).unwrap_or(usize::MAX),
+            ended: VecDeque::new(),
+        }
+    }
+
+    /// How many there may be now.
+    pub(super) fn left(&mut self, now: Instant) -> usize {
+        while self.ended.front().is_some_and(|at| now.saturating_duration_since(*at) >= WINDOW) {
+            self.ended.pop_front();
+        }
+        self.most - self.ended.len().min(self.most)
+    }
+
+    /// When there may be one more; none if there may be now, or never.
+    pub(super) fn next_at(&mut self, now: Instant) -> Option<Instant> {
+        if self.left(now) > 0 {
+            return None;
+        }
+        self.ended.front().map(|at| *at + WINDOW)
+    }
+
+    /// One was ended.
+    pub(super) fn ended(&mut self, now: Instant) {
+        self.ended.push_back(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_minute_sees_more_than_the_most() {
+        let start = Instant::now();
+        let mut pace = Pace::new(2);
+        assert_eq!(pace.left(start), 2);
+        pace.ended(start);
+        pace.ended(start + Duration::from_secs(30));
+        assert_eq!(pace.left(start + Duration::from_secs(59)), 0);
+        assert_eq!(pace.next_at(start + Duration::from_secs(59)), Some(start + WINDOW));
+        assert_eq!(pace.left(start + Duration::from_secs(60)), 1);
+        assert_eq!(pace.next_at(start + Duration::from_secs(60)), None);
+        assert_eq!(Pace::new(0).left(start), 0);
+    }
+}

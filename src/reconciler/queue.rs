@@ -1,0 +1,200 @@
+//! Which pool is looked at next, and when: each at most so often, all together at most so often, what fails ever
+//! more rarely. Time is handed in. Knows nothing of pools but their names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// The least time between two looks at one pool.
+const PER_POOL: Duration = Duration::from_millis(500);
+
+/// How many looks there may be in a second, for long, and at once after a quiet time.
+const PER_SECOND: u32 = 100;
+const AT_ONCE: u32 = 200;
+
+/// The pauses after failures: doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// Pools that wait to be looked at.
+#[derive(Debug)]
+pub(super) struct Queue {
+    /// When each pool is due.
+    due: BTreeMap<Arc<str>, Instant>,
+    by_time: BTreeSet<(Instant, Arc<str>)>,
+    /// When each pool was looked at last, as long as that holds it back, and how often that failed in a row.
+    last: BTreeMap<Arc<str>, Last>,
+    /// How many looks may be had, and when that was reckoned.
+    tokens: f64,
+    reckoned: Instant,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    at: Instant,
+    failures: u32,
+}
+
+impl Queue {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            due: BTreeMap::new(),
+            by_time: BTreeSet::new(),
+            last: BTreeMap::new(),
+            tokens: AT_ONCE.into(),
+            reckoned: now,
+        }
+    }
+
+    /// A pool has changed: it is due as soon as it may be looked at again. What fails waits its time out.
+    pub(super) fn push(&mut self, pool: Arc<str>, now: Instant) {
+        let at = self.last.get(&pool).map_or(now, |last| now.max(last.at + pause(last.failures)));
+        self.push_at(pool, at);
+    }
+
+    /// A pool is due at that time, if not before.
+    pub(super) fn push_at(&mut self, pool: Arc<str>, at: Instant) {
+        match self.due.get(&pool) {
+            Some(due) if *due <= at => return,
+            Some(due) => drop(self.by_time.remove(&(*due, Arc::clone(&pool)))),
+            None => {}
+        }
+        self.by_time.insert((at, Arc::clone(&pool)));
+        self.due.insert(pool, at);
+    }
+
+    /// The next pool that is due.
+    pub(super) fn pop(&mut self, now: Instant) -> Option<Arc<str>> {
+        self.refill(now);
+        if self.tokens < 1.0 || self.by_time.first().is_none_or(|(at, _)| *at > now) {
+            return None;
+        }
+        let (_, pool) = self.by_time.pop_first()?;
+        self.due.remove(&pool);
+        self.tokens -= 1.0;
+        let failures = self.last.get(&pool).map_or(0, |last| last.failures);
+        self.last.insert(Arc::clone(&pool), Last { at: now, failures });
+        Some(pool)
+    }
+
+    /// When there may be a next one.
+    pub(super) fn next_at(&self) -> Option<Instant> {
+        let (due, _) = self.by_time.first()?;
+        if self.tokens >= 1.0 {
+            return Some(*due);
+        }
+        let lacking = (1.0 - self.tokens) / f64::from(PER_SECOND);
+        Some((*due).max(self.reckoned + Duration::from_secs_f64(lacking)))
+    }
+
+    /// What was done about a pool has succeeded.
+    pub(super) fn succeeded(&mut self, pool: &str) {
+        if let Some(last) = self.last.get_mut(pool) {
+            last.failures = 0;
+        }
+    }
+
+    /// It has failed: it is done again, ever later.
+    pub(super) fn failed(&mut self, pool: &Arc<str>, now: Instant) {
+        let last = self.last.entry(Arc::clone(pool)).or_insert(Last { at: now, failures: 0 });
+        last.failures = last.failures.saturating_add(1);
+        last.at = now;
+        let at = now + pause(last.failures);
+        self.push_at(Arc::clone(pool), at);
+    }
+
+    /// A pool of which nothing is left.
+    pub(super) fn forget(&mut self, pool: &str) {
+        self.last.remove(pool);
+    }
+
+    /// How many pools wait.
+    pub(super) fn len(&self) -> usize {
+        self.due.len()
+    }
+
+    fn refill(&mut self, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.reckoned).as_secs_f64();
+        self.tokens = (self.tokens + elapsed * f64::from(PER_SECOND)).min(AT_ONCE.into());
+        self.reckoned = now;
+    }
+}
+
+fn pause(failures: u32) -> Duration {
+    match failures {
+        0 => PER_POOL,
+        more => FIRST_PAUSE
+            .saturating_mul(1 << (more - 1).min(10))
+            .min(LONGEST_PAUSE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(name: &str) -> Arc<str> {
+        name.into()
+    }
+
+    #[test]
+    fn a_pool_that_changes_all_the_time_is_looked_at_now_and_then() {
+        let start = Instant::now();
+        let mut queue = Queue::new(start);
+        let mut looks = 0;
+        for millis in 0..10_000 {
+            let now = start + Duration::from_millis(millis);
+            queue.push(pool("a"), now);
+            looks += u32::from(queue.pop(now).is_some());
+        }
+        assert_eq!(looks, 20);
+        assert_eq!(queue.len(), 1);
+    }
+
+    #[test]
+    fn many_pools_share_the_pace() {
+        let now = Instant::now();
+        let mut queue = Queue::new(now);
+        for number in 0..1_000 {
+            queue.push(pool(&format!("pool-{number}")), now);
+        }
+        let popped = |queue: &mut Queue, now| std::iter::from_fn(|| queue.pop(now)).count();
+        assert_eq!(popped(&mut queue, now), 200);
+        let next = queue.next_at().expect("more");
+        assert!(next > now && next <= now + Duration::from_millis(11), "{:?}", next - now);
+        assert_eq!(popped(&mut queue, now + Duration::from_secs(1)), 100);
+    }
+
+    #[test]
+    fn what_fails_is_tried_ever_more_rarely_and_a_change_does_not_hurry_it() {
+        let mut now = Instant::now();
+        let mut queue = Queue::new(now);
+        queue.push(pool("a"), now);
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            let popped = queue.pop(now).expect("a pool");
+            queue.failed(&popped, now);
+            queue.push(pool("a"), now);
+            assert_eq!(queue.next_at(), Some(now + Duration::from_secs(seconds)));
+            now += Duration::from_secs(seconds);
+        }
+        let popped = queue.pop(now).expect("a pool");
+        queue.succeeded(&popped);
+        queue.push(popped, now);
+        assert_eq!(queue.next_at(), Some(now + PER_POOL));
+    }
+
+    #[test]
+    fn the_earlier_of_two_times_counts() {
+        let now = Instant::now();
+        let later = now + Duration::from_secs(5);
+        let mut queue = Queue::new(now);
+        queue.push_at(pool("a"), later);
+        assert_eq!(queue.pop(now), None);
+        queue.push(pool("a"), now);
+        queue.push_at(pool("a"), later);
+        assert_eq!(queue.pop(now).as_deref(), Some("a"));
+        assert_eq!(queue.pop(later), None);
+    }
+}

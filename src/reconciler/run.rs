@@ -1,0 +1,161 @@
+//! From flags to a running reconciler, and from a signal to its end.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use kube::Api;
+use tokio_util::sync::CancellationToken;
+
+use super::apply::{WriteError, Writer};
+use super::args::ReconcileArgs;
+use super::controller::Wishes;
+use super::metrics::ReconcileMetrics;
+use super::release_all::release_all;
+use super::work::{Lines, Work};
+use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics};
+use crate::http::{self, BindError, HttpMetrics, Interface, Server, Transport};
+use crate::lifecycle::{Ending, PartError, Readiness, Signals, Tasks};
+use crate::policy_file::LoadError;
+use crate::probes::{self, Probes};
+use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
+
+/// How many connections the probe port keeps open.
+const MAX_PROBE_CONNECTIONS: usize = 64;
+
+/// How long what has begun may take after the first signal. Below the grace period that the Deployment gives.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// Why the reconciler did not start, or did not go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReconcileError {
+    /// Logging does not start.
+    #[error(transparent)]
+    Logging(#[from] LoggingError),
+    /// The policy file cannot be used.
+    #[error(transparent)]
+    Policy(#[from] LoadError),
+    /// There is no cluster.
+    #[error(transparent)]
+    Cluster(#[from] ConnectError),
+    /// No client can be made for it.
+    #[error("no client for the cluster: {0}")]
+    Client(String),
+    /// Not every mark could be taken back.
+    #[error("not every mark is taken back: {0}")]
+    Release(#[from] WriteError),
+    /// A socket cannot be had.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The system gives no threads or no signals.
+    #[error("the system gives no threads or no signals")]
+    System(#[from] io::Error),
+    /// A part that must run for ever has ended.
+    #[error(transparent)]
+    Part(#[from] PartError),
+}
+
+/// Reconciles until a signal. Returns the exit code: 0 after an orderly end.
+pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
+    args.log.install()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(async {
+        if args.release_all {
+            release(&args).await
+        } else {
+            run(args).await
+        }
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+/// Takes back every mark, and ends.
+async fn release(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
+    let connector = Connector::find(&args.cluster).await?;
+    let client = connector.client().await.map_err(ReconcileError::Client)?;
+    let metrics = ReconcileMetrics::register(&mut Registry::default());
+    let writer = Writer::new(client.clone(), Leadership::always(), metrics, false);
+    let nodes = release_all(&writer, &Api::all(client)).await?;
+    tracing::info!(nodes, "every mark is taken back");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
+    let mut signals = Signals::listen()?;
+    let mut registry = Metrics::registry();
+    count_panics(&mut registry);
+    let http_metrics = HttpMetrics::register(&mut registry);
+    let readiness = Arc::new(Readiness::default());
+    let mut tasks = Tasks::default();
+    let mut details = Vec::new();
+    let policy = args.policy.start(&mut registry, &mut tasks, &mut details).await?;
+    let lines = Lines::new(args.observe);
+    details.extend(lines.details());
+    let drain = CancellationToken::new();
+    let work = Work {
+        connector: Connector::find(&args.cluster).await?,
+        policy,
+        wishes: wishes(&args),
+        observe: args.observe,
+        lease: args.lease_duration,
+        identity: identity(),
+        metrics: ReconcileMetrics::register(&mut registry),
+        watches: WatchMetrics::register(&mut registry),
+        lines,
+        readiness: Arc::clone(&readiness),
+        end: drain.clone(),
+    };
+    let probe = Server {
+        name: "probe",
+        listener: http::bind("probes", args.probe_listen, Interface::All).await?,
+        transport: Transport::Plain,
+        router: probes::router(Probes {
+            readiness: Arc::clone(&readiness),
+            details,
+            metrics: Metrics::new(registry),
+        }),
+        max_connections: MAX_PROBE_CONNECTIONS,
+        readiness: Arc::clone(&readiness),
+        metrics: http_metrics,
+    };
+    let address = http::local_addr(&probe.listener);
+    // Probes are answered to the very end.
+    tasks.spawn("probes", probe.run(CancellationToken::new()));
+    tasks.spawn(RECONCILER, work.start()?);
+    tracing::info!(probe = address, "listening");
+    let ending = Ending {
+        delay: Duration::ZERO,
+        drain: &drain,
+        last: RECONCILER,
+        limit: DRAIN,
+    };
+    Ok(tasks.until_signalled(&mut signals, &readiness, ending).await?)
+}
+
+/// The part whose end is awaited.
+const RECONCILER: &str = "reconciler";
+
+fn wishes(args: &ReconcileArgs) -> Wishes {
+    Wishes {
+        over_limit: args.over_limit(),
+        settle: SignedDuration::try_from(args.settle).unwrap_or(SignedDuration::MAX),
+        terminations: args.max_terminations_per_minute,
+    }
+}
+
+/// What tells this process from every other: two containers may have one host name.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let mut random = RandomState::new().build_hasher();
+    random.write_u32(std::process::id());
+    let host = host.as_deref().map_or("poolgate", str::trim);
+    format!("{host}_{:016x}", random.finish())
+}

@@ -1,0 +1,136 @@
+//! What all watches have seen, and since when they have seen it without a gap. On one thread: no lock.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+use tokio::sync::Notify;
+
+use super::index::Index;
+
+/// A watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Watched {
+    /// The definition of NodePools.
+    Definition,
+    /// `NodePools`.
+    Pools,
+    /// `NodeClaims`.
+    Claims,
+    /// Nodes.
+    Nodes,
+    /// Pods.
+    Pods,
+    /// The ledgers.
+    Ledgers,
+}
+
+impl Watched {
+    /// All of them.
+    pub(super) const ALL: [Self; 6] = [
+        Self::Definition,
+        Self::Pools,
+        Self::Claims,
+        Self::Nodes,
+        Self::Pods,
+        Self::Ledgers,
+    ];
+
+    /// Its name in logs and metrics.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Definition => "definition",
+            Self::Pools => "nodepools",
+            Self::Claims => "nodeclaims",
+            Self::Nodes => "nodes",
+            Self::Pods => "pods",
+            Self::Ledgers => "ledgers",
+        }
+    }
+}
+
+/// What was seen; clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct Seen(Rc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    index: RefCell<Index>,
+    /// Since when each watch has told all: those that run.
+    up: RefCell<BTreeMap<Watched, Timestamp>>,
+    /// When the definition changed last.
+    defined: RefCell<Option<Timestamp>>,
+    changed: Notify,
+    relist_nodes: Rc<Notify>,
+}
+
+impl Seen {
+    pub(super) fn new(index: Index) -> Self {
+        Self(Rc::new(Inner {
+            index: RefCell::new(index),
+            up: RefCell::default(),
+            defined: RefCell::default(),
+            changed: Notify::new(),
+            relist_nodes: Rc::default(),
+        }))
+    }
+
+    /// Looks at the index.
+    pub(super) fn look<T>(&self, at: impl FnOnce(&Index) -> T) -> T {
+        at(&self.0.index.borrow())
+    }
+
+    /// Changes the index, and tells whoever waits for a change.
+    pub(super) fn change<T>(&self, how: impl FnOnce(&mut Index) -> T) -> T {
+        let mut index = self.0.index.borrow_mut();
+        let result = how(&mut index);
+        if index.has_changed() {
+            self.0.changed.notify_one();
+        }
+        if index.wants_other_labels() {
+            self.0.relist_nodes.notify_one();
+        }
+        result
+    }
+
+    /// Waits until something has changed.
+    pub(super) async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    /// Told when nodes must be listed anew.
+    pub(super) fn relist_nodes(&self) -> Rc<Notify> {
+        Rc::clone(&self.0.relist_nodes)
+    }
+
+    /// A watch has told all.
+    pub(super) fn complete(&self, watch: Watched) {
+        self.0.up.borrow_mut().entry(watch).or_insert_with(Timestamp::now);
+        self.0.changed.notify_one();
+    }
+
+    /// A watch is down.
+    pub(super) fn lost(&self, watch: Watched) {
+        self.0.up.borrow_mut().remove(&watch);
+    }
+
+    /// The definition of NodePools has changed.
+    pub(super) fn redefined(&self) {
+        *self.0.defined.borrow_mut() = Some(Timestamp::now());
+    }
+
+    /// Whether every watch has told all it had to tell.
+    pub(super) fn is_complete(&self) -> bool {
+        self.0.up.borrow().len() == Watched::ALL.len()
+    }
+
+    /// Since when all watches have told everything, and pools mean the same; none while one does not.
+    pub(super) fn steady_since(&self) -> Option<Timestamp> {
+        if !self.is_complete() || !self.look(Index::is_whole) {
+            return None;
+        }
+        let up = self.0.up.borrow();
+        up.values().copied().chain(*self.0.defined.borrow()).max()
+    }
+}

@@ -1,0 +1,108 @@
+//! The end of claims above a limit. Whom it may meet stands in the ledger before anybody is ended, and all that
+//! speaks for it is read anew right before: a watch that is silent, or another replica that has decided otherwise,
+//! ends nobody.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use poolgate_core::nodelimit::plan::{Memory, Pool, plan};
+use tokio::time::{Instant, timeout};
+
+use super::apply::{CALL, WriteError};
+use super::controller::Controller;
+use super::index::Snapshot;
+use super::metrics::{Outcome, Write};
+use crate::cluster::VictimError;
+
+impl Controller {
+    /// Writes into the pool's ledger who is to go.
+    pub(super) async fn list_victims(
+        &mut self,
+        snapshot: &Snapshot,
+        victims: &[Arc<str>],
+    ) -> Result<(), WriteError> {
+        let pool = &snapshot.pool;
+        if self.writer.observes() {
+            tracing::info!(nodepool = &*pool.name, ?victims, "would list for termination");
+            return Ok(());
+        }
+        if !snapshot.exists {
+            // The ledger goes with its pool.
+            return Ok(());
+        }
+        let owner = (&*pool.name, &*pool.uid);
+        let written = self.ledgers.set_victims(owner, victims, &snapshot.ledger.victims);
+        let written = self.bounded(written).await;
+        let outcome = match &written {
+            Ok(()) => Outcome::Done,
+            Err(WriteError::Ledger(error)) if error.is_conflict() => Outcome::Moot,
+            Err(_) => Outcome::Failed,
+        };
+        self.metrics.written(Write::Victims, outcome);
+        match written {
+            // Whoever wrote it is seen soon, and all is judged once more.
+            Err(WriteError::Ledger(error)) if error.is_conflict() => Ok(()),
+            Ok(()) => {
+                tracing::info!(nodepool = &*pool.name, ?victims, "listed for termination");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends those whose turn it is, if all still speaks for it.
+    pub(super) async fn terminate(
+        &mut self,
+        mut snapshot: Snapshot,
+        memory: &Memory,
+    ) -> Result<(), WriteError> {
+        if !self.read_anew(&mut snapshot).await? {
+            return Ok(());
+        }
+        let circumstances = self.circumstances(&snapshot);
+        let plan = plan(&snapshot.state(circumstances), memory, Timestamp::now());
+        let listed = &snapshot.ledger.victims;
+        for claim in plan.terminate.iter().filter(|claim| listed.contains(&claim.uid)) {
+            if self.pace.left(Instant::now()) == 0 {
+                break;
+            }
+            // Counted before it is known to be done: better one too few in this minute.
+            self.pace.ended(Instant::now());
+            if self.writer.terminate(claim).await? {
+                self.metrics.terminated(&snapshot.pool.name);
+                tracing::info!(
+                    nodepool = &*snapshot.pool.name,
+                    nodeclaim = &*claim.name,
+                    "terminated: above the node limit"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads pool, claims and ledger as they are stored now. False where it is too early to judge.
+    async fn read_anew(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
+        let name = Arc::clone(&snapshot.pool.name);
+        let Some(pool) = self.writer.read_pool(&name).await? else {
+            return Ok(false);
+        };
+        let policy = self.seen.look(|index| Arc::clone(index.policy()));
+        let pool = Pool::of(&pool.kept(), &policy);
+        if pool.uid != snapshot.pool.uid {
+            return Ok(false);
+        }
+        snapshot.pool = Arc::new(pool);
+        snapshot.ledger = self.bounded(self.ledgers.read(&name)).await?;
+        let claims = self.writer.list_claims(&name).await?;
+        Ok(snapshot.agree_with(&claims))
+    }
+
+    /// A call to the ledgers, with a deadline and only while this replica leads.
+    async fn bounded<T>(&self, call: impl Future<Output = Result<T, VictimError>>) -> Result<T, WriteError> {
+        let Some(until) = self.leadership.until() else {
+            return Err(WriteError::NotLeading);
+        };
+        let limit = until.saturating_duration_since(Instant::now()).min(CALL);
+        Ok(timeout(limit, call).await.map_err(|_| WriteError::NoAnswer)??)
+    }
+}

@@ -1,0 +1,215 @@
+//! The thread on which the cluster is watched and written to: watches, election and controller side by side.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use kube::Client;
+use poolgate_core::karpenter::NODEPOOL_LABEL;
+use tokio::runtime;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::apply::Writer;
+use super::controller::{Controller, Wishes};
+use super::followers::{Claims, DefinitionFollower, KindFollower, Ledgers, Nodes, Pods, Pools};
+use super::index::{BOUNDS, Index};
+use super::metrics::ReconcileMetrics;
+use super::seen::{Seen, Watched};
+use crate::cluster::{
+    Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch, WatchMetrics,
+};
+use crate::lifecycle::{Detail, Readiness, Told};
+use crate::policy_file::PolicyInForce;
+
+/// The Lease that the replica holds which writes.
+const LEASE: &str = "poolgate-reconciler";
+
+/// How long to wait before a client is tried anew.
+const CREDENTIALS: Duration = Duration::from_secs(10);
+
+/// What holds while something is not watched.
+const MEANWHILE: &str = "what was last seen holds, and nothing is terminated";
+
+/// All that the thread needs.
+pub(super) struct Work {
+    pub(super) connector: Connector,
+    pub(super) policy: PolicyInForce,
+    pub(super) wishes: Wishes,
+    pub(super) observe: bool,
+    pub(super) lease: Duration,
+    pub(super) identity: String,
+    pub(super) metrics: ReconcileMetrics,
+    pub(super) watches: WatchMetrics,
+    pub(super) lines: Lines,
+    pub(super) readiness: Arc<Readiness>,
+    pub(super) end: CancellationToken,
+}
+
+/// The lines of `/readyz`.
+#[derive(Debug)]
+pub(super) struct Lines {
+    leader: Arc<ArcSwap<String>>,
+    watches: [Arc<ArcSwap<String>>; Watched::ALL.len()],
+}
+
+impl Lines {
+    pub(super) fn new(observe: bool) -> Self {
+        let leader = if observe { "nobody is asked: --observe" } else { "not yet known" };
+        Self {
+            leader: Arc::new(ArcSwap::from_pointee(leader.into())),
+            watches: Watched::ALL.map(|_| Arc::new(ArcSwap::from_pointee("starting".into()))),
+        }
+    }
+
+    pub(super) fn details(&self) -> Vec<Arc<dyn Detail>> {
+        let leader: Arc<dyn Detail> = Arc::new(Told::new("leader", &self.leader));
+        let watches = Watched::ALL.iter().zip(&self.watches);
+        let watches = watches.map(|(watch, line)| -> Arc<dyn Detail> {
+            Arc::new(Told::new(watch.name(), line))
+        });
+        std::iter::once(leader).chain(watches).collect()
+    }
+
+    fn of(&self, watched: Watched) -> Arc<ArcSwap<String>> {
+        let mut lines = Watched::ALL.iter().zip(&self.watches);
+        let line = lines.find(|(watch, _)| **watch == watched);
+        line.map(|(_, line)| Arc::clone(line)).unwrap_or_default()
+    }
+}
+
+impl Work {
+    /// Starts the thread. What is returned ends when the thread does.
+    pub(super) fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let (alive, ended) = oneshot::channel::<()>();
+        std::thread::Builder::new().name("reconciler".into()).spawn(move || {
+            runtime.block_on(self.run());
+            drop(alive);
+        })?;
+        Ok(async move {
+            // The sender says nothing: it only goes, with its thread.
+            let _ = ended.await;
+        })
+    }
+
+    async fn run(self) {
+        let client = tokio::select! {
+            client = self.client() => client,
+            () = self.end.cancelled() => return,
+        };
+        let seen = Seen::new(Index::new(Arc::clone(&self.policy.load()), BOUNDS));
+        let elected = CancellationToken::new();
+        let (election, leadership) = self.election(&client, elected.clone());
+        let writer = Writer::new(client.clone(), leadership.clone(), self.metrics.clone(), self.observe);
+        let controller = Controller::new(
+            seen.clone(),
+            writer,
+            PoolLedgers::new(client.clone(), self.connector.namespace()),
+            leadership,
+            self.policy.clone(),
+            self.wishes,
+            self.metrics.clone(),
+        );
+        let readiness = Arc::clone(&self.readiness);
+        let work = async {
+            controller.run(self.end.clone(), move || readiness.ready()).await;
+            elected.cancel();
+        };
+        tokio::select! {
+            ((), ()) = async { tokio::join!(work, election) } => {}
+            () = self.watch(&client, &seen) => {}
+        }
+    }
+
+    /// Makes a client, whatever that takes.
+    async fn client(&self) -> Client {
+        loop {
+            match self.connector.client().await {
+                Ok(client) => return client,
+                Err(error) => {
+                    let line = self.lines.of(Watched::Definition);
+                    let text = format!("not watching: {error}");
+                    if **line.load() != text {
+                        tracing::warn!(%error, "no client for the cluster");
+                        line.store(Arc::new(text));
+                    }
+                    sleep(CREDENTIALS).await;
+                }
+            }
+        }
+    }
+
+    /// Stands for election, where anything is written at all.
+    fn election(
+        &self,
+        client: &Client,
+        end: CancellationToken,
+    ) -> (impl Future<Output = ()> + use<>, Leadership) {
+        let (candidate, leadership) = if self.observe {
+            (None, Leadership::always())
+        } else {
+            let (candidate, leadership) = Candidate::new(
+                client.clone(),
+                self.connector.namespace(),
+                LEASE,
+                self.identity.clone(),
+                self.lease,
+                Arc::clone(&self.lines.leader),
+            );
+            (Some(candidate), leadership)
+        };
+        let election = async move {
+            match candidate {
+                Some(candidate) => candidate.run(end).await,
+                None => end.cancelled().await,
+            }
+        };
+        (election, leadership)
+    }
+
+    /// Watches for ever.
+    async fn watch(&self, client: &Client, seen: &Seen) {
+        let definitions = Collection::new(
+            client.clone(),
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        );
+        let definition = DefinitionFollower {
+            seen: seen.clone(),
+            known: None,
+        };
+        let karpenter = |plural: &str| format!("/apis/karpenter.sh/v1/{plural}");
+        let pools = Collection::new(client.clone(), &karpenter("nodepools"));
+        let claims = Collection::new(client.clone(), &karpenter("nodeclaims"));
+        let nodes = Collection::new(client.clone(), "/api/v1/nodes");
+        let pods = Collection::new(client.clone(), "/api/v1/pods");
+        let namespace = self.connector.namespace();
+        let ledgers = Collection::new(client.clone(), &format!("/api/v1/namespaces/{namespace}/configmaps"));
+        tokio::join!(
+            self.one(Watched::Definition).run(definitions, definition),
+            self.one(Watched::Pools).run(pools, KindFollower::new(seen, Pools)),
+            self.one(Watched::Claims).run(claims, KindFollower::new(seen, Claims::default())),
+            self.one(Watched::Nodes).run(nodes, KindFollower::new(seen, Nodes::default())),
+            self.one(Watched::Pods).run(pods, KindFollower::new(seen, Pods::default())),
+            self.one(Watched::Ledgers).run(ledgers, KindFollower::new(seen, Ledgers::default())),
+        );
+    }
+
+    fn one(&self, watched: Watched) -> Watch {
+        Watch {
+            name: watched.name(),
+            meanwhile: MEANWHILE,
+            fields: (watched == Watched::Definition).then_some(DEFINITION_FIELDS),
+            labels: match watched {
+                Watched::Nodes => Some(NODEPOOL_LABEL),
+                Watched::Ledgers => Some(LEDGER_LABEL),
+                _ => None,
+            },
+            line: self.lines.of(watched),
+            metrics: self.watches.clone(),
+            retry: Arc::new(Notify::new()),
+        }
+    }
+}

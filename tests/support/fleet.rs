@@ -1,0 +1,220 @@
+//! What Karpenter would make, made by hand: NodePools, NodeClaims that are initialized, their nodes, and pods on
+//! them, on a control plane where nobody else touches them.
+
+use serde_json::{Value, json};
+
+use super::api::{Answer, Api};
+use super::control_plane::ControlPlane;
+use super::crds::V1;
+
+const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+const NODES: &str = "/api/v1/nodes";
+const PODS: &str = "/api/v1/namespaces/default/pods";
+
+/// The CPUs of each node, and of a pod that leaves no room for another one of its kind.
+const CPUS: &str = "4";
+const MOST_CPUS: &str = "3";
+
+/// The objects of a cluster with Karpenter's definitions.
+pub(crate) struct Fleet {
+    api: Api,
+}
+
+impl Fleet {
+    /// Installs Karpenter's definitions in an empty control plane.
+    pub(crate) fn in_cluster(plane: &ControlPlane) -> Self {
+        plane.install_karpenter_crds(V1);
+        Self::of(plane)
+    }
+
+    /// Another hand on the same objects.
+    pub(crate) fn of(plane: &ControlPlane) -> Self {
+        Self { api: Api::of(plane) }
+    }
+
+    /// The API server.
+    pub(crate) fn api(&mut self) -> &mut Api {
+        &mut self.api
+    }
+
+    /// A pool with a node limit, by which nodes may go as fast as they like; annotations as given.
+    pub(crate) fn pool(&mut self, name: &str, limit: u32, annotations: &Value) {
+        let pool = json!({
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodePool",
+            "metadata": {"name": name, "annotations": annotations},
+            "spec": {
+                "limits": {"nodes": limit},
+                "disruption": {
+                    "consolidateAfter": "0s",
+                    "consolidationPolicy": "WhenEmptyOrUnderutilized",
+                    "budgets": [{"nodes": "100%"}],
+                },
+                "template": {"spec": {
+                    "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+                    "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
+                }},
+            },
+        });
+        self.api.create(POOLS, &pool).taken();
+    }
+
+    /// Merges into a pool.
+    pub(crate) fn change_pool(&mut self, name: &str, patch: &Value) {
+        self.api.merge(&format!("{POOLS}/{name}"), patch).taken();
+    }
+
+    /// Changes a pool's limit.
+    pub(crate) fn limit(&mut self, name: &str, nodes: u32) {
+        self.change_pool(name, &json!({"spec": {"limits": {"nodes": nodes}}}));
+    }
+
+    /// A NodeClaim with its node, named alike, and a pod that fills the node.
+    pub(crate) fn busy(&mut self, pool: &str, name: &str) {
+        self.empty(pool, name);
+        self.pod(name, &format!("on-{name}"), MOST_CPUS);
+    }
+
+    /// A NodeClaim with its node, named alike, and no pod.
+    pub(crate) fn empty(&mut self, pool: &str, name: &str) {
+        self.claim(pool, name, &json!({}));
+        self.node(pool, name);
+    }
+
+    /// A NodeClaim that is initialized; what is given is merged into its metadata.
+    pub(crate) fn claim(&mut self, pool: &str, name: &str, metadata: &Value) {
+        let mut claim = json!({
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodeClaim",
+            "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": pool}},
+            "spec": {
+                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+                "requirements": [],
+                "expireAfter": "720h",
+            },
+        });
+        for (field, value) in metadata.as_object().expect("fields") {
+            claim["metadata"][field] = value.clone();
+        }
+        let mut stored = self.api.create(CLAIMS, &claim).taken();
+        let condition = |name: &str| json!({"type": name, "status": "True", "reason": name, "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        stored["status"] = json!({
+            "providerID": format!("kwok://{name}"),
+            "nodeName": name,
+            "conditions": [condition("Launched"), condition("Registered"), condition("Initialized"), condition("Drifted")],
+        });
+        self.api.replace(&format!("{CLAIMS}/{name}/status"), &stored).taken();
+    }
+
+    /// A node that is ready.
+    pub(crate) fn node(&mut self, pool: &str, name: &str) {
+        let node = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {
+                "karpenter.sh/nodepool": pool,
+                "karpenter.sh/initialized": "true",
+                "kubernetes.io/hostname": name,
+            }},
+            "spec": {"providerID": format!("kwok://{name}")},
+            "status": {
+                "allocatable": {"cpu": CPUS, "memory": "8Gi", "pods": "110"},
+                "capacity": {"cpu": CPUS, "memory": "8Gi", "pods": "110"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        });
+        self.api.create(NODES, &node).taken();
+    }
+
+    /// A pod on a node.
+    pub(crate) fn pod(&mut self, node: &str, name: &str, cpus: &str) {
+        let pod = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name},
+            "spec": {
+                "nodeName": node,
+                "containers": [{
+                    "name": "main",
+                    "image": "registry.example.com/app",
+                    "resources": {"requests": {"cpu": cpus}},
+                }],
+            },
+        });
+        self.api.create(PODS, &pod).taken();
+    }
+
+    /// Deletes a pod at once.
+    pub(crate) fn remove_pod(&mut self, name: &str) {
+        self.api.delete(&format!("{PODS}/{name}?gracePeriodSeconds=0")).taken();
+    }
+
+    /// Deletes a node; its claim stays.
+    pub(crate) fn remove_node(&mut self, name: &str) {
+        self.api.delete(&format!("{NODES}/{name}")).taken();
+    }
+
+    /// Merges into a node.
+    pub(crate) fn change_node(&mut self, name: &str, patch: &Value) {
+        self.api.merge(&format!("{NODES}/{name}"), patch).taken();
+    }
+
+    /// A node as it is stored.
+    pub(crate) fn stored_node(&mut self, name: &str) -> Value {
+        self.api.get(&format!("{NODES}/{name}")).taken()
+    }
+
+    /// The names of the nodes that carry all of poolgate's marks; panics where one carries only some.
+    #[track_caller]
+    pub(crate) fn held(&mut self) -> Vec<String> {
+        let mut held = Vec::new();
+        for node in items(self.api.get(NODES)) {
+            let metadata = &node["metadata"];
+            let label = metadata["labels"]["poolgate.dev/held"].is_string();
+            let ours = metadata["annotations"]["poolgate.dev/held-for"].is_string();
+            let closed = metadata["annotations"]["karpenter.sh/do-not-disrupt"] == "true";
+            assert_eq!(label, ours, "half of the marks: {metadata}");
+            assert!(!label || closed, "half of the marks: {metadata}");
+            if label {
+                held.push(name_of(&node));
+            }
+        }
+        held
+    }
+
+    /// The names of all NodeClaims that are not on their way out.
+    pub(crate) fn living_claims(&mut self) -> Vec<String> {
+        let claims = items(self.api.get(CLAIMS)).into_iter();
+        claims
+            .filter(|claim| claim["metadata"]["deletionTimestamp"].is_null())
+            .map(|claim| name_of(&claim))
+            .collect()
+    }
+
+    /// The names of all NodeClaims.
+    pub(crate) fn claims(&mut self) -> Vec<String> {
+        items(self.api.get(CLAIMS)).iter().map(name_of).collect()
+    }
+
+    /// The reasons and messages of the events on a pool, with their counts.
+    pub(crate) fn events(&mut self, pool: &str) -> Vec<(String, String, i64)> {
+        let path = format!("/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={pool}");
+        let events = items(self.api.get(&path)).into_iter();
+        events
+            .map(|event| {
+                let text = |field: &str| event[field].as_str().expect("a text").to_owned();
+                (text("reason"), text("message"), event["count"].as_i64().expect("a count"))
+            })
+            .collect()
+    }
+}
+
+fn items(list: Answer) -> Vec<Value> {
+    let list = list.taken();
+    list["items"].as_array().expect("a list").clone()
+}
+
+fn name_of(object: &Value) -> String {
+    object["metadata"]["name"].as_str().expect("a name").to_owned()
+}
