@@ -5,5 +5,12 @@
 mod support;
 
 mod provisioning {
-    mod upstream;
+    mod demonstration;
+    mod drain;
+    mod drift;
+    mod guarded;
+    mod hard_limit;
+    mod over_limit;
+    mod soft_limit;
+    mod undisturbed;
 }

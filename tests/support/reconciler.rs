@@ -102,7 +102,9 @@ impl Reconciler {
         self.process.terminate(STOP)
     }
 
-    fn expect_alive(&mut self) {
+    /// Panics with its last words if it has ended.
+    #[track_caller]
+    pub(crate) fn expect_alive(&mut self) {
         assert_eq!(self.process.exited(), None, "the reconciler ended:\n{}", self.process.log());
     }
 }

@@ -31,6 +31,13 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// The store's version of this change.
+    pub(crate) fn version(&self) -> u64 {
+        let version = self.object["metadata"]["resourceVersion"].as_str();
+        let version = version.and_then(|version| version.parse().ok());
+        version.expect("an object has a version, which is a number")
+    }
+
     fn uid(&self) -> &str {
         self.object["metadata"]["uid"]
             .as_str()
@@ -120,6 +127,13 @@ pub(crate) fn counts(changes: &[Change], counts: impl Fn(&Value) -> bool) -> Vec
         }
     }
     history
+}
+
+/// Two recordings of one cluster as one, in the order in which things happened: versions are those of the store.
+pub(crate) fn merged(one: &[Change], other: &[Change]) -> Vec<Change> {
+    let mut all: Vec<_> = one.iter().chain(other).cloned().collect();
+    all.sort_by_key(Change::version);
+    all
 }
 
 /// The highest of all counts.

@@ -1,11 +1,12 @@
 //! What a user would look at.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use super::KarpenterCluster;
+use super::{KarpenterCluster, NODE_CLAIMS};
 use crate::support::recording::{Recording, name};
 
-const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 const NODES: &str = "/api/v1/nodes";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 // What happens to objects without a namespace is told in this one.
@@ -32,6 +33,13 @@ impl KarpenterCluster {
     pub(crate) fn nodes(&self, pool: &str) -> Vec<Value> {
         let nodes = self.client().list(NODES);
         nodes.into_iter().filter(of_pool(pool)).collect()
+    }
+
+    /// The name of a NodeClaim's Node.
+    pub(crate) fn node_of(&self, claim: &str) -> String {
+        let claim = self.client().get(&format!("{NODE_CLAIMS}/{claim}"));
+        let node = claim.and_then(|claim| claim["status"]["nodeName"].as_str().map(str::to_owned));
+        node.expect("a NodeClaim that has a Node")
     }
 
     /// How many pods of a Deployment are in a phase, such as `Running`.
@@ -87,6 +95,12 @@ impl KarpenterCluster {
         }
         lines.join("\n")
     }
+}
+
+/// The names of a pool's NodeClaims.
+pub(crate) fn claim_names(cluster: &KarpenterCluster, pool: &str) -> BTreeSet<String> {
+    let claims = cluster.claims(pool);
+    claims.iter().map(|claim| name(claim).to_owned()).collect()
 }
 
 /// Whether an object belongs to a pool.

@@ -12,6 +12,8 @@ mod programs;
 use std::process::Command;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::crds::{V1, karpenter_crd};
@@ -26,6 +28,7 @@ const DEFINITIONS: [&str; 4] = [
     "autoscaling.x-k8s.io_capacitybuffers.yaml",
 ];
 
+const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
@@ -49,8 +52,14 @@ pub(crate) struct KarpenterCluster {
 }
 
 impl KarpenterCluster {
-    /// Starts one. `prepare` sees the control plane before Karpenter does: the place for webhooks.
-    pub(crate) fn start(definition: Definition, prepare: impl FnOnce(&ControlPlane)) -> Self {
+    /// Starts one in which nobody is asked.
+    pub(crate) fn upstream() -> Self {
+        Self::start(Definition::Published, |_| ()).0
+    }
+
+    /// Starts one. `prepare` sees the control plane before Karpenter does: the place for webhooks. What it returns
+    /// is handed back.
+    pub(crate) fn start<T>(definition: Definition, prepare: impl FnOnce(&ControlPlane) -> T) -> (Self, T) {
         let plane = ControlPlane::start();
         for file in DEFINITIONS {
             plane.install_crd(&karpenter_crd(V1, file));
@@ -61,15 +70,16 @@ impl KarpenterCluster {
             "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses",
             &objects::node_class(),
         );
-        prepare(&plane);
-        Self {
+        let prepared = prepare(&plane);
+        let cluster = Self {
             controller_manager: programs::start_controller_manager(&plane),
             scheduler: programs::start_scheduler(&plane),
             kwok: programs::start_kwok(&plane),
             karpenter: programs::start_karpenter(&plane),
             client,
             plane,
-        }
+        };
+        (cluster, prepared)
     }
 
     pub(crate) fn plane(&self) -> &ControlPlane {
@@ -105,8 +115,9 @@ impl KarpenterCluster {
         })
     }
 
+    /// Panics with the last words of a program that has ended.
     #[track_caller]
-    fn assert_alive(&mut self) {
+    pub(crate) fn assert_alive(&mut self) {
         for process in [
             &mut self.karpenter,
             &mut self.kwok,
@@ -121,37 +132,59 @@ impl KarpenterCluster {
 
     /// Creates a NodePool that has to be taken.
     #[track_caller]
-    pub(crate) fn create_pool(&self, pool: &serde_json::Value) {
+    pub(crate) fn create_pool(&self, pool: &Value) {
         self.client.create(NODE_POOLS, pool);
     }
 
     /// Merges `spec` into that of a NodePool.
     #[track_caller]
-    pub(crate) fn change_pool(&self, name: &str, spec: &serde_json::Value) {
-        let change = serde_json::json!({"spec": spec});
+    pub(crate) fn change_pool(&self, name: &str, spec: &Value) {
+        let change = json!({"spec": spec});
         self.client.merge(&format!("{NODE_POOLS}/{name}"), &change);
+    }
+
+    /// The NodePool as it is stored.
+    pub(crate) fn pool(&self, name: &str) -> Option<Value> {
+        self.client.get(&format!("{NODE_POOLS}/{name}"))
     }
 
     /// Lets every node of a pool drift: a label of the template changes.
     #[track_caller]
     pub(crate) fn drift(&self, pool: &str, generation: &str) {
-        let labels = serde_json::json!({"generation": generation});
-        self.change_pool(
-            pool,
-            &serde_json::json!({"template": {"metadata": {"labels": labels}}}),
-        );
+        let labels = json!({"generation": generation});
+        self.change_pool(pool, &json!({"template": {"metadata": {"labels": labels}}}));
     }
 
     /// Creates a Deployment.
     #[track_caller]
-    pub(crate) fn deploy(&self, deployment: &serde_json::Value) {
+    pub(crate) fn deploy(&self, deployment: &Value) {
         self.client.create(DEPLOYMENTS, deployment);
+    }
+
+    /// Creates an object of the namespace `default`.
+    #[track_caller]
+    pub(crate) fn create_in_default(&self, api: &str, resource: &str, object: &Value) {
+        let collection = format!("/apis/{api}/namespaces/default/{resource}");
+        self.client.create(&collection, object);
+    }
+
+    /// Replaces the finalizers of a NodeClaim.
+    #[track_caller]
+    pub(crate) fn set_finalizers(&self, claim: &str, finalizers: &[Value]) {
+        let change = json!({"metadata": {"finalizers": finalizers}});
+        self.client.merge(&format!("{NODE_CLAIMS}/{claim}"), &change);
+    }
+
+    /// Deletes a NodeClaim, as a user would.
+    #[track_caller]
+    pub(crate) fn delete_claim(&self, claim: &str) {
+        self.client.delete(&format!("{NODE_CLAIMS}/{claim}"));
     }
 
     /// Changes how many pods a Deployment wants.
     #[track_caller]
     pub(crate) fn scale(&self, deployment: &str, replicas: u32) {
-        let change = serde_json::json!({"spec": {"replicas": replicas}});
+        let change = json!({"spec": {"replicas": replicas}});
         self.client.merge(&format!("{DEPLOYMENTS}/{deployment}"), &change);
     }
 }

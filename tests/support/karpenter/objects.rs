@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 
-/// The one machine that fits `SMALL`-requesting pods one by one.
+/// A machine of two processors.
 pub(crate) const SMALL: &str = "small-2x";
+/// A machine of four processors.
+pub(crate) const MEDIUM: &str = "medium-4x";
 
 /// Three sizes in one zone, each twice as large and as dear as the one before, spot at half the price. Of each
 /// machine Karpenter keeps 100m for itself.
 pub(super) fn instance_types() -> Value {
-    [(SMALL, 2), ("medium-4x", 4), ("large-8x", 8)]
+    [(SMALL, 2), (MEDIUM, 4), ("large-8x", 8)]
         .into_iter()
         .map(|(name, cpus)| {
             json!({
