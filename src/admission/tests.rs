@@ -292,11 +292,16 @@ fn scaling_is_judged_by_what_is_known_of_the_pool() {
     let allowed = |replicas: Value| response(&scale_review(&replicas))["allowed"].clone();
     assert_eq!(allowed(json!(6)), true, "nobody watches the pools");
 
-    view.set_static_pools(Some(StaticPools::new()));
+    view.set_pools(Some(Pools::default()));
     assert_eq!(allowed(json!(6)), true, "no such pool is known");
 
     let pool = json!({"spec": {"replicas": 2, "limits": {"nodes": "5"}}});
-    view.set_static_pool("default".into(), Some(pool));
+    let kept = KeptPool {
+        uid: "u".into(),
+        version: 1,
+        object: Some(Arc::new(pool)),
+    };
+    view.set_pool("default".into(), Some(kept));
     assert_eq!(allowed(json!(4)), true);
     assert_eq!(allowed(json!("many")), true, "no Scale that an API server makes");
     let refused = response(&scale_review(&json!(6)));
@@ -312,7 +317,7 @@ fn scaling_is_judged_by_what_is_known_of_the_pool() {
     other["request"]["resource"] = json!({"group": "apps", "version": "v1", "resource": "deployments"});
     assert_eq!(response(&other)["allowed"], true);
 
-    view.set_static_pools(None);
+    view.set_pools(None);
     assert_eq!(allowed(json!(6)), true, "the watch is down");
 }
 

@@ -92,14 +92,15 @@ impl Webhook {
         let limit = deadline::of(request.uri().query());
         let held = self.read(request, limit).await?;
         let review = self.guard(|| admission::gate::open(&held.bytes))?;
-        let answer = match review {
-            GateReview::Answered(answer) => answer,
+        match review {
+            GateReview::Answered(answer) => Ok(self.note(Door::Gate, answer)),
             GateReview::Place(place) => {
                 let left = deadline::before(limit).saturating_sub(began.elapsed());
-                place::ask(gate, &place, left).await
+                let answer = place::ask(gate, &place, left).await;
+                self.metrics.reviewed(Door::Gate, &answer.summary);
+                Ok(answer.body)
             }
-        };
-        Ok(self.note(Door::Gate, answer))
+        }
     }
 
     /// Reads the body of a review.

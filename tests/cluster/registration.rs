@@ -9,15 +9,24 @@ use crate::support::wait::wait_for;
 use std::time::Duration;
 
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
+const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
+const STRICT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/strict");
 const CERT_MANAGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/cert-manager");
 
 /// The registration of `kind` as the base has it.
 fn registration(plane: &ControlPlane, kind: &str) -> Value {
-    let rendered = plane.kubectl(&["kustomize", BASE], "").success();
+    object(plane, BASE, kind, "poolgate")
+}
+
+/// An object as these manifests have it.
+fn object(plane: &ControlPlane, manifests: &str, kind: &str, name: &str) -> Value {
+    let rendered = plane.kubectl(&["kustomize", manifests], "").success();
     let file = rendered
         .split("\n---\n")
-        .find(|document| document.contains(&format!("kind: {kind}\n")))
-        .unwrap_or_else(|| panic!("the base has no {kind}"));
+        .find(|document| {
+            document.contains(&format!("kind: {kind}\n")) && document.contains(&format!("\n  name: {name}\n"))
+        })
+        .unwrap_or_else(|| panic!("{manifests} has no {kind} {name}"));
     plane.kubectl_json(&["create", "--dry-run=client", "-f", "-"], file)
 }
 
@@ -80,6 +89,20 @@ fn the_base_and_its_overlay_apply() {
         .kubectl(&["apply", "--server-side", "--force-conflicts", "-k", BASE], "")
         .success();
     assert_eq!(plane.kubectl(&["diff", "-k", BASE], "").status.code(), Some(0));
+    for overlay in [GATE, STRICT] {
+        plane.kubectl(&["apply", "-k", overlay], "").success();
+        assert_eq!(plane.kubectl(&["diff", "-k", overlay], "").status.code(), Some(0));
+    }
+    let deployment = object(&plane, STRICT, "Deployment", "poolgate");
+    let pod = &deployment["spec"]["template"]["spec"];
+    let args = pod["containers"][0]["args"].to_string();
+    assert!(args.ends_with("\"--gate\",\"--gate-on-error=deny\"]"), "{args}");
+    assert_eq!(
+        pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+            [0]["matchExpressions"][0],
+        json!({"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}),
+        "a cold cluster must be able to start"
+    );
     // Without cert-manager's own definitions only the rendering can be tried.
     let overlay = plane.kubectl(&["kustomize", CERT_MANAGER], "").success();
     assert!(
@@ -201,4 +224,129 @@ fn both_registrations_have_the_same_conditions_and_the_image_is_this_version() {
         rendered.contains(concat!("image: poolgate:", env!("CARGO_PKG_VERSION"))),
         "{rendered}"
     );
+}
+
+/// A NodeClaim of a pool, or of none.
+fn claim(name: &str, pool: &str) -> Value {
+    let labels = match pool {
+        "" => json!({}),
+        pool => json!({"karpenter.sh/nodepool": pool}),
+    };
+    json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
+        },
+    })
+}
+
+const DRY: [&str; 4] = ["create", "--dry-run=server", "-f", "-"];
+
+#[test]
+fn a_strict_pool_makes_no_nodes_without_the_gate_and_the_others_do() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    for (name, pool) in [("early", "free"), ("alone", "")] {
+        plane
+            .kubectl(&["create", "-f", "-"], &claim(name, pool).to_string())
+            .success();
+    }
+    let mut registration = object(&plane, STRICT, "ValidatingWebhookConfiguration", "poolgate-gate");
+    for webhook in registration["webhooks"].as_array_mut().expect("webhooks") {
+        webhook["clientConfig"] = json!({"url": "https://127.0.0.1:1/"});
+    }
+    plane
+        .kubectl(&["create", "-f", "-"], &registration.to_string())
+        .success();
+    wait_for("the registration to take effect", Duration::from_mins(1), || {
+        is_asked(&plane, &DRY, &claim("new", "default")).then_some(())
+    });
+    assert!(!is_asked(&plane, &DRY, &claim("new", "free")));
+    assert!(!is_asked(&plane, &DRY, &claim("new", "")));
+    let patch = |name: &str, patch: Value| {
+        let patch = patch.to_string();
+        let args = [
+            "patch",
+            "nodeclaim",
+            name,
+            "--dry-run=server",
+            "--type=merge",
+            "-p",
+            &patch,
+        ];
+        is_asked(&plane, &args, &Value::Null)
+    };
+    let pool = |pool: Value| json!({"metadata": {"labels": {"karpenter.sh/nodepool": pool}}});
+    assert!(patch("early", pool(json!("default"))), "it would slip in");
+    assert!(patch("alone", pool(json!("default"))), "it would slip in");
+    assert!(!patch("early", pool(json!("other"))));
+    assert!(!patch("early", json!({"metadata": {"labels": {"team": "blue"}}})));
+    assert!(!patch(
+        "early",
+        json!({"metadata": {"finalizers": ["example.com/drain"]}})
+    ));
+}
+
+#[test]
+fn the_gate_is_asked_about_places_and_about_nothing_else() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    for (name, pool) in [("early", "free"), ("alone", "")] {
+        plane
+            .kubectl(&["create", "-f", "-"], &claim(name, pool).to_string())
+            .success();
+    }
+    let mut registration = object(&plane, GATE, "ValidatingWebhookConfiguration", "poolgate-gate");
+    let webhook = &mut registration["webhooks"][0];
+    assert_eq!(
+        (
+            &webhook["failurePolicy"],
+            &webhook["sideEffects"],
+            &webhook["timeoutSeconds"]
+        ),
+        (&json!("Ignore"), &json!("NoneOnDryRun"), &json!(3))
+    );
+    webhook["clientConfig"] = json!({"url": "https://127.0.0.1:1/"});
+    webhook["failurePolicy"] = json!("Fail");
+    plane
+        .kubectl(&["create", "-f", "-"], &registration.to_string())
+        .success();
+    wait_for("the registration to take effect", Duration::from_mins(1), || {
+        is_asked(&plane, &DRY, &claim("new", "free")).then_some(())
+    });
+    assert!(!is_asked(&plane, &DRY, &claim("new", "")), "a claim of no pool");
+    let patch = |name: &str, patch: Value| {
+        let patch = patch.to_string();
+        let args = [
+            "patch",
+            "nodeclaim",
+            name,
+            "--dry-run=server",
+            "--type=merge",
+            "-p",
+            &patch,
+        ];
+        is_asked(&plane, &args, &Value::Null)
+    };
+    assert!(patch(
+        "early",
+        json!({"metadata": {"labels": {"karpenter.sh/nodepool": "other"}}})
+    ));
+    assert!(patch("early", json!({"metadata": {"labels": null}})));
+    assert!(patch(
+        "alone",
+        json!({"metadata": {"labels": {"karpenter.sh/nodepool": "free"}}})
+    ));
+    assert!(!patch(
+        "early",
+        json!({"metadata": {"annotations": {"team": "blue"}}})
+    ));
+    assert!(!is_asked(
+        &plane,
+        &["delete", "nodeclaim", "early", "--dry-run=server"],
+        &Value::Null
+    ));
 }

@@ -16,6 +16,7 @@ use crate::support::wait::wait_for;
 const NEWS: Duration = Duration::from_secs(30);
 
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
+const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
 
 fn pool(name: &str, spec: &Value) -> Value {
     let mut pool = json!({
@@ -165,6 +166,50 @@ fn the_rights_of_the_manifests_are_enough() {
     wait_until_told(&poolgate, "static NodePools: watching\n");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");
+}
+
+#[test]
+fn the_rights_of_the_manifests_are_enough_for_the_gate() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    plane.kubectl(&["apply", "-k", GATE], "").success();
+    plane
+        .kubectl(
+            &[
+                "delete",
+                "validatingwebhookconfigurations,mutatingwebhookconfigurations",
+                "--all",
+            ],
+            "",
+        )
+        .success();
+    let account = kubeconfig_of_the_account(&plane);
+    let gate = ["--gate", "--gate-on-error=deny", "--namespace=poolgate-system"];
+    let poolgate = Poolgate::serve_watching(&account, &gate);
+    wait_until_told(&poolgate, "NodeClaims: watching\n");
+    wait_until_told(&poolgate, "node limit ledgers: watching\n");
+    plane.register_gate(&poolgate.base_url(), &poolgate.ca(), "Fail");
+    let limited = pool("limited", &json!({"limits": {"nodes": "1"}}));
+    let mut claim = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "a", "labels": {"karpenter.sh/nodepool": "limited"}},
+    });
+    claim["spec"] = limited["spec"]["template"]["spec"].clone();
+    // At once, so that pool, claims and ledger are also read, listed and created.
+    let both = format!("{limited}\n---\n{claim}");
+    plane.kubectl(&["create", "-f", "-"], &both).success();
+    claim["metadata"]["name"] = json!("b");
+    let refused = plane.kubectl(&["create", "-f", "-"], &claim.to_string());
+    assert!(refused.stderr.contains("no place is left"), "{refused:?}");
+    let ledgers = [
+        "-n",
+        "poolgate-system",
+        "get",
+        "configmap",
+        "poolgate-ledger-limited",
+    ];
+    plane.kubectl(&ledgers, "").success();
 }
 
 /// The cluster as poolgate's pods see it.

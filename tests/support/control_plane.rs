@@ -25,7 +25,22 @@ pub(crate) struct ControlPlane {
     api_server: Process,
     etcd: Process,
     kubectl: Kubectl,
+    pki: Pki,
+    etcd_address: String,
     directory: TempDir,
+}
+
+/// One more API server of a control plane, on the same store. Does not outlive the control plane's directory.
+pub(crate) struct ApiServer {
+    _server: Process,
+    kubeconfig: PathBuf,
+}
+
+impl ApiServer {
+    /// A kubeconfig that leads to this server, with the rights of a cluster administrator.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
 }
 
 impl ControlPlane {
@@ -42,8 +57,26 @@ impl ControlPlane {
             api_server,
             etcd,
             kubectl,
+            pki,
+            etcd_address,
             directory,
         }
+    }
+
+    /// Starts one more API server on the same store and waits until it is ready. Drop it first.
+    pub(crate) fn another_api_server(&self) -> ApiServer {
+        let own = self.directory().join("another-api-server");
+        fs::create_dir(&own).expect("a directory can be created: one more server is enough");
+        let (server, kubectl) = start_api_server(&own, &self.pki, &self.etcd_address);
+        ApiServer {
+            _server: server,
+            kubeconfig: kubectl.kubeconfig,
+        }
+    }
+
+    /// The keys and certificates: the server's is for any server on the loopback address.
+    pub(crate) fn pki(&self) -> &Pki {
+        &self.pki
     }
 
     /// A kubeconfig with the rights of a cluster administrator.

@@ -19,5 +19,6 @@ pub(crate) mod process;
 pub(crate) mod readme;
 pub(crate) mod reconciler;
 pub(crate) mod recording;
+pub(crate) mod relay;
 pub(crate) mod wait;
 pub(crate) mod webhooks;

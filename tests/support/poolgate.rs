@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::pki::Pki;
 use super::process::Process;
 use super::wait::wait_for;
 
@@ -48,23 +49,51 @@ impl Poolgate {
         server
     }
 
-    /// Starts `poolgate serve` with more arguments and waits until it is ready.
+    /// Starts one of several gates that show the same certificate, and waits until it watches all that it decides by.
+    pub(crate) fn replica(kubeconfig: &Path, pki: &Pki, args: &[&str]) -> Self {
+        let flag = |name: &str, path: &Path| format!("--{name}={}", path.display());
+        let certificate = [
+            flag("kubeconfig", kubeconfig),
+            flag("tls-cert", &pki.server_cert),
+            flag("tls-key", &pki.server_key),
+        ];
+        let certificate = certificate.each_ref().map(String::as_str);
+        let server = Self::launch(
+            &[&certificate[..], &["--gate", "--shutdown-delay=0s"], args].concat(),
+            None,
+        );
+        for line in [
+            "NodeClaims: watching\n",
+            "node limit ledgers: watching\n",
+            "static NodePools: watching\n",
+        ] {
+            wait_for(line, START, || {
+                server.probe("/readyz").1.contains(line).then_some(())
+            });
+        }
+        server
+    }
+
+    /// Starts `poolgate serve` with more arguments and a certificate of its own, and waits until it is ready.
     fn start(args: &[&str]) -> Self {
+        Self::launch(args, Some("ca.crt"))
+    }
+
+    fn launch(args: &[&str], authority: Option<&str>) -> Self {
         let directory = tempfile::Builder::new()
             .prefix("poolgate-")
             .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
             .expect("a temporary directory can be created");
         let mut command = Command::new(env!("CARGO_BIN_EXE_poolgate"));
         command
-            .args([
-                "serve",
-                "--self-signed",
-                "--listen=127.0.0.1:0",
-                "--probe-listen=127.0.0.1:0",
-            ])
-            .args(["--log-format", "json", "--ca-out"])
-            .arg(directory.path().join("ca.crt"))
+            .args(["serve", "--listen=127.0.0.1:0", "--probe-listen=127.0.0.1:0"])
+            .args(["--log-format", "json"])
             .args(args);
+        if let Some(authority) = authority {
+            command
+                .args(["--self-signed", "--ca-out"])
+                .arg(directory.path().join(authority));
+        }
         let mut process = Process::start("poolgate", &command, directory.path());
         let (admission, probe) = wait_for("poolgate to listen", START, || {
             assert_eq!(process.exited(), None, "poolgate ended:\n{}", process.log());

@@ -35,10 +35,10 @@ impl ClaimViews {
     pub(in crate::cluster) fn relist(&mut self, pool: &str, list: ClaimView) -> &ClaimView {
         let watched = self.watched;
         let view = self.view(pool);
-        if watched || list.version() >= view.version() {
+        if watched {
             view.relist(list);
         } else {
-            *view = list;
+            view.restart(list);
         }
         view
     }
@@ -47,12 +47,10 @@ impl ClaimViews {
     /// history, a backup that was restored, and is believed.
     pub(super) fn relist_all(&mut self, mut listing: Listing, version: u64) {
         for (pool, view) in &mut self.by_pool {
-            let list = ClaimView::listed(version, listing.remove(pool).unwrap_or_default());
-            if version >= view.version() {
-                view.relist(list);
-            } else {
-                *view = list;
-            }
+            view.restart(ClaimView::listed(
+                version,
+                listing.remove(pool).unwrap_or_default(),
+            ));
         }
         for (pool, claims) in listing {
             self.by_pool.insert(pool, ClaimView::listed(version, claims));

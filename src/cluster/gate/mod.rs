@@ -8,6 +8,7 @@ mod calls;
 mod desk;
 mod dispatch;
 mod error;
+mod facts;
 mod handle;
 mod round;
 mod waiter;

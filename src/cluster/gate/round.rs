@@ -3,23 +3,15 @@
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use poolgate_core::nodelimit::ledger::{
-    Answer, ClaimView, Decision, Facts, Ledger, Needs, ReadSpan, Reading, Sightings, Step, Uid, Write, decide,
-};
+use poolgate_core::nodelimit::ledger::{Answer, Decision, Ledger, Needs, Reading, Step, Uid, Write};
 use tokio::time::sleep;
 
-use super::calls::{Setback, in_time, wanted};
+use super::calls::{Setback, in_time};
 use super::desk::{Desk, LimitedPool};
 use super::error::GateError;
+use super::facts::{Base, LEDGER, NOTHING, Read};
 use super::waiter::{Verdict, Waiter};
-use crate::cluster::clock::wall_seconds;
-use crate::cluster::ledgers::{Owner, Stored};
-use crate::cluster::pools;
-
-/// How long the API server may take over one call: half of the time that is left, so that a call which goes astray can be
-/// repeated, within these bounds.
-const SHORTEST_CALL: Duration = Duration::from_millis(500);
-const LONGEST_CALL: Duration = Duration::from_secs(10);
+use crate::cluster::ledgers::Owner;
 
 /// The pauses after calls that fail: each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -33,54 +25,18 @@ const UNHURRIED_STEPS: u32 = 5;
 
 /// Work on one pool.
 pub(super) struct Round<'a> {
-    desk: &'a Desk,
-    pool: &'a str,
-    waiters: Vec<Waiter>,
+    pub(super) desk: &'a Desk,
+    pub(super) pool: &'a str,
+    pub(super) waiters: Vec<Waiter>,
     /// UIDs whose tickets are to be taken back.
-    releases: Vec<Uid>,
-    read: Read,
-}
-
-/// What was found out in this round.
-#[derive(Default)]
-struct Read {
-    /// The pool, at first as the watch has told of it; none inside where it has no limit.
-    pool: Option<Reading<Option<LimitedPool>>>,
-    ledger: Option<(Option<Stored>, ReadSpan)>,
-    claims: Option<ReadSpan>,
-}
-
-/// The ledger to decide on.
-struct Base {
-    stored: Stored,
-    /// The same without the tickets that are to be taken back, if it holds any of them.
-    released: Option<Ledger>,
+    pub(super) releases: Vec<Uid>,
+    pub(super) read: Read,
 }
 
 /// What comes next.
 enum Next {
     Done,
     Read(Needs),
-}
-
-const NOTHING: Needs = Needs {
-    ledger: false,
-    claims: false,
-    limit: false,
-};
-const LEDGER: Needs = Needs {
-    ledger: true,
-    ..NOTHING
-};
-const CLAIMS: Needs = Needs {
-    claims: true,
-    ..NOTHING
-};
-
-impl Base {
-    fn ledger(&self) -> &Ledger {
-        self.released.as_ref().unwrap_or(&self.stored.ledger)
-    }
 }
 
 impl<'a> Round<'a> {
@@ -107,12 +63,9 @@ impl<'a> Round<'a> {
                 Err(Setback::Conflict) => needs = LEDGER,
                 Err(Setback::Failure { error, is_final }) => {
                     self.give_up(&error, pause, is_final);
-                    sleep(if self.waiters.is_empty() {
-                        Duration::ZERO
-                    } else {
-                        pause
-                    })
-                    .await;
+                    if !self.waiters.is_empty() {
+                        sleep(pause).await;
+                    }
                     pause = (pause * 2).min(LONGEST_PAUSE);
                     needs = LEDGER;
                 }
@@ -125,19 +78,6 @@ impl<'a> Round<'a> {
                     return;
                 }
             }
-        }
-    }
-
-    /// What is to be read before anything else.
-    fn first_needs(&mut self, is_housekeeping: bool) -> Needs {
-        let pool = self.desk.view.pool(self.pool);
-        self.read.pool = pool.map(|pool| Reading::kept(self.desk.limited(&pool)));
-        let now = self.desk.clock.now();
-        Needs {
-            ledger: false,
-            claims: is_housekeeping && self.desk.has_overdue_ticket(self.pool, now),
-            // A pool that nobody has told of is looked for, not waved through.
-            limit: self.read.pool.is_none(),
         }
     }
 
@@ -158,87 +98,6 @@ impl<'a> Round<'a> {
             Step::Read(needs) => Ok(Next::Read(needs)),
             Step::Decided(decision) => self.carry_out(&pool, base, decision).await,
         }
-    }
-
-    /// Reads side by side what is needed.
-    async fn read(&mut self, needs: Needs) -> Result<(), Setback> {
-        if !needs.any() {
-            return Ok(());
-        }
-        let (desk, name, limit) = (self.desk, self.pool, self.call_limit());
-        for (is_read, of) in [
-            (needs.ledger, "ledger"),
-            (needs.claims, "claims"),
-            (needs.limit, "limit"),
-        ] {
-            if is_read {
-                desk.metrics.read(of);
-            }
-        }
-        let begun = desk.clock.now();
-        let (ledger, claims, pool) = tokio::join!(
-            wanted(needs.ledger, limit, desk.store.read(name)),
-            wanted(needs.claims, limit, desk.list.of_pool(name)),
-            wanted(needs.limit, limit, desk.pools.get_opt(name)),
-        );
-        let span = ReadSpan {
-            begun,
-            done: desk.clock.now(),
-        };
-        if let Some(pool) = pool? {
-            let kept = pool.and_then(pools::kept);
-            self.read.pool = Some(Reading {
-                value: kept.and_then(|(_, pool)| desk.limited(&pool)),
-                read: Some(span),
-            });
-        }
-        if let Some(list) = claims? {
-            desk.claims.borrow_mut().relist(name, list);
-            self.read.claims = Some(span);
-        }
-        if let Some(ledger) = ledger? {
-            self.read.ledger = Some((ledger, span));
-        }
-        Ok(())
-    }
-
-    fn base(&self) -> Option<Base> {
-        let stored = match &self.read.ledger {
-            Some((stored, _)) => stored.clone(),
-            None => self.desk.ledgers.borrow().get(self.pool),
-        }?;
-        Some(Base {
-            released: stored.ledger.release(&self.releases),
-            stored,
-        })
-    }
-
-    fn decide(&self, pool: &Reading<&LimitedPool>, base: Option<&Base>) -> Step {
-        let mut claims = self.desk.claims.borrow_mut();
-        let Some(view) = claims.current(self.pool, self.read.claims.is_some()) else {
-            return Step::Read(CLAIMS);
-        };
-        let ledgers = self.desk.ledgers.borrow();
-        let none = Sightings::default();
-        let facts = Facts {
-            ledger: Reading {
-                value: base.map(Base::ledger),
-                read: self.read.ledger.as_ref().map(|(_, span)| *span),
-            },
-            claims: Reading::<&ClaimView> {
-                value: view,
-                read: self.read.claims,
-            },
-            limit: Reading {
-                value: pool.value.limit,
-                read: pool.read,
-            },
-            sightings: ledgers.sightings(self.pool).unwrap_or(&none),
-            clock: wall_seconds(),
-            untold: self.desk.untold(self.pool),
-        };
-        let requests: Vec<_> = self.waiters.iter().map(Waiter::request).collect();
-        decide(&facts, &requests)
     }
 
     /// Stores what must be stored, answers, and stores what else is useful.
@@ -283,16 +142,24 @@ impl<'a> Round<'a> {
             uid: &pool.uid,
         };
         let metrics = &self.desk.metrics;
-        let stored = in_time(self.call_limit(), self.desk.store.write(owner, ledger, over)).await;
-        metrics.wrote(match &stored {
-            Ok(_) => "stored",
-            Err(Setback::Conflict) => "conflict",
-            Err(Setback::Failure { .. }) => "failed",
-        });
-        stored?;
-        metrics.released(take(&mut self.releases).len());
-        self.desk.set_untold(self.pool, 0);
-        Ok(())
+        match in_time(self.call_limit(), self.desk.store.write(owner, ledger, over)).await {
+            Ok(_) => {
+                metrics.wrote("stored");
+                metrics.released(take(&mut self.releases).len());
+                self.desk.set_untold(self.pool, 0);
+                Ok(())
+            }
+            Err(Setback::Conflict) => {
+                metrics.wrote("conflict");
+                Err(Setback::Conflict)
+            }
+            Err(failure) => {
+                metrics.wrote("failed");
+                // They may be taken back already, and the next time it would be somebody else's tickets.
+                self.releases.clear();
+                Err(failure)
+            }
+        }
     }
 
     /// The same, where nobody waits for it: if another replica was faster, that one has written what matters.
@@ -308,22 +175,21 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn answer(&mut self, pool: &LimitedPool, answers: &[Answer], reserved: bool) {
+    fn answer(&mut self, pool: &LimitedPool, answers: &[Answer], is_told: bool) {
         let mut refused = 0;
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
-            let is_allowed = matches!(answer, Answer::Allow);
-            refused += u64::from(!is_allowed && !waiter.dry_run);
+            if matches!(answer, Answer::Deny(_)) && !waiter.dry_run {
+                refused += 1;
+            }
             let verdict = Verdict {
                 answer: *answer,
                 mode: Some(pool.limit.mode),
-                reserved: reserved && is_allowed && !waiter.dry_run,
             };
             self.releases.extend(waiter.answer(Ok(verdict)));
         }
-        // A ledger that was stored for these answers tells of the refusals among them.
-        if !reserved && refused > 0 {
-            self.desk
-                .set_untold(self.pool, self.desk.untold(self.pool) + refused);
+        if !is_told && refused > 0 {
+            let untold = self.desk.untold(self.pool);
+            self.desk.set_untold(self.pool, untold + refused);
         }
     }
 
@@ -333,7 +199,6 @@ impl<'a> Round<'a> {
             let verdict = Verdict {
                 answer: Answer::Allow,
                 mode: None,
-                reserved: false,
             };
             waiter.answer(Ok(verdict));
         }
@@ -355,13 +220,5 @@ impl<'a> Round<'a> {
         for waiter in lost {
             waiter.answer(Err(error.clone()));
         }
-    }
-
-    /// How long the API server may take over one call.
-    fn call_limit(&self) -> Duration {
-        let last = self.waiters.iter().map(|waiter| waiter.deadline).max();
-        last.map_or(LONGEST_CALL, |last| {
-            (last.saturating_duration_since(Instant::now()) / 2).clamp(SHORTEST_CALL, LONGEST_CALL)
-        })
     }
 }

@@ -17,8 +17,13 @@ pub(super) struct Verdict {
     pub(super) answer: Answer,
     /// What the pool's limit counts; none where it has no limit.
     pub(super) mode: Option<NodeLimitMode>,
+}
+
+impl Verdict {
     /// Whether a ticket was stored for it.
-    pub(super) reserved: bool,
+    fn is_reserved(self) -> bool {
+        self.answer == Answer::Reserved
+    }
 }
 
 /// What becomes of a creation that waits.
@@ -65,7 +70,7 @@ impl Waiter {
     /// Sends the decision. Gives the uid back where a ticket was stored in vain.
     pub(super) fn answer(self, reply: Reply) -> Option<Uid> {
         let unsent = self.reply.send(reply).err()?;
-        let reserved = unsent.is_ok_and(|verdict| verdict.reserved);
+        let reserved = unsent.is_ok_and(Verdict::is_reserved);
         // Who was let in without an answer may well come to be: then the ticket has its use.
         (reserved && !self.is_let_in.load(Ordering::Acquire)).then_some(self.uid)
     }
@@ -93,12 +98,89 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         self.reply.close();
         let unread = self.reply.try_recv();
-        let reserved = matches!(unread, Ok(Ok(verdict)) if verdict.reserved);
+        let reserved = matches!(unread, Ok(Ok(verdict)) if verdict.is_reserved());
         if reserved && !self.is_let_in.load(Ordering::Acquire) {
             // Where there is no room for this message the ticket lives its life.
             let _ = self
                 .inbox
                 .try_send(Message::Release(self.pool.into(), self.uid.clone()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn uid() -> Uid {
+        Uid::new("u-1").expect("a uid")
+    }
+
+    fn pair(inbox: &mpsc::Sender<Message>) -> (Waiter, Pending<'_>) {
+        let (sender, reply) = oneshot::channel();
+        let is_let_in = Arc::new(AtomicBool::new(false));
+        let waiter = Waiter {
+            uid: uid(),
+            name: "general-x7k2p".into(),
+            arrived: Moment::at(Duration::ZERO),
+            deadline: Instant::now(),
+            dry_run: false,
+            reply: sender,
+            is_let_in: Arc::clone(&is_let_in),
+        };
+        let pending = Pending {
+            pool: "general",
+            uid: uid(),
+            reply,
+            is_let_in,
+            inbox,
+        };
+        (waiter, pending)
+    }
+
+    fn verdict(answer: Answer) -> Reply {
+        Ok(Verdict {
+            answer,
+            mode: Some(NodeLimitMode::Hard),
+        })
+    }
+
+    #[test]
+    fn a_ticket_is_taken_back_where_nobody_waits_for_it_any_more() {
+        let (inbox, _messages) = mpsc::channel(1);
+        for (answer, expected) in [(Answer::Reserved, Some(uid())), (Answer::Allow, None)] {
+            let (waiter, pending) = pair(&inbox);
+            drop(pending);
+            assert!(waiter.has_gone());
+            assert_eq!(waiter.answer(verdict(answer)), expected);
+        }
+        let (waiter, pending) = pair(&inbox);
+        pending.let_in();
+        drop(pending);
+        assert_eq!(
+            waiter.answer(verdict(Answer::Reserved)),
+            None,
+            "it may come to be"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_not_read_gives_its_ticket_back() {
+        let (inbox, mut messages) = mpsc::channel(1);
+        let (waiter, pending) = pair(&inbox);
+        assert_eq!(waiter.answer(verdict(Answer::Reserved)), None, "it was sent");
+        drop(pending);
+        let Ok(Message::Release(pool, released)) = messages.try_recv() else {
+            panic!("no release");
+        };
+        assert_eq!((&*pool, released), ("general", uid()));
+
+        let (waiter, mut pending) = pair(&inbox);
+        waiter.answer(verdict(Answer::Reserved));
+        assert!(pending.reply.try_recv().is_ok(), "it is read");
+        drop(pending);
+        assert!(messages.try_recv().is_err());
     }
 }

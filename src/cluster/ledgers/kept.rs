@@ -142,3 +142,57 @@ impl KeptLedgers {
         broken.version
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn stored(version: u64, tickets: &str) -> Read {
+        let text = format!(r#"{{"version":1,"seen":0,"tickets":{tickets}}}"#);
+        Ok(Stored {
+            pool: "general".into(),
+            version,
+            ledger: Rc::new(Ledger::read(&text).expect("a ledger")),
+        })
+    }
+
+    fn at(seconds: u64) -> Moment {
+        Moment::at(Duration::from_secs(seconds))
+    }
+
+    const NAME: &str = "poolgate-ledger-general";
+
+    #[test]
+    fn the_newest_of_what_was_told_is_kept_and_a_read_holds_whatever_was_known() {
+        let mut kept = KeptLedgers::default();
+        let version = |kept: &KeptLedgers| kept.get("general").map(|stored| stored.version);
+        kept.put_newer(NAME, 5, stored(5, "{}"), at(0));
+        kept.put_newer(NAME, 4, stored(4, "{}"), at(0));
+        assert_eq!(version(&kept), Some(5));
+        kept.put(NAME, stored(3, "{}"), at(0));
+        assert_eq!(version(&kept), Some(3), "a restored backup");
+        kept.remove_older(NAME, 3);
+        assert_eq!(version(&kept), Some(3));
+        kept.remove_older(NAME, 6);
+        assert_eq!(version(&kept), None);
+    }
+
+    #[test]
+    fn a_ticket_is_as_old_as_its_first_sight() {
+        let mut kept = KeptLedgers::default();
+        kept.put(NAME, stored(1, r#"{"a":1}"#), at(10));
+        kept.put_newer(NAME, 2, stored(2, r#"{"a":1,"b":1}"#), at(20));
+        let first = kept.sightings("general").and_then(Sightings::first_over_at);
+        assert_eq!(
+            first,
+            Some(at(10).plus(poolgate_core::nodelimit::ledger::TICKET_LIFETIME))
+        );
+        assert_eq!(kept.with_tickets().collect::<Vec<_>>(), ["general"]);
+        kept.put_newer(NAME, 3, stored(3, "{}"), at(30));
+        assert_eq!(kept.with_tickets().count(), 0);
+        kept.retain(|_| false);
+        assert!(kept.get("general").is_none());
+    }
+}

@@ -51,13 +51,20 @@ impl ClaimView {
         view
     }
 
-    /// Takes over a LIST, unless it is older than what is known. Claims that it lacks are gone.
+    /// Takes over a LIST that was made beside the watch, unless the watch is ahead of it: what the watch has shown
+    /// since would be lost. Claims that the LIST lacks are gone.
     pub fn relist(&mut self, list: Self) {
-        if list.version < self.version {
-            return;
+        if list.version >= self.version {
+            self.restart(list);
         }
+    }
+
+    /// Takes over the LIST from which the watch begins anew, whatever its version. Claims that it lacks are gone,
+    /// unless it is the older one: then they may not have been there yet.
+    pub fn restart(&mut self, list: Self) {
+        let is_newer = list.version >= self.version;
         let before = std::mem::replace(&mut self.claims, list.claims);
-        for uid in before.into_keys() {
+        for uid in before.into_keys().filter(|_| is_newer) {
             if !self.claims.contains_key(&uid) {
                 self.depart(uid);
             }
@@ -76,10 +83,15 @@ impl ClaimView {
     }
 
     /// Takes a watch event that removes a claim; `version` is the resourceVersion in the event.
+    ///
+    /// Where a LIST has overtaken the news, the view lacks the claim already; that it was there once is new all the same,
+    /// and settles its ticket. (A claim that could not be launched lives for less than a watch is behind.)
     pub fn remove(&mut self, uid: &Uid, version: u64) {
         if version > self.version {
             self.version = version;
             self.take(uid);
+            self.depart(uid.clone());
+        } else if !self.claims.contains_key(uid) {
             self.depart(uid.clone());
         }
     }
@@ -158,6 +170,125 @@ impl ClaimView {
             && let Some(oldest) = self.departures.pop_front()
         {
             self.departed.remove(&oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn uid(number: usize) -> Uid {
+        Uid::new(&number.to_string()).unwrap()
+    }
+
+    fn claim(version: u64) -> Claim {
+        Claim {
+            version,
+            deleting: false,
+            disrupted: false,
+        }
+    }
+
+    #[test]
+    fn news_that_a_list_has_overtaken_are_passed_over() {
+        let mut view = ClaimView::listed(5, [(uid(1), claim(3))]);
+        view.upsert(uid(2), claim(4));
+        view.remove(&uid(1), 5);
+        assert_eq!((view.len(), view.version()), (1, 5));
+        view.relist(ClaimView::listed(4, []));
+        assert_eq!((view.len(), view.version()), (1, 5));
+        view.upsert(uid(2), claim(6));
+        assert_eq!((view.len(), view.version()), (2, 6));
+    }
+
+    #[test]
+    fn a_claim_that_came_and_went_before_a_list_is_known_to_be_gone() {
+        let mut view = ClaimView::listed(5, []);
+        view.upsert(uid(1), claim(3));
+        view.remove(&uid(1), 4);
+        assert!(view.is_empty() && view.has_departed(&uid(1)));
+        assert_eq!(view.version(), 5);
+    }
+
+    #[test]
+    fn what_a_later_list_lacks_is_gone_and_what_an_earlier_one_lacks_is_not() {
+        let mut view = ClaimView::listed(5, [(uid(1), claim(3)), (uid(2), claim(5))]);
+        view.restart(ClaimView::listed(4, [(uid(1), claim(3))]));
+        assert!(view.get(&uid(2)).is_none() && !view.has_departed(&uid(2)));
+        view.restart(ClaimView::listed(6, []));
+        assert!(view.has_departed(&uid(1)) && !view.has_departed(&uid(2)));
+        assert!(view.is_empty());
+    }
+
+    #[test]
+    fn as_many_departures_are_remembered_as_there_may_be_tickets() {
+        let mut view = ClaimView::default();
+        for number in 0..=MAX_TICKETS {
+            let version = 2 * number as u64 + 1;
+            view.upsert(uid(number), claim(version));
+            view.remove(&uid(number), version + 1);
+        }
+        assert_eq!(view.departed.len(), MAX_TICKETS);
+        assert!(
+            !view.has_departed(&uid(0)) && view.has_departed(&uid(1)) && view.has_departed(&uid(MAX_TICKETS))
+        );
+    }
+
+    #[derive(Debug, Clone)]
+    enum News {
+        Upsert(usize, bool, bool),
+        Remove(usize),
+        Disrupt(usize, bool),
+        Relist(Vec<(usize, bool, bool)>),
+        Advance,
+    }
+
+    fn news() -> impl Strategy<Value = News> {
+        let state = || (0..6_usize, any::<bool>(), any::<bool>());
+        prop_oneof![
+            state().prop_map(|(number, deleting, disrupted)| News::Upsert(number, deleting, disrupted)),
+            (0..6_usize).prop_map(News::Remove),
+            (0..6_usize, any::<bool>()).prop_map(|(number, disrupted)| News::Disrupt(number, disrupted)),
+            vec(state(), 0..6).prop_map(News::Relist),
+            Just(News::Advance),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn the_counts_are_those_of_the_claims_after_any_news(all in vec(news(), 0..40)) {
+            let mut view = ClaimView::default();
+            for (news, version) in all.into_iter().zip(1..) {
+                let was_there: Vec<Uid> = view.claims.keys().cloned().collect();
+                match news {
+                    News::Upsert(number, deleting, disrupted) => {
+                        view.upsert(uid(number), Claim { version, deleting, disrupted });
+                        prop_assert_eq!(view.get(&uid(number)).map(|claim| claim.version), Some(version));
+                    }
+                    News::Remove(number) => view.remove(&uid(number), version),
+                    News::Disrupt(number, disrupted) => view.set_disrupted(&uid(number), disrupted),
+                    News::Advance => view.advance_to(version),
+                    News::Relist(list) => view.relist(ClaimView::listed(
+                        version,
+                        list.into_iter()
+                            .map(|(number, deleting, disrupted)| (uid(number), Claim { version, deleting, disrupted })),
+                    )),
+                }
+                for uid in was_there {
+                    prop_assert!(view.get(&uid).is_some() || view.has_departed(&uid));
+                }
+                let claims = || view.claims.values();
+                prop_assert_eq!(view.deleting(), claims().filter(|claim| claim.deleting).count());
+                prop_assert_eq!(view.counted(NodeLimitMode::Hard), claims().count());
+                prop_assert_eq!(
+                    view.counted(NodeLimitMode::Soft),
+                    claims().filter(|claim| !claim.deleting && !claim.disrupted).count()
+                );
+            }
         }
     }
 }

@@ -31,6 +31,7 @@
 
 mod claims;
 mod decide;
+mod decision;
 mod evidence;
 mod moment;
 mod sightings;
@@ -39,7 +40,8 @@ mod text;
 mod uid;
 
 pub use claims::{Claim, ClaimView};
-pub use decide::{Answer, Decision, Facts, Full, Needs, Refused, Request, Step, Write, decide};
+pub use decide::{Facts, Request, decide};
+pub use decision::{Answer, Decision, Full, Needs, Refused, Step, Write};
 pub use moment::{Moment, ReadSpan, Reading};
 pub use sightings::{Sightings, TICKET_LIFETIME};
 pub use state::{Ledger, LimitInForce, MAX_TICKETS, MAX_VICTIMS, Refusal, Termination, TooManyVictims};

@@ -47,3 +47,31 @@ impl Sightings {
         self.0.values().min().map(|first| first.plus(TICKET_LIFETIME))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(second: u64) -> Moment {
+        Moment::at(Duration::from_secs(second))
+    }
+
+    #[test]
+    fn the_first_sighting_counts_and_what_the_ledger_no_longer_holds_is_forgotten() {
+        let uid = |text| Uid::new(text).unwrap();
+        let ledger = |tickets: &str| {
+            Ledger::read(&format!(r#"{{"version":1,"seen":0,"tickets":{tickets}}}"#)).unwrap()
+        };
+        let mut sightings = Sightings::default();
+        assert_eq!(sightings.first_over_at(), None);
+        sightings.observe(&ledger(r#"{"a":1}"#), second(10));
+        sightings.observe(&ledger(r#"{"a":1,"b":1}"#), second(20));
+        assert_eq!(sightings.over_at(&uid("a")), Some(second(55)));
+        assert_eq!(sightings.over_at(&uid("b")), Some(second(65)));
+        assert_eq!(sightings.over_at(&uid("c")), None);
+        assert_eq!(sightings.first_over_at(), Some(second(55)));
+        sightings.observe(&ledger(r#"{"b":1}"#), second(30));
+        sightings.observe(&ledger(r#"{"a":1,"b":1}"#), second(40));
+        assert_eq!(sightings.over_at(&uid("a")), Some(second(85)));
+    }
+}

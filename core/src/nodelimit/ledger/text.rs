@@ -25,6 +25,9 @@ pub enum UnreadableLedger {
     /// No JSON, with the place.
     #[error("the ledger is no JSON: {0}")]
     NotJson(String),
+    /// JSON, but no object.
+    #[error("the ledger is no JSON object")]
+    NotAnObject,
     /// Written by a later release.
     #[error("the ledger has version {0}, this release reads up to {VERSION}: run one release everywhere")]
     Newer(u64),
@@ -64,7 +67,7 @@ impl Ledger {
         let value =
             serde_json::from_str(text).map_err(|error| UnreadableLedger::NotJson(error.to_string()))?;
         let Value::Object(mut fields) = value else {
-            return Err(wrong("(all)", "an object"));
+            return Err(UnreadableLedger::NotAnObject);
         };
         let version = number("version", fields.remove("version").as_ref())?;
         if version > VERSION {
@@ -187,3 +190,6 @@ fn read_termination(value: &Value) -> Result<Termination, UnreadableLedger> {
         victims,
     )?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,3 +61,25 @@ impl fmt::Display for Uid {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_api_server_makes_is_taken_and_what_could_break_a_ledger_is_not() {
+        assert!(Uid::new("6f4e3c1e-8d8b-4a0e-9c36-0d5f6e1a2b3c").is_ok());
+        assert!(Uid::new(&"u".repeat(MAX_UID)).is_ok());
+        assert_eq!(Uid::new(""), Err(UnusableUid::Empty));
+        assert_eq!(Uid::new(&"u".repeat(MAX_UID + 1)), Err(UnusableUid::TooLong));
+        for (text, character) in [
+            ("a b", ' '),
+            ("a\"", '"'),
+            ("a\\", '\\'),
+            ("ü", 'ü'),
+            ("a\n", '\n'),
+        ] {
+            assert_eq!(Uid::new(text), Err(UnusableUid::Character(character)));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What the API server, its clients and time do.
+
+use crate::real::Real;
+use crate::scenario::{FIRST_TICK, Guard};
+use crate::steps::{Action, Steps};
+use crate::world::{Call, Create, Waiting, World};
+
+/// How many ticks a create lasts at most: 34 s.
+const CAP: u8 = 2;
+
+pub(crate) fn steps(world: &World, real: &Real<'_>, steps: &mut Steps) {
+    for claim in 0..real.scenario.creates {
+        step_claim(world, claim, real, steps);
+    }
+    if world.pool == 1 && real.scenario.limit_changes() {
+        let mut next = *world;
+        next.pool = 2;
+        steps.take(Action::ChangeLimit, next, world, real);
+    }
+    if world.tick < FIRST_TICK + real.scenario.ticks {
+        steps.take(Action::Tick, ticked(world, real), world, real);
+    }
+}
+
+fn step_claim(world: &World, claim: usize, real: &Real<'_>, steps: &mut Steps) {
+    match world.creates[claim] {
+        // Creates are alike: they start in order.
+        Create::Idle if claim == 0 || world.creates[claim - 1] != Create::Idle => {
+            let mut next = *world;
+            next.creates[claim] = Create::Open {
+                started: world.tick,
+                allowed: false,
+            };
+            calls(&next, world, claim, real, steps, |replica| Action::Start {
+                claim,
+                replica,
+            });
+        }
+        Create::Open { allowed, .. } => {
+            if world.left.repeats > 0 {
+                let mut next = *world;
+                next.left.repeats -= 1;
+                calls(&next, world, claim, real, steps, |replica| Action::Repeat {
+                    claim,
+                    replica,
+                });
+            }
+            if allowed {
+                let mut next = *world;
+                next.revision += 1;
+                next.creates[claim] = Create::Live {
+                    created: next.revision,
+                };
+                steps.take(Action::Commit { claim }, next, world, real);
+            }
+        }
+        Create::Live { created } => {
+            let mut next = *world;
+            next.revision += 1;
+            let marked = next.revision;
+            if real.scenario.soft() {
+                next.creates[claim] = Create::Deleting { created, marked };
+                steps.take(Action::Mark { claim }, next, world, real);
+            } else {
+                next.creates[claim] = gone(created, marked, marked);
+                steps.take(Action::Finish { claim }, next, world, real);
+            }
+        }
+        Create::Deleting { created, marked } => {
+            let mut next = *world;
+            next.revision += 1;
+            next.creates[claim] = gone(created, marked, next.revision);
+            steps.take(Action::Finish { claim }, next, world, real);
+        }
+        _ => {}
+    }
+}
+
+const fn gone(created: u8, marked: u8, removed: u8) -> Create {
+    Create::Gone {
+        created,
+        marked,
+        removed,
+    }
+}
+
+/// The call may go to any replica.
+fn calls(
+    next: &World,
+    world: &World,
+    claim: usize,
+    real: &Real<'_>,
+    steps: &mut Steps,
+    action: impl Fn(usize) -> Action,
+) {
+    for replica in 0..real.scenario.replicas {
+        if next.replicas[replica].calls[claim] == Call::None {
+            let mut next = *next;
+            next.replicas[replica].calls[claim] = Call::Waiting(Waiting {
+                ledger: false,
+                claims: false,
+                held: 0,
+                lowest: u8::MAX,
+            });
+            next.replicas[replica].pool_fresh = !real.scenario.limit_changes();
+            steps.take(action(replica), next, world, real);
+        }
+    }
+}
+
+/// Time goes on, and creates end that have lasted too long, whatever they still wait for.
+fn ticked(world: &World, real: &Real<'_>) -> World {
+    let mut next = *world;
+    next.tick += 1;
+    for create in &mut next.creates {
+        if let Create::Open { started, .. } = *create
+            && next.tick > started + CAP
+            && !real.lacks(Guard::CreatesAreCapped)
+        {
+            *create = Create::Failed;
+        }
+    }
+    next
+}

@@ -1,0 +1,199 @@
+//! What a replica of the gate does around the real functions: the steps that `poolgate_core::nodelimit::ledger` asks
+//! of its caller, in every order and with every mishap.
+
+use poolgate_core::nodelimit::ledger::Needs;
+
+use crate::outcome::{self, keep};
+use crate::real::{Question, Real, Reply, Stored};
+use crate::scenario::Guard;
+use crate::steps::{Action, Steps};
+use crate::world::{Book, CREATES, Call, Copied, Replica, World};
+
+pub(crate) fn steps(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
+    background(world, replica, real, steps);
+    let this = &world.replicas[replica];
+    if this.waiting() != 0 {
+        if this.copy.is_none() {
+            let mut next = *world;
+            read_ledger(&mut next, replica, real);
+            steps.take(Action::ReadLedger { replica }, next, world, real);
+        } else {
+            match real.decide(question(world, replica)) {
+                Reply::Read(needs) => reads(world, replica, needs, real, steps),
+                Reply::Decided { write, answers } => {
+                    outcome::steps(world, replica, write, answers, real, steps)
+                }
+            }
+        }
+    }
+    for claim in 0..CREATES {
+        if let Call::Ready { reserved } = this.calls[claim] {
+            outcome::send(world, replica, claim, real, steps);
+            if reserved || real.lacks(Guard::ReleaseOnlyReserved) {
+                outcome::release(world, replica, claim, real, steps);
+            }
+        }
+    }
+}
+
+/// What happens to a replica without its doing, and its housekeeping.
+fn background(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
+    let this = &world.replicas[replica];
+    if this.view < world.revision {
+        let mut next = *world;
+        let seen = &mut next.replicas[replica];
+        let before = world.shown(seen.view);
+        seen.view += 1;
+        let after = world.shown(seen.view);
+        for claim in 0..CREATES {
+            seen.departed |= u8::from(before[claim].is_some() && after[claim].is_none()) << claim;
+        }
+        steps.take(Action::SeeEvent { replica }, next, world, real);
+    }
+    if this.pool < world.pool {
+        let mut next = *world;
+        next.replicas[replica].pool = world.pool;
+        steps.take(Action::SeePool { replica }, next, world, real);
+    }
+    let started = Replica::new(1, !real.scenario.limit_changes());
+    if world.left.crashes > 0 && *this != started {
+        let mut next = *world;
+        next.left.crashes -= 1;
+        next.replicas[replica] = Replica {
+            late: this.late,
+            ..started
+        };
+        steps.take(Action::Crash { replica }, next, world, real);
+    }
+    if world.left.crashes > 0 && this.view > 0 {
+        let mut next = *world;
+        next.left.crashes -= 1;
+        next.replicas[replica].view = 0;
+        next.replicas[replica].listed = None;
+        next.replicas[replica].listed_after_copy = false;
+        next.replicas[replica]
+            .waiting_mut()
+            .for_each(|waiting| waiting.claims = false);
+        steps.take(Action::WatchAnew { replica }, next, world, real);
+    }
+    if let Some(late) = this.late {
+        let mut next = *world;
+        next.replicas[replica].late = None;
+        if late.current || real.lacks(Guard::CompareAndSwap) {
+            next.store(late.book, real.lacks(Guard::CompareAndSwap));
+        }
+        steps.take(Action::LateWrite { replica }, next, world, real);
+    }
+    tidy_up(world, replica, real, steps);
+}
+
+/// Takes out settled tickets while no request waits.
+fn tidy_up(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
+    if world.replicas[replica].waiting() != 0 || world.ledger.is_none_or(|book| book.tickets() == 0) {
+        return;
+    }
+    let mut next = *world;
+    read_ledger(&mut next, replica, real);
+    if let Reply::Decided {
+        write: Stored::Useful(book),
+        ..
+    } = real.decide(question(&next, replica))
+    {
+        next.store(book, real.lacks(Guard::CompareAndSwap));
+        keep(&mut next, replica, book, real);
+    }
+    if next != *world {
+        steps.take(Action::TidyUp { replica }, next, world, real);
+    }
+}
+
+fn question(world: &World, replica: usize) -> Question {
+    let this = &world.replicas[replica];
+    let copy = this.copy.unwrap_or(Copied {
+        book: None,
+        current: false,
+        read: false,
+    });
+    Question {
+        // Whether it is current is not known to the replica.
+        copy: Copied {
+            current: false,
+            ..copy
+        },
+        view: this.view,
+        shown: world.shown(this.view),
+        departed: this.departed,
+        listed: this.listed,
+        tick: world.tick,
+        listed_after_copy: this.listed_after_copy,
+        pool: this.pool,
+        pool_fresh: this.pool_fresh,
+        pool_after_copy: this.pool_after_copy,
+        sightings: this.sightings,
+        waiting: this.calls.map(|call| match call {
+            Call::Waiting(waiting) => Some((waiting.ledger, waiting.claims)),
+            _ => None,
+        }),
+    }
+}
+
+fn reads(world: &World, replica: usize, needs: Needs, real: &mut Real<'_>, steps: &mut Steps) {
+    if needs.ledger {
+        let mut next = *world;
+        read_ledger(&mut next, replica, real);
+        steps.take(Action::ReadLedger { replica }, next, world, real);
+    }
+    if needs.claims {
+        let mut next = *world;
+        list_claims(&mut next, replica);
+        steps.take(Action::ListClaims { replica }, next, world, real);
+    }
+    if needs.limit {
+        let mut next = *world;
+        let this = &mut next.replicas[replica];
+        this.pool = world.pool;
+        this.pool_fresh = true;
+        this.pool_after_copy = this.copy.is_some();
+        steps.take(Action::ReadPool { replica }, next, world, real);
+    }
+}
+
+fn read_ledger(world: &mut World, replica: usize, real: &mut Real<'_>) {
+    let (book, tick) = (world.ledger, world.tick);
+    let this = &mut world.replicas[replica];
+    this.copy = Some(Copied {
+        book,
+        current: true,
+        read: true,
+    });
+    this.listed_after_copy = false;
+    this.pool_after_copy = false;
+    this.waiting_mut().for_each(|waiting| waiting.ledger = true);
+    sight(this, &book.unwrap_or_default(), tick, real);
+}
+
+/// Notes the tickets of a ledger that came in.
+pub(crate) fn sight(this: &mut Replica, book: &Book, tick: u8, real: &mut Real<'_>) {
+    let before = this.sightings;
+    this.sightings = real.observe(before, book, tick);
+    if real.lacks(Guard::UnknownTicketIsYoung) {
+        for claim in 0..CREATES {
+            if before[claim] != this.sightings[claim] && book.calls[claim] > 0 {
+                this.sightings[claim] = 0;
+            }
+        }
+    }
+}
+
+fn list_claims(world: &mut World, replica: usize) {
+    let before = world.shown(world.replicas[replica].view);
+    let after = world.shown(world.revision);
+    let this = &mut world.replicas[replica];
+    for claim in 0..CREATES {
+        this.departed |= u8::from(before[claim].is_some() && after[claim].is_none()) << claim;
+    }
+    this.view = world.revision;
+    this.listed = Some(world.tick);
+    this.listed_after_copy = this.copy.is_some();
+    this.waiting_mut().for_each(|waiting| waiting.claims = true);
+}

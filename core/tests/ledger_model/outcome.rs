@@ -1,0 +1,165 @@
+//! What a replica makes of a decision: the ledger stored, or not, or nobody knows, and the answers sent.
+
+use crate::driver::sight;
+use crate::real::{Answers, Real, Stored};
+use crate::scenario::Guard;
+use crate::steps::{Action, Steps, Violation};
+use crate::world::{Book, CREATES, Call, Copied, Create, Late, World};
+
+pub(crate) fn steps(
+    world: &World,
+    replica: usize,
+    write: Stored,
+    answers: Answers,
+    real: &mut Real<'_>,
+    steps: &mut Steps,
+) {
+    let unchecked = real.lacks(Guard::CompareAndSwap);
+    let current = unchecked || world.replicas[replica].copy.is_some_and(|copy| copy.current);
+    let action = Action::Decide { replica };
+    let mut next = *world;
+    match write {
+        Stored::Nothing => {
+            let wrong = answer(&mut next, replica, answers, 0, real);
+            steps.take_answered(action, next, wrong, world, real);
+        }
+        Stored::Useful(book) => {
+            let wrong = answer(&mut next, replica, answers, book.tickets(), real);
+            if current {
+                next.store(book, unchecked);
+                keep(&mut next, replica, book, real);
+            } else {
+                next.replicas[replica].drop_copy();
+            }
+            steps.take_answered(action, next, wrong, world, real);
+        }
+        Stored::Required(book) if real.lacks(Guard::StoredBeforeAnswered) => {
+            let wrong = answer(&mut next, replica, answers, book.tickets(), real);
+            next.replicas[replica].drop_copy();
+            next.replicas[replica].late = Some(Late { book, current });
+            steps.take_answered(action, next, wrong, world, real);
+        }
+        Stored::Required(_) if !current => {
+            next.replicas[replica].drop_copy();
+            steps.take(Action::Conflict { replica }, next, world, real);
+        }
+        Stored::Required(book) => {
+            let wrong = answer(&mut next, replica, answers, book.tickets(), real);
+            next.store(book, unchecked);
+            keep(&mut next, replica, book, real);
+            steps.take_answered(Action::Store { replica }, next, wrong, world, real);
+            if world.left.losses > 0 {
+                without_answer(world, replica, book, answers, real, steps);
+            }
+        }
+    }
+}
+
+/// The write of a ledger that brings no answer: carried out, not carried out, or later.
+fn without_answer(
+    world: &World,
+    replica: usize,
+    book: Book,
+    answers: Answers,
+    real: &Real<'_>,
+    steps: &mut Steps,
+) {
+    let mut lost = *world;
+    lost.left.losses -= 1;
+    lost.replicas[replica].drop_copy();
+
+    let mut stored = lost;
+    stored.store(book, real.lacks(Guard::CompareAndSwap));
+    steps.take(Action::StoreUnanswered { replica }, stored, world, real);
+
+    let mut later = lost;
+    later.replicas[replica].late = Some(Late { book, current: true });
+    steps.take(Action::StoreLater { replica }, later, world, real);
+
+    let mut wrong = None;
+    if real.lacks(Guard::UnknownIsNoSuccess) {
+        wrong = answer(&mut lost, replica, answers, book.tickets(), real);
+    }
+    steps.take_answered(Action::StoreLost { replica }, lost, wrong, world, real);
+}
+
+/// Keeps what was stored as the replica's own copy.
+pub(crate) fn keep(world: &mut World, replica: usize, book: Book, real: &mut Real<'_>) {
+    let tick = world.tick;
+    let this = &mut world.replicas[replica];
+    this.drop_copy();
+    this.copy = Some(Copied {
+        book: Some(book),
+        current: true,
+        read: false,
+    });
+    sight(this, &book, tick, real);
+}
+
+/// Answers all waiting calls: the refused at once, the others stand ready to be sent. Whether one was refused for
+/// whom there was room at every instant since it arrived, `tickets` being given in the same decision.
+fn answer(
+    world: &mut World,
+    replica: usize,
+    answers: Answers,
+    tickets: u8,
+    real: &Real<'_>,
+) -> Option<Violation> {
+    let places = world.places(real.scenario.soft()) | tickets;
+    let mut wrong = None;
+    for claim in 0..CREATES {
+        let Call::Waiting(waiting) = world.replicas[replica].calls[claim] else {
+            continue;
+        };
+        world.replicas[replica].calls[claim] = Call::Ready {
+            reserved: answers.reserved & (1 << claim) != 0,
+        };
+        if answers.denied & (1 << claim) != 0 {
+            let held = (waiting.held | places) & !(1 << claim);
+            if held.count_ones() < u32::from(waiting.lowest) {
+                wrong = Some(Violation::WrongRefusal);
+            }
+            world.replicas[replica].calls[claim] = Call::None;
+            if let Create::Open { allowed: false, .. } = world.creates[claim] {
+                world.creates[claim] = Create::Failed;
+            }
+        }
+    }
+    wrong
+}
+
+/// An "allow" is sent.
+pub(crate) fn send(world: &World, replica: usize, claim: usize, real: &Real<'_>, steps: &mut Steps) {
+    let next = sent(world, replica, claim, real);
+    steps.take(Action::Send { claim, replica }, next, world, real);
+}
+
+fn sent(world: &World, replica: usize, claim: usize, real: &Real<'_>) -> World {
+    let mut next = *world;
+    next.replicas[replica].calls[claim] = Call::None;
+    if let Create::Open { allowed, .. } = &mut next.creates[claim] {
+        *allowed = !real.scenario.is_dry(claim);
+    }
+    next
+}
+
+/// An "allow" cannot be sent, and its place is given back.
+pub(crate) fn release(world: &World, replica: usize, claim: usize, real: &Real<'_>, steps: &mut Steps) {
+    if world.left.unsent == 0 {
+        return;
+    }
+    let mut next = *world;
+    if real.lacks(Guard::ReleaseOnlyUnsent) {
+        next = sent(world, replica, claim, real);
+    }
+    next.left.unsent -= 1;
+    next.replicas[replica].calls[claim] = Call::None;
+    let times = if real.lacks(Guard::ReleaseOnce) { 2 } else { 1 };
+    if let Some(book) = next.ledger {
+        let after = (0..times).fold(book, |book, _| real.release(&book, claim));
+        if after != book {
+            next.store(after, real.lacks(Guard::CompareAndSwap));
+        }
+    }
+    steps.take(Action::Release { claim, replica }, next, world, real);
+}

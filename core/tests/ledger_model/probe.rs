@@ -1,0 +1,120 @@
+//! Whether the places that are free can be had: put to every world, as if all creates had ended and one ticket
+//! lifetime had gone by.
+
+use std::collections::HashSet;
+
+use poolgate_core::nodelimit::ledger::{
+    Answer, Claim, ClaimView, Facts, LimitInForce, Moment, Reading, Request, Step, TICKET_LIFETIME, decide,
+};
+
+use crate::fingerprint::Fast;
+use crate::real::{Real, moment, uid};
+use crate::scenario::Guard;
+use crate::steps::Violation;
+use crate::world::{Book, CREATES, Shown, UNSEEN, World};
+
+/// What the outcome rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Rest {
+    ledger: Option<Book>,
+    shown: [Option<Shown>; CREATES],
+    revision: u8,
+    pool: u8,
+    sightings: [u8; CREATES],
+}
+
+/// Worlds that were found good.
+#[derive(Debug, Default)]
+pub(crate) struct Probe(HashSet<Rest, Fast>);
+
+impl Probe {
+    /// Asks a replica of this world, and one that has just started, for every free place and one more.
+    pub(crate) fn look(&mut self, world: &World, real: &Real<'_>) -> Option<Violation> {
+        let known = world.replicas.iter().take(real.scenario.replicas);
+        let sightings = known.map(|replica| replica.sightings);
+        for sightings in std::iter::once([UNSEEN; CREATES]).chain(sightings) {
+            let rest = Rest {
+                ledger: world.ledger,
+                shown: world.shown(world.revision),
+                revision: world.revision,
+                pool: world.pool,
+                sightings,
+            };
+            if self.0.insert(rest)
+                && let Some(violation) = ask(&rest, real)
+            {
+                return Some(violation);
+            }
+        }
+        None
+    }
+}
+
+fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
+    let looked = moment(UNSEEN - 1);
+    let later = looked.plus(TICKET_LIFETIME);
+    let mut sightings = real.sightings(&rest.sightings);
+    let ledger = rest.ledger.map(|book| real.ledger(&book));
+    if let Some(ledger) = &ledger {
+        sightings.observe(ledger, looked);
+    }
+    if real.lacks(Guard::TicketsEnd) {
+        sightings = real.sightings(&[UNSEEN; CREATES]);
+    }
+    let claims = (0..CREATES).filter_map(|claim| Some((claim, rest.shown[claim]?)));
+    let view = ClaimView::listed(
+        u64::from(rest.revision),
+        claims.map(|(claim, shown)| {
+            let claim_now = Claim {
+                version: u64::from(shown.version),
+                deleting: shown.deleting,
+                disrupted: false,
+            };
+            (uid(claim), claim_now)
+        }),
+    );
+    let limit = LimitInForce {
+        nodes: u32::from(real.scenario.limit(rest.pool)),
+        mode: real.scenario.mode,
+        pool_version: u64::from(rest.pool),
+    };
+    let free = usize::try_from(limit.nodes)
+        .unwrap()
+        .saturating_sub(view.counted(limit.mode));
+    let facts = Facts {
+        ledger: Reading::read(ledger.as_ref(), later, later),
+        claims: Reading::read(&view, later, later),
+        limit: Reading::read(limit, later, later),
+        sightings: &sightings,
+        clock: 0,
+        untold: 0,
+    };
+    let had = places(&facts, free + 1, later);
+    match had.cmp(&free) {
+        std::cmp::Ordering::Less => Some(Violation::HeldForEver),
+        std::cmp::Ordering::Equal => None,
+        std::cmp::Ordering::Greater => Some(Violation::TooManyAfterwards),
+    }
+}
+
+/// How many of so many new claims are allowed.
+fn places(facts: &Facts<'_>, asked: usize, arrived: Moment) -> usize {
+    let uids: Vec<_> = (CREATES..CREATES + asked).map(uid).collect();
+    let requests: Vec<_> = uids
+        .iter()
+        .map(|uid| Request {
+            uid,
+            name: "probe",
+            arrived,
+            dry_run: false,
+        })
+        .collect();
+    match decide(facts, &requests) {
+        Step::Decided(decision) => decision
+            .answers
+            .iter()
+            .filter(|answer| **answer == Answer::Reserved)
+            .count(),
+        Step::Read(needs) => panic!("all was read, and yet it asks for {needs:?}"),
+    }
+}

@@ -1,0 +1,365 @@
+//! The real functions of the ledger behind the model's small data, and where a guard is taken away from their input.
+//!
+//! Answers are remembered by question: the functions are pure, and a million states ask the same few thousand
+//! questions.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use poolgate_core::nodelimit::ledger::{
+    Answer, Claim, ClaimView, Facts, Ledger, LimitInForce, Moment, Needs, ReadSpan, Reading, Request,
+    Sightings, Step, TICKET_LIFETIME, Uid, Write, decide,
+};
+use serde_json::{Value, json};
+
+use crate::fingerprint::Fast;
+use crate::scenario::{Guard, Scenario};
+use crate::world::{Book, CREATES, Copied, Shown, UNSEEN, mask};
+
+/// Two ticks are the API server's cap of a create, three are more than a ticket's lifetime.
+const TICK: Duration = Duration::from_secs(17);
+const MILLI: Duration = Duration::from_millis(1);
+
+/// All that a decision rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Question {
+    pub(crate) copy: Copied,
+    pub(crate) view: u8,
+    pub(crate) shown: [Option<Shown>; CREATES],
+    pub(crate) departed: u8,
+    /// The tick of the last LIST, and now.
+    pub(crate) listed: Option<u8>,
+    pub(crate) tick: u8,
+    pub(crate) listed_after_copy: bool,
+    pub(crate) pool: u8,
+    pub(crate) pool_fresh: bool,
+    pub(crate) pool_after_copy: bool,
+    pub(crate) sightings: [u8; CREATES],
+    /// For each waiting call: whether ledger and claims were read since it arrived.
+    pub(crate) waiting: [Option<(bool, bool)>; CREATES],
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reply {
+    Read(Needs),
+    Decided { write: Stored, answers: Answers },
+}
+
+/// Who is refused, and for whom a ticket is held, as bits. The others are allowed without one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answers {
+    pub(crate) denied: u8,
+    pub(crate) reserved: u8,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stored {
+    Nothing,
+    Useful(Book),
+    Required(Book),
+}
+
+pub(crate) struct Real<'s> {
+    pub(crate) scenario: &'s Scenario,
+    /// The guard that is taken away.
+    pub(crate) without: Option<Guard>,
+    uids: [Uid; CREATES],
+    replies: HashMap<Question, Reply, Fast>,
+    observed: HashMap<([u8; CREATES], u8, u8), [u8; CREATES], Fast>,
+}
+
+/// The beginning of a tick on everybody's monotonic clock.
+pub(crate) fn moment(tick: u8) -> Moment {
+    Moment::at(TICK * u32::from(tick))
+}
+
+impl<'s> Real<'s> {
+    pub(crate) fn new(scenario: &'s Scenario, without: Option<Guard>) -> Self {
+        Self {
+            scenario,
+            without,
+            uids: std::array::from_fn(uid),
+            replies: HashMap::default(),
+            observed: HashMap::default(),
+        }
+    }
+
+    pub(crate) fn lacks(&self, guard: Guard) -> bool {
+        self.without == Some(guard)
+    }
+
+    /// What the replica does next.
+    pub(crate) fn decide(&mut self, question: Question) -> Reply {
+        if let Some(reply) = self.replies.get(&question) {
+            return *reply;
+        }
+        let reply = self.ask(&question);
+        self.replies.insert(question, reply);
+        reply
+    }
+
+    /// The sightings after this ledger came in.
+    pub(crate) fn observe(&mut self, sightings: [u8; CREATES], book: &Book, tick: u8) -> [u8; CREATES] {
+        let key = (sightings, book.tickets(), tick);
+        if let Some(after) = self.observed.get(&key) {
+            return *after;
+        }
+        let mut real = self.sightings(&sightings);
+        real.observe(&self.ledger(book), moment(tick));
+        let after = std::array::from_fn(|claim| {
+            let first =
+                |tick: &u8| real.over_at(&self.uids[claim]) == Some(moment(*tick).plus(TICKET_LIFETIME));
+            (0..=tick).find(first).unwrap_or(UNSEEN)
+        });
+        self.observed.insert(key, after);
+        after
+    }
+
+    /// The ledger after a ticket is given back.
+    pub(crate) fn release(&self, book: &Book, claim: usize) -> Book {
+        self.ledger(book)
+            .release([&self.uids[claim]])
+            .map_or(*book, |ledger| self.book(&ledger))
+    }
+
+    fn ask(&self, question: &Question) -> Reply {
+        let sent = self.passed_on(question);
+        let ledger = sent.copy.book.as_ref().map(|book| self.ledger(book));
+        let view = self.view(&sent);
+        let sightings = self.sightings(&sent.sightings);
+        let times = Times::of(&sent);
+        let facts = Facts {
+            ledger: Reading {
+                value: ledger.as_ref(),
+                read: times.ledger,
+            },
+            claims: Reading {
+                value: &view,
+                read: times.claims,
+            },
+            limit: Reading {
+                value: self.limit(sent.pool),
+                read: times.limit,
+            },
+            sightings: &sightings,
+            clock: 0,
+            untold: 0,
+        };
+        let (claims, requests): (Vec<usize>, Vec<Request<'_>>) = (0..CREATES)
+            .filter_map(|claim| Some((claim, sent.waiting[claim]?)))
+            .map(|(claim, (ledger, claims))| {
+                let request = Request {
+                    uid: &self.uids[claim],
+                    name: "claim",
+                    arrived: times.arrived(ledger, claims),
+                    dry_run: self.scenario.is_dry(claim) && !self.lacks(Guard::DryRunReservesNothing),
+                };
+                (claim, request)
+            })
+            .unzip();
+        match decide(&facts, &requests) {
+            Step::Read(needs) => Reply::Read(needs),
+            Step::Decided(decision) => {
+                let of = |answer: fn(&Answer) -> bool| {
+                    let place = |claim| claims.iter().position(|asked| *asked == claim);
+                    mask(|claim| place(claim).is_some_and(|place| answer(&decision.answers[place])))
+                };
+                Reply::Decided {
+                    answers: Answers {
+                        denied: of(|answer| matches!(answer, Answer::Deny(_))),
+                        reserved: of(|answer| *answer == Answer::Reserved),
+                    },
+                    write: match &decision.write {
+                        Write::Nothing => Stored::Nothing,
+                        Write::Useful(ledger) => Stored::Useful(self.taken_over(question, ledger)),
+                        Write::Required(ledger) => Stored::Required(self.taken_over(question, ledger)),
+                    },
+                }
+            }
+        }
+    }
+
+    /// The question as it is put to the real functions: without what the missing guard would have looked at.
+    fn passed_on(&self, question: &Question) -> Question {
+        let mut sent = *question;
+        match self.without {
+            Some(Guard::TicketsCount) => {
+                if let Some(book) = &mut sent.copy.book {
+                    book.calls = [0; CREATES];
+                }
+            }
+            Some(Guard::ViewNotOlderThanSeen) => {
+                sent.view = sent.view.max(sent.copy.book.map_or(0, |book| book.seen))
+            }
+            Some(Guard::LifetimeOutlivesCreate) => {
+                sent.sightings = sent.sightings.map(|first| match first {
+                    UNSEEN => UNSEEN,
+                    first => first - 1,
+                })
+            }
+            Some(Guard::WatchIsNoEvidence) => sent.listed = Some(sent.tick),
+            Some(Guard::ListAfterLifetime) => sent.listed = sent.listed.map(|_| sent.tick),
+            Some(Guard::TicketsEnd) => sent.sightings = [UNSEEN; CREATES],
+            Some(Guard::ListWithoutLedger) => sent.copy.book = sent.copy.book.or(Some(Book::default())),
+            Some(Guard::RefusalOnFreshClaims) => {
+                sent.listed = sent.listed.or(Some(0));
+                sent.waiting = sent.waiting.map(|call| call.map(|(ledger, _)| (ledger, true)));
+            }
+            Some(Guard::RefusalOnFreshLedger) => {
+                sent.copy.read = true;
+                sent.waiting = sent.waiting.map(|call| call.map(|(_, claims)| (true, claims)));
+            }
+            Some(Guard::RefusalOnFreshLimit) => sent.pool_fresh = true,
+            Some(Guard::NewestLimit) => {
+                if let Some(book) = &mut sent.copy.book {
+                    book.pool = 0;
+                }
+            }
+            _ => {}
+        }
+        sent
+    }
+
+    /// The ledger that results, without what the missing guard would have put in.
+    fn taken_over(&self, question: &Question, ledger: &Ledger) -> Book {
+        let mut book = self.book(ledger);
+        match self.without {
+            Some(Guard::SeenIsRaised) => book.seen = question.copy.book.map_or(0, |book| book.seen),
+            Some(Guard::RepeatedCallsCount) => book.calls = book.calls.map(|calls| calls.min(1)),
+            _ => {}
+        }
+        book
+    }
+
+    fn limit(&self, pool: u8) -> LimitInForce {
+        LimitInForce {
+            nodes: u32::from(self.scenario.limit(pool)),
+            mode: self.scenario.mode,
+            pool_version: u64::from(pool),
+        }
+    }
+
+    /// The view that a replica has: a list, and before it one of the claims that are gone.
+    pub(crate) fn view(&self, question: &Question) -> ClaimView {
+        let claims = (0..CREATES).filter_map(|claim| Some((claim, question.shown[claim]?)));
+        let list = claims.map(|(claim, shown)| {
+            let claim_now = Claim {
+                version: u64::from(shown.version),
+                deleting: shown.deleting,
+                disrupted: false,
+            };
+            (self.uids[claim].clone(), claim_now)
+        });
+        let gone = (0..CREATES).filter(|claim| question.departed & (1 << claim) != 0);
+        let before = gone.map(|claim| {
+            let claim_then = Claim {
+                version: 0,
+                deleting: true,
+                disrupted: false,
+            };
+            (self.uids[claim].clone(), claim_then)
+        });
+        let mut view = ClaimView::listed(0, before);
+        view.relist(ClaimView::listed(u64::from(question.view), list));
+        view
+    }
+
+    pub(crate) fn sightings(&self, ticks: &[u8; CREATES]) -> Sightings {
+        let mut sightings = Sightings::default();
+        for tick in 0..UNSEEN {
+            let mut known = Book::default();
+            for claim in 0..CREATES {
+                known.calls[claim] = u8::from(ticks[claim] <= tick);
+            }
+            if ticks.contains(&tick) {
+                sightings.observe(&self.ledger(&known), moment(tick));
+            }
+        }
+        sightings
+    }
+
+    pub(crate) fn ledger(&self, book: &Book) -> Ledger {
+        // A refusal of this second: no refusal alone makes a write, and the states stay fewer.
+        let refused = json!({"at": 0, "total": 1, "claim": "claim"});
+        let mut text = json!({"version": 1, "seen": book.seen, "tickets": {}, "refused": refused});
+        for claim in 0..CREATES {
+            if book.calls[claim] > 0 {
+                text["tickets"][self.uids[claim].as_str()] = json!(book.calls[claim]);
+            }
+        }
+        if book.pool > 0 {
+            let limit = self.limit(book.pool);
+            text["limit"] =
+                json!({"nodes": limit.nodes, "mode": limit.mode.as_str(), "poolVersion": limit.pool_version});
+        }
+        Ledger::read(&text.to_string()).unwrap()
+    }
+
+    fn book(&self, ledger: &Ledger) -> Book {
+        let text: Value = serde_json::from_str(&ledger.write()).unwrap();
+        let small = |value: &Value| u8::try_from(value.as_u64().unwrap_or(0)).unwrap();
+        Book {
+            calls: std::array::from_fn(|claim| small(&text["tickets"][self.uids[claim].as_str()])),
+            seen: small(&text["seen"]),
+            pool: small(&text["limit"]["poolVersion"]),
+        }
+    }
+}
+
+pub(crate) fn uid(claim: usize) -> Uid {
+    Uid::new(&format!("claim-{claim}")).unwrap()
+}
+
+/// Instants that stand to each other as what the replica did.
+struct Times {
+    ledger: Option<ReadSpan>,
+    claims: Option<ReadSpan>,
+    limit: Option<ReadSpan>,
+    ledger_begun: Moment,
+    claims_begun: Moment,
+}
+
+impl Times {
+    fn of(question: &Question) -> Self {
+        let late = moment(u8::MAX);
+        // Room below for what comes before a LIST of the first tick.
+        let claims_begun = moment(question.listed.unwrap_or(question.tick)).plus(MILLI * 20);
+        let ledger_only = question
+            .waiting
+            .iter()
+            .flatten()
+            .any(|(ledger, claims)| *ledger && !claims);
+        let before_list = if ledger_only { 40 } else { 10 };
+        let ledger_begun = moment(question.listed.unwrap_or(question.tick)).plus(MILLI * before_list);
+        let ledger_done = if question.listed_after_copy {
+            claims_begun
+        } else {
+            late
+        };
+        let limit_begun = match (question.pool_after_copy, question.pool_fresh) {
+            (true, _) => Some(late.plus(MILLI)),
+            (false, true) => {
+                Some(moment(question.listed.unwrap_or(question.tick)).plus(MILLI * (before_list - 1)))
+            }
+            (false, false) => None,
+        };
+        let span = |begun, done| ReadSpan { begun, done };
+        Self {
+            ledger: question.copy.read.then(|| span(ledger_begun, ledger_done)),
+            claims: question.listed.map(|_| span(claims_begun, claims_begun)),
+            limit: limit_begun.map(|begun| span(begun, begun)),
+            ledger_begun,
+            claims_begun,
+        }
+    }
+
+    /// An instant before or after those reads, as the call saw them.
+    fn arrived(&self, ledger: bool, claims: bool) -> Moment {
+        match (ledger, claims) {
+            (true, true) => Moment::at(Duration::ZERO),
+            (true, false) => self.ledger_begun,
+            (false, true) => self.claims_begun,
+            (false, false) => moment(u8::MAX).plus(TICK),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The bounded worlds that are explored, and the guards that are taken away.
+
+use poolgate_core::karpenter::NodeLimitMode;
+
+use crate::steps::Violation;
+use crate::world::{CREATES, Create, Mishaps, REPLICAS, Replica, World};
+
+/// A bounded world.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) mode: NodeLimitMode,
+    /// The limit before and after the NodePool changes. Both the same: it does not.
+    pub(crate) limits: [u8; 2],
+    pub(crate) creates: usize,
+    /// Which creates are dry runs, as bits.
+    pub(crate) dry: u8,
+    /// How many of the creates are there from the beginning, without a ledger.
+    pub(crate) older: usize,
+    pub(crate) replicas: usize,
+    pub(crate) ticks: u8,
+    pub(crate) mishaps: Mishaps,
+}
+
+/// What keeps the count exact. Each is taken away alone, and must be missed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Guard {
+    /// Claims that are admitted and not seen yet count.
+    TicketsCount,
+    /// A view older than the ledger's `seen` is not counted by.
+    ViewNotOlderThanSeen,
+    /// `seen` is raised when a ticket goes because its claim is in view.
+    SeenIsRaised,
+    /// A ledger is stored only over the one that it was made of.
+    CompareAndSwap,
+    /// No "allow" is sent before its ticket is stored.
+    StoredBeforeAnswered,
+    /// A write without an answer is not taken for a success.
+    UnknownIsNoSuccess,
+    /// A ticket lives longer than a create.
+    LifetimeOutlivesCreate,
+    /// A ticket that this replica has never seen before is young.
+    UnknownTicketIsYoung,
+    /// A ticket ends on a LIST that lacks the claim, not on a watch that does.
+    WatchIsNoEvidence,
+    /// That LIST began after the lifetime was over.
+    ListAfterLifetime,
+    /// A ticket whose create came to nothing goes at all.
+    TicketsEnd,
+    /// Where there is no ledger the claims are listed.
+    ListWithoutLedger,
+    /// A refusal rests on claims listed since the request arrived.
+    RefusalOnFreshClaims,
+    /// A refusal rests on a ledger read since the request arrived.
+    RefusalOnFreshLedger,
+    /// A refusal rests on a limit read since the request arrived.
+    RefusalOnFreshLimit,
+    /// A limit that the ledger knows to be newer is not replaced by an older one.
+    NewestLimit,
+    /// A ticket on which two calls were allowed is not given back by one of them.
+    RepeatedCallsCount,
+    /// Only a ticket whose "allow" was not sent is given back.
+    ReleaseOnlyUnsent,
+    /// A call that was allowed without a ticket gives none back.
+    ReleaseOnlyReserved,
+    /// A ticket is given back once for each call, whatever becomes of the write.
+    ReleaseOnce,
+    /// A dry run reserves nothing.
+    DryRunReservesNothing,
+    /// The API server's own: a create is over after 34 s.
+    CreatesAreCapped,
+}
+
+const NONE: Mishaps = Mishaps {
+    crashes: 0,
+    losses: 0,
+    repeats: 0,
+    unsent: 0,
+};
+
+const ONCE_EACH: Mishaps = Mishaps {
+    crashes: 1,
+    losses: 1,
+    repeats: 1,
+    unsent: 1,
+};
+
+/// Two replicas, one place, two creates, from the first to one ticket lifetime after it; the other scenarios say what they change.
+const BASE: Scenario = Scenario {
+    name: "two for one place",
+    mode: NodeLimitMode::Hard,
+    limits: [1, 1],
+    creates: 2,
+    dry: 0,
+    older: 0,
+    replicas: 2,
+    ticks: 3,
+    mishaps: NONE,
+};
+
+/// The worlds of every test run.
+pub(crate) const BOUNDED: &[Scenario] = &[
+    BASE, OLDER, DRY, CRASH, LOST, REPEATED, RAISED, LOWERED, SOFT, THREE,
+];
+
+const OLDER: Scenario = Scenario {
+    name: "one of the two is there before the ledger",
+    older: 1,
+    ..BASE
+};
+
+const DRY: Scenario = Scenario {
+    name: "one of the two is a dry run",
+    dry: 0b10,
+    ..BASE
+};
+
+const CRASH: Scenario = Scenario {
+    name: "a crash",
+    ticks: 1,
+    mishaps: Mishaps { crashes: 1, ..NONE },
+    ..BASE
+};
+
+const LOST: Scenario = Scenario {
+    name: "a lost write",
+    ticks: 1,
+    mishaps: Mishaps { losses: 1, ..NONE },
+    ..BASE
+};
+
+const REPEATED: Scenario = Scenario {
+    name: "repeated calls and unsent answers",
+    ticks: 0,
+    mishaps: Mishaps {
+        repeats: 1,
+        unsent: 1,
+        ..NONE
+    },
+    ..BASE
+};
+
+const RAISED: Scenario = Scenario {
+    name: "the limit is raised",
+    limits: [1, 2],
+    ticks: 0,
+    ..BASE
+};
+
+const LOWERED: Scenario = Scenario {
+    name: "the limit is lowered",
+    limits: [2, 1],
+    ticks: 0,
+    ..BASE
+};
+
+const SOFT: Scenario = Scenario {
+    name: "Soft",
+    mode: NodeLimitMode::Soft,
+    ticks: 1,
+    ..BASE
+};
+
+/// Larger ones.
+pub(crate) const FULL: &[Scenario] = &[
+    Scenario {
+        name: "a crash and a lost write, until tickets end",
+        ticks: 3,
+        mishaps: Mishaps {
+            crashes: 1,
+            losses: 1,
+            ..NONE
+        },
+        ..BASE
+    },
+    Scenario {
+        name: "a repeated call and two unsent answers, until tickets end",
+        ticks: 3,
+        mishaps: Mishaps {
+            repeats: 1,
+            unsent: 2,
+            ..NONE
+        },
+        ..BASE
+    },
+    Scenario {
+        name: "every mishap once",
+        ticks: 0,
+        mishaps: ONCE_EACH,
+        ..BASE
+    },
+    Scenario {
+        name: "three for two places",
+        creates: 3,
+        limits: [2, 2],
+        ticks: 0,
+        ..BASE
+    },
+    Scenario {
+        name: "three for one place",
+        creates: 3,
+        ticks: 0,
+        ..BASE
+    },
+    Scenario {
+        name: "three replicas",
+        replicas: 3,
+        ticks: 3,
+        ..BASE
+    },
+];
+
+/// Each guard, the world in which it is missed, and how.
+pub(crate) const MISSED: &[(Guard, Scenario, Violation)] = &[
+    (Guard::TicketsCount, BASE, Violation::TooMany),
+    (Guard::ViewNotOlderThanSeen, BASE, Violation::TooMany),
+    (Guard::SeenIsRaised, BASE, Violation::TooMany),
+    (Guard::CompareAndSwap, BASE, Violation::TooMany),
+    (Guard::StoredBeforeAnswered, BASE, Violation::TooMany),
+    (Guard::UnknownIsNoSuccess, LOST, Violation::TooMany),
+    (Guard::LifetimeOutlivesCreate, BASE, Violation::TooMany),
+    (Guard::UnknownTicketIsYoung, BASE, Violation::TooMany),
+    (Guard::WatchIsNoEvidence, BASE, Violation::TooMany),
+    (Guard::ListAfterLifetime, BASE, Violation::TooMany),
+    (Guard::TicketsEnd, BASE, Violation::HeldForEver),
+    (Guard::ListWithoutLedger, OLDER, Violation::TooMany),
+    (Guard::RefusalOnFreshClaims, BASE, Violation::WrongRefusal),
+    (Guard::RefusalOnFreshLedger, BASE, Violation::WrongRefusal),
+    (Guard::RefusalOnFreshLimit, RAISED, Violation::WrongRefusal),
+    (Guard::NewestLimit, LOWERED, Violation::OlderLimit),
+    (Guard::RepeatedCallsCount, REPEATED, Violation::TooMany),
+    (Guard::ReleaseOnlyUnsent, REPEATED, Violation::TooMany),
+    (Guard::ReleaseOnlyReserved, REPEATED, Violation::TooMany),
+    (Guard::ReleaseOnce, REPEATED, Violation::TooMany),
+    (Guard::DryRunReservesNothing, DRY, Violation::DryRunReserved),
+    (Guard::CreatesAreCapped, BASE, Violation::TooMany),
+];
+
+/// Time enough before it for a sighting that is a lifetime old.
+pub(crate) const FIRST_TICK: u8 = 4;
+
+impl Scenario {
+    /// The world in which it begins.
+    pub(crate) fn start(&self) -> World {
+        assert!(self.creates <= CREATES && self.replicas <= REPLICAS && self.older <= self.creates);
+        let mut creates = [Create::Idle; CREATES];
+        let mut revision = 0;
+        for create in creates.iter_mut().take(self.older) {
+            revision += 1;
+            *create = Create::Live { created: revision };
+        }
+        World {
+            tick: FIRST_TICK,
+            revision,
+            pool: 1,
+            creates,
+            ledger: None,
+            replicas: [Replica::new(1, !self.limit_changes()); REPLICAS],
+            left: self.mishaps,
+        }
+    }
+
+    /// The limit that a version of the NodePool sets.
+    pub(crate) fn limit(&self, pool: u8) -> u8 {
+        self.limits[usize::from(pool > 1)]
+    }
+
+    /// Whether the NodePool changes. Where it does not, nobody needs to read it.
+    pub(crate) fn limit_changes(&self) -> bool {
+        self.limits[0] != self.limits[1]
+    }
+
+    pub(crate) fn is_dry(&self, claim: usize) -> bool {
+        self.dry & (1 << claim) != 0
+    }
+
+    pub(crate) fn soft(&self) -> bool {
+        self.mode == NodeLimitMode::Soft
+    }
+}

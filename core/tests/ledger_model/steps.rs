@@ -1,0 +1,129 @@
+//! One step of anybody, and the worlds that it leads to.
+
+use crate::api_server;
+use crate::driver;
+use crate::real::Real;
+use crate::scenario::Guard;
+use crate::world::World;
+
+/// A step, for the story of a violation. A replica's number is its place before that step: alike as they are, they
+/// are put in order after each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Start { claim: usize, replica: usize },
+    Repeat { claim: usize, replica: usize },
+    Commit { claim: usize },
+    Mark { claim: usize },
+    Finish { claim: usize },
+    ChangeLimit,
+    Tick,
+    SeeEvent { replica: usize },
+    SeePool { replica: usize },
+    Crash { replica: usize },
+    WatchAnew { replica: usize },
+    ReadLedger { replica: usize },
+    ListClaims { replica: usize },
+    ReadPool { replica: usize },
+    Decide { replica: usize },
+    Store { replica: usize },
+    StoreUnanswered { replica: usize },
+    StoreLost { replica: usize },
+    StoreLater { replica: usize },
+    LateWrite { replica: usize },
+    Conflict { replica: usize },
+    TidyUp { replica: usize },
+    Send { claim: usize, replica: usize },
+    Release { claim: usize, replica: usize },
+}
+
+/// Why a world must not be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Violation {
+    /// More claims than the limit.
+    TooMany,
+    /// A refusal though there was room all the time.
+    WrongRefusal,
+    /// A place that nobody holds cannot be had.
+    HeldForEver,
+    /// More than `limit - claims` could be had.
+    TooManyAfterwards,
+    /// A ticket for what will never be created.
+    DryRunReserved,
+    /// A limit gave way to an older one.
+    OlderLimit,
+}
+
+/// Collects where a world can go.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    pub(crate) next: Vec<(Action, World)>,
+    pub(crate) violation: Option<(Action, Violation)>,
+}
+
+impl Steps {
+    /// All steps that are possible in this world.
+    pub(crate) fn of(world: &World, real: &mut Real<'_>) -> Self {
+        let mut steps = Self::default();
+        api_server::steps(world, real, &mut steps);
+        for replica in 0..real.scenario.replicas {
+            driver::steps(world, replica, real, &mut steps);
+        }
+        steps
+    }
+
+    /// Takes a world in, after its standing books are kept.
+    pub(crate) fn take(&mut self, action: Action, mut world: World, before: &World, real: &Real<'_>) {
+        if let Some(violation) = violation(&world, before, real) {
+            self.violation.get_or_insert((action, violation));
+        }
+        let places = world.places(real.scenario.soft());
+        let limit = real.scenario.limit(world.pool);
+        for waiting in world
+            .replicas
+            .iter_mut()
+            .flat_map(crate::world::Replica::waiting_mut)
+        {
+            waiting.held |= places;
+            waiting.lowest = waiting.lowest.min(limit);
+        }
+        let keep_lists = real.lacks(Guard::ListAfterLifetime);
+        for replica in &mut world.replicas {
+            replica.forget(keep_lists);
+        }
+        // Replicas are alike: which is which makes no difference.
+        if let Some(replicas) = world.replicas.get_mut(..real.scenario.replicas) {
+            replicas.sort_unstable();
+        }
+        self.next.push((action, world));
+    }
+}
+
+impl Steps {
+    /// The same for a step that gives answers, of which one may be wrong.
+    pub(crate) fn take_answered(
+        &mut self,
+        action: Action,
+        world: World,
+        wrong: Option<Violation>,
+        before: &World,
+        real: &Real<'_>,
+    ) {
+        if let Some(violation) = wrong {
+            self.violation.get_or_insert((action, violation));
+        }
+        self.take(action, world, before, real);
+    }
+}
+
+fn violation(world: &World, before: &World, real: &Real<'_>) -> Option<Violation> {
+    let scenario = real.scenario;
+    let most = scenario.limits[0].max(scenario.limits[1]);
+    if world.counted(scenario.soft()).count_ones() > u32::from(most) {
+        return Some(Violation::TooMany);
+    }
+    let book = world.ledger?;
+    if book.tickets() & scenario.dry != 0 {
+        return Some(Violation::DryRunReserved);
+    }
+    (book.pool < before.ledger.map_or(0, |before| before.pool)).then_some(Violation::OlderLimit)
+}

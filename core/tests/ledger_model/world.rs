@@ -1,0 +1,256 @@
+//! What there is at one instant: creates under way, the stored objects, and what each replica believes.
+//!
+//! Plain small data, so that a million states fit. Versions of NodeClaims are counted by their own changes alone: only
+//! their order matters. Of the ledger's resourceVersion only one thing matters, and it is a flag: whether a copy is
+//! still the stored one.
+
+/// The most creates, replicas and ticks that a scenario may ask for.
+pub(crate) const CREATES: usize = 4;
+pub(crate) const REPLICAS: usize = 3;
+
+/// A ticket that a replica has not seen.
+pub(crate) const UNSEEN: u8 = u8::MAX;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct World {
+    pub(crate) tick: u8,
+    /// How many changes of NodeClaims there were.
+    pub(crate) revision: u8,
+    /// The version of the NodePool: 1, or 2 once its limit has changed.
+    pub(crate) pool: u8,
+    pub(crate) creates: [Create; CREATES],
+    pub(crate) ledger: Option<Book>,
+    pub(crate) replicas: [Replica; REPLICAS],
+    pub(crate) left: Mishaps,
+}
+
+/// What may still go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Mishaps {
+    /// Replicas that start anew, or whose watch does: from a list that may be the oldest of all.
+    pub(crate) crashes: u8,
+    /// Writes that are carried out without an answer, or later than anybody waits for.
+    pub(crate) losses: u8,
+    /// Calls that are made a second time.
+    pub(crate) repeats: u8,
+    /// Answers that cannot be sent.
+    pub(crate) unsent: u8,
+}
+
+/// One NodeClaim's life, as the API server sees it. Numbers are revisions, `started` is a tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Create {
+    Idle,
+    Open { started: u8, allowed: bool },
+    Live { created: u8 },
+    Deleting { created: u8, marked: u8 },
+    Gone { created: u8, marked: u8, removed: u8 },
+    Failed,
+}
+
+/// What a ledger holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Book {
+    /// Allowed calls of each ticket; 0 is no ticket.
+    pub(crate) calls: [u8; CREATES],
+    pub(crate) seen: u8,
+    /// The version of the NodePool whose limit is in force; 0 is none.
+    pub(crate) pool: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Replica {
+    /// The revision up to which its watch has come.
+    pub(crate) view: u8,
+    /// Claims that it has seen go.
+    pub(crate) departed: u8,
+    /// The tick of its last LIST.
+    pub(crate) listed: Option<u8>,
+    pub(crate) listed_after_copy: bool,
+    /// The version of the NodePool that it knows.
+    pub(crate) pool: u8,
+    pub(crate) pool_fresh: bool,
+    pub(crate) pool_after_copy: bool,
+    pub(crate) copy: Option<Copied>,
+    /// When it first saw each ticket.
+    pub(crate) sightings: [u8; CREATES],
+    pub(crate) calls: [Call; CREATES],
+    /// A write that nobody waits for any more and that may still be carried out.
+    pub(crate) late: Option<Late>,
+}
+
+/// A replica's copy of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Copied {
+    pub(crate) book: Option<Book>,
+    /// Whether it is what is stored, so that a compare-and-swap succeeds.
+    pub(crate) current: bool,
+    /// Whether it was read, and not kept from an own write.
+    pub(crate) read: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Late {
+    pub(crate) book: Book,
+    pub(crate) current: bool,
+}
+
+/// A webhook call at a replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Call {
+    None,
+    Waiting(Waiting),
+    /// Allowed, with a ticket held for it or without, and the answer not sent.
+    Ready {
+        reserved: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Waiting {
+    /// Whether the ledger was read since it arrived.
+    pub(crate) ledger: bool,
+    /// Whether the claims were listed since it arrived.
+    pub(crate) claims: bool,
+    /// Who held a place at any instant since it arrived.
+    pub(crate) held: u8,
+    /// The lowest limit there was since it arrived.
+    pub(crate) lowest: u8,
+}
+
+/// A claim in a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Shown {
+    pub(crate) version: u8,
+    pub(crate) deleting: bool,
+}
+
+impl Create {
+    /// What a view that is complete up to this revision shows of it.
+    pub(crate) fn at(self, revision: u8) -> Option<Shown> {
+        let (created, marked, removed) = match self {
+            Self::Idle | Self::Open { .. } | Self::Failed => return None,
+            Self::Live { created } => (created, u8::MAX, u8::MAX),
+            Self::Deleting { created, marked } => (created, marked, u8::MAX),
+            Self::Gone {
+                created,
+                marked,
+                removed,
+            } => (created, marked, removed),
+        };
+        let deleting = marked <= revision;
+        (created <= revision && revision < removed).then_some(Shown {
+            version: if deleting { marked } else { created },
+            deleting,
+        })
+    }
+}
+
+impl Book {
+    /// The claims that hold a ticket.
+    pub(crate) fn tickets(&self) -> u8 {
+        mask(|claim| self.calls[claim] > 0)
+    }
+}
+
+impl Replica {
+    /// A replica that has just started. `pool_fresh` where the pool never changes.
+    pub(crate) const fn new(pool: u8, pool_fresh: bool) -> Self {
+        Self {
+            view: 0,
+            departed: 0,
+            listed: None,
+            listed_after_copy: false,
+            pool,
+            pool_fresh,
+            pool_after_copy: false,
+            copy: None,
+            sightings: [UNSEEN; CREATES],
+            calls: [Call::None; CREATES],
+            late: None,
+        }
+    }
+
+    pub(crate) fn waiting_mut(&mut self) -> impl Iterator<Item = &mut Waiting> {
+        self.calls.iter_mut().filter_map(|call| match call {
+            Call::Waiting(waiting) => Some(waiting),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn waiting(&self) -> u8 {
+        mask(|claim| matches!(self.calls[claim], Call::Waiting(_)))
+    }
+
+    /// Forgets what can make no difference any more, so that worlds which differ in nothing else are one.
+    /// `keep_lists` where even a LIST from before a ticket's end is to be believed.
+    pub(crate) fn forget(&mut self, keep_lists: bool) {
+        let (ledger, claims) = self.waiting_mut().fold((false, false), |any, call| {
+            (any.0 | call.ledger, any.1 | call.claims)
+        });
+        if let Some(copy) = &mut self.copy
+            && copy.book.is_some()
+        {
+            copy.read &= ledger;
+            self.listed_after_copy = false;
+        }
+        if let Some(listed) = self.listed {
+            // A ticket seen three ticks before it is more than a lifetime old.
+            let ends_a_ticket = self
+                .sightings
+                .iter()
+                .any(|first| first.saturating_add(3) <= listed);
+            if !claims && !ends_a_ticket && !keep_lists && self.copy.is_none_or(|copy| copy.book.is_some()) {
+                self.listed = None;
+            }
+        }
+    }
+
+    /// Its copy is of no use any more.
+    pub(crate) fn drop_copy(&mut self) {
+        self.copy = None;
+        self.listed_after_copy = false;
+        self.pool_after_copy = false;
+        self.waiting_mut().for_each(|waiting| waiting.ledger = false);
+    }
+}
+
+impl World {
+    /// What a view that is complete up to this revision shows.
+    pub(crate) fn shown(&self, revision: u8) -> [Option<Shown>; CREATES] {
+        self.creates.map(|create| create.at(revision))
+    }
+
+    /// The claims that are there and count.
+    pub(crate) fn counted(&self, soft: bool) -> u8 {
+        let shown = self.shown(self.revision);
+        mask(|claim| shown[claim].is_some_and(|shown| !(soft && shown.deleting)))
+    }
+
+    /// The claims that hold a place: by being there or by a ticket. Under Soft, a ticket may hold one for an instant
+    /// after its claim is being deleted already.
+    pub(crate) fn places(&self, soft: bool) -> u8 {
+        self.counted(soft) | self.ledger.map_or(0, |book| book.tickets())
+    }
+
+    /// Stores a ledger: every other copy is outdated, and a late write of such a copy will never be carried out.
+    pub(crate) fn store(&mut self, book: Book, unchecked: bool) {
+        self.ledger = Some(book);
+        for replica in &mut self.replicas {
+            if let Some(copy) = &mut replica.copy {
+                copy.current = false;
+            }
+            if let Some(late) = &mut replica.late {
+                late.current = false;
+            }
+            if !unchecked && replica.late.is_some_and(|late| !late.current) {
+                replica.late = None;
+            }
+        }
+    }
+}
+
+/// The claims for which this holds, as bits.
+pub(crate) fn mask(holds: impl Fn(usize) -> bool) -> u8 {
+    (0..CREATES).fold(0, |mask, claim| mask | (u8::from(holds(claim)) << claim))
+}

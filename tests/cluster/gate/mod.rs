@@ -1,0 +1,5 @@
+//! The gate of node limits on a real API server.
+
+mod answers;
+mod objects;
+mod replicas;
