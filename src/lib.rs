@@ -2,7 +2,7 @@
 //!
 //! The decisions are in `poolgate-core`; this package brings objects to them and answers back. Floors, from
 //! the ground up: `telemetry` and `lifecycle`, `http`, then `manifest` and `certs`, `policy_file`, `admission` and
-//! `probes`, `cluster` and `judged_by`, then the wings `webhook`, `lint` and `commands`, which never import each other. `cli` names the
+//! `probes`, `cluster` and `judged_by`, then the wings `webhook`, `reconciler`, `lint` and `commands`, which never import each other. `cli` names the
 //! wings, and [`run`] starts one.
 
 pub mod admission;

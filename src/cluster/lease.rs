@@ -41,20 +41,42 @@ impl LeaseError {
     }
 }
 
+/// A time in which a replica leads without a gap.
+#[derive(Debug, Clone, Copy)]
+struct Term {
+    /// How many there were before.
+    number: u64,
+    /// Until when it may begin to write.
+    until: Instant,
+}
+
 /// Until when this replica may act.
 #[derive(Debug, Clone)]
-pub(crate) struct Leadership(watch::Receiver<Option<Instant>>);
+pub(crate) struct Leadership(watch::Receiver<Option<Term>>);
 
 impl Leadership {
     /// Of a process that asks nobody.
     pub(crate) fn always() -> Self {
         let far = Instant::now() + Duration::from_hours(24 * 365 * 30);
-        Self(watch::channel(Some(far)).1)
+        let term = Term {
+            number: 0,
+            until: far,
+        };
+        Self(watch::channel(Some(term)).1)
     }
 
     /// Until when this replica may begin to write; none if it may not.
     pub(crate) fn until(&self) -> Option<Instant> {
-        self.0.borrow().filter(|end| *end > Instant::now())
+        self.0
+            .borrow()
+            .map(|term| term.until)
+            .filter(|end| *end > Instant::now())
+    }
+
+    /// Which of its terms this is: while the number is the same, nobody else has led. None if it may not write.
+    pub(crate) fn term(&self) -> Option<u64> {
+        self.until()?;
+        self.0.borrow().map(|term| term.number)
     }
 
     /// Whether it may write now.
@@ -78,7 +100,9 @@ pub(crate) struct Candidate {
     duration: Duration,
     /// What was seen last of the Lease, and when it was first seen so.
     seen: Option<(LeaseSpec, Instant)>,
-    until: watch::Sender<Option<Instant>>,
+    term: watch::Sender<Option<Term>>,
+    /// How many terms there were.
+    terms: u64,
     line: Arc<ArcSwap<String>>,
     /// The failure that was told last, so that it is told once.
     told: Option<String>,
@@ -94,7 +118,7 @@ impl Candidate {
         duration: Duration,
         line: Arc<ArcSwap<String>>,
     ) -> (Self, Leadership) {
-        let (until, leadership) = watch::channel(None);
+        let (term, leadership) = watch::channel(None);
         line.store(Arc::new("not yet known".into()));
         let candidate = Self {
             leases: Api::namespaced(client, namespace),
@@ -102,7 +126,8 @@ impl Candidate {
             identity,
             duration: duration.max(SHORTEST),
             seen: None,
-            until,
+            term,
+            terms: 0,
             line,
             told: None,
         };
@@ -155,7 +180,10 @@ impl Candidate {
 
     /// The end of the right to act, while there is one.
     fn held_until(&self) -> Option<Instant> {
-        self.until.borrow().filter(|end| *end > Instant::now())
+        self.term
+            .borrow()
+            .map(|term| term.until)
+            .filter(|end| *end > Instant::now())
     }
 
     fn observe(&mut self, spec: LeaseSpec) {
@@ -186,9 +214,17 @@ impl Candidate {
         lease.spec = Some(LeaseSpec {
             holder_identity: Some(self.identity.clone()),
             lease_duration_seconds: i32::try_from(self.duration.as_secs()).ok(),
-            acquire_time: if kept { before.acquire_time } else { Some(now.clone()) },
+            acquire_time: if kept {
+                before.acquire_time
+            } else {
+                Some(now.clone())
+            },
             renew_time: Some(now),
-            lease_transitions: Some(if kept { transitions } else { transitions.saturating_add(1) }),
+            lease_transitions: Some(if kept {
+                transitions
+            } else {
+                transitions.saturating_add(1)
+            }),
             ..LeaseSpec::default()
         });
         lease
@@ -196,11 +232,20 @@ impl Candidate {
 
     /// Notes what came of a try, and tells of it where that changes anything.
     fn note(&mut self, begun: Instant, tried: Result<bool, LeaseError>) {
-        let held = self.until.borrow().is_some();
+        // A right that has run out is gone, even if it is had again a moment later.
+        if self.held_until().is_none() {
+            self.resign("the Lease could not be renewed in time");
+        }
+        let held = self.term.borrow().is_some();
         match tried {
             Ok(true) => {
                 self.told = None;
-                self.until.send_replace(Some(begun + self.renewal()));
+                self.terms += u64::from(!held);
+                let until = begun + self.renewal();
+                self.term.send_replace(Some(Term {
+                    number: self.terms,
+                    until,
+                }));
                 self.line.store(Arc::new("this replica".into()));
                 if !held {
                     tracing::info!(identity = self.identity, "leading");
@@ -221,25 +266,25 @@ impl Candidate {
                 }
             }
         }
-        if held && self.held_until().is_none() {
-            self.resign("the Lease could not be renewed in time");
-        }
     }
 
     fn resign(&self, why: &str) {
-        if self.until.send_replace(None).is_some() {
+        if self.term.send_replace(None).is_some() {
             tracing::warn!(identity = self.identity, why, "leading no more");
         }
     }
 
     fn holder(&self) -> String {
-        let holder = self.seen.as_ref().and_then(|(spec, _)| spec.holder_identity.clone());
+        let holder = self
+            .seen
+            .as_ref()
+            .and_then(|(spec, _)| spec.holder_identity.clone());
         holder.unwrap_or_else(|| "nobody".into())
     }
 
     /// Gives the Lease back, so that another replica need not wait for it.
     async fn release(self) {
-        if self.until.send_replace(None).is_none() {
+        if self.term.send_replace(None).is_none() {
             return;
         }
         let given = async {
@@ -249,15 +294,27 @@ impl Candidate {
                 return Ok(());
             }
             spec.holder_identity = Some(String::new());
-            self.leases.replace(self.name, &PostParams::default(), &lease).await?;
+            self.leases
+                .replace(self.name, &PostParams::default(), &lease)
+                .await?;
             Ok::<(), kube::Error>(())
         };
         match timeout(RELEASE, given).await {
             Ok(Ok(())) => tracing::info!("the Lease is given back"),
-            Ok(Err(error)) => tracing::warn!(error = described(&error), "the Lease is not given back: it runs out"),
+            Ok(Err(error)) => tracing::warn!(
+                error = described(&error),
+                "the Lease is not given back: it runs out"
+            ),
             Err(_) => tracing::warn!("the Lease is not given back in time: it runs out"),
         }
     }
+}
+
+/// Who holds a Lease, as it stands there: whoever it is may be gone.
+pub(crate) async fn holder(client: Client, namespace: &str, name: &str) -> Option<String> {
+    let leases: Api<Lease> = Api::namespaced(client, namespace);
+    let lease = timeout(RELEASE, leases.get_opt(name)).await.ok()?.ok()??;
+    lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
 }
 
 /// The duration that its holder promises.

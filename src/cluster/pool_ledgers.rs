@@ -71,13 +71,18 @@ impl PoolLedgers {
         if state(&ledger).victims != expected {
             return Err(StoreError::Conflict.into());
         }
-        let uids = victims.iter().map(|uid| Uid::new(uid)).collect::<Result<Vec<_>, _>>()?;
+        let uids = victims
+            .iter()
+            .map(|uid| Uid::new(uid))
+            .collect::<Result<Vec<_>, _>>()?;
         let termination = match uids.is_empty() {
             true => None,
             false => Some(Termination::new(wall_seconds(), uids)?),
         };
         let owner = Owner { name: pool, uid };
-        self.store.write(owner, &ledger.with_termination(termination), version).await?;
+        self.store
+            .write(owner, &ledger.with_termination(termination), version)
+            .await?;
         Ok(())
     }
 }
@@ -90,7 +95,9 @@ pub(crate) fn read_ledger(object: &ConfigMap) -> Result<(Box<str>, LedgerState),
 
 fn state(ledger: &Ledger) -> LedgerState {
     let text = |uid: &Uid| Arc::from(uid.as_str());
-    let refused = ledger.refused().and_then(|refusal| i64::try_from(refusal.at).ok());
+    let refused = ledger
+        .refused()
+        .and_then(|refusal| i64::try_from(refusal.at).ok());
     let victims = ledger.termination().map(Termination::victims).unwrap_or_default();
     LedgerState {
         tickets: ledger.tickets().map(text).collect(),

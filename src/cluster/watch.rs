@@ -134,7 +134,12 @@ impl Watch {
     }
 
     /// Lists and follows until that fails.
-    async fn once<F: Follower>(&self, objects: &impl Source<F::Object>, follower: &mut F, state: &mut State) -> Failure {
+    async fn once<F: Follower>(
+        &self,
+        objects: &impl Source<F::Object>,
+        follower: &mut F,
+        state: &mut State,
+    ) -> Failure {
         let mut version = match self.list(objects, follower).await {
             Ok(version) => version,
             Err(failure) => return failure,
@@ -148,7 +153,11 @@ impl Watch {
         }
     }
 
-    async fn list<F: Follower>(&self, objects: &impl Source<F::Object>, follower: &mut F) -> Result<String, Failure> {
+    async fn list<F: Follower>(
+        &self,
+        objects: &impl Source<F::Object>,
+        follower: &mut F,
+    ) -> Result<String, Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = self.fields.map(Into::into);
         params.label_selector = self.labels.map(Into::into);

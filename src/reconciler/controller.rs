@@ -51,8 +51,8 @@ pub(super) struct Controller {
     marker: Marker,
     told: Told,
     memories: HashMap<Arc<str>, Memory>,
-    /// Since when this replica leads.
-    leading_since: Option<Timestamp>,
+    /// The term in which this replica leads, and since when.
+    leading: Option<(u64, Timestamp)>,
     /// Whether every watch has told all at least once.
     knows: bool,
     /// The last failure of each pool, so that each is told once.
@@ -83,7 +83,7 @@ impl Controller {
             marker: Marker::default(),
             told: Told::default(),
             memories: HashMap::new(),
-            leading_since: None,
+            leading: None,
             knows: false,
             failures: BTreeMap::new(),
         }
@@ -103,7 +103,11 @@ impl Controller {
                 continue;
             }
             let poll = Instant::now() + POLICY_POLL;
-            let next = self.queue.next_at().filter(|_| self.may_act()).map_or(poll, |at| at.min(poll));
+            let next = self
+                .queue
+                .next_at()
+                .filter(|_| self.may_act())
+                .map_or(poll, |at| at.min(poll));
             tokio::select! {
                 () = end.cancelled() => {}
                 () = self.seen.changed() => {}
@@ -127,13 +131,18 @@ impl Controller {
             self.queue.push(pool, now);
         }
         let pool = self.queue.pop(now);
-        self.metrics.waiting(self.queue.len(), self.seen.look(Index::marked_nodes));
+        self.metrics
+            .waiting(self.queue.len(), self.seen.look(Index::marked_nodes));
         pool
     }
 
     fn follow_policy(&mut self) {
         let policy = self.policy.load();
-        if self.in_force.as_ref().is_some_and(|known| Arc::ptr_eq(known, &policy)) {
+        if self
+            .in_force
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, &policy))
+        {
             return;
         }
         let policy = Arc::clone(&policy);
@@ -149,21 +158,19 @@ impl Controller {
     }
 
     fn follow_leadership(&mut self) {
-        match (self.leadership.holds(), self.leading_since) {
-            (true, None) => {
-                self.leading_since = Some(Timestamp::now());
-                self.metrics.leading(true);
-                let now = Instant::now();
-                for pool in self.seen.look(Index::concerned) {
-                    self.queue.push(pool, now);
-                }
-            }
-            (false, Some(_)) => {
-                self.leading_since = None;
-                self.metrics.leading(false);
-                self.metrics.forget_all();
-            }
-            _ => {}
+        let term = self.leadership.term();
+        if term == self.leading.map(|(number, _)| number) {
+            return;
+        }
+        self.metrics.leading(term.is_some());
+        self.leading = term.map(|number| (number, Timestamp::now()));
+        if term.is_none() {
+            self.metrics.forget_all();
+            return;
+        }
+        let now = Instant::now();
+        for pool in self.seen.look(Index::concerned) {
+            self.queue.push(pool, now);
         }
     }
 
@@ -228,7 +235,9 @@ impl Controller {
 
     pub(super) fn circumstances(&mut self, snapshot: &Snapshot) -> Circumstances {
         let steady = self.seen.steady_since();
-        let since = steady.zip(self.leading_since).map(|(steady, leading)| steady.max(leading));
+        let since = steady
+            .zip(self.leading)
+            .map(|(steady, (_, leading))| steady.max(leading));
         Circumstances {
             steady_since: since.map(|since| since.max(snapshot.grown_at())),
             terminations_left: self.pace.left(Instant::now()),

@@ -299,7 +299,12 @@ impl Kind for Ledgers {
 
     fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
         self.told.retain(|name, _| listed.contains(name));
-        let gone: Vec<_> = self.pools.keys().filter(|name| !listed.contains(*name)).cloned().collect();
+        let gone: Vec<_> = self
+            .pools
+            .keys()
+            .filter(|name| !listed.contains(*name))
+            .cloned()
+            .collect();
         for name in gone {
             self.remove(seen, &name);
         }

@@ -141,11 +141,27 @@ impl ReconcileMetrics {
 
     fn register_pools(&self, registry: &mut Registry) {
         let gauges = [
-            ("nodepools_nodes", "NodeClaims that count against the node limit, by NodePool", &self.nodes),
+            (
+                "nodepools_nodes",
+                "NodeClaims that count against the node limit, by NodePool",
+                &self.nodes,
+            ),
             ("nodepools_limit", "The node limit (limits.nodes)", &self.limit),
-            ("nodepools_remaining", "How many more nodes there may be", &self.remaining),
-            ("nodepools_excess_nodes", "Nodes above the limit that are not on their way out", &self.excess),
-            ("nodepools_held_nodes", "Nodes that poolgate keeps from disruption", &self.held),
+            (
+                "nodepools_remaining",
+                "How many more nodes there may be",
+                &self.remaining,
+            ),
+            (
+                "nodepools_excess_nodes",
+                "Nodes above the limit that are not on their way out",
+                &self.excess,
+            ),
+            (
+                "nodepools_held_nodes",
+                "Nodes that poolgate keeps from disruption",
+                &self.held,
+            ),
         ];
         for (name, help, gauge) in gauges {
             registry.register(name, help, gauge.clone());
@@ -168,8 +184,16 @@ impl ReconcileMetrics {
     }
 
     fn register_work(&self, registry: &mut Registry) {
-        registry.register("writes", "Writes to the cluster, by what came of them", self.writes.clone());
-        registry.register("reconcile", "NodePools looked at, by what came of it", self.reconciles.clone());
+        registry.register(
+            "writes",
+            "Writes to the cluster, by what came of them",
+            self.writes.clone(),
+        );
+        registry.register(
+            "reconcile",
+            "NodePools looked at, by what came of it",
+            self.reconciles.clone(),
+        );
         registry.register(
             "reconcile_errors",
             "How often what is to be done about a NodePool failed",
@@ -181,8 +205,16 @@ impl ReconcileMetrics {
             self.time.clone(),
         );
         registry.register("leader", "1 while this replica leads", self.leader.clone());
-        registry.register("queue_depth", "NodePools that wait to be looked at", self.queue.clone());
-        registry.register("marked_nodes", "Nodes that carry marks of poolgate's", self.marked.clone());
+        registry.register(
+            "queue_depth",
+            "NodePools that wait to be looked at",
+            self.queue.clone(),
+        );
+        registry.register(
+            "marked_nodes",
+            "Nodes that carry marks of poolgate's",
+            self.marked.clone(),
+        );
     }
 
     /// Shows the numbers of a pool; those of one without a limit vanish.
@@ -197,16 +229,22 @@ impl ReconcileMetrics {
         shown.insert(Arc::clone(pool));
         self.nodes.get_or_create(&label).set(numbers.nodes.into());
         self.limit.get_or_create(&label).set(limit.into());
-        self.remaining.get_or_create(&label).set(numbers.remaining.unwrap_or_default().into());
+        self.remaining
+            .get_or_create(&label)
+            .set(numbers.remaining.unwrap_or_default().into());
         self.excess.get_or_create(&label).set(numbers.excess.into());
         self.held.get_or_create(&label).set(numbers.held.into());
         for mode in [NodeLimitMode::Hard, NodeLimitMode::Soft] {
             let labels = mode_labels(pool, mode);
-            self.mode.get_or_create(&labels).set((numbers.mode == Some(mode)).into());
+            self.mode
+                .get_or_create(&labels)
+                .set((numbers.mode == Some(mode)).into());
         }
         for (reason, allowed) in numbers.allowed {
             let labels = reason_labels(pool, reason);
-            self.allowed.get_or_create(&labels).set(allowed.map_or(UNLIMITED, Into::into));
+            self.allowed
+                .get_or_create(&labels)
+                .set(allowed.map_or(UNLIMITED, Into::into));
         }
     }
 
@@ -216,8 +254,16 @@ impl ReconcileMetrics {
         if !shown.remove(pool) {
             return;
         }
-        let label = PoolLabel { nodepool: pool.into() };
-        for gauge in [&self.nodes, &self.limit, &self.remaining, &self.excess, &self.held] {
+        let label = PoolLabel {
+            nodepool: pool.into(),
+        };
+        for gauge in [
+            &self.nodes,
+            &self.limit,
+            &self.remaining,
+            &self.excess,
+            &self.held,
+        ] {
             gauge.remove(&label);
         }
         for mode in [NodeLimitMode::Hard, NodeLimitMode::Soft] {

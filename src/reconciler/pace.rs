@@ -26,7 +26,11 @@ impl Pace {
 
     /// How many there may be now.
     pub(super) fn left(&mut self, now: Instant) -> usize {
-        while self.ended.front().is_some_and(|at| now.saturating_duration_since(*at) >= WINDOW) {
+        while self
+            .ended
+            .front()
+            .is_some_and(|at| now.saturating_duration_since(*at) >= WINDOW)
+        {
             self.ended.pop_front();
         }
         self.most - self.ended.len().min(self.most)
@@ -58,7 +62,10 @@ mod tests {
         pace.ended(start);
         pace.ended(start + Duration::from_secs(30));
         assert_eq!(pace.left(start + Duration::from_secs(59)), 0);
-        assert_eq!(pace.next_at(start + Duration::from_secs(59)), Some(start + WINDOW));
+        assert_eq!(
+            pace.next_at(start + Duration::from_secs(59)),
+            Some(start + WINDOW)
+        );
         assert_eq!(pace.left(start + Duration::from_secs(60)), 1);
         assert_eq!(pace.next_at(start + Duration::from_secs(60)), None);
         assert_eq!(Pace::new(0).left(start), 0);

@@ -50,7 +50,10 @@ impl Queue {
 
     /// A pool has changed: it is due as soon as it may be looked at again. What fails waits its time out.
     pub(super) fn push(&mut self, pool: Arc<str>, now: Instant) {
-        let at = self.last.get(&pool).map_or(now, |last| now.max(last.at + pause(last.failures)));
+        let at = self
+            .last
+            .get(&pool)
+            .map_or(now, |last| now.max(last.at + pause(last.failures)));
         self.push_at(pool, at);
     }
 
@@ -98,7 +101,10 @@ impl Queue {
 
     /// It has failed: it is done again, ever later.
     pub(super) fn failed(&mut self, pool: &Arc<str>, now: Instant) {
-        let last = self.last.entry(Arc::clone(pool)).or_insert(Last { at: now, failures: 0 });
+        let last = self
+            .last
+            .entry(Arc::clone(pool))
+            .or_insert(Last { at: now, failures: 0 });
         last.failures = last.failures.saturating_add(1);
         last.at = now;
         let at = now + pause(last.failures);
@@ -163,7 +169,11 @@ mod tests {
         let popped = |queue: &mut Queue, now| std::iter::from_fn(|| queue.pop(now)).count();
         assert_eq!(popped(&mut queue, now), 200);
         let next = queue.next_at().expect("more");
-        assert!(next > now && next <= now + Duration::from_millis(11), "{:?}", next - now);
+        assert!(
+            next > now && next <= now + Duration::from_millis(11),
+            "{:?}",
+            next - now
+        );
         assert_eq!(popped(&mut queue, now + Duration::from_secs(1)), 100);
     }
 

@@ -15,8 +15,8 @@ use super::args::ReconcileArgs;
 use super::controller::Wishes;
 use super::metrics::ReconcileMetrics;
 use super::release_all::release_all;
-use super::work::{Lines, Work};
-use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics};
+use super::work::{LEASE, Lines, Work};
+use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics, lease_holder};
 use crate::http::{self, BindError, HttpMetrics, Interface, Server, Transport};
 use crate::lifecycle::{Ending, PartError, Readiness, Signals, Tasks};
 use crate::policy_file::LoadError;
@@ -80,6 +80,12 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
 async fn release(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let connector = Connector::find(&args.cluster).await?;
     let client = connector.client().await.map_err(ReconcileError::Client)?;
+    if let Some(holder) = lease_holder(client.clone(), connector.namespace(), LEASE).await {
+        tracing::warn!(
+            holder,
+            "the Lease names a reconciler: if it still runs, it sets its marks again"
+        );
+    }
     let metrics = ReconcileMetrics::register(&mut Registry::default());
     let writer = Writer::new(client.clone(), Leadership::always(), metrics, false);
     let nodes = release_all(&writer, &Api::all(client)).await?;

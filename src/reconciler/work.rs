@@ -19,13 +19,14 @@ use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::seen::{Seen, Watched};
 use crate::cluster::{
-    Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch, WatchMetrics,
+    Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch,
+    WatchMetrics,
 };
 use crate::lifecycle::{Detail, Readiness, Told};
 use crate::policy_file::PolicyInForce;
 
 /// The Lease that the replica holds which writes.
-const LEASE: &str = "poolgate-reconciler";
+pub(super) const LEASE: &str = "poolgate-reconciler";
 
 /// How long to wait before a client is tried anew.
 const CREDENTIALS: Duration = Duration::from_secs(10);
@@ -57,7 +58,11 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn new(observe: bool) -> Self {
-        let leader = if observe { "nobody is asked: --observe" } else { "not yet known" };
+        let leader = if observe {
+            "nobody is asked: --observe"
+        } else {
+            "not yet known"
+        };
         Self {
             leader: Arc::new(ArcSwap::from_pointee(leader.into())),
             watches: Watched::ALL.map(|_| Arc::new(ArcSwap::from_pointee("starting".into()))),
@@ -67,9 +72,8 @@ impl Lines {
     pub(super) fn details(&self) -> Vec<Arc<dyn Detail>> {
         let leader: Arc<dyn Detail> = Arc::new(Told::new("leader", &self.leader));
         let watches = Watched::ALL.iter().zip(&self.watches);
-        let watches = watches.map(|(watch, line)| -> Arc<dyn Detail> {
-            Arc::new(Told::new(watch.name(), line))
-        });
+        let watches =
+            watches.map(|(watch, line)| -> Arc<dyn Detail> { Arc::new(Told::new(watch.name(), line)) });
         std::iter::once(leader).chain(watches).collect()
     }
 
@@ -85,10 +89,12 @@ impl Work {
     pub(super) fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let (alive, ended) = oneshot::channel::<()>();
-        std::thread::Builder::new().name("reconciler".into()).spawn(move || {
-            runtime.block_on(self.run());
-            drop(alive);
-        })?;
+        std::thread::Builder::new()
+            .name("reconciler".into())
+            .spawn(move || {
+                runtime.block_on(self.run());
+                drop(alive);
+            })?;
         Ok(async move {
             // The sender says nothing: it only goes, with its thread.
             let _ = ended.await;
@@ -103,7 +109,12 @@ impl Work {
         let seen = Seen::new(Index::new(Arc::clone(&self.policy.load()), BOUNDS));
         let elected = CancellationToken::new();
         let (election, leadership) = self.election(&client, elected.clone());
-        let writer = Writer::new(client.clone(), leadership.clone(), self.metrics.clone(), self.observe);
+        let writer = Writer::new(
+            client.clone(),
+            leadership.clone(),
+            self.metrics.clone(),
+            self.observe,
+        );
         let controller = Controller::new(
             seen.clone(),
             writer,
@@ -186,14 +197,22 @@ impl Work {
         let nodes = Collection::new(client.clone(), "/api/v1/nodes");
         let pods = Collection::new(client.clone(), "/api/v1/pods");
         let namespace = self.connector.namespace();
-        let ledgers = Collection::new(client.clone(), &format!("/api/v1/namespaces/{namespace}/configmaps"));
+        let ledgers = Collection::new(
+            client.clone(),
+            &format!("/api/v1/namespaces/{namespace}/configmaps"),
+        );
         tokio::join!(
             self.one(Watched::Definition).run(definitions, definition),
-            self.one(Watched::Pools).run(pools, KindFollower::new(seen, Pools)),
-            self.one(Watched::Claims).run(claims, KindFollower::new(seen, Claims::default())),
-            self.one(Watched::Nodes).run(nodes, KindFollower::new(seen, Nodes::default())),
-            self.one(Watched::Pods).run(pods, KindFollower::new(seen, Pods::default())),
-            self.one(Watched::Ledgers).run(ledgers, KindFollower::new(seen, Ledgers::default())),
+            self.one(Watched::Pools)
+                .run(pools, KindFollower::new(seen, Pools)),
+            self.one(Watched::Claims)
+                .run(claims, KindFollower::new(seen, Claims::default())),
+            self.one(Watched::Nodes)
+                .run(nodes, KindFollower::new(seen, Nodes::default())),
+            self.one(Watched::Pods)
+                .run(pods, KindFollower::new(seen, Pods::default())),
+            self.one(Watched::Ledgers)
+                .run(ledgers, KindFollower::new(seen, Ledgers::default())),
         );
     }
 

@@ -1,12 +1,12 @@
 //! The API server over HTTP, for tests that ask it more often than kubectl can be started.
 
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::{Method, Request};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -94,41 +94,65 @@ impl Api {
 
     /// Reads an object or a list.
     pub(crate) fn get(&mut self, path: &str) -> Answer {
-        self.send(Method::GET, path, &json!({}))
+        self.send(Method::GET, path, &Value::Null)
     }
 
     /// Deletes an object.
     pub(crate) fn delete(&mut self, path: &str) -> Answer {
-        self.send(Method::DELETE, path, &json!({}))
+        self.send(Method::DELETE, path, &Value::Null)
     }
 
     fn send(&mut self, method: Method, path: &str, object: &Value) -> Answer {
-        let content = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let begun = Instant::now();
+        loop {
+            let (status, body) = self.exchange(&method, path, object);
+            // An API server that has just begun asks for a moment.
+            if status == StatusCode::TOO_MANY_REQUESTS && begun.elapsed() < REQUEST {
+                std::thread::sleep(Duration::from_millis(200));
+                continue;
+            }
+            let body = serde_json::from_slice(&body)
+                .unwrap_or_else(|_| json!({"message": String::from_utf8_lossy(&body)}));
+            return if status.is_success() {
+                Answer::Taken(body)
+            } else {
+                Answer::Refused(body)
+            };
+        }
+    }
+
+    fn exchange(&mut self, method: &Method, path: &str, object: &Value) -> (StatusCode, Bytes) {
+        let content = if *method == Method::PATCH {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
+        // An answer may be cut short where a body comes that nobody reads.
+        let body = if object.is_null() {
+            String::new()
+        } else {
+            object.to_string()
+        };
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header("host", &self.authority)
             .header("content-type", content)
-            .body(Full::new(object.to_string().into()))
+            .body(Full::new(body.into()))
             .expect("a request");
         let exchange = async {
-            self.connection.ready().await.expect("an open connection");
+            // The proxy may have ended a connection that nobody used.
+            if self.connection.is_closed() || self.connection.ready().await.is_err() {
+                self.connection = connect(&self.authority).await;
+            }
             let answer = self.connection.send_request(request).await.expect("an answer");
             let status = answer.status();
             let body = answer.into_body().collect().await.expect("a whole answer");
             (status, body.to_bytes())
         };
-        let (status, body) = self
-            .runtime
+        self.runtime
             .block_on(async { tokio::time::timeout(REQUEST, exchange).await })
-            .unwrap_or_else(|_| panic!("{path}: no answer in {REQUEST:?}"));
-        let body = serde_json::from_slice(&body)
-            .unwrap_or_else(|_| json!({"message": String::from_utf8_lossy(&body)}));
-        if status.is_success() {
-            Answer::Taken(body)
-        } else {
-            Answer::Refused(body)
-        }
+            .unwrap_or_else(|_| panic!("{path}: no answer in {REQUEST:?}"))
     }
 }
 

@@ -63,6 +63,28 @@ impl ControlPlane {
         }
     }
 
+    /// Kills the API server and starts it anew on the same port.
+    pub(crate) fn restart_api_server(&mut self) {
+        self.api_server.signal("KILL");
+        wait_for("kube-apiserver to end", START, || self.api_server.exited());
+        let command = api_server_command(
+            self.directory.path(),
+            &self.pki,
+            &self.etcd_address,
+            self.kubectl.port,
+        );
+        self.api_server = Process::start("kube-apiserver", &command, self.directory.path());
+        wait_for("kube-apiserver to be ready again", START, || {
+            let exited = self.api_server.exited();
+            assert_eq!(exited, None, "kube-apiserver ended:\n{}", self.api_server.log());
+            self.kubectl
+                .run(&["get", "--raw", "/readyz"], "")
+                .status
+                .success()
+                .then_some(())
+        });
+    }
+
     /// Starts one more API server on the same store and waits until it is ready. Drop it first.
     pub(crate) fn another_api_server(&self) -> ApiServer {
         let own = self.directory().join("another-api-server");
@@ -117,6 +139,8 @@ struct Kubectl {
     kubeconfig: PathBuf,
     /// kubectl caches what a server can do in the home directory, by host and port: one for each server.
     home: PathBuf,
+    /// Where the server listens.
+    port: u16,
 }
 
 impl Kubectl {
@@ -185,6 +209,7 @@ fn start_api_server(directory: &Path, pki: &Pki, etcd_address: &str) -> (Process
             program: program("kubectl"),
             kubeconfig: write_kubeconfig(directory, pki, port),
             home: directory.to_owned(),
+            port,
         };
         let ready = wait_for("kube-apiserver to be ready", START, || {
             if server.exited().is_some() {

@@ -1,6 +1,9 @@
 //! What Karpenter would make, made by hand: NodePools, NodeClaims that are initialized, their nodes, and pods on
 //! them, on a control plane where nobody else touches them.
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::api::{Answer, Api};
@@ -84,27 +87,16 @@ impl Fleet {
 
     /// A NodeClaim that is initialized; what is given is merged into its metadata.
     pub(crate) fn claim(&mut self, pool: &str, name: &str, metadata: &Value) {
-        let mut claim = json!({
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodeClaim",
-            "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": pool}},
-            "spec": {
-                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-                "requirements": [],
-                "expireAfter": "720h",
-            },
-        });
-        for (field, value) in metadata.as_object().expect("fields") {
-            claim["metadata"][field] = value.clone();
-        }
-        let mut stored = self.api.create(CLAIMS, &claim).taken();
+        let mut stored = self.api.create(CLAIMS, &claim(pool, name, metadata)).taken();
         let condition = |name: &str| json!({"type": name, "status": "True", "reason": name, "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
         stored["status"] = json!({
             "providerID": format!("kwok://{name}"),
             "nodeName": name,
             "conditions": [condition("Launched"), condition("Registered"), condition("Initialized"), condition("Drifted")],
         });
-        self.api.replace(&format!("{CLAIMS}/{name}/status"), &stored).taken();
+        self.api
+            .replace(&format!("{CLAIMS}/{name}/status"), &stored)
+            .taken();
     }
 
     /// A node that is ready.
@@ -129,10 +121,15 @@ impl Fleet {
 
     /// A pod on a node.
     pub(crate) fn pod(&mut self, node: &str, name: &str, cpus: &str) {
+        self.pod_with(node, name, cpus, &json!({}));
+    }
+
+    /// A pod on a node, with annotations.
+    pub(crate) fn pod_with(&mut self, node: &str, name: &str, cpus: &str, annotations: &Value) {
         let pod = json!({
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {"name": name},
+            "metadata": {"name": name, "annotations": annotations},
             "spec": {
                 "nodeName": node,
                 "containers": [{
@@ -147,7 +144,9 @@ impl Fleet {
 
     /// Deletes a pod at once.
     pub(crate) fn remove_pod(&mut self, name: &str) {
-        self.api.delete(&format!("{PODS}/{name}?gracePeriodSeconds=0")).taken();
+        self.api
+            .delete(&format!("{PODS}/{name}?gracePeriodSeconds=0"))
+            .taken();
     }
 
     /// Deletes a node; its claim stays.
@@ -165,11 +164,11 @@ impl Fleet {
         self.api.get(&format!("{NODES}/{name}")).taken()
     }
 
-    /// The names of the nodes that carry all of poolgate's marks; panics where one carries only some.
+    /// The names of a pool's nodes that carry all of poolgate's marks; panics where one carries only some.
     #[track_caller]
-    pub(crate) fn held(&mut self) -> Vec<String> {
+    pub(crate) fn held(&mut self, pool: &str) -> Vec<String> {
         let mut held = Vec::new();
-        for node in items(self.api.get(NODES)) {
+        for node in items(self.api.get(&format!("{NODES}{}", of_pool(pool)))) {
             let metadata = &node["metadata"];
             let label = metadata["labels"]["poolgate.dev/held"].is_string();
             let ours = metadata["annotations"]["poolgate.dev/held-for"].is_string();
@@ -183,18 +182,49 @@ impl Fleet {
         held
     }
 
-    /// The names of all NodeClaims that are not on their way out.
-    pub(crate) fn living_claims(&mut self) -> Vec<String> {
-        let claims = items(self.api.get(CLAIMS)).into_iter();
+    /// Waits until exactly these nodes of a pool are held.
+    #[track_caller]
+    pub(crate) fn wait_until_held(&mut self, pool: &str, deadline: Duration, expected: &[&str]) {
+        let begun = Instant::now();
+        let mut held = self.held(pool);
+        while held != expected {
+            assert!(
+                begun.elapsed() < deadline,
+                "waited {deadline:?} for {expected:?} to be held: {held:?} are"
+            );
+            sleep(Duration::from_millis(20));
+            held = self.held(pool);
+        }
+    }
+
+    /// The names of a pool's NodeClaims that are not on their way out.
+    pub(crate) fn living_claims(&mut self, pool: &str) -> Vec<String> {
+        let claims = items(self.api.get(&format!("{CLAIMS}{}", of_pool(pool)))).into_iter();
         claims
             .filter(|claim| claim["metadata"]["deletionTimestamp"].is_null())
             .map(|claim| name_of(&claim))
             .collect()
     }
 
-    /// The names of all NodeClaims.
-    pub(crate) fn claims(&mut self) -> Vec<String> {
-        items(self.api.get(CLAIMS)).iter().map(name_of).collect()
+    /// The names of a pool's NodeClaims.
+    pub(crate) fn claims(&mut self, pool: &str) -> Vec<String> {
+        let claims = items(self.api.get(&format!("{CLAIMS}{}", of_pool(pool))));
+        claims.iter().map(name_of).collect()
+    }
+
+    /// Lets a claim go that a finalizer held.
+    pub(crate) fn let_go(&mut self, claim: &str) {
+        self.api
+            .merge(
+                &format!("{CLAIMS}/{claim}"),
+                &json!({"metadata": {"finalizers": null}}),
+            )
+            .taken();
+    }
+
+    /// A NodeClaim for which no machine was ordered yet.
+    pub(crate) fn unlaunched(&mut self, pool: &str, name: &str, metadata: &Value) {
+        self.api.create(CLAIMS, &claim(pool, name, metadata)).taken();
     }
 
     /// The reasons and messages of the events on a pool, with their counts.
@@ -204,10 +234,35 @@ impl Fleet {
         events
             .map(|event| {
                 let text = |field: &str| event[field].as_str().expect("a text").to_owned();
-                (text("reason"), text("message"), event["count"].as_i64().expect("a count"))
+                (
+                    text("reason"),
+                    text("message"),
+                    event["count"].as_i64().expect("a count"),
+                )
             })
             .collect()
     }
+}
+
+fn of_pool(pool: &str) -> String {
+    format!("?labelSelector=karpenter.sh/nodepool={pool}")
+}
+
+fn claim(pool: &str, name: &str, metadata: &Value) -> Value {
+    let mut claim = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": pool}},
+        "spec": {
+            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+            "requirements": [],
+            "expireAfter": "720h",
+        },
+    });
+    for (field, value) in metadata.as_object().expect("fields") {
+        claim["metadata"][field] = value.clone();
+    }
+    claim
 }
 
 fn items(list: Answer) -> Vec<Value> {

@@ -61,7 +61,9 @@ impl Reconciler {
     /// Takes back every mark, by a process that ends.
     pub(crate) fn release_all(kubeconfig: &Path) -> Outcome {
         let mut command = Command::new(env!("CARGO_BIN_EXE_poolgate"));
-        command.args(["reconcile", "--release-all", "--kubeconfig"]).arg(kubeconfig);
+        command
+            .args(["reconcile", "--release-all", "--kubeconfig"])
+            .arg(kubeconfig);
         run(&mut command, "", START)
     }
 
@@ -73,7 +75,9 @@ impl Reconciler {
     /// The value of a metric, named with its labels.
     pub(crate) fn metric(&self, name: &str) -> Option<f64> {
         let (_, text) = self.probe("/metrics");
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
         line.parse().ok()
     }
 
@@ -105,7 +109,12 @@ impl Reconciler {
     /// Panics with its last words if it has ended.
     #[track_caller]
     pub(crate) fn expect_alive(&mut self) {
-        assert_eq!(self.process.exited(), None, "the reconciler ended:\n{}", self.process.log());
+        assert_eq!(
+            self.process.exited(),
+            None,
+            "the reconciler ended:\n{}",
+            self.process.log()
+        );
     }
 }
 

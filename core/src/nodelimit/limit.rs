@@ -5,9 +5,6 @@ use serde_json::Value;
 use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
 use crate::policy::{OverLimit, Policy};
 
-/// The annotation by which a NodePool chooses what becomes of its nodes above the limit: `Terminate` or `Report`.
-pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
-
 /// How many nodes a pool may have, and what that means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeLimit {
@@ -37,9 +34,7 @@ impl NodeLimit {
             .and_then(NodeLimitMode::parse)
             .or_else(|| annotation(NODE_LIMIT_MODE_ANNOTATION).and_then(NodeLimitMode::parse))
             .unwrap_or(policy.defaults.node_limit_mode);
-        let over_limit = annotation(OVER_LIMIT_ANNOTATION)
-            .and_then(|word| OverLimit::parse(&word.to_ascii_lowercase()))
-            .unwrap_or(policy.over_limit);
+        let over_limit = OverLimit::annotated(&pool).unwrap_or(policy.over_limit);
         Some(Self {
             nodes: u32::try_from(nodes.max(0)).unwrap_or(u32::MAX),
             mode,

@@ -6,4 +6,5 @@ pub mod ledger;
 mod limit;
 pub mod plan;
 
-pub use limit::{NodeLimit, OVER_LIMIT_ANNOTATION};
+pub use crate::policy::OVER_LIMIT_ANNOTATION;
+pub use limit::NodeLimit;

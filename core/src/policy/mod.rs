@@ -19,7 +19,10 @@ pub use exemption::{Exemption, SparedRules};
 pub use glob::Glob;
 pub use levels::{Level, Levels};
 
-use crate::karpenter::LabelSets;
+use crate::karpenter::{LabelSets, NodePool};
+
+/// The annotation by which a NodePool chooses what becomes of its nodes above the limit: `Terminate` or `Report`.
+pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
 
 /// The organisation's policy. [`Policy::default`] is what holds without a policy file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,6 +88,15 @@ pub enum OverLimit {
 impl OverLimit {
     /// The values, as they stand in a policy file.
     pub const VALUES: &'static [&'static str] = &["report", "terminate"];
+
+    /// The words of the annotation, in the order in which messages name them.
+    pub const ANNOTATED: &'static [&'static str] = &["Terminate", "Report"];
+
+    /// What a pool's annotation chooses, in whatever letters; none where it is missing or says something else.
+    pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
+        let word = pool.annotations.present()?.get(OVER_LIMIT_ANNOTATION)?.as_str()?;
+        Self::parse(&word.to_ascii_lowercase())
+    }
 
     /// The value named by exactly this text.
     pub fn parse(text: &str) -> Option<Self> {

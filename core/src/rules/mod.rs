@@ -20,6 +20,7 @@ mod node_class;
 mod node_limit_mode;
 mod nodeclaim;
 mod nodepool_name;
+mod over_limit;
 mod replicas;
 mod required;
 mod requirements;
@@ -72,6 +73,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &budgets::uncovered::BUDGET_UNCOVERED_REASON,
     &budgets::list::BUDGET_BLOCKS_DRIFT,
     &node_limit_mode::NODE_LIMIT_MODE,
+    &over_limit::OVER_LIMIT,
     &limits::amount::LIMIT_QUANTITY,
     &limits::amount::LIMIT_NEGATIVE,
     &limits::amount::LIMIT_ZERO,
@@ -188,6 +190,7 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
     consolidation::check(pool, context, &mut findings);
     budgets::check(pool, context, &mut findings);
     node_limit_mode::check(pool, &mut findings);
+    over_limit::check(pool, &mut findings);
     limits::check(pool, context, &mut findings);
     weight::check(pool, &mut findings);
     replicas::check(pool, context, &mut findings);

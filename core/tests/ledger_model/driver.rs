@@ -21,7 +21,7 @@ pub(crate) fn steps(world: &World, replica: usize, real: &mut Real<'_>, steps: &
             match real.decide(question(world, replica)) {
                 Reply::Read(needs) => reads(world, replica, needs, real, steps),
                 Reply::Decided { write, answers } => {
-                    outcome::steps(world, replica, write, answers, real, steps)
+                    outcome::steps(world, replica, write, answers, real, steps);
                 }
             }
         }
@@ -169,17 +169,17 @@ fn read_ledger(world: &mut World, replica: usize, real: &mut Real<'_>) {
     this.listed_after_copy = false;
     this.pool_after_copy = false;
     this.waiting_mut().for_each(|waiting| waiting.ledger = true);
-    sight(this, &book.unwrap_or_default(), tick, real);
+    sight(this, book.unwrap_or_default(), tick, real);
 }
 
 /// Notes the tickets of a ledger that came in.
-pub(crate) fn sight(this: &mut Replica, book: &Book, tick: u8, real: &mut Real<'_>) {
+pub(crate) fn sight(this: &mut Replica, book: Book, tick: u8, real: &mut Real<'_>) {
     let before = this.sightings;
     this.sightings = real.observe(before, book, tick);
     if real.lacks(Guard::UnknownTicketIsYoung) {
-        for claim in 0..CREATES {
-            if before[claim] != this.sightings[claim] && book.calls[claim] > 0 {
-                this.sightings[claim] = 0;
+        for ((first, before), calls) in this.sightings.iter_mut().zip(before).zip(book.calls) {
+            if *first != before && calls > 0 {
+                *first = 0;
             }
         }
     }

@@ -42,7 +42,7 @@ impl Hasher for Folding {
             self.0.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ number.wrapping_mul(0xff51_afd7_ed55_8ccd),
         );
         let product = left.wrapping_mul(0xd1b5_4a32_d192_ed03_c4ce_b9fe_1a85_ec53);
-        let [low, high] = [product as u64, (product >> 64) as u64];
-        self.0 = low ^ high;
+        let [low, high] = [product & u128::from(u64::MAX), product >> 64];
+        self.0 = u64::try_from(low ^ high).unwrap_or_default();
     }
 }

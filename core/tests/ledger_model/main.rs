@@ -12,6 +12,7 @@ mod probe;
 mod real;
 mod scenario;
 mod steps;
+mod times;
 mod world;
 
 use std::time::Instant;

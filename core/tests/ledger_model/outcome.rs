@@ -93,7 +93,7 @@ pub(crate) fn keep(world: &mut World, replica: usize, book: Book, real: &mut Rea
         current: true,
         read: false,
     });
-    sight(this, &book, tick, real);
+    sight(this, book, tick, real);
 }
 
 /// Answers all waiting calls: the refused at once, the others stand ready to be sent. Whether one was refused for
@@ -156,7 +156,7 @@ pub(crate) fn release(world: &World, replica: usize, claim: usize, real: &Real<'
     next.replicas[replica].calls[claim] = Call::None;
     let times = if real.lacks(Guard::ReleaseOnce) { 2 } else { 1 };
     if let Some(book) = next.ledger {
-        let after = (0..times).fold(book, |book, _| real.release(&book, claim));
+        let after = (0..times).fold(book, |book, _| real.release(book, claim));
         if after != book {
             next.store(after, real.lacks(Guard::CompareAndSwap));
         }

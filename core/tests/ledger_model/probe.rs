@@ -8,9 +8,10 @@ use poolgate_core::nodelimit::ledger::{
 };
 
 use crate::fingerprint::Fast;
-use crate::real::{Real, moment, uid};
+use crate::real::{Real, uid};
 use crate::scenario::Guard;
 use crate::steps::Violation;
+use crate::times::moment;
 use crate::world::{Book, CREATES, Shown, UNSEEN, World};
 
 /// What the outcome rests on.
@@ -53,13 +54,13 @@ impl Probe {
 fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
     let looked = moment(UNSEEN - 1);
     let later = looked.plus(TICKET_LIFETIME);
-    let mut sightings = real.sightings(&rest.sightings);
-    let ledger = rest.ledger.map(|book| real.ledger(&book));
+    let mut sightings = real.sightings(rest.sightings);
+    let ledger = rest.ledger.map(|book| real.ledger(book));
     if let Some(ledger) = &ledger {
         sightings.observe(ledger, looked);
     }
     if real.lacks(Guard::TicketsEnd) {
-        sightings = real.sightings(&[UNSEEN; CREATES]);
+        sightings = real.sightings([UNSEEN; CREATES]);
     }
     let claims = (0..CREATES).filter_map(|claim| Some((claim, rest.shown[claim]?)));
     let view = ClaimView::listed(

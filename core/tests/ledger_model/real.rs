@@ -4,21 +4,17 @@
 //! questions.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::{
-    Answer, Claim, ClaimView, Facts, Ledger, LimitInForce, Moment, Needs, ReadSpan, Reading, Request,
-    Sightings, Step, TICKET_LIFETIME, Uid, Write, decide,
+    Answer, Claim, ClaimView, Decision, Facts, Ledger, LimitInForce, Needs, Reading, Request, Sightings,
+    Step, TICKET_LIFETIME, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 
 use crate::fingerprint::Fast;
 use crate::scenario::{Guard, Scenario};
+use crate::times::{Times, moment};
 use crate::world::{Book, CREATES, Copied, Shown, UNSEEN, mask};
-
-/// Two ticks are the API server's cap of a create, three are more than a ticket's lifetime.
-const TICK: Duration = Duration::from_secs(17);
-const MILLI: Duration = Duration::from_millis(1);
 
 /// All that a decision rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,11 +64,6 @@ pub(crate) struct Real<'s> {
     observed: HashMap<([u8; CREATES], u8, u8), [u8; CREATES], Fast>,
 }
 
-/// The beginning of a tick on everybody's monotonic clock.
-pub(crate) fn moment(tick: u8) -> Moment {
-    Moment::at(TICK * u32::from(tick))
-}
-
 impl<'s> Real<'s> {
     pub(crate) fn new(scenario: &'s Scenario, without: Option<Guard>) -> Self {
         Self {
@@ -99,12 +90,12 @@ impl<'s> Real<'s> {
     }
 
     /// The sightings after this ledger came in.
-    pub(crate) fn observe(&mut self, sightings: [u8; CREATES], book: &Book, tick: u8) -> [u8; CREATES] {
+    pub(crate) fn observe(&mut self, sightings: [u8; CREATES], book: Book, tick: u8) -> [u8; CREATES] {
         let key = (sightings, book.tickets(), tick);
         if let Some(after) = self.observed.get(&key) {
             return *after;
         }
-        let mut real = self.sightings(&sightings);
+        let mut real = self.sightings(sightings);
         real.observe(&self.ledger(book), moment(tick));
         let after = std::array::from_fn(|claim| {
             let first =
@@ -116,17 +107,17 @@ impl<'s> Real<'s> {
     }
 
     /// The ledger after a ticket is given back.
-    pub(crate) fn release(&self, book: &Book, claim: usize) -> Book {
+    pub(crate) fn release(&self, book: Book, claim: usize) -> Book {
         self.ledger(book)
             .release([&self.uids[claim]])
-            .map_or(*book, |ledger| self.book(&ledger))
+            .map_or(book, |ledger| self.book(&ledger))
     }
 
     fn ask(&self, question: &Question) -> Reply {
         let sent = self.passed_on(question);
-        let ledger = sent.copy.book.as_ref().map(|book| self.ledger(book));
+        let ledger = sent.copy.book.map(|book| self.ledger(book));
         let view = self.view(&sent);
-        let sightings = self.sightings(&sent.sightings);
+        let sightings = self.sightings(sent.sightings);
         let times = Times::of(&sent);
         let facts = Facts {
             ledger: Reading {
@@ -145,37 +136,40 @@ impl<'s> Real<'s> {
             clock: 0,
             untold: 0,
         };
-        let (claims, requests): (Vec<usize>, Vec<Request<'_>>) = (0..CREATES)
+        let claims: Vec<usize> = (0..CREATES)
+            .filter(|claim| sent.waiting[*claim].is_some())
+            .collect();
+        let requests: Vec<Request<'_>> = (0..CREATES)
             .filter_map(|claim| Some((claim, sent.waiting[claim]?)))
-            .map(|(claim, (ledger, claims))| {
-                let request = Request {
-                    uid: &self.uids[claim],
-                    name: "claim",
-                    arrived: times.arrived(ledger, claims),
-                    dry_run: self.scenario.is_dry(claim) && !self.lacks(Guard::DryRunReservesNothing),
-                };
-                (claim, request)
+            .map(|(claim, (ledger, claims))| Request {
+                uid: &self.uids[claim],
+                name: "claim",
+                arrived: times.arrived(ledger, claims),
+                dry_run: self.scenario.is_dry(claim) && !self.lacks(Guard::DryRunReservesNothing),
             })
-            .unzip();
+            .collect();
         match decide(&facts, &requests) {
             Step::Read(needs) => Reply::Read(needs),
-            Step::Decided(decision) => {
-                let of = |answer: fn(&Answer) -> bool| {
-                    let place = |claim| claims.iter().position(|asked| *asked == claim);
-                    mask(|claim| place(claim).is_some_and(|place| answer(&decision.answers[place])))
-                };
-                Reply::Decided {
-                    answers: Answers {
-                        denied: of(|answer| matches!(answer, Answer::Deny(_))),
-                        reserved: of(|answer| *answer == Answer::Reserved),
-                    },
-                    write: match &decision.write {
-                        Write::Nothing => Stored::Nothing,
-                        Write::Useful(ledger) => Stored::Useful(self.taken_over(question, ledger)),
-                        Write::Required(ledger) => Stored::Required(self.taken_over(question, ledger)),
-                    },
-                }
-            }
+            Step::Decided(decision) => self.decided(question, &decision, &claims),
+        }
+    }
+
+    /// The decision, small again. Its answers are for these claims.
+    fn decided(&self, question: &Question, decision: &Decision, claims: &[usize]) -> Reply {
+        let of = |answer: fn(&Answer) -> bool| {
+            let place = |claim| claims.iter().position(|asked| *asked == claim);
+            mask(|claim| place(claim).is_some_and(|place| answer(&decision.answers[place])))
+        };
+        Reply::Decided {
+            answers: Answers {
+                denied: of(|answer| matches!(answer, Answer::Deny(_))),
+                reserved: of(|answer| *answer == Answer::Reserved),
+            },
+            write: match &decision.write {
+                Write::Nothing => Stored::Nothing,
+                Write::Useful(ledger) => Stored::Useful(self.taken_over(question, ledger)),
+                Write::Required(ledger) => Stored::Required(self.taken_over(question, ledger)),
+            },
         }
     }
 
@@ -189,13 +183,13 @@ impl<'s> Real<'s> {
                 }
             }
             Some(Guard::ViewNotOlderThanSeen) => {
-                sent.view = sent.view.max(sent.copy.book.map_or(0, |book| book.seen))
+                sent.view = sent.view.max(sent.copy.book.map_or(0, |book| book.seen));
             }
             Some(Guard::LifetimeOutlivesCreate) => {
                 sent.sightings = sent.sightings.map(|first| match first {
                     UNSEEN => UNSEEN,
                     first => first - 1,
-                })
+                });
             }
             Some(Guard::WatchIsNoEvidence) => sent.listed = Some(sent.tick),
             Some(Guard::ListAfterLifetime) => sent.listed = sent.listed.map(|_| sent.tick),
@@ -264,21 +258,21 @@ impl<'s> Real<'s> {
         view
     }
 
-    pub(crate) fn sightings(&self, ticks: &[u8; CREATES]) -> Sightings {
+    pub(crate) fn sightings(&self, ticks: [u8; CREATES]) -> Sightings {
         let mut sightings = Sightings::default();
         for tick in 0..UNSEEN {
-            let mut known = Book::default();
-            for claim in 0..CREATES {
-                known.calls[claim] = u8::from(ticks[claim] <= tick);
-            }
+            let known = Book {
+                calls: ticks.map(|first| u8::from(first <= tick)),
+                ..Book::default()
+            };
             if ticks.contains(&tick) {
-                sightings.observe(&self.ledger(&known), moment(tick));
+                sightings.observe(&self.ledger(known), moment(tick));
             }
         }
         sightings
     }
 
-    pub(crate) fn ledger(&self, book: &Book) -> Ledger {
+    pub(crate) fn ledger(&self, book: Book) -> Ledger {
         // A refusal of this second: no refusal alone makes a write, and the states stay fewer.
         let refused = json!({"at": 0, "total": 1, "claim": "claim"});
         let mut text = json!({"version": 1, "seen": book.seen, "tickets": {}, "refused": refused});
@@ -308,58 +302,4 @@ impl<'s> Real<'s> {
 
 pub(crate) fn uid(claim: usize) -> Uid {
     Uid::new(&format!("claim-{claim}")).unwrap()
-}
-
-/// Instants that stand to each other as what the replica did.
-struct Times {
-    ledger: Option<ReadSpan>,
-    claims: Option<ReadSpan>,
-    limit: Option<ReadSpan>,
-    ledger_begun: Moment,
-    claims_begun: Moment,
-}
-
-impl Times {
-    fn of(question: &Question) -> Self {
-        let late = moment(u8::MAX);
-        // Room below for what comes before a LIST of the first tick.
-        let claims_begun = moment(question.listed.unwrap_or(question.tick)).plus(MILLI * 20);
-        let ledger_only = question
-            .waiting
-            .iter()
-            .flatten()
-            .any(|(ledger, claims)| *ledger && !claims);
-        let before_list = if ledger_only { 40 } else { 10 };
-        let ledger_begun = moment(question.listed.unwrap_or(question.tick)).plus(MILLI * before_list);
-        let ledger_done = if question.listed_after_copy {
-            claims_begun
-        } else {
-            late
-        };
-        let limit_begun = match (question.pool_after_copy, question.pool_fresh) {
-            (true, _) => Some(late.plus(MILLI)),
-            (false, true) => {
-                Some(moment(question.listed.unwrap_or(question.tick)).plus(MILLI * (before_list - 1)))
-            }
-            (false, false) => None,
-        };
-        let span = |begun, done| ReadSpan { begun, done };
-        Self {
-            ledger: question.copy.read.then(|| span(ledger_begun, ledger_done)),
-            claims: question.listed.map(|_| span(claims_begun, claims_begun)),
-            limit: limit_begun.map(|begun| span(begun, begun)),
-            ledger_begun,
-            claims_begun,
-        }
-    }
-
-    /// An instant before or after those reads, as the call saw them.
-    fn arrived(&self, ledger: bool, claims: bool) -> Moment {
-        match (ledger, claims) {
-            (true, true) => Moment::at(Duration::ZERO),
-            (true, false) => self.ledger_begun,
-            (false, true) => self.claims_begun,
-            (false, false) => moment(u8::MAX).plus(TICK),
-        }
-    }
 }

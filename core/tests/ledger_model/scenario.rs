@@ -99,9 +99,7 @@ const BASE: Scenario = Scenario {
 };
 
 /// The worlds of every test run.
-pub(crate) const BOUNDED: &[Scenario] = &[
-    BASE, OLDER, DRY, CRASH, LOST, REPEATED, RAISED, LOWERED, SOFT, THREE,
-];
+pub(crate) const BOUNDED: &[Scenario] = &[BASE, OLDER, DRY, CRASH, LOST, REPEATED, RAISED, LOWERED, SOFT];
 
 const OLDER: Scenario = Scenario {
     name: "one of the two is there before the ledger",

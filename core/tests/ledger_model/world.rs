@@ -148,7 +148,7 @@ impl Create {
 
 impl Book {
     /// The claims that hold a ticket.
-    pub(crate) fn tickets(&self) -> u8 {
+    pub(crate) fn tickets(self) -> u8 {
         mask(|claim| self.calls[claim] > 0)
     }
 }
@@ -230,7 +230,7 @@ impl World {
     /// The claims that hold a place: by being there or by a ticket. Under Soft, a ticket may hold one for an instant
     /// after its claim is being deleted already.
     pub(crate) fn places(&self, soft: bool) -> u8 {
-        self.counted(soft) | self.ledger.map_or(0, |book| book.tickets())
+        self.counted(soft) | self.ledger.map_or(0, Book::tickets)
     }
 
     /// Stores a ledger: every other copy is outdated, and a late write of such a copy will never be carried out.

@@ -76,7 +76,10 @@ impl Writer {
             uid: Some((*claim.uid).into()),
             resource_version: None,
         });
-        match self.write(Write::Terminate, self.node_claims().delete(&claim.name, &params)).await {
+        match self
+            .write(Write::Terminate, self.node_claims().delete(&claim.name, &params))
+            .await
+        {
             Ok(_) => Ok(true),
             Err(error) if error.is_gone() || error.is_conflict() => Ok(false),
             Err(error) => Err(error),

@@ -97,7 +97,10 @@ impl Writer {
         });
         let params = PatchParams::default();
         let patch = Patch::Merge(&patch);
-        match self.write(Write::Event, events.patch(name, &params, &patch)).await {
+        match self
+            .write(Write::Event, events.patch(name, &params, &patch))
+            .await
+        {
             Err(error) if !(error.is_conflict() || error.is_gone()) => Err(error),
             _ => Ok(()),
         }
@@ -119,7 +122,14 @@ fn object(name: &str, pool: &Pool, event: &Event) -> EventObject {
             uid: Some((*pool.uid).into()),
             ..ObjectReference::default()
         },
-        type_: Some(if event.reason.is_warning() { "Warning" } else { "Normal" }.into()),
+        type_: Some(
+            if event.reason.is_warning() {
+                "Warning"
+            } else {
+                "Normal"
+            }
+            .into(),
+        ),
         reason: Some(event.reason.as_str().into()),
         message: Some(event.message.clone()),
         source: Some(EventSource {

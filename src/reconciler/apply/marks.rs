@@ -106,7 +106,9 @@ impl Writer {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let params = PatchParams::apply(MANAGER);
         let patch = Patch::Apply(&object);
-        let stored = self.write(what, nodes.patch_metadata(&node.name, &params, &patch)).await?;
+        let stored = self
+            .write(what, nodes.patch_metadata(&node.name, &params, &patch))
+            .await?;
         tracing::info!(node = &*node.name, what = what.as_str(), "written");
         let has = |map: &Option<std::collections::BTreeMap<String, String>>, key: &str| {
             map.as_ref().is_some_and(|map| map.contains_key(key))

@@ -27,6 +27,7 @@ const MANAGER: &str = "poolgate";
 /// HTTP statuses that a write may meet without anything being wrong.
 const NOT_FOUND: u16 = 404;
 const CONFLICT: u16 = 409;
+const INVALID: u16 = 422;
 
 /// Why something was not written.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +61,16 @@ impl WriteError {
 
     /// Whether it is another one by now, or somebody else's.
     fn is_conflict(&self) -> bool {
-        self.status() == Some(CONFLICT)
+        self.status() == Some(CONFLICT) || self.is_of_another_uid()
+    }
+
+    /// Whether a patch met an object of another UID: to the API server that is a change of the UID.
+    fn is_of_another_uid(&self) -> bool {
+        let Self::Client(kube::Error::Api(status)) = self else {
+            return false;
+        };
+        let causes = status.details.iter().flat_map(|details| &details.causes);
+        status.code == INVALID && causes.into_iter().any(|cause| cause.field == "metadata.uid")
     }
 }
 

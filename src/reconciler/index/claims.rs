@@ -23,9 +23,13 @@ impl Index {
         }
         let pool = Arc::clone(&seen.pool);
         if !seen.provider_id.is_empty() {
-            self.pool_of_machine.insert(seen.provider_id.clone(), Arc::clone(&pool));
+            self.pool_of_machine
+                .insert(seen.provider_id.clone(), Arc::clone(&pool));
         }
-        self.claims_of.entry(Arc::clone(&pool)).or_default().insert(Arc::clone(&uid));
+        self.claims_of
+            .entry(Arc::clone(&pool))
+            .or_default()
+            .insert(Arc::clone(&uid));
         self.claims.insert(uid, seen);
         self.note(&pool);
     }
@@ -47,7 +51,12 @@ impl Index {
 
     /// A list of claims is complete: the others are gone.
     pub(in crate::reconciler) fn keep_claims(&mut self, listed: &HashSet<Box<str>>) {
-        let gone: Vec<_> = self.claims.keys().filter(|uid| !listed.contains(&***uid)).cloned().collect();
+        let gone: Vec<_> = self
+            .claims
+            .keys()
+            .filter(|uid| !listed.contains(&***uid))
+            .cloned()
+            .collect();
         for uid in gone {
             self.remove_claim(&uid);
         }

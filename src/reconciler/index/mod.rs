@@ -150,7 +150,10 @@ impl Index {
 
     /// Notes that something of this pool has changed, if anything is to be done about the pool at all.
     fn note(&mut self, pool: &Arc<str>) {
-        let is_limited = self.pools.get(pool).is_some_and(|known| known.pool.limit.is_some());
+        let is_limited = self
+            .pools
+            .get(pool)
+            .is_some_and(|known| known.pool.limit.is_some());
         if is_limited || self.marked.contains_key(pool) {
             self.changed.insert(Arc::clone(pool));
         }

@@ -21,7 +21,8 @@ impl Index {
             }
         }
         if !seen.provider_id.is_empty() {
-            self.node_of_machine.insert(seen.provider_id.clone(), Arc::clone(&name));
+            self.node_of_machine
+                .insert(seen.provider_id.clone(), Arc::clone(&name));
         }
         let marks = seen.node.marks;
         if marks.held_label || marks.held_annotation {
@@ -38,7 +39,11 @@ impl Index {
         let Some(known) = self.nodes.remove(name) else {
             return;
         };
-        if self.node_of_machine.get(&known.provider_id).is_some_and(|node| **node == *name) {
+        if self
+            .node_of_machine
+            .get(&known.provider_id)
+            .is_some_and(|node| **node == *name)
+        {
             self.node_of_machine.remove(&known.provider_id);
         }
         self.note(&known.pool);
@@ -52,7 +57,12 @@ impl Index {
 
     /// A list of nodes is complete: the others are gone.
     pub(in crate::reconciler) fn keep_nodes(&mut self, listed: &HashSet<Box<str>>) {
-        let gone: Vec<_> = self.nodes.keys().filter(|name| !listed.contains(&***name)).cloned().collect();
+        let gone: Vec<_> = self
+            .nodes
+            .keys()
+            .filter(|name| !listed.contains(&***name))
+            .cloned()
+            .collect();
         for name in gone {
             self.remove_node(&name);
         }
@@ -72,8 +82,10 @@ impl Index {
     /// Nodes of a pool with marks of poolgate's whose machine belongs to no claim: no plan speaks of them.
     pub(super) fn strays(&self, pool: &str) -> impl Iterator<Item = &SeenNode> {
         let marked = self.marked.get(pool).into_iter().flatten();
-        marked
-            .filter_map(|name| self.nodes.get(name))
-            .filter(|seen| self.pool_of_machine.get(&seen.provider_id).is_none_or(|other| **other != *pool))
+        marked.filter_map(|name| self.nodes.get(name)).filter(|seen| {
+            self.pool_of_machine
+                .get(&seen.provider_id)
+                .is_none_or(|other| **other != *pool)
+        })
     }
 }

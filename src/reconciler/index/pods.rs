@@ -66,7 +66,12 @@ impl Index {
 
     /// A list of pods is complete: the others are gone.
     pub(in crate::reconciler) fn keep_pods(&mut self, listed: &HashSet<Box<str>>) {
-        let gone: Vec<_> = self.places.keys().filter(|uid| !listed.contains(&***uid)).cloned().collect();
+        let gone: Vec<_> = self
+            .places
+            .keys()
+            .filter(|uid| !listed.contains(&***uid))
+            .cloned()
+            .collect();
         for uid in gone {
             self.remove_pod(&uid);
         }

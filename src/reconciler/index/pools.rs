@@ -38,7 +38,12 @@ impl Index {
 
     /// A list of pools is complete: the others are gone.
     pub(in crate::reconciler) fn keep_pools(&mut self, listed: &BTreeSet<Box<str>>) {
-        let gone: Vec<_> = self.pools.keys().filter(|name| !listed.contains(&***name)).cloned().collect();
+        let gone: Vec<_> = self
+            .pools
+            .keys()
+            .filter(|name| !listed.contains(&***name))
+            .cloned()
+            .collect();
         for name in gone {
             self.remove_pool(&name);
         }
@@ -74,6 +79,8 @@ impl Index {
     }
 
     fn is_limited(&self, name: &str) -> bool {
-        self.pools.get(name).is_some_and(|known| known.pool.limit.is_some())
+        self.pools
+            .get(name)
+            .is_some_and(|known| known.pool.limit.is_some())
     }
 }

@@ -102,7 +102,10 @@ impl Snapshot {
 
     /// Takes over what a list says that was just read: claims that it lacks are gone, and what is on its way out by
     /// its word is so. False if it shows a claim that is not known yet: then it is too early to judge.
-    pub(in crate::reconciler) fn agree_with(&mut self, listed: &HashMap<Box<str>, Option<Timestamp>>) -> bool {
+    pub(in crate::reconciler) fn agree_with(
+        &mut self,
+        listed: &HashMap<Box<str>, Option<Timestamp>>,
+    ) -> bool {
         self.claims.retain(|(claim, ..)| listed.contains_key(&*claim.uid));
         for (claim, ..) in &mut self.claims {
             if let (None, Some(Some(deleted))) = (claim.deleted, listed.get(&*claim.uid)) {

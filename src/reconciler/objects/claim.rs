@@ -80,7 +80,11 @@ impl ClaimObject {
             created,
             deleted,
             is_launched: !provider_id.is_empty(),
-            node_name: self.status.node_name.filter(|name| !name.is_empty()).map(Arc::from),
+            node_name: self
+                .status
+                .node_name
+                .filter(|name| !name.is_empty())
+                .map(Arc::from),
             expire_after: self.spec.expire_after.as_deref().and_then(finite),
             has_grace_period: self.spec.termination_grace_period.is_some(),
             conditions,

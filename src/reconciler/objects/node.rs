@@ -75,13 +75,12 @@ impl NodeObject {
     }
 
     /// What is kept of it, of its labels only those that `selected` names; none where it belongs to no pool.
-    pub(crate) fn seen(
-        self,
-        names: &mut Interned<str>,
-        selected: &BTreeSet<Box<str>>,
-    ) -> Option<SeenNode> {
+    pub(crate) fn seen(self, names: &mut Interned<str>, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
         let pool = names.share(self.metadata.label(NODEPOOL_LABEL)?);
-        let marks = Marks::of(|key| self.metadata.label(key), |key| self.metadata.annotation(key));
+        let marks = Marks::of(
+            |key| self.metadata.label(key),
+            |key| self.metadata.annotation(key),
+        );
         let labels = self.metadata.labels();
         let labels = labels
             .filter(|(key, _)| selected.contains(key.as_str()))

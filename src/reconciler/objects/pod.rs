@@ -95,7 +95,9 @@ impl PodObject {
             is_mirror: meta.annotation(MIRROR_ANNOTATION).is_some(),
             is_terminal: matches!(self.status.phase.as_str(), "Succeeded" | "Failed"),
             is_leaving: meta.deleted().is_some() && !is_owned_by("StatefulSet"),
-            do_not_disrupt: meta.annotation(DO_NOT_DISRUPT_ANNOTATION).and_then(DoNotDisrupt::parse),
+            do_not_disrupt: meta
+                .annotation(DO_NOT_DISRUPT_ANNOTATION)
+                .and_then(DoNotDisrupt::parse),
             started: instant(self.status.start_time.as_deref()),
             deletion_cost: meta.annotation(DELETION_COST_ANNOTATION).and_then(deletion_cost),
             priority: self.spec.priority(),

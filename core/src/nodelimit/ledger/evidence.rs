@@ -12,9 +12,7 @@ use super::state::Ledger;
 /// - **The claim has been in view and is gone.** It counts no more. No older view needs to be kept out: at worst it
 ///   still shows the claim.
 /// - **The create is over and nothing came of it**: this replica saw the ticket at least one lifetime ago, and a
-///   consistent LIST begun after that lacks the claim. A watch is no evidence here, it may be silent. A LIST that is
-///   complete up to less than `seen` is from another history and proves nothing either, but [`super::decide`] does
-///   not come here with one unless the ledger is the foreign part.
+///   consistent LIST begun after that lacks the claim. A watch is no evidence here: it may be silent.
 pub(super) fn settle(ledger: &mut Ledger, claims: &Reading<&ClaimView>, sightings: &Sightings) -> bool {
     let before = ledger.tickets.len();
     let view = claims.value;

@@ -9,13 +9,13 @@
 //! # What the caller does
 //!
 //! 1. Read the ledger, or take it from memory, and tell [`Sightings::observe`] of it once it is here.
-//! 2. Call [`decide`] with it, a view of the pool's claims, the pool's limit, and all requests that wait.
+//! 2. Call [`decide()`] with it, a view of the pool's claims, the pool's limit, and all requests that wait.
 //! 3. [`Step::Read`]: read anew what it names, begin again at 1 (a conflict likewise). Reads may run side by side.
 //! 4. [`Step::Decided`]: a [`Write::Required`] ledger is stored with the resourceVersion at which the ledger was
 //!    read (a missing one is created). On success answer; on a conflict, or when the outcome is unknown, begin again
 //!    at 1 with a ledger read anew: a ticket that is there after all is found by its UID.
 //! 5. Where a [`Answer::Reserved`] can no longer be sent, [`Ledger::release`] gives the place back at once.
-//! 6. Soon after admitted claims come into view, [`decide`] with no request takes their tickets out.
+//! 6. Soon after admitted claims come into view, [`decide()`] with no request takes their tickets out.
 //!
 //! # Why the count is never too low
 //!

@@ -1,6 +1,6 @@
 //! What becomes of the claims above the limit: which are chosen, and which of them go now.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -47,18 +47,16 @@ pub(super) fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
             ..Termination::default()
         };
     }
+    let listed: HashSet<&str> = listed.iter().map(|uid| &**uid).collect();
     let standing = standing(now);
-    let mut seen = HashSet::new();
-    let to_go: Vec<_> = listed
-        .iter()
-        .filter(|uid| seen.insert(*uid))
-        .filter_map(|uid| standing.get(&**uid).copied())
-        .collect();
+    let is_listed = |claim: &&ClaimState<'_>| listed.contains(&*claim.claim.uid);
+    let mut to_go: Vec<_> = standing.iter().copied().filter(is_listed).collect();
+    order::sort(&mut to_go, now.now);
     if to_go.len() > excess {
         return Termination::listing(Some(uids(to_go.iter().take(excess))));
     }
     if to_go.is_empty() {
-        return choose(now, excess, standing.into_values().collect());
+        return choose(now, excess, standing, &listed);
     }
     Termination {
         terminate: to_go
@@ -79,17 +77,21 @@ pub(super) fn terminates(now: &Situation<'_>) -> bool {
     chosen && now.is_acted_upon()
 }
 
-/// The claims, by UID, that count as too many if there are too many.
-fn standing<'p>(now: &Situation<'p>) -> HashMap<&'p str, &'p ClaimState<'p>> {
+/// The claims that count as too many if there are too many.
+fn standing<'p>(now: &Situation<'p>) -> Vec<&'p ClaimState<'p>> {
     let is_soft = now.excess_mode() == Some(NodeLimitMode::Soft);
     let stands =
         |claim: &&ClaimState<'_>| claim.claim.deleted.is_none() && !(is_soft && claim.is_being_disrupted());
-    let claims = now.claims.iter().copied().filter(stands);
-    claims.map(|claim| (&*claim.claim.uid, claim)).collect()
+    now.claims.iter().copied().filter(stands).collect()
 }
 
 /// Chooses victims anew, or clears the list once all that stood in it have gone.
-fn choose<'p>(now: &Situation<'p>, excess: usize, mut standing: Vec<&'p ClaimState<'p>>) -> Termination<'p> {
+fn choose<'p>(
+    now: &Situation<'p>,
+    excess: usize,
+    mut standing: Vec<&'p ClaimState<'p>>,
+    listed: &HashSet<&str>,
+) -> Termination<'p> {
     if excess > 0 {
         order::sort(&mut standing, now.now);
         standing.truncate(excess.min(MOST_VICTIMS));
@@ -99,7 +101,6 @@ fn choose<'p>(now: &Situation<'p>, excess: usize, mut standing: Vec<&'p ClaimSta
             ..Termination::default()
         };
     }
-    let listed: HashSet<&str> = now.state.ledger.victims.iter().map(|uid| &**uid).collect();
     let remains = now.claims.iter().any(|claim| listed.contains(&*claim.claim.uid));
     Termination::listing((!listed.is_empty() && !remains).then(Vec::new))
 }

@@ -33,6 +33,7 @@ pub(super) fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState
 struct Place<'p> {
     uid: &'p str,
     node: &'p Node,
+    is_drifted: bool,
     age: (jiff::Timestamp, &'p str, &'p str),
     /// What its pods must find elsewhere, as an index of [`Packing::shapes`], the largest first.
     movers: Vec<usize>,
@@ -60,6 +61,14 @@ struct Packing<'p> {
     looks_left: usize,
 }
 
+/// The shapes that were met, as indices of [`Packing::shapes`].
+#[derive(Default)]
+struct Known<'p> {
+    /// By where the needs lie: pods that share them are the usual case, and reading them all takes longer.
+    by_place: HashMap<*const Needs, usize>,
+    by_value: HashMap<&'p Needs, usize>,
+}
+
 /// What was put where while a node was tried.
 #[derive(Default)]
 struct Trial {
@@ -76,7 +85,7 @@ impl<'p> Packing<'p> {
             shapes: Vec::new(),
             looks_left: 0,
         };
-        let mut known = HashMap::new();
+        let mut known = Known::default();
         let whole = whole(hosts);
         let leavers: HashSet<&str> = givers.iter().map(|claim| &*claim.claim.uid).collect();
         for claim in hosts {
@@ -103,7 +112,7 @@ impl<'p> Packing<'p> {
         claim: &'p ClaimState<'p>,
         gives: bool,
         takes: bool,
-        known: &mut HashMap<&'p Needs, usize>,
+        known: &mut Known<'p>,
         whole: &Resources,
     ) {
         let Some(node) = claim.node else { return };
@@ -114,10 +123,19 @@ impl<'p> Packing<'p> {
             movers.push(self.shape(&pod.needs, known, whole));
         }
         let share = |shape: &usize| self.shapes.get(*shape).map_or(0.0, |shape| shape.share);
-        movers.sort_by(|one, other| share(other).total_cmp(&share(one)));
+        let needs = |shape: &usize| self.shapes.get(*shape).map(|shape| shape.needs);
+        // With a tie-break, so that the order in which pods come in does not matter.
+        movers.sort_by(|one, other| {
+            if one == other {
+                return Ordering::Equal;
+            }
+            let larger = share(other).total_cmp(&share(one));
+            larger.then_with(|| needs(one).cmp(&needs(other)))
+        });
         self.places.push(Place {
             uid: &claim.claim.uid,
             node,
+            is_drifted: claim.claim.conditions.drifted,
             age: claim.age_key(),
             load: movers.iter().map(share).sum(),
             movers,
@@ -127,16 +145,18 @@ impl<'p> Packing<'p> {
         });
     }
 
-    fn shape(&mut self, needs: &'p Needs, known: &mut HashMap<&'p Needs, usize>, whole: &Resources) -> usize {
-        *known.entry(needs).or_insert_with(|| {
-            let asked = asked(needs);
-            self.shapes.push(Shape {
-                needs,
-                share: share(&asked, whole),
-                asked,
-                first: 0,
-            });
-            self.shapes.len() - 1
+    fn shape(&mut self, needs: &'p Needs, known: &mut Known<'p>, whole: &Resources) -> usize {
+        *known.by_place.entry(needs).or_insert_with(|| {
+            *known.by_value.entry(needs).or_insert_with(|| {
+                let asked = asked(needs);
+                self.shapes.push(Shape {
+                    needs,
+                    share: share(&asked, whole),
+                    asked,
+                    first: 0,
+                });
+                self.shapes.len() - 1
+            })
         })
     }
 
@@ -216,11 +236,10 @@ impl Place<'_> {
                 .all(|(key, value)| self.node.labels.get(key) == Some(value))
     }
 
+    /// The fuller takes first, of equals the one that has not drifted.
     fn fuller_first(&self, other: &Self) -> Ordering {
-        other
-            .load
-            .total_cmp(&self.load)
-            .then_with(|| self.age.cmp(&other.age))
+        let fuller = other.load.total_cmp(&self.load);
+        fuller.then_with(|| (self.is_drifted, self.age).cmp(&(other.is_drifted, other.age)))
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::karpenter::NodeLimitMode;
+
 /// For how long something must be over to be told as a new thing when it comes back.
 const OVER: SignedDuration = SignedDuration::from_mins(10);
 
@@ -17,6 +19,8 @@ pub struct Memory {
     pub(super) roomy_since: Option<Timestamp>,
     /// Since when a pod has waited that the pool could serve, although there is a place and nothing grows.
     pub(super) unserved_since: Option<Timestamp>,
+    /// The mode that the object itself last said.
+    pub(super) written_mode: Option<NodeLimitMode>,
     /// What was told in events.
     pub(super) told: BTreeMap<Topic, Told>,
 }

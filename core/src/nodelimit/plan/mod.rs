@@ -22,6 +22,9 @@ mod resources;
 mod situation;
 mod state;
 mod taints;
+
+#[cfg(test)]
+mod tests;
 mod turns;
 
 use jiff::Timestamp;
@@ -45,7 +48,7 @@ pub use taints::{Effect, Taint, Toleration};
 /// Takes time in proportion to the claims (times their logarithm) and the pods.
 pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Timestamp) -> Plan {
     let mut memory = memory.clone();
-    let situation = Situation::of(state, now);
+    let situation = Situation::of(state, &mut memory, now);
     let holds = holds::decide(&situation, &mut memory);
     let termination = excess::decide(&situation);
     let events = events::tell(&situation, &holds, &termination, &mut memory);

@@ -22,8 +22,8 @@ pub struct Plan {
     pub release: Vec<Release>,
     /// Whether Karpenter is to be woken once the nodes are open, by [`WAKE_ANNOTATION`].
     pub wake: bool,
-    /// What the ledger's list of victims is to become, if it is to change. Nothing is terminated in such a plan:
-    /// plan again once it is written.
+    /// What the ledger's list of victims is to become, if it is to change, at most [`super::MOST_VICTIMS`]. Nothing is
+    /// terminated in such a plan: plan again once it is written.
     pub victims: Option<Vec<Arc<str>>>,
     /// Claims to delete, with a precondition on the UID, in this order. All of them stand in the ledger.
     pub terminate: Vec<ClaimRef>,

@@ -1,11 +1,10 @@
 //! A pool's state, put in order and looked at once for all decisions.
 
-use std::collections::BTreeSet;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::claim::ClaimState;
 use super::counts::Counts;
+use super::memory::Memory;
 use super::pool::Pool;
 use super::state::{PoolState, Settings};
 use crate::karpenter::NodeLimitMode;
@@ -22,6 +21,8 @@ pub(super) struct Situation<'p> {
     pub(super) settings: Settings,
     pub(super) now: Timestamp,
     pub(super) counts: Counts,
+    /// The mode that the object itself last said.
+    written_mode: Option<NodeLimitMode>,
     /// The claims, the oldest first.
     pub(super) claims: Vec<&'p ClaimState<'p>>,
     /// Whether a pod waits that the pool could serve.
@@ -33,11 +34,14 @@ pub(super) struct Situation<'p> {
 }
 
 impl<'p> Situation<'p> {
-    pub(super) fn of(state: &'p PoolState<'p>, now: Timestamp) -> Self {
+    /// Looks at a state, and takes down what the pool says of its mode.
+    pub(super) fn of(state: &'p PoolState<'p>, memory: &mut Memory, now: Timestamp) -> Self {
+        if state.pool.mode_is_written {
+            memory.written_mode = state.pool.limit.map(|limit| limit.mode);
+        }
         let counts = Counts::of(state);
         let mut claims: Vec<_> = state.claims.iter().collect();
         claims.sort_unstable_by_key(|state| state.age_key());
-        let pending: BTreeSet<_> = state.pending.iter().copied().collect();
         let is_on_its_way =
             |state: &ClaimState<'_>| state.claim.deleted.is_none() && !state.claim.conditions.initialized;
         Self {
@@ -45,9 +49,13 @@ impl<'p> Situation<'p> {
             pool: state.pool,
             settings: state.settings,
             now,
-            is_awaited: pending.iter().any(|needs| state.pool.offer.could_serve(needs)),
+            is_awaited: state
+                .pending
+                .iter()
+                .any(|needs| state.pool.offer.could_serve(needs)),
             is_growing: counts.unseen > 0 || state.claims.iter().any(is_on_its_way),
             is_draining: state.claims.iter().any(ClaimState::is_draining),
+            written_mode: memory.written_mode,
             counts,
             claims,
         }
@@ -66,12 +74,10 @@ impl<'p> Situation<'p> {
     /// The mode by which nodes are found to be too many: of two that may be meant, the one by which they are fewer.
     pub(super) fn excess_mode(&self) -> Option<NodeLimitMode> {
         let limit = self.pool.limit?;
-        let last = self.state.ledger.mode.filter(|_| !self.pool.mode_is_written);
-        Some(match last {
-            // Perhaps the mode was pruned from the object: nobody is to lose nodes by that.
-            Some(NodeLimitMode::Soft) => NodeLimitMode::Soft,
-            _ => limit.mode,
-        })
+        let was_soft = [self.state.ledger.mode, self.written_mode].contains(&Some(NodeLimitMode::Soft));
+        // Perhaps the mode was pruned from the object: nobody is to lose nodes by that.
+        let is_soft = !self.pool.mode_is_written && was_soft;
+        Some(if is_soft { NodeLimitMode::Soft } else { limit.mode })
     }
 
     /// How many claims are above the limit, those not counted that go already.

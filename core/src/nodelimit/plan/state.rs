@@ -41,11 +41,12 @@ pub struct PoolState<'s> {
 pub struct LedgerState {
     /// UIDs that were admitted, whether or not a claim of that UID is in view.
     pub tickets: Vec<Arc<str>>,
-    /// When the gate last refused a claim of the pool.
+    /// When the gate last refused a claim of the pool, by the clock that gives the time of the plan: when the number
+    /// of refusals was seen to grow.
     pub last_refusal: Option<Timestamp>,
     /// The mode last in force.
     pub mode: Option<NodeLimitMode>,
-    /// UIDs of the victims of a running termination, the first to go first.
+    /// UIDs of the victims of a running termination, in any order.
     pub victims: Vec<Arc<str>>,
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::path;
 use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, NodePool, Release};
+use crate::policy::{OverLimit, Policy};
 use crate::rule::{Origin, Rule};
 use crate::rules::Context;
 use crate::rules::findings::Findings;
@@ -61,7 +62,9 @@ pub(in crate::rules) static LIMIT_BELOW_NODES: Rule = Rule {
     severity: Severity::Warning,
     origin: Origin::Silent,
     why: "Karpenter removes no node because of a limit. The pool only launches none until enough have gone \
-          for other reasons, and until then no node can be replaced before it goes.",
+          for other reasons, and until then no node can be replaced before it goes. Where poolgate's \
+          reconciler runs and the policy (`overLimit`) or the pool (annotation `poolgate.dev/over-limit`) \
+          chooses `Terminate`, it deletes the nodes above the limit, the cheapest first.",
     seen_in: &["1604", "3093", "aws/karpenter-provider-aws#5909"],
     bad: "\
 spec:
@@ -109,7 +112,7 @@ pub(super) fn check(
     }
     check_release(pool, value, context.release, findings);
     if let Some(old) = context.old {
-        check_lowered(pool.version, value, &limit, old, findings);
+        check_lowered(pool, value, &limit, old, context.policy, findings);
     }
 }
 
@@ -135,13 +138,14 @@ fn check_release(pool: &NodePool<'_>, value: &Value, release: Release, findings:
 
 /// Compares a limit that this update lowers or sets with the nodes that stand.
 fn check_lowered(
-    version: ApiVersion,
+    pool: &NodePool<'_>,
     value: &Value,
     limit: &Quantity,
     old: &Value,
+    policy: &Policy,
     findings: &mut Findings<'_>,
 ) {
-    let before = NodePool::view(version, old).node_limit();
+    let before = NodePool::view(pool.version, old).node_limit();
     if before.is_some_and(|before| *limit >= before) {
         return;
     }
@@ -151,15 +155,25 @@ fn check_lowered(
     };
     let above = standing - allowed;
     let stand = if above == 1 { "stands" } else { "stand" };
-    let reason = format!(
-        "the pool has {standing} nodes, so {above} {stand} above the limit; Karpenter removes none for that, and \
-         launches none before enough have gone"
-    );
+    let fate = fate(pool, above, policy);
+    let reason = format!("the pool has {standing} nodes, so {above} {stand} above the limit; {fate}");
     findings.push(
         LIMIT_BELOW_NODES
             .finding(path(NODES), Problem::invalid(value), reason)
             .mend(format!("write {standing} or more if all should stay")),
     );
+}
+
+/// What becomes of the nodes above the limit.
+fn fate(pool: &NodePool<'_>, above: i64, policy: &Policy) -> String {
+    // Karpenter itself brings static pools down to their replicas, and the reconciler leaves them alone.
+    let is_static = !pool.replicas.is_absent();
+    match OverLimit::annotated(pool).unwrap_or(policy.over_limit) {
+        OverLimit::Terminate if !is_static => {
+            format!("the reconciler will terminate {above}, where it runs (over-limit: terminate)")
+        }
+        _ => "none is removed for that, and none launched before enough have gone".to_owned(),
+    }
 }
 
 /// How many nodes the stored pool has, as Karpenter last counted them.
@@ -226,9 +240,9 @@ mod tests {
         assert_eq!(
             warned("10", stored.clone()),
             [
-                "spec.limits.nodes: Invalid value: \"10\": the pool has 12 nodes, so 2 stand above the limit; Karpenter \
-                 removes none for that, and launches none before enough have gone; write 12 or more if all should \
-                 stay [limit-below-nodes]"
+                "spec.limits.nodes: Invalid value: \"10\": the pool has 12 nodes, so 2 stand above the limit; none is \
+                 removed for that, and none launched before enough have gone; write 12 or more if all should stay \
+                 [limit-below-nodes]"
             ]
         );
         assert_eq!(warned("12", stored.clone()), [""; 0]);
@@ -239,5 +253,25 @@ mod tests {
         assert_eq!(warned("10", stored.clone()), [""; 0], "the limit is as it was");
         stored["spec"] = json!({"limits": {"nodes": "5"}});
         assert_eq!(warned("10", stored), [""; 0], "the limit is raised");
+    }
+
+    #[test]
+    fn a_limit_lowered_below_the_nodes_tells_what_becomes_of_them() {
+        let warned = |annotation: &str, replicas: Value| {
+            let mut pool = limited("10");
+            pool["metadata"] = json!({"annotations": {"poolgate.dev/over-limit": annotation}});
+            pool["spec"]["replicas"] = replicas;
+            let stored = json!({"spec": {"limits": {"nodes": "20"}}, "status": {"nodes": 13}});
+            let warned = warnings_for(ApiVersion::V1, Release::NEWEST, &pool, Some(&stored));
+            let is_about = |line: &&String| line.ends_with("[limit-below-nodes]");
+            warned.iter().find(is_about).cloned().unwrap_or_default()
+        };
+        let terminated = "3 stand above the limit; the reconciler will terminate 3, where it runs";
+        assert!(warned("Terminate", json!(null)).contains(terminated));
+        assert!(warned("Report", json!(null)).contains("none is removed"));
+        assert!(
+            warned("Terminate", json!(9)).contains("none is removed"),
+            "static"
+        );
     }
 }

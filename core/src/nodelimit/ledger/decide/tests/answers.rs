@@ -1,0 +1,119 @@
+//! Who comes in, and what is stored for it.
+
+use super::*;
+
+#[test]
+fn the_first_come_in_and_the_others_read_the_count() {
+    let (answers, write) = known(&["a"], &[]).decided(&[("b", false), ("c", false)]);
+    let full = Full {
+        limit: hard(2),
+        occupied: 2,
+        terminating: 0,
+        outstanding: 1,
+    };
+    assert_eq!(answers, [Answer::Reserved, Answer::Deny(Refused::Full(full))]);
+    let ledger = required(write);
+    assert_eq!(calls(&ledger), [("b", 1)]);
+    assert_eq!(
+        ledger.refused(),
+        Some(&Refusal {
+            at: 1_000,
+            total: 1,
+            claim: "c".into()
+        })
+    );
+}
+
+#[test]
+fn a_terminating_claim_holds_its_place_under_hard_and_not_under_soft() {
+    for (deleting, disrupted) in [(true, false), (false, true)] {
+        let mut pool = known(&["a"], &["b"]);
+        pool.view.upsert(
+            uid("c"),
+            Claim {
+                version: 10,
+                deleting,
+                disrupted,
+            },
+        );
+        let (answers, _) = pool.decided(&[("d", false)]);
+        let full = Full {
+            limit: hard(2),
+            occupied: 3,
+            terminating: usize::from(deleting),
+            outstanding: 1,
+        };
+        assert_eq!(answers, [Answer::Deny(Refused::Full(full))]);
+        pool.limit.mode = NodeLimitMode::Soft;
+        pool.limit.nodes = 3;
+        assert_eq!(pool.decided(&[("d", false)]).0, [Answer::Reserved]);
+    }
+}
+
+#[test]
+fn a_dry_run_is_answered_by_the_count_and_leaves_nothing() {
+    let (answers, write) = known(&["a"], &[]).decided(&[("b", true), ("c", true)]);
+    assert_eq!(
+        (answers.as_slice(), write),
+        ([Answer::Allow; 2].as_slice(), Write::Nothing)
+    );
+    let (answers, write) = known(&["a"], &["b"]).decided(&[("c", true)]);
+    assert!(matches!(answers.as_slice(), [Answer::Deny(_)]));
+    assert_eq!(write, Write::Nothing);
+}
+
+#[test]
+fn a_repeated_call_finds_its_place_and_gives_back_only_its_own_share() {
+    let (answers, write) = known(&["a"], &["b"]).decided(&[("b", false)]);
+    assert_eq!(answers, [Answer::Reserved]);
+    let ledger = required(write);
+    assert_eq!(calls(&ledger), [("b", 2)]);
+    let once = ledger.release([&uid("b"), &uid("x")]).unwrap();
+    assert_eq!(calls(&once), [("b", 1)]);
+    let twice = once.release([&uid("b")]).unwrap();
+    assert_eq!(calls(&twice), []);
+    assert_eq!(twice.release([&uid("b")]), None);
+}
+
+#[test]
+fn a_call_for_what_is_created_already_needs_no_place() {
+    let mut pool = known(&["a", "b"], &[]);
+    assert_eq!(
+        pool.decided(&[("b", false)]),
+        (vec![Answer::Allow], Write::Nothing)
+    );
+    pool.view.remove(&uid("b"), 10);
+    pool.view.upsert(uid("c"), claim(11));
+    assert_eq!(
+        pool.decided(&[("b", false)]),
+        (vec![Answer::Allow], Write::Nothing)
+    );
+}
+
+#[test]
+fn refusals_are_written_down_once_a_second_and_none_is_lost() {
+    let mut pool = known(&["a", "b"], &[]);
+    pool.untold = 3;
+    let (_, write) = pool.decided(&[("c", false), ("d", false), ("e", true)]);
+    let Write::Useful(ledger) = write else {
+        panic!("{write:?}")
+    };
+    let refused = Refusal {
+        at: 1_000,
+        total: 5,
+        claim: "d".into(),
+    };
+    assert_eq!(ledger.refused(), Some(&refused));
+    pool.ledger = Some(ledger);
+    assert_eq!(pool.decided(&[("c", false)]).1, Write::Nothing);
+}
+
+#[test]
+fn a_full_ledger_turns_requests_away_though_there_is_room() {
+    let mut pool = known(&[], &[]);
+    pool.limit.nodes = u32::MAX;
+    let tickets = &mut pool.ledger.as_mut().unwrap().tickets;
+    tickets.extend((0..MAX_TICKETS).map(|number| (uid(&number.to_string()), 1)));
+    let (answers, _) = pool.decided(&[("a", false), ("7", false)]);
+    assert_eq!(answers, [Answer::Deny(Refused::Busy), Answer::Reserved]);
+}

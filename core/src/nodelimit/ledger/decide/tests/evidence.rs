@@ -1,0 +1,134 @@
+//! When a ticket goes, and what must be read before anything is decided.
+
+use super::super::super::sightings::TICKET_LIFETIME;
+use super::*;
+
+#[test]
+fn a_ticket_goes_once_its_claim_is_seen_and_older_views_are_kept_out() {
+    let pool = known(&["a"], &["a", "b"]);
+    let tidied = pool.tidied().unwrap();
+    assert_eq!((calls(&tidied), tidied.seen()), (vec![("b", 1)], 7));
+    let mut behind = known(&[], &[]);
+    behind.ledger = Some(tidied);
+    behind.view = ClaimView::listed(6, []);
+    behind.listed = None;
+    let claims = Needs {
+        claims: true,
+        ..Needs::default()
+    };
+    assert_eq!(behind.needs(&[("c", false)]), claims);
+    behind.view.advance_to(7);
+    assert_eq!(behind.decided(&[("c", false)]).0, [Answer::Reserved]);
+}
+
+#[test]
+fn a_ticket_goes_once_its_claim_was_seen_and_is_gone() {
+    let mut pool = known(&["a"], &["a"]);
+    pool.listed = None;
+    pool.view.remove(&uid("a"), 10);
+    let tidied = pool.tidied().unwrap();
+    assert_eq!((calls(&tidied), tidied.seen()), (vec![], 5));
+}
+
+#[test]
+fn a_ticket_goes_after_its_lifetime_only_by_a_list_begun_since() {
+    let mut pool = known(&[], &["a"]);
+    let over = NOW - TICKET_LIFETIME.as_secs();
+    assert_eq!(pool.tidied(), None);
+    pool.sightings
+        .observe(pool.ledger.as_ref().unwrap(), second(over + 1));
+    assert_eq!(pool.tidied(), None);
+    let mut older = pool.sightings.clone();
+    older.observe(&Ledger::default(), second(0));
+    older.observe(pool.ledger.as_ref().unwrap(), second(over));
+    pool.sightings = older;
+    pool.listed = None;
+    assert_eq!(pool.tidied(), None);
+    pool.listed = Some(NOW - 1);
+    assert_eq!(pool.tidied(), None);
+    pool.listed = Some(NOW);
+    assert_eq!(calls(&pool.tidied().unwrap()), []);
+}
+
+#[test]
+fn a_refusal_asks_for_all_that_was_not_read_since_the_request() {
+    let mut pool = known(&["a", "b"], &[]);
+    pool.ledger_read = None;
+    pool.listed = Some(NOW - 1);
+    pool.limit_read = None;
+    let all = Needs {
+        ledger: true,
+        claims: true,
+        limit: true,
+    };
+    assert_eq!(pool.needs(&[("c", false)]), all);
+    assert_eq!(pool.needs(&[("c", true)]), all);
+    pool.limit.nodes = 3;
+    assert_eq!(pool.decided(&[("c", false)]).0, [Answer::Reserved]);
+}
+
+#[test]
+fn without_a_ledger_the_claims_are_listed_first() {
+    let mut pool = known(&[], &[]);
+    pool.ledger = None;
+    pool.ledger_read = None;
+    let needs = |ledger, claims| Needs {
+        ledger,
+        claims,
+        limit: false,
+    };
+    assert_eq!(pool.needs(&[("a", false)]), needs(true, true));
+    pool.ledger_read = Some(NOW);
+    pool.listed = Some(NOW - 1);
+    assert_eq!(pool.needs(&[("a", false)]), needs(false, true));
+    pool.listed = Some(NOW);
+    assert_eq!(calls(&required(pool.decided(&[("a", false)]).1)), [("a", 1)]);
+}
+
+#[test]
+fn a_limit_older_than_the_one_in_force_is_read_anew() {
+    let mut pool = known(&[], &[]);
+    pool.ledger.as_mut().unwrap().limit = Some(LimitInForce {
+        pool_version: 4,
+        ..hard(1)
+    });
+    pool.limit_read = None;
+    let limit = Needs {
+        limit: true,
+        ..Needs::default()
+    };
+    assert_eq!(pool.needs(&[("a", false)]), limit);
+    // The same limit at an older version is no other limit, and the newer version stays.
+    pool.limit.nodes = 1;
+    let ledger = required(pool.decided(&[("a", false)]).1);
+    assert_eq!(ledger.limit().map(|limit| limit.pool_version), Some(4));
+    // A newer one takes its place, even where nobody asks.
+    pool.limit = LimitInForce {
+        pool_version: 5,
+        ..hard(3)
+    };
+    assert_eq!(pool.tidied().unwrap().limit(), Some(&pool.limit));
+}
+
+#[test]
+fn a_ledger_of_another_history_is_mended_by_what_is_read_after_it() {
+    let mut pool = known(&["a"], &[]);
+    let ledger = pool.ledger.as_mut().unwrap();
+    ledger.seen = 1_000;
+    ledger.limit = Some(LimitInForce {
+        pool_version: 1_000,
+        ..hard(7)
+    });
+    pool.listed = Some(NOW - 1);
+    pool.limit_read = Some(NOW - 1);
+    let both = Needs {
+        ledger: false,
+        claims: true,
+        limit: true,
+    };
+    assert_eq!(pool.needs(&[("b", false)]), both);
+    pool.listed = Some(NOW);
+    pool.limit_read = Some(NOW);
+    let mended = required(pool.decided(&[("b", false)]).1);
+    assert_eq!((mended.seen(), mended.limit()), (9, Some(&hard(2))));
+}

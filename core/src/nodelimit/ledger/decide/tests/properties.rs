@@ -1,0 +1,63 @@
+//! What holds of every pool.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+proptest! {
+    #[test]
+    fn as_many_come_in_as_there_are_free_places_and_asking_again_changes_nothing(
+        claims in vec((0..12_usize, any::<bool>()), 0..6),
+        tickets in vec(0..12_usize, 0..6),
+        asked in vec((0..12_usize, any::<bool>()), 0..8),
+        nodes in 0..10_u32,
+        soft in any::<bool>(),
+        clock in any::<u64>(),
+    ) {
+        let names: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+        let tickets: Vec<&str> = tickets.iter().map(|number| names[*number].as_str()).collect();
+        let asked: Vec<(&str, bool)> = asked.iter().map(|(number, dry)| (names[*number].as_str(), *dry)).collect();
+        let mut pool = known(&[], &tickets);
+        pool.limit.nodes = nodes;
+        if soft {
+            pool.limit.mode = NodeLimitMode::Soft;
+        }
+        for (number, deleting) in &claims {
+            let version = pool.view.version() + 1;
+            pool.view.upsert(uid(&names[*number]), Claim { version, deleting: *deleting, disrupted: false });
+        }
+        let occupied = |ledger: &Ledger| {
+            let outside = ledger.tickets().filter(|uid| pool.view.get(uid).is_none()).count();
+            pool.view.counted(pool.limit.mode) + outside
+        };
+        let before = occupied(pool.ledger.as_ref().unwrap());
+        let (answers, write) = pool.decided(&asked);
+        let after = match &write {
+            Write::Nothing => pool.ledger.clone().unwrap(),
+            Write::Useful(ledger) | Write::Required(ledger) => ledger.clone(),
+        };
+        let limit = usize::try_from(nodes).unwrap();
+        prop_assert!(occupied(&after) <= limit.max(before));
+        let refused = answers.iter().any(|answer| matches!(answer, Answer::Deny(_)));
+        prop_assert!(!refused || occupied(&after) >= limit);
+        let reserved = answers.contains(&Answer::Reserved);
+        prop_assert_eq!(reserved, matches!(write, Write::Required(_)));
+
+        // Whatever the wall clock says.
+        pool.clock = clock;
+        let (same, write) = pool.decided(&asked);
+        prop_assert_eq!(&same, &answers);
+        if let Write::Useful(ledger) | Write::Required(ledger) = write {
+            prop_assert_eq!(calls(&ledger), calls(&after));
+        }
+
+        pool.ledger = Some(after);
+        prop_assert_eq!(pool.tidied(), None);
+        let (again, _) = pool.decided(&asked);
+        for (first, second) in answers.iter().zip(&again) {
+            let refused = |answer: &Answer| matches!(answer, Answer::Deny(_));
+            prop_assert!(refused(first) || !refused(second) || *first == Answer::Allow);
+        }
+    }
+}

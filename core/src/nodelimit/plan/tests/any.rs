@@ -1,0 +1,120 @@
+//! Pools of any kind.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::super::*;
+use super::machine::*;
+use super::world::*;
+
+pub(super) fn seconds(seconds: i64) -> SignedDuration {
+    SignedDuration::from_secs(seconds)
+}
+
+prop_compose! {
+    fn any_pod()(
+        cpu in prop::sample::select(vec!["500m", "1", "1500m", "2", "3"]),
+        kind in 0..10_u8,
+        wish in prop::option::weighted(0.1, Just(DoNotDisrupt::Always)),
+    ) -> Pod {
+        let mut pod = pod("p", cpu);
+        pod.do_not_disrupt = wish;
+        match kind {
+            0 => pod.is_daemon = true,
+            1 => pod.is_terminal = true,
+            2 => pod.is_leaving = true,
+            3 => Arc::make_mut(&mut pod.needs).is_bound = true,
+            4 => {
+                let toleration = Toleration { key: Some("t".to_owned()), value: None, effect: None };
+                Arc::make_mut(&mut pod.needs).tolerations.push(toleration);
+            }
+            _ => {}
+        }
+        pod
+    }
+}
+
+prop_compose! {
+    fn any_machine()(
+        pods in prop::collection::vec(any_pod(), 0..3),
+        (is_drifted, consolidatable, is_ready) in (prop::bool::weighted(0.3), prop::bool::weighted(0.8), prop::bool::weighted(0.9)),
+        stage in 0..12_u8,
+        disrupted in prop::option::weighted(0.15, 0..60_i64),
+        is_deleted in prop::bool::weighted(0.08),
+        marks in 0..9_u8,
+        is_tainted in prop::bool::weighted(0.1),
+        age in 0..30_usize,
+    ) -> Machine {
+        let mut machine = Machine::new(age);
+        machine.pods = pods;
+        let conditions = &mut machine.claim.conditions;
+        conditions.drifted = is_drifted;
+        conditions.consolidatable = consolidatable;
+        match stage {
+            0 => return Machine::unlaunched(age),
+            1 => conditions.initialized = false,
+            _ => {}
+        }
+        let node = machine.node.as_mut().unwrap();
+        node.is_ready = is_ready;
+        node.is_cordoned = stage == 2;
+        node.marks = match marks {
+            0 => USERS,
+            1..=3 => HELD,
+            4 => Marks { keep: true, ..HELD },
+            5 => Marks { do_not_disrupt: false, ..HELD },
+            6 => Marks { keep: true, ..Marks::default() },
+            _ => Marks::default(),
+        };
+        if is_tainted {
+            node.taints.push(Taint { key: "t".to_owned(), value: String::new(), effect: Effect::NoSchedule });
+        }
+        if let Some(since) = disrupted {
+            machine = machine.disrupted(noon() - seconds(since));
+        }
+        if is_deleted {
+            machine = machine.deleted();
+        }
+        machine
+    }
+}
+
+prop_compose! {
+    pub(super) fn any_world()(
+        machines in prop::collection::vec(any_machine(), 0..8),
+        above in -3..6_i64,
+        mode in prop::sample::select(vec!["Hard", "Hard", "Hard", "Soft"]),
+        budgets in prop::sample::select(vec![json!([]), json!([]), json!([{"nodes": "1"}]), json!([{"nodes": "30%"}, {"nodes": "2", "reasons": ["Drifted"]}])]),
+        (is_terminating, is_static, release_all) in (any::<bool>(), prop::bool::weighted(0.05), prop::bool::weighted(0.05)),
+        pending in prop::option::weighted(0.2, Just(needs("1"))),
+        refusal in prop::option::of(0..300_i64),
+        tickets in prop::collection::vec(0..12_usize, 0..3),
+        victims in prop::collection::vec(0..9_usize, 0..4),
+        left in 0..5_usize,
+    ) -> World {
+        let limit = (i64::try_from(machines.len()).unwrap() + above).max(0);
+        let mut world = World::of(u32::try_from(limit).unwrap(), mode, &budgets);
+        if is_terminating {
+            world = world.terminating();
+        }
+        for (index, mut machine) in machines.into_iter().enumerate() {
+            machine.claim.uid = format!("uid-{index}").into();
+            machine.claim.name = format!("claim-{index}").into();
+            if let Some(node) = &mut machine.node {
+                node.name = format!("node-{index}").into();
+            }
+            world.claims.push(machine);
+        }
+        world.pool.is_static = is_static;
+        world.settings.release_all = release_all;
+        world.pending.extend(pending);
+        world.ledger.last_refusal = refusal.map(|ago| noon() - seconds(ago));
+        world.ledger.tickets = tickets.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
+        world.ledger.victims = victims.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
+        world.terminations_left = left;
+        world
+    }
+}

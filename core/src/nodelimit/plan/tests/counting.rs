@@ -1,0 +1,204 @@
+//! The numbers, and what a pool is read from.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::super::*;
+use super::machine::*;
+use super::world::*;
+use crate::budget::Reason;
+
+fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
+    numbers.allowed.iter().find(|(own, _)| *own == reason).unwrap().1
+}
+
+#[test]
+fn hard_counts_all_claims_and_soft_those_that_stay() {
+    let numbers = |mode| {
+        let mut world = World::of(4, mode, &json!([{"nodes": "3"}])).with_full_nodes(1);
+        world.claims.push(Machine::new(1).with_pod("1").disrupted(noon()));
+        world.claims.push(Machine::new(2).with_pod("1").deleted());
+        world.claims.push(Machine::unlaunched(3));
+        world.ledger.tickets = vec!["uid-3".into(), "unseen".into()];
+        world.plan().numbers
+    };
+    let hard = numbers("Hard");
+    assert_eq!((hard.nodes, hard.remaining, hard.excess), (4, Some(0), 0));
+    assert_eq!(allowed(&hard, Reason::Drifted), Some(0));
+    assert_eq!(
+        allowed(&hard, Reason::Empty),
+        Some(3),
+        "what is empty needs no replacement"
+    );
+    let soft = numbers("Soft");
+    assert_eq!((soft.nodes, soft.remaining), (2, Some(1)));
+    assert_eq!(allowed(&soft, Reason::Drifted), Some(3));
+}
+
+#[test]
+fn a_pool_without_limit_is_counted_and_left_alone() {
+    let mut world = World::read(&json!({"metadata": {"name": "free"}, "spec": {}}));
+    world.claims.push(Machine::new(0).with_pod("1"));
+    let plan = world.plan();
+    let numbers = &plan.numbers;
+    assert_eq!(
+        (numbers.nodes, numbers.limit, numbers.remaining, numbers.mode),
+        (1, None, None, None)
+    );
+    assert_eq!(allowed(numbers, Reason::Drifted), Some(1), "10% by default");
+    assert_eq!((plan.hold.len(), plan.events.len(), plan.again_at), (0, 0, None));
+}
+
+#[test]
+fn allowed_is_the_least_of_budgets_and_places() {
+    let drifted = |limit, budgets| {
+        let world = World::of(limit, "Hard", &budgets).with_full_nodes(10);
+        allowed(&world.plan().numbers, Reason::Drifted)
+    };
+    assert_eq!(drifted(12, json!([{"nodes": "50%"}])), Some(2));
+    assert_eq!(drifted(20, json!([{"nodes": "50%"}])), Some(5));
+    assert_eq!(drifted(12, json!([])), Some(2));
+    assert_eq!(drifted(3, json!([])), Some(0), "never below nought");
+    assert_eq!(
+        drifted(20, json!([{"nodes": "ten"}])),
+        Some(0),
+        "Karpenter cannot read it and stops"
+    );
+}
+
+#[test]
+fn held_nodes_are_counted_as_they_stand() {
+    let mut world = World::new(2).with_full_nodes(2);
+    assert_eq!(world.step(noon()).numbers.held, 0);
+    assert_eq!(world.plan().numbers.held, 2);
+}
+
+#[test]
+fn a_pool_is_read_from_what_is_stored() {
+    let pool = World::read(&json!({
+        "metadata": {
+            "name": "p", "uid": "u", "deletionTimestamp": "2026-01-05T12:00:00Z",
+            "annotations": {"poolgate.dev/node-limit-mode": "Soft"},
+        },
+        "spec": {
+            "replicas": 3,
+            "disruption": {"consolidationPolicy": "WhenEmpty"},
+            "limits": {"nodes": 5},
+        },
+    }))
+    .pool;
+    assert_eq!((&*pool.name, &*pool.uid), ("p", "u"));
+    assert!(pool.is_static && pool.is_deleted && pool.mode_is_written && !pool.consolidates_underutilized);
+    let other = World::read(&json!({"spec": {"disruption": {"budgets": [7], "nodeLimitMode": "hard"}}})).pool;
+    assert!(!(other.is_static || other.is_deleted || other.mode_is_written));
+    assert!(other.budgets.is_none() && other.consolidates_underutilized);
+}
+
+#[test]
+fn what_a_pool_could_serve_follows_its_template() {
+    let mut world = World::read(&json!({
+        "metadata": {"name": "p"},
+        "spec": {"template": {
+            "metadata": {"labels": {"team": "red"}},
+            "spec": {
+                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                "requirements": [
+                    {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+                    {"key": "example.com/size", "operator": "Exists"},
+                    {"key": "karpenter.k8s.aws/instance-cpu", "operator": "Gt", "values": ["4"]},
+                ],
+                "taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+                           {"key": "slow", "effect": "PreferNoSchedule"}],
+            },
+        }},
+    }));
+    let tolerating = |value: Option<&str>| Toleration {
+        key: Some("gpu".to_owned()),
+        value: value.map(str::to_owned),
+        effect: Some(Effect::NoSchedule),
+    };
+    let mut serves = |selector: &[(&str, &str)], tolerations: Vec<Toleration>| {
+        let text = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let node_selector: BTreeMap<_, _> = selector.iter().map(text).collect();
+        let needs = Needs {
+            node_selector,
+            tolerations,
+            ..needs("1")
+        };
+        world.pending = vec![needs];
+        super::super::situation::Situation::of(&world.state(), &mut Memory::default(), noon()).is_awaited
+    };
+    assert!(!serves(&[], vec![]));
+    assert!(!serves(&[], vec![tolerating(Some("no"))]));
+    assert!(serves(
+        &[],
+        vec![Toleration {
+            key: None,
+            value: None,
+            effect: None
+        }]
+    ));
+    for (selector, expected) in [
+        (("team", "red"), true),
+        (("team", "blue"), false),
+        (("karpenter.sh/nodepool", "p"), true),
+        (("karpenter.sh/nodepool", "q"), false),
+        (("kubernetes.io/arch", "arm64"), false),
+        (("kubernetes.io/arch", "amd64"), true),
+        (("topology.kubernetes.io/zone", "a"), true),
+        (("karpenter.k8s.aws/instance-family", "m5"), true),
+        (("karpenter.k8s.aws/instance-cpu", "4"), false),
+        (("karpenter.k8s.aws/instance-cpu", "8"), true),
+        (("example.com/size", "any"), true),
+        (("example.com/colour", "red"), false),
+        (("kubernetes.io/hostname", "node-1"), false),
+    ] {
+        assert_eq!(
+            serves(&[selector], vec![tolerating(None)]),
+            expected,
+            "{selector:?}"
+        );
+    }
+}
+
+#[test]
+fn annotations_are_read_as_karpenter_reads_them() {
+    assert_eq!(DoNotDisrupt::parse("true"), Some(DoNotDisrupt::Always));
+    assert_eq!(DoNotDisrupt::parse("1h"), Some(DoNotDisrupt::For(minutes(60))));
+    for ignored in ["", "false", "True", "-1h", "0s", "1"] {
+        assert_eq!(DoNotDisrupt::parse(ignored), None, "{ignored}");
+    }
+    assert_eq!(deletion_cost("-5"), Some(-5.0));
+    assert_eq!(deletion_cost("NaN"), None);
+    assert_eq!(deletion_cost("dear"), None);
+    let marks = |annotation: &'static str| {
+        Marks::of(
+            |_| None,
+            move |key| (key == DO_NOT_DISRUPT_ANNOTATION).then_some(annotation),
+        )
+    };
+    assert!(marks("true").do_not_disrupt);
+    assert!(!marks("1h").do_not_disrupt, "on a node only `true` counts");
+}
+
+#[test]
+fn amounts_are_rounded_against_the_pod() {
+    let asked = Resources::asked([
+        ("cpu", "1n"),
+        ("memory", "1Ki"),
+        ("cpu", "5m"),
+        ("gpu", "many"),
+        ("x", "-1"),
+    ]);
+    assert_eq!((asked.amount("cpu"), asked.amount("memory")), (6, 1_024_000));
+    assert_eq!(
+        (asked.amount("gpu"), asked.amount("x"), asked.amount("none")),
+        (0, 0, 0)
+    );
+    let given = Resources::given([("cpu", "1999999n")]);
+    assert_eq!(given.amount("cpu"), 1);
+    let mut both = asked.clone();
+    both.raise(&Resources::asked([("cpu", "5m"), ("memory", "2Ki")]));
+    assert_eq!((both.amount("cpu"), both.amount("memory")), (6, 2_048_000));
+}

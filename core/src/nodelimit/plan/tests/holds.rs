@@ -1,0 +1,176 @@
+//! Which nodes are closed and opened.
+
+use jiff::SignedDuration;
+
+use super::machine::*;
+use super::world::*;
+
+#[test]
+fn a_full_pool_is_closed_and_nothing_is_left_to_do_then() {
+    let mut world = World::new(5).with_full_nodes(5);
+    let plan = world.step(noon());
+    assert_eq!(plan.hold.len(), 5);
+    assert!(!plan.wake);
+    let again = world.plan();
+    assert_eq!(
+        (again.hold, again.release, again.wake),
+        (Vec::new(), Vec::new(), false)
+    );
+}
+
+#[test]
+fn empty_nodes_stay_open_drifted_ones_too() {
+    let mut world = World::new(4).with_full_nodes(2);
+    world.claims.push(Machine::new(2).with(daemon("d")));
+    world.claims.push(Machine::new(3).drifted());
+    assert_eq!(names(&world.plan().hold), ["node-0", "node-1"]);
+}
+
+#[test]
+fn while_a_pod_waits_or_a_node_drains_only_empty_undrifted_nodes_are_open() {
+    let closed = |world: &World| {
+        let mut held = names(&world.plan().hold)
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        held.sort();
+        held
+    };
+    let mut world = World::new(6);
+    world.claims.push(Machine::new(0).drifted().with_pod("1"));
+    world.claims.push(Machine::new(1).drifted());
+    world.claims.push(Machine::new(2));
+    world.claims.push(Machine::new(3).with_pod("1"));
+    world.claims.push(Machine::new(4).with_pod("1"));
+    world.pool.limit.as_mut().unwrap().nodes = 5;
+    assert_eq!(closed(&world), ["node-3"], "the others fit on it");
+    world.pending.push(needs("1"));
+    assert_eq!(closed(&world), ["node-0", "node-1", "node-3", "node-4"]);
+    world.pending.clear();
+    world.claims.push(Machine::new(5).with_pod("1").deleted());
+    world.pool.limit.as_mut().unwrap().nodes = 6;
+    assert_eq!(closed(&world), ["node-0", "node-1", "node-3", "node-4"]);
+    world.claims[5].pods[0].is_leaving = true;
+    assert_eq!(
+        closed(&world),
+        ["node-3"],
+        "nothing must leave the deleted node any more"
+    );
+}
+
+#[test]
+fn a_pod_that_the_pool_cannot_serve_is_no_reason_to_close() {
+    let mut world = World::new(2);
+    world.claims.push(Machine::new(0).with_pod("1"));
+    world.claims.push(Machine::new(1).with_pod("1"));
+    let mut stranger = needs("1");
+    stranger
+        .node_selector
+        .insert("example.com/team".to_owned(), "red".to_owned());
+    world.pending.push(stranger);
+    assert_eq!(world.plan().hold.len(), 1);
+}
+
+#[test]
+fn after_a_refusal_the_nodes_being_disrupted_are_held() {
+    let before = noon() - SignedDuration::from_secs(20);
+    let mut world = World::new(3).with_full_nodes(1);
+    world
+        .claims
+        .push(Machine::new(1).drifted().with_pod("4").disrupted(before));
+    let later = noon() - SignedDuration::from_secs(5);
+    world
+        .claims
+        .push(Machine::new(2).drifted().with_pod("4").disrupted(later));
+    assert_eq!(names(&world.plan().hold), ["node-0"], "nobody was refused yet");
+    world.ledger.last_refusal = Some(noon() - SignedDuration::from_secs(10));
+    let mut held = world.plan();
+    held.hold.sort();
+    assert_eq!(names(&held.hold), ["node-0", "node-1"]);
+    world.carry_out(held, noon());
+    assert_eq!(world.plan().hold.len(), 0);
+    assert_eq!(
+        world.plan_at(noon() + minutes(10)).release.len(),
+        0,
+        "it stays while it is tainted"
+    );
+}
+
+#[test]
+fn a_users_mark_is_left_alone_and_takes_no_place() {
+    let mut world = World::new(3).with_full_nodes(3);
+    world.claims[1] = world.claims[1].clone().marked(USERS).drifted();
+    assert_eq!(names(&world.plan().hold), ["node-0", "node-2"]);
+    world.pool.limit.as_mut().unwrap().nodes = 5;
+    assert_eq!(
+        world.plan().hold.len(),
+        0,
+        "two places for the two that are ours to close"
+    );
+    for release_all in [false, true] {
+        world.settings.release_all = release_all;
+        assert_eq!(world.plan().release.len(), 0);
+    }
+}
+
+#[test]
+fn what_a_user_keeps_is_not_opened_and_is_theirs_in_the_end() {
+    let mut world = World::new(9).with_full_nodes(3);
+    for machine in &mut world.claims {
+        machine.node.as_mut().unwrap().marks = HELD;
+    }
+    world.claims[0].node.as_mut().unwrap().marks.keep = true;
+    world.step(noon());
+    world.step(noon() + minutes(2));
+    assert_eq!(world.open(), ["node-1", "node-2"]);
+    world.pool.limit.as_mut().unwrap().mode = crate::karpenter::NodeLimitMode::Soft;
+    let plan = world.step(noon() + minutes(3));
+    assert!(plan.release[0].hand_over);
+    let marks = world.claims[0].node.as_ref().unwrap().marks;
+    assert_eq!(
+        (marks.do_not_disrupt, marks.held_label, marks.held_annotation),
+        (true, false, false)
+    );
+    assert_eq!(world.plan().release.len(), 0);
+}
+
+#[test]
+fn everything_of_ours_is_taken_back_where_the_pool_is_no_more_ours_to_keep() {
+    let held = || {
+        let mut world = World::new(3).with_full_nodes(3);
+        world.step(noon());
+        world
+    };
+    let mut changed = [held(), held(), held(), held(), held()];
+    changed[0].pool.limit = None;
+    changed[1].pool.limit.as_mut().unwrap().mode = crate::karpenter::NodeLimitMode::Soft;
+    changed[2].pool.is_static = true;
+    changed[3].settings.release_all = true;
+    changed[4].pool.is_deleted = true;
+    for (index, world) in changed.iter_mut().enumerate() {
+        let plan = world.step(noon());
+        assert_eq!(released(&plan).len(), 3, "{index}");
+        assert_eq!(plan.wake, !world.pool.is_deleted, "{index}");
+        assert_eq!(world.open().len(), 3);
+        assert_eq!(world.plan().release.len(), 0);
+    }
+}
+
+#[test]
+fn a_mark_that_somebody_broke_is_mended() {
+    let mut world = World::new(2).with_full_nodes(2);
+    world.step(noon());
+    world.claims[0].node.as_mut().unwrap().marks.do_not_disrupt = false;
+    world.claims[1].node.as_mut().unwrap().marks.held_label = false;
+    assert_eq!(names(&world.plan().hold), ["node-0", "node-1"]);
+}
+
+#[test]
+fn nodes_that_karpenter_does_not_disrupt_yet_are_left_alone() {
+    let mut world = World::new(3).with_full_nodes(1);
+    world.claims.push(Machine::unlaunched(1));
+    let mut starting = Machine::new(2).with_pod("4");
+    starting.claim.conditions.initialized = false;
+    world.claims.push(starting);
+    assert_eq!(names(&world.plan().hold), ["node-0"]);
+}

@@ -1,0 +1,159 @@
+//! Claims, nodes and pods that tests put into a pool.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::*;
+use super::world::{minutes, noon};
+
+/// A claim with its node and pods.
+#[derive(Debug, Clone)]
+pub(super) struct Machine {
+    pub(super) claim: Claim,
+    pub(super) node: Option<Node>,
+    pub(super) pods: Vec<Pod>,
+}
+
+impl Machine {
+    /// A launched and initialized claim `claim-N` with an empty node `node-N` of 4 CPUs, younger the higher its number.
+    pub(super) fn new(number: usize) -> Self {
+        let age = i64::try_from(10_000 - number).unwrap();
+        let node = Node {
+            name: Arc::from(format!("node-{number}")),
+            uid: Arc::from(format!("node-uid-{number}")),
+            labels: BTreeMap::from([("kubernetes.io/hostname".to_owned(), format!("node-{number}"))]),
+            taints: Vec::new(),
+            is_cordoned: false,
+            is_ready: true,
+            allocatable: Resources::given([("cpu", "4"), ("memory", "8Gi"), (PODS, "20")]),
+            marks: Marks::default(),
+        };
+        Self {
+            claim: Claim {
+                name: Arc::from(format!("claim-{number}")),
+                uid: Arc::from(format!("uid-{number}")),
+                created: noon() - SignedDuration::from_secs(age * 10),
+                deleted: None,
+                is_launched: true,
+                node_name: Some(Arc::clone(&node.name)),
+                expire_after: None,
+                has_grace_period: false,
+                conditions: Conditions {
+                    initialized: true,
+                    consolidatable: true,
+                    ..Conditions::default()
+                },
+            },
+            node: Some(node),
+            pods: Vec::new(),
+        }
+    }
+
+    /// A claim that was just made: no machine, no node.
+    pub(super) fn unlaunched(number: usize) -> Self {
+        let mut machine = Self::new(number);
+        machine.node = None;
+        machine.claim.is_launched = false;
+        machine.claim.node_name = None;
+        machine.claim.conditions = Conditions::default();
+        machine.claim.created = noon() - SignedDuration::from_secs(1);
+        machine
+    }
+
+    pub(super) fn with_pod(self, cpu: &str) -> Self {
+        let uid = format!("{}-{}", self.claim.uid, self.pods.len());
+        self.with(pod(&uid, cpu))
+    }
+
+    pub(super) fn with(mut self, pod: Pod) -> Self {
+        self.pods.push(pod);
+        self
+    }
+
+    pub(super) fn drifted(mut self) -> Self {
+        self.claim.conditions.drifted = true;
+        self
+    }
+
+    /// Karpenter has begun to disrupt it.
+    pub(super) fn disrupted(mut self, since: Timestamp) -> Self {
+        self.claim.conditions.disrupted_since = Some(since);
+        let taint = Taint {
+            key: DISRUPTED_TAINT.to_owned(),
+            value: String::new(),
+            effect: Effect::NoSchedule,
+        };
+        self.node.as_mut().unwrap().taints.push(taint);
+        self
+    }
+
+    pub(super) fn deleted(mut self) -> Self {
+        self.claim.deleted = Some(noon() - minutes(5));
+        self
+    }
+
+    pub(super) fn marked(mut self, marks: Marks) -> Self {
+        self.node.as_mut().unwrap().marks = marks;
+        self
+    }
+
+    pub(super) fn held(self) -> Self {
+        self.marked(HELD)
+    }
+
+    pub(super) fn state(&self) -> ClaimState<'_> {
+        ClaimState {
+            claim: &self.claim,
+            node: self.node.as_ref(),
+            pods: self.pods.iter().collect(),
+        }
+    }
+}
+
+/// The marks of a node that poolgate holds.
+pub(super) const HELD: Marks = Marks {
+    do_not_disrupt: true,
+    held_label: true,
+    held_annotation: true,
+    keep: false,
+};
+
+/// The mark of a node that a user has closed.
+pub(super) const USERS: Marks = Marks {
+    do_not_disrupt: true,
+    held_label: false,
+    held_annotation: false,
+    keep: false,
+};
+
+/// A pod of a `Deployment`.
+pub(super) fn pod(uid: &str, cpu: &str) -> Pod {
+    Pod {
+        uid: Arc::from(uid),
+        needs: Arc::new(needs(cpu)),
+        is_daemon: false,
+        is_mirror: false,
+        is_terminal: false,
+        is_leaving: false,
+        do_not_disrupt: None,
+        started: Some(noon() - minutes(30)),
+        deletion_cost: None,
+        priority: None,
+    }
+}
+
+pub(super) fn daemon(uid: &str) -> Pod {
+    Pod {
+        is_daemon: true,
+        ..pod(uid, "100m")
+    }
+}
+
+pub(super) fn needs(cpu: &str) -> Needs {
+    Needs {
+        requests: Resources::asked([("cpu", cpu)]),
+        ..Needs::default()
+    }
+}

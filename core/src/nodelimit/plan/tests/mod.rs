@@ -1,0 +1,14 @@
+//! Plans of whole pools: known cases, and what must hold of any.
+
+mod any;
+mod counting;
+mod events;
+mod excess;
+mod holds;
+mod machine;
+mod order;
+mod packing;
+mod places;
+mod properties;
+mod reckoning;
+mod world;

@@ -1,0 +1,160 @@
+//! A pool that tests build, look at through a plan, and change as the plan says.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::super::*;
+use super::machine::Machine;
+use crate::policy::Policy;
+
+/// The moment of most plans.
+pub(super) const NOON: &str = "2026-01-05T12:00:00Z";
+
+pub(super) fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(super) fn noon() -> Timestamp {
+    time(NOON)
+}
+
+pub(super) fn minutes(minutes: i64) -> SignedDuration {
+    SignedDuration::from_mins(minutes)
+}
+
+/// A pool with all that belongs to it.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) pool: Pool,
+    pub(super) claims: Vec<Machine>,
+    pub(super) pending: Vec<Needs>,
+    pub(super) ledger: LedgerState,
+    pub(super) steady_since: Option<Timestamp>,
+    pub(super) terminations_left: usize,
+    pub(super) settings: Settings,
+    pub(super) memory: Memory,
+}
+
+impl World {
+    /// A pool of this limit whose budgets let all nodes go.
+    pub(super) fn new(limit: u32) -> Self {
+        Self::of(limit, "Hard", &json!([{"nodes": "100%"}]))
+    }
+
+    pub(super) fn of(limit: u32, mode: &str, budgets: &Value) -> Self {
+        let object = json!({
+            "metadata": {"name": "general", "uid": "pool"},
+            "spec": {
+                "limits": {"nodes": limit.to_string()},
+                "disruption": {"nodeLimitMode": mode, "budgets": budgets},
+            },
+        });
+        Self::read(&object)
+    }
+
+    pub(super) fn read(object: &Value) -> Self {
+        Self {
+            pool: Pool::of(object, &Policy::default()),
+            claims: Vec::new(),
+            pending: Vec::new(),
+            ledger: LedgerState::default(),
+            steady_since: Some(noon() - SignedDuration::from_hours(1)),
+            terminations_left: usize::MAX,
+            settings: Settings::default(),
+            memory: Memory::default(),
+        }
+    }
+
+    /// As many nodes as this, each with one pod that fills it.
+    pub(super) fn with_full_nodes(mut self, count: usize) -> Self {
+        for index in 0..count {
+            self.claims.push(Machine::new(index).with_pod("4"));
+        }
+        self
+    }
+
+    pub(super) fn terminating(mut self) -> Self {
+        if let Some(limit) = &mut self.pool.limit {
+            limit.over_limit = crate::policy::OverLimit::Terminate;
+        }
+        self
+    }
+
+    pub(super) fn plan(&self) -> Plan {
+        self.plan_at(noon())
+    }
+
+    pub(super) fn plan_at(&self, now: Timestamp) -> Plan {
+        plan(&self.state(), &self.memory, now)
+    }
+
+    pub(super) fn state(&self) -> PoolState<'_> {
+        PoolState {
+            pool: &self.pool,
+            claims: self.claims.iter().map(Machine::state).collect(),
+            pending: self.pending.iter().collect(),
+            ledger: self.ledger.clone(),
+            steady_since: self.steady_since,
+            terminations_left: self.terminations_left,
+            settings: self.settings,
+        }
+    }
+
+    /// Does what the plan says, as the API server would show it. Finalizers keep what is deleted.
+    pub(super) fn carry_out(&mut self, plan: Plan, now: Timestamp) {
+        for node in &plan.hold {
+            self.marks(&node.name, |marks| {
+                marks.held_label = true;
+                marks.held_annotation = true;
+                marks.do_not_disrupt = true;
+            });
+        }
+        for release in &plan.release {
+            self.marks(&release.node.name, |marks| {
+                marks.held_label = false;
+                marks.held_annotation = false;
+                marks.do_not_disrupt = release.hand_over;
+            });
+        }
+        if let Some(victims) = plan.victims {
+            assert_eq!(plan.terminate, [], "nothing goes before the list is written");
+            self.ledger.victims = victims;
+        }
+        for victim in &plan.terminate {
+            assert!(self.ledger.victims.contains(&victim.uid), "only listed claims go");
+            let machine = self
+                .claims
+                .iter_mut()
+                .find(|machine| machine.claim.uid == victim.uid);
+            machine.unwrap().claim.deleted = Some(now);
+        }
+        self.memory = plan.memory;
+    }
+
+    /// Plans and does it.
+    pub(super) fn step(&mut self, now: Timestamp) -> Plan {
+        let plan = self.plan_at(now);
+        self.carry_out(plan.clone(), now);
+        plan
+    }
+
+    fn marks(&mut self, node: &str, change: impl Fn(&mut Marks)) {
+        let mut nodes = self.claims.iter_mut().filter_map(|machine| machine.node.as_mut());
+        change(&mut nodes.find(|own| &*own.name == node).unwrap().marks);
+    }
+
+    /// The names of the nodes that Karpenter might disrupt.
+    pub(super) fn open(&self) -> Vec<&str> {
+        let nodes = self.claims.iter().filter_map(|machine| machine.node.as_ref());
+        let open = nodes.filter(|node| !node.marks.do_not_disrupt);
+        open.map(|node| &*node.name).collect()
+    }
+}
+
+pub(super) fn names(nodes: &[NodeRef]) -> Vec<&str> {
+    nodes.iter().map(|node| &*node.name).collect()
+}
+
+pub(super) fn released(plan: &Plan) -> Vec<&str> {
+    plan.release.iter().map(|release| &*release.node.name).collect()
+}

@@ -1,0 +1,84 @@
+//! The annotation by which a pool chooses what becomes of its nodes above the limit.
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::karpenter::NodePool;
+use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
+use crate::rule::{Origin, Rule};
+
+pub(super) static OVER_LIMIT: Rule = Rule {
+    id: RuleId::new("over-limit"),
+    title: "`poolgate.dev/over-limit` is `Terminate` or `Report`",
+    severity: Severity::Error,
+    origin: Origin::Poolgate,
+    why: "It says what becomes of nodes above `limits.nodes`: `Terminate` lets poolgate's reconciler delete the \
+          cheapest, `Report` only tells of them. Any other word counts for nothing, so that the policy decides, \
+          which is perhaps not what the pool is meant to do.",
+    seen_in: &["1604", "3093"],
+    bad: "\
+metadata:
+  annotations:
+    poolgate.dev/over-limit: Delete
+",
+    good: "\
+metadata:
+  annotations:
+    poolgate.dev/over-limit: Terminate
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let annotations = pool.annotations.present();
+    let annotation = annotations.and_then(|annotations| annotations.get(OVER_LIMIT_ANNOTATION));
+    let Some(word) = annotation.and_then(Value::as_str) else {
+        return;
+    };
+    if OverLimit::annotated(pool).is_some() {
+        return;
+    }
+    let problem = Problem::Unsupported {
+        value: quoted(word),
+        supported: OverLimit::ANNOTATED,
+    };
+    let path = FieldPath::of(&["metadata", "annotations", OVER_LIMIT_ANNOTATION]);
+    findings.push(
+        OVER_LIMIT
+            .finding(path, problem, "it would count for nothing")
+            .mend("write Report, or Terminate if the cheapest nodes above the limit are to be deleted"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::errors;
+
+    fn chosen(word: &Value) -> Vec<String> {
+        errors(&json!({"metadata": {"annotations": {"poolgate.dev/over-limit": word}}}))
+    }
+
+    #[test]
+    fn both_words_pass_in_any_letters() {
+        for word in ["Terminate", "Report", "terminate", "REPORT"] {
+            assert_eq!(chosen(&json!(word)), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn any_other_word_is_refused() {
+        assert_eq!(
+            chosen(&json!("Delete")),
+            [
+                r#"metadata.annotations[poolgate.dev/over-limit]: Unsupported value: "Delete": supported values: "Terminate", "Report": it would count for nothing; write Report, or Terminate if the cheapest nodes above the limit are to be deleted [over-limit]"#
+            ]
+        );
+        assert!(chosen(&json!(""))[0].ends_with("[over-limit]"));
+        assert!(
+            chosen(&json!(7))[0].ends_with("[field-type]"),
+            "its type is another rule's"
+        );
+    }
+}

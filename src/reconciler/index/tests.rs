@@ -1,0 +1,254 @@
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use poolgate_core::nodelimit::plan::{LedgerState, Needs, PoolState, Settings};
+use poolgate_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::reconciler::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
+
+const FEW: Bounds = Bounds {
+    pools: 2,
+    claims: 2,
+    nodes: 2,
+    pods: 2,
+};
+
+struct World {
+    index: Index,
+    names: Interned<str>,
+    needs: Interned<Needs>,
+}
+
+impl World {
+    fn new(bounds: Bounds) -> Self {
+        Self {
+            index: Index::new(Arc::new(Policy::default()), bounds),
+            names: Interned::default(),
+            needs: Interned::default(),
+        }
+    }
+
+    fn pool(&mut self, name: &str, limit: &Value) {
+        let pool = json!({"metadata": {"name": name, "uid": name}, "spec": {"limits": {"nodes": limit}}});
+        self.index
+            .put_pool(serde_json::from_value::<PoolObject>(pool).expect("a pool"));
+    }
+
+    fn claim(&mut self, pool: &str, name: &str) {
+        let claim = json!({
+            "metadata": {"name": name, "uid": name, "labels": {"karpenter.sh/nodepool": pool}},
+            "status": {"providerID": format!("machine-{name}")},
+        });
+        let claim: ClaimObject = serde_json::from_value(claim).expect("a claim");
+        self.index
+            .put_claim(claim.seen(&mut self.names).expect("a claim of a pool"));
+    }
+
+    fn node(&mut self, pool: &str, name: &str, is_held: bool) {
+        let mut node = json!({
+            "metadata": {"name": name, "uid": name, "labels": {"karpenter.sh/nodepool": pool, "zone": "a"}},
+            "spec": {"providerID": format!("machine-{name}")},
+        });
+        if is_held {
+            node["metadata"]["labels"]["poolgate.dev/held"] = json!("true");
+        }
+        let node: NodeObject = serde_json::from_value(node).expect("a node");
+        let selected = self.index.selected_labels();
+        self.index
+            .put_node(node.seen(&mut self.names, &selected).expect("a node of a pool"));
+    }
+
+    fn pod(&mut self, name: &str, spec: Value) {
+        let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable"});
+        let pod = json!({"metadata": {"uid": name}, "spec": spec, "status": {"conditions": [condition]}});
+        let pod: PodObject = serde_json::from_value(pod).expect("a pod");
+        match pod.seen(&mut self.names, &mut self.needs) {
+            Some(pod) => self.index.put_pod(pod),
+            None => self.index.remove_pod(name),
+        }
+    }
+
+    fn changed(&mut self) -> Vec<String> {
+        self.index
+            .take_changed()
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    /// Of each claim of a pool: its name, that of its node, and the UIDs of the pods on it.
+    fn claims(&self, pool: &str) -> Vec<(String, Option<String>, Vec<String>)> {
+        let snapshot = self.index.snapshot(pool);
+        let state: PoolState<'_> = snapshot.state(Circumstances {
+            steady_since: None,
+            terminations_left: 0,
+            settings: Settings::default(),
+        });
+        let mut claims: Vec<_> = state
+            .claims
+            .iter()
+            .map(|claim| {
+                let pods = claim.pods.iter().map(|pod| pod.uid.to_string()).collect();
+                let node = claim.node.map(|node| node.name.to_string());
+                (claim.claim.name.to_string(), node, pods)
+            })
+            .collect();
+        claims.sort();
+        claims
+    }
+}
+
+fn on(node: &str) -> Value {
+    json!({"nodeName": node})
+}
+
+#[test]
+fn a_claim_is_found_with_its_node_and_pods_in_whatever_order_they_come() {
+    let orders: [[usize; 4]; 4] = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]];
+    for order in orders {
+        let mut world = World::new(BOUNDS);
+        for step in order {
+            match step {
+                0 => world.pool("general", &json!(5)),
+                1 => world.claim("general", "a"),
+                2 => world.node("general", "a", false),
+                _ => world.pod("pod", on("a")),
+            }
+        }
+        let expected = vec![("a".to_owned(), Some("a".to_owned()), vec!["pod".to_owned()])];
+        assert_eq!(world.claims("general"), expected, "{order:?}");
+        assert_eq!(world.changed(), ["general"], "{order:?}");
+    }
+}
+
+#[test]
+fn only_what_changes_something_of_a_limited_pool_is_news() {
+    let mut world = World::new(BOUNDS);
+    world.pool("limited", &json!(5));
+    world.pool("free", &json!(null));
+    world.claim("free", "f");
+    world.node("free", "f", false);
+    assert_eq!(world.changed(), ["limited"]);
+    world.claim("limited", "a");
+    assert_eq!(world.changed(), ["limited"]);
+    world.claim("limited", "a");
+    world.node("free", "f", false);
+    world.pool("limited", &json!(5));
+    assert!(world.changed().is_empty(), "nothing has changed");
+    world.pool("free", &json!(7));
+    assert_eq!(world.changed(), ["free"], "it is limited now");
+    world.pool("free", &json!(null));
+    assert_eq!(world.changed(), ["free"], "it is limited no more");
+    world.index.put_ledger(
+        "limited",
+        LedgerState {
+            victims: vec!["a".into()],
+            ..LedgerState::default()
+        },
+    );
+    assert_eq!(world.changed(), ["limited"]);
+}
+
+#[test]
+fn marks_are_looked_after_whatever_becomes_of_pool_and_claim() {
+    let mut world = World::new(BOUNDS);
+    world.pool("general", &json!(5));
+    world.claim("general", "a");
+    world.node("general", "a", true);
+    world.changed();
+    assert!(world.index.snapshot("general").strays.is_empty());
+    world.index.remove_claim("a");
+    assert_eq!(world.index.snapshot("general").strays.len(), 1);
+    assert_eq!(world.changed(), ["general"]);
+    world.index.remove_pool("general");
+    assert_eq!(world.changed(), ["general"]);
+    assert_eq!(world.index.concerned().len(), 1);
+    let snapshot = world.index.snapshot("general");
+    assert!(!snapshot.exists && !snapshot.is_over());
+    world.index.remove_node("a");
+    assert!(world.index.snapshot("general").is_over());
+    assert_eq!(world.index.marked_nodes(), 0);
+}
+
+#[test]
+fn pods_without_a_place_concern_every_limited_pool_once_for_each_kind() {
+    let mut world = World::new(BOUNDS);
+    world.pool("a", &json!(5));
+    world.pool("b", &json!(5));
+    world.changed();
+    let kind = || json!({"nodeSelector": {"zone": "a"}});
+    world.pod("first", kind());
+    assert_eq!(world.changed(), ["a", "b"]);
+    world.pod("second", kind());
+    assert!(world.changed().is_empty(), "one more of the same");
+    assert_eq!(
+        Arc::strong_count(&world.needs.share(Needs::default())),
+        2,
+        "needs are shared"
+    );
+    world.pod(
+        "first",
+        json!({"nodeName": "elsewhere", "nodeSelector": {"zone": "a"}}),
+    );
+    assert!(world.changed().is_empty(), "one is left");
+    world.index.remove_pod("second");
+    assert_eq!(world.changed(), ["a", "b"]);
+}
+
+#[test]
+fn labels_are_kept_once_a_pod_selects_by_them() {
+    let mut world = World::new(BOUNDS);
+    world.pool("general", &json!(5));
+    world.claim("general", "a");
+    world.node("general", "a", false);
+    let zone = |world: &World| {
+        let seen = world.index.nodes.get("a").expect("a node");
+        seen.node.labels.get("zone").cloned()
+    };
+    assert_eq!(zone(&world), None);
+    assert!(!world.index.wants_other_labels());
+    world.pod("pod", json!({"nodeName": "a", "nodeSelector": {"zone": "a"}}));
+    assert!(world.index.wants_other_labels());
+    world.node("general", "a", false);
+    assert_eq!(zone(&world).as_deref(), Some("a"));
+    assert!(!world.index.wants_other_labels());
+}
+
+#[test]
+fn a_list_says_what_is_gone() {
+    let mut world = World::new(BOUNDS);
+    world.pool("general", &json!(5));
+    for name in ["a", "b"] {
+        world.claim("general", name);
+        world.node("general", name, false);
+        world.pod(&format!("on-{name}"), on(name));
+    }
+    let only = |name: &str| HashSet::from([Box::from(name)]);
+    world.index.keep_claims(&only("a"));
+    world.index.keep_nodes(&only("a"));
+    world.index.keep_pods(&only("on-a"));
+    let expected = vec![("a".to_owned(), Some("a".to_owned()), vec!["on-a".to_owned()])];
+    assert_eq!(world.claims("general"), expected);
+    assert_eq!(world.index.places.len() + world.index.pods_on.len(), 2);
+    world.index.keep_pools(&BTreeSet::new());
+    assert!(!world.index.knows_pool("general"));
+}
+
+#[test]
+fn more_than_is_kept_is_told_and_nothing_is_whole_then() {
+    let mut world = World::new(FEW);
+    for name in ["a", "b"] {
+        world.pool(name, &json!(1));
+        world.claim("a", name);
+        world.node("a", name, false);
+        world.pod(name, on(name));
+    }
+    assert!(world.index.is_whole());
+    world.pod("a", on("b"));
+    assert!(world.index.is_whole(), "a pod that moves is no new one");
+    world.claim("a", "c");
+    assert!(!world.index.is_whole());
+    assert_eq!(world.claims("a").len(), 2);
+}

@@ -1,0 +1,143 @@
+//! A reconciler that dies at any point, and an API server that does: nobody is ended who was not to be, and no mark
+//! stays.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::json;
+
+use super::LONG;
+use crate::support::control_plane::ControlPlane;
+use crate::support::fleet::Fleet;
+use crate::support::reconciler::Reconciler;
+use crate::support::wait::wait_for;
+
+/// How many nodes the pool has at the beginning of a round, and how many it may have then.
+const NODES: u32 = 6;
+const LIMIT: u32 = 4;
+
+fn is_full() -> bool {
+    env::var_os("POOLGATE_TEST_FULL").is_some_and(|value| value == "1")
+}
+
+/// Chance that can be had again: the seed is told.
+fn random() -> StdRng {
+    let seed = env::var("POOLGATE_TEST_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.expect("a clock after 1970").as_secs()
+    });
+    println!("POOLGATE_TEST_SEED={seed}");
+    StdRng::seed_from_u64(seed)
+}
+
+/// What a run of rounds has seen.
+#[derive(Default)]
+struct Seen {
+    convergence: Vec<Duration>,
+}
+
+impl Seen {
+    fn tell(mut self, what: &str) {
+        self.convergence.sort();
+        let at = |share: usize| self.convergence[(self.convergence.len() - 1) * share / 100];
+        println!(
+            "{what}: {} rounds, converged after {:?} (median), {:?} (longest)",
+            self.convergence.len(),
+            at(50),
+            at(100)
+        );
+    }
+}
+
+/// One round: a full pool whose limit is lowered, somebody dies at a random moment, and in the end the pool has what
+/// it may have, all of it held; then its limit goes, and so do the marks.
+fn round(fleet: &mut Fleet, number: u32, dies: impl FnOnce() -> Reconciler) -> (Reconciler, Duration) {
+    let pool = format!("round-{number}");
+    fleet.pool(&pool, NODES, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    let names: Vec<String> = (0..NODES).map(|node| format!("{pool}-{node}")).collect();
+    for (node, name) in names.iter().enumerate() {
+        let empty = node == 1 || node == 4;
+        if empty {
+            fleet.empty(&pool, name);
+        } else {
+            fleet.busy(&pool, name);
+        }
+    }
+    fleet.limit(&pool, LIMIT);
+    let reconciler = dies();
+    let begun = Instant::now();
+    let rest: Vec<&str> = [0, 2, 3, 5].map(|node: usize| names[node].as_str()).to_vec();
+    wait_for("the pool to shrink and be held", LONG * 2, || {
+        let living: BTreeSet<String> = fleet.living_claims(&pool).into_iter().collect();
+        // The empty ones go, and never another one.
+        for name in &rest {
+            assert!(living.contains(*name), "{name} was deleted: {living:?}");
+        }
+        let held = fleet.held(&pool);
+        (living.len() == rest.len() && rest.iter().all(|name| held.iter().any(|held| held == name)))
+            .then_some(())
+    });
+    let took = begun.elapsed();
+    fleet.change_pool(&pool, &json!({"spec": {"limits": null}}));
+    fleet.wait_until_held(&pool, LONG, &[]);
+    (reconciler, took)
+}
+
+#[test]
+fn a_killed_reconciler_leaves_nothing_wrong() {
+    let rounds = if is_full() { 100 } else { 5 };
+    let mut random = random();
+    let plane = ControlPlane::start();
+    let mut fleet = Fleet::in_cluster(&plane);
+    let start = || {
+        Reconciler::launch(
+            plane.kubeconfig(),
+            &["--settle=1s", "--max-terminations-per-minute=1000"],
+        )
+    };
+    let mut reconciler = start();
+    let mut seen = Seen::default();
+    for number in 0..rounds {
+        let wait = Duration::from_millis(random.random_range(0..4_000));
+        let (next, took) = round(&mut fleet, number, || {
+            std::thread::sleep(wait);
+            reconciler.kill();
+            start()
+        });
+        reconciler = next;
+        seen.convergence.push(took);
+    }
+    seen.tell("killed reconcilers");
+}
+
+#[test]
+fn an_api_server_that_dies_leaves_nothing_wrong() {
+    let rounds = if is_full() { 10 } else { 1 };
+    let mut random = random();
+    let mut plane = ControlPlane::start();
+    drop(Fleet::in_cluster(&plane));
+    let kubeconfig = plane.kubeconfig().to_owned();
+    let mut reconciler = Reconciler::start(
+        &kubeconfig,
+        &["--settle=1s", "--max-terminations-per-minute=1000"],
+    );
+    let mut seen = Seen::default();
+    for number in 0..rounds {
+        let wait = Duration::from_millis(random.random_range(0..4_000));
+        let mut fleet = Fleet::of(&plane);
+        let (kept, took) = round(&mut fleet, number, || {
+            std::thread::sleep(wait);
+            plane.restart_api_server();
+            reconciler
+        });
+        reconciler = kept;
+        seen.convergence.push(took);
+    }
+    seen.tell("killed API servers");
+}

@@ -1,0 +1,49 @@
+//! `--observe`: all of it but the writing.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::LONG;
+use crate::support::control_plane::ControlPlane;
+use crate::support::fleet::Fleet;
+use crate::support::reconciler::Reconciler;
+use crate::support::wait::wait_for;
+
+#[test]
+fn who_observes_writes_nothing_and_tells_what_it_would() {
+    let plane = ControlPlane::start();
+    let mut fleet = Fleet::in_cluster(&plane);
+    for node in ["node-a", "node-b", "node-c"] {
+        fleet.busy("general", node);
+    }
+    fleet.pool("general", 2, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    let kinds = "nodes,nodeclaims,nodepools,pods,leases,configmaps,events";
+    let everything = || {
+        let list = plane.kubectl_json(&["get", kinds, "--all-namespaces"], "");
+        let items = list["items"].as_array().expect("objects").clone();
+        let of_ours = items.into_iter().filter(|item| {
+            // The API server has a lease and an identity of its own.
+            item["metadata"]["namespace"] != "kube-system"
+        });
+        let mut versions: Vec<String> = of_ours
+            .map(|item| {
+                format!(
+                    "{} {} {}",
+                    item["kind"], item["metadata"]["name"], item["metadata"]["resourceVersion"]
+                )
+            })
+            .collect();
+        versions.sort();
+        versions
+    };
+    let before = everything();
+    let reconciler = Reconciler::start(plane.kubeconfig(), &["--observe", "--settle=0s"]);
+    for line in ["would write", "would tell", "would list for termination"] {
+        wait_for(line, LONG, || reconciler.log().contains(line).then_some(()));
+    }
+    let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";
+    assert_eq!(reconciler.metric(excess), Some(1.0));
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(everything(), before);
+}

@@ -1,0 +1,107 @@
+//! Pools that have more nodes than they may.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{LONG, REACTION, shared};
+use crate::support::wait::wait_for;
+
+/// For how long nothing may happen where nothing is to happen.
+const QUIET: Duration = Duration::from_secs(8);
+
+fn finalizer() -> Value {
+    json!({"finalizers": ["example.com/slow-drain"]})
+}
+
+#[test]
+fn nodes_above_the_limit_are_told_of_and_stay() {
+    let (mut fleet, reconciler) = shared();
+    for node in ["reported-a", "reported-b", "reported-c"] {
+        fleet.busy("reported", node);
+    }
+    fleet.pool("reported", 1, &json!({}));
+    let (_, message, _) = wait_for("an event", REACTION, || {
+        let mut events = fleet.events("reported").into_iter();
+        events.find(|(reason, ..)| reason == "NodeLimitExceeded")
+    });
+    assert_eq!(
+        message,
+        "2 nodes above the limit of 1; none is terminated (over-limit: report)"
+    );
+    assert_eq!(
+        reconciler.metric("poolgate_nodepools_excess_nodes{nodepool=\"reported\"}"),
+        Some(2.0)
+    );
+    sleep(QUIET);
+    assert_eq!(fleet.living_claims("reported").len(), 3);
+}
+
+#[test]
+fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
+    let (mut fleet, reconciler) = shared();
+    fleet.pool("shrunk", 8, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    for number in 1..=8 {
+        let name = format!("shrunk-{number}");
+        if number == 8 {
+            fleet.unlaunched("shrunk", &name, &finalizer());
+            continue;
+        }
+        fleet.claim("shrunk", &name, &finalizer());
+        fleet.node("shrunk", &name);
+        // One is empty, and one is cheaper than the others.
+        let cost = if number == 3 { "-2000000000" } else { "0" };
+        let annotations = json!({"controller.kubernetes.io/pod-deletion-cost": cost});
+        if number != 5 {
+            fleet.pod_with(&name, &format!("on-{name}"), "3", &annotations);
+        }
+    }
+    sleep(Duration::from_secs(2));
+    assert_eq!(fleet.living_claims("shrunk").len(), 8);
+    fleet.limit("shrunk", 5);
+    let rest = ["shrunk-1", "shrunk-2", "shrunk-4", "shrunk-6", "shrunk-7"];
+    wait_for("three claims to be deleted", LONG, || {
+        (fleet.living_claims("shrunk").len() == 5).then_some(())
+    });
+    assert_eq!(fleet.living_claims("shrunk"), rest);
+    // The finalizers hold the three for as long as they like.
+    sleep(QUIET);
+    assert_eq!(fleet.living_claims("shrunk"), rest);
+    assert_eq!(fleet.claims("shrunk").len(), 8);
+    let terminated = "poolgate_nodeclaims_terminated_total{nodepool=\"shrunk\",reason=\"over_limit\"}";
+    assert_eq!(reconciler.metric(terminated), Some(3.0));
+
+    for victim in ["shrunk-3", "shrunk-5", "shrunk-8"] {
+        fleet.let_go(victim);
+    }
+    wait_for("the list of victims to end", REACTION, || {
+        let path = "/api/v1/namespaces/default/configmaps/poolgate-ledger-shrunk";
+        let ledger = fleet.api().get(path).taken();
+        let text = ledger["data"]["ledger.json"]
+            .as_str()
+            .expect("a ledger")
+            .to_owned();
+        (!text.contains("victims")).then_some(())
+    });
+    sleep(Duration::from_secs(2));
+    assert_eq!(fleet.living_claims("shrunk"), rest);
+}
+
+#[test]
+fn a_limit_that_is_raised_again_spares_those_that_were_listed() {
+    let (mut fleet, _) = shared();
+    fleet.pool("spared", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    fleet.claim("spared", "spared-a", &finalizer());
+    fleet.claim("spared", "spared-b", &finalizer());
+    wait_for("one claim to be deleted", LONG, || {
+        (fleet.living_claims("spared").len() == 1).then_some(())
+    });
+    fleet.limit("spared", 5);
+    fleet.claim("spared", "spared-c", &finalizer());
+    sleep(QUIET);
+    assert_eq!(fleet.living_claims("spared").len(), 2);
+    for claim in fleet.claims("spared") {
+        fleet.let_go(&claim);
+    }
+}

@@ -1,0 +1,44 @@
+//! The rights that the manifests give.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::LONG;
+use crate::support::control_plane::ControlPlane;
+use crate::support::fleet::Fleet;
+use crate::support::reconciler::Reconciler;
+
+const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reconcile-overlay");
+
+#[test]
+fn the_rights_of_the_manifests_are_enough() {
+    let plane = ControlPlane::start();
+    let mut fleet = Fleet::in_cluster(&plane);
+    plane.kubectl(&["apply", "-k", COMPONENT], "").success();
+    let namespace = "poolgate-system";
+    let token = plane
+        .kubectl(&["-n", namespace, "create", "token", "poolgate-reconciler"], "")
+        .success();
+    let text = fs::read_to_string(plane.kubeconfig()).expect("the kubeconfig");
+    let mut config: Value = serde_json::from_str(&text).expect("JSON");
+    config["users"][0]["user"] = json!({"token": token.trim()});
+    config["contexts"][0]["context"]["namespace"] = json!(namespace);
+    let kubeconfig = plane.directory().join("reconciler.kubeconfig");
+    fs::write(&kubeconfig, config.to_string()).expect("a kubeconfig can be written");
+
+    fleet.pool("general", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    fleet.busy("general", "node-a");
+    fleet.empty("general", "node-b");
+    let reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
+    crate::support::wait::wait_for("the empty node to go", LONG, || {
+        (fleet.living_claims("general") == ["node-a"]).then_some(())
+    });
+    fleet.wait_until_held("general", LONG, &["node-a"]);
+    crate::support::wait::wait_for("an event", LONG, || {
+        (!fleet.events("general").is_empty()).then_some(())
+    });
+    fleet.limit("general", 5);
+    fleet.wait_until_held("general", LONG, &[]);
+    assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
+}
