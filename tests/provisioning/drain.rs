@@ -39,12 +39,10 @@ fn draining(guarded: &mut Guarded, grace_period: &Value) -> String {
         ]}]},
     }});
     guarded.cluster.deploy(&web);
-    guarded
-        .cluster
-        .wait_for("six pods to run on three nodes", PROVISION, |cluster| {
-            let running = cluster.pods_in_phase("web", "Running") == 6;
-            (running && cluster.claims("first").len() == LIMIT).then_some(())
-        });
+    guarded.wait_for("six pods to run on three nodes", PROVISION, |cluster| {
+        let running = cluster.pods_in_phase("web", "Running") == 6;
+        (running && cluster.claims("first").len() == LIMIT).then_some(())
+    });
     let claim = claim_names(&guarded.cluster, "first")
         .pop_first()
         .expect("a NodeClaim");
@@ -62,19 +60,15 @@ fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_beco
     let claims = guarded.cluster.record_claims();
     let claim = draining(&mut guarded, &Value::Null);
     let before = guarded.refusals();
-    guarded
-        .cluster
-        .wait_for("a pod to be evicted", PROVISION, |cluster| {
-            (pending(cluster) == 1).then_some(())
-        });
+    guarded.wait_for("a pod to be evicted", PROVISION, |cluster| {
+        (pending(cluster) == 1).then_some(())
+    });
     let node = guarded.cluster.node_of(&claim);
     let begun = Instant::now();
     guarded.cluster.deploy(&one_pod_a_node("lone", "aside", 1));
-    let aside = guarded
-        .cluster
-        .wait_for("a pod of another pool to run", PROVISION, |cluster| {
-            (cluster.pods_in_phase("lone", "Running") == 1).then(|| begun.elapsed())
-        });
+    let aside = guarded.wait_for("a pod of another pool to run", PROVISION, |cluster| {
+        (cluster.pods_in_phase("lone", "Running") == 1).then(|| begun.elapsed())
+    });
     guarded.linger(STUCK);
     println!(
         "after {:?} {} pods wait, {} creations refused, {} nodes in the second pool; a pod for another pool ran after {aside:?}",
@@ -94,12 +88,10 @@ fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_beco
         .cluster
         .change_pool("first", &json!({"disruption": {"nodeLimitMode": "Soft"}}));
     let softened = Instant::now();
-    guarded
-        .cluster
-        .wait_for("the drain to end and all pods to run", PROVISION, |cluster| {
-            let running = cluster.pods_in_phase("web", "Running") == 6;
-            (running && !claim_names(cluster, "first").contains(&claim)).then_some(())
-        });
+    guarded.wait_for("the drain to end and all pods to run", PROVISION, |cluster| {
+        let running = cluster.pods_in_phase("web", "Running") == 6;
+        (running && !claim_names(cluster, "first").contains(&claim)).then_some(())
+    });
     println!("with Soft the drain ended after {:?}", softened.elapsed());
     let history = counts(&claims.changes(guarded.cluster.client()), of_pool("first"));
     assert!(peak(&history) <= LIMIT + 1);
@@ -111,12 +103,10 @@ fn a_termination_grace_period_ends_a_drain_that_is_held_up_within_the_limit() {
     let claims = guarded.cluster.record_claims();
     let claim = draining(&mut guarded, &json!("30s"));
     let begun = Instant::now();
-    guarded
-        .cluster
-        .wait_for("the drain to end and all pods to run", PROVISION, |cluster| {
-            let running = cluster.pods_in_phase("web", "Running") == 6;
-            (running && !claim_names(cluster, "first").contains(&claim)).then_some(())
-        });
+    guarded.wait_for("the drain to end and all pods to run", PROVISION, |cluster| {
+        let running = cluster.pods_in_phase("web", "Running") == 6;
+        (running && !claim_names(cluster, "first").contains(&claim)).then_some(())
+    });
     println!(
         "with a grace period of 30 s all was over after {:?}, {} refusals, {} nodes in the second pool",
         begun.elapsed(),

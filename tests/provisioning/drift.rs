@@ -23,11 +23,9 @@ fn full_pool(guarded: &mut Guarded, pods: u32) {
     let spec = json!({"limits": {"nodes": "5"}, "disruption": {"nodeLimitMode": "Hard"}});
     guarded.cluster.create_pool(&node_pool("full", &spec));
     guarded.cluster.deploy(&one_pod_a_node("web", "full", pods));
-    guarded
-        .cluster
-        .wait_for("five pods to run", PROVISION, |cluster| {
-            (cluster.pods_in_phase("web", "Running") == 5).then_some(())
-        });
+    guarded.wait_for("five pods to run", PROVISION, |cluster| {
+        (cluster.pods_in_phase("web", "Running") == 5).then_some(())
+    });
 }
 
 #[test]
@@ -37,11 +35,9 @@ fn drifted_nodes_at_a_hard_limit_stay_open_other_pools_go_on_and_one_more_place_
     guarded.cluster.create_pool(&node_pool("other", &json!({})));
     guarded.cluster.deploy(&one_pod_a_node("side", "other", 2));
     full_pool(&mut guarded, 5);
-    guarded
-        .cluster
-        .wait_for("the other pool's pods", PROVISION, |cluster| {
-            (cluster.pods_in_phase("side", "Running") == 2).then_some(())
-        });
+    guarded.wait_for("the other pool's pods", PROVISION, |cluster| {
+        (cluster.pods_in_phase("side", "Running") == 2).then_some(())
+    });
     let before = guarded.refusals();
     let old = claim_names(&guarded.cluster, "full");
 
@@ -61,15 +57,13 @@ fn drifted_nodes_at_a_hard_limit_stay_open_other_pools_go_on_and_one_more_place_
     guarded
         .cluster
         .change_pool("full", &json!({"limits": {"nodes": "6"}}));
-    let begun = guarded.cluster.wait_for("drift to go on", PROVISION, |cluster| {
+    let begun = guarded.wait_for("drift to go on", PROVISION, |cluster| {
         (claim_names(cluster, "full") != old).then(|| raised.elapsed())
     });
-    guarded
-        .cluster
-        .wait_for("all nodes to be replaced", PROVISION, |cluster| {
-            let now = claim_names(cluster, "full");
-            (now.len() == 5 && now.is_disjoint(&old)).then_some(())
-        });
+    guarded.wait_for("all nodes to be replaced", PROVISION, |cluster| {
+        let now = claim_names(cluster, "full");
+        (now.len() == 5 && now.is_disjoint(&old)).then_some(())
+    });
     println!(
         "drift went on after {begun:?}, five nodes replaced after {:?}",
         raised.elapsed()
@@ -106,12 +100,10 @@ fn drifted_nodes_at_a_hard_limit_stay_open_while_pods_wait_and_an_emptied_node_g
     guarded.cluster.scale("web", 3);
     let scaled = Instant::now();
     // Two nodes are empty, and with their places the other three are replaced.
-    guarded
-        .cluster
-        .wait_for("emptied nodes to go and drift to go on", PROVISION, |cluster| {
-            let now = claim_names(cluster, "full");
-            (now.len() == 3 && now.is_disjoint(&old)).then_some(())
-        });
+    guarded.wait_for("emptied nodes to go and drift to go on", PROVISION, |cluster| {
+        let now = claim_names(cluster, "full");
+        (now.len() == 3 && now.is_disjoint(&old)).then_some(())
+    });
     let refused = guarded.refusals() - before;
     println!(
         "two emptied nodes gone and three replaced after {:?}, {refused} refused",
@@ -127,12 +119,10 @@ fn replace_all(guarded: &mut Guarded, pool: &str, nodes: usize) -> Duration {
     let begun = Instant::now();
     let old = claim_names(&guarded.cluster, pool);
     guarded.cluster.drift(pool, "second");
-    guarded
-        .cluster
-        .wait_for("the nodes to be replaced", PROVISION, |cluster| {
-            let now = claim_names(cluster, pool);
-            (now.len() == nodes && now.is_disjoint(&old)).then_some(())
-        });
+    guarded.wait_for("the nodes to be replaced", PROVISION, |cluster| {
+        let now = claim_names(cluster, pool);
+        (now.len() == nodes && now.is_disjoint(&old)).then_some(())
+    });
     begun.elapsed()
 }
 

@@ -55,9 +55,35 @@ impl Guarded {
         self.reconciler = Some(Reconciler::start(self.cluster.plane().kubeconfig(), args));
     }
 
+    pub(super) fn reconciler(&self) -> &Reconciler {
+        self.reconciler.as_ref().expect("a reconciler was started")
+    }
+
+    /// Lets poolgate judge NodePools too.
+    pub(super) fn judge_pools(&self) {
+        let server = self.gate.as_ref().expect("the gate was started");
+        self.cluster
+            .plane()
+            .register_webhooks(&server.base_url(), &server.ca());
+    }
+
     /// How many creations of NodeClaims were refused so far, as Karpenter tells it.
     pub(super) fn refusals(&self) -> usize {
         self.cluster.karpenter_log().matches("denied the request").count()
+    }
+
+    /// Waits for something that Karpenter and poolgate bring about. Panics with the whole story if it takes longer
+    /// than `deadline`.
+    #[track_caller]
+    pub(super) fn wait_for<T>(
+        &mut self,
+        what: &str,
+        deadline: Duration,
+        look: impl FnMut(&KarpenterCluster) -> Option<T>,
+    ) -> T {
+        self.cluster
+            .comes(deadline, look)
+            .unwrap_or_else(|| panic!("waited {deadline:?} for {what}, in vain\n{}", self.story()))
     }
 
     /// Lets the cluster do what it does for so long.

@@ -16,13 +16,11 @@ fn a_hard_limit_is_never_exceeded_and_its_event_is_told_once() {
     let spec = json!({"limits": {"nodes": "5"}, "disruption": {"nodeLimitMode": "Hard"}});
     guarded.cluster.create_pool(&node_pool("general", &spec));
     guarded.cluster.deploy(&one_pod_a_node("web", "general", 30));
-    guarded
-        .cluster
-        .wait_for("five pods to run", PROVISION, |cluster| {
-            (cluster.pods_in_phase("web", "Running") == 5).then_some(())
-        });
+    guarded.wait_for("five pods to run", PROVISION, |cluster| {
+        (cluster.pods_in_phase("web", "Running") == 5).then_some(())
+    });
     let told = |cluster: &_| events(cluster, "general");
-    guarded.cluster.wait_for("the event", PROVISION, |cluster| {
+    guarded.wait_for("the event", PROVISION, |cluster| {
         (!told(cluster).is_empty()).then_some(())
     });
     guarded.linger(Duration::from_secs(20));
@@ -31,7 +29,7 @@ fn a_hard_limit_is_never_exceeded_and_its_event_is_told_once() {
     assert_eq!(told(&guarded.cluster), [1], "{}", guarded.story());
 
     guarded.cluster.scale("web", 2);
-    guarded.cluster.wait_for("nodes to go", PROVISION, |cluster| {
+    guarded.wait_for("nodes to go", PROVISION, |cluster| {
         (cluster.claims("general").len() == 2).then_some(())
     });
     let history = counts(&claims.changes(guarded.cluster.client()), of_pool("general"));

@@ -39,20 +39,16 @@ fn eight_nodes(guarded: &mut Guarded, annotations: &Value) -> Vec<String> {
     ] {
         guarded.cluster.deploy(&with_room_of_its_own(deployment));
     }
-    guarded
-        .cluster
-        .wait_for("eight pods to run on eight nodes", PROVISION, |cluster| {
-            let running = ["cheap", "spare", "web"].map(|name| cluster.pods_in_phase(name, "Running"));
-            (running == [1, 2, 5] && cluster.claims("general").len() == 8).then_some(())
-        });
+    guarded.wait_for("eight pods to run on eight nodes", PROVISION, |cluster| {
+        let running = ["cheap", "spare", "web"].map(|name| cluster.pods_in_phase(name, "Running"));
+        (running == [1, 2, 5] && cluster.claims("general").len() == 8).then_some(())
+    });
     let mut right = claims_under(&guarded.cluster, "spare");
     right.extend(claims_under(&guarded.cluster, "cheap"));
     guarded.cluster.scale("spare", 0);
-    guarded
-        .cluster
-        .wait_for("two nodes to be empty", PROVISION, |cluster| {
-            cluster.pods_of("spare").is_empty().then_some(())
-        });
+    guarded.wait_for("two nodes to be empty", PROVISION, |cluster| {
+        cluster.pods_of("spare").is_empty().then_some(())
+    });
     right
 }
 
@@ -117,11 +113,17 @@ fn a_lowered_limit_terminates_the_cheapest_nodes_and_no_more_however_long_they_t
         guarded.cluster.set_finalizers(name(&claim), &finalizers);
     }
 
+    guarded.judge_pools();
+    let told = lower_on_trial(&guarded, "5");
+    assert!(
+        told.contains("3 stand above the limit; the reconciler will terminate 3"),
+        "{told}"
+    );
     guarded
         .cluster
         .change_pool("general", &json!({"limits": {"nodes": "5"}}));
     let lowered = Instant::now();
-    guarded.cluster.wait_for("three victims", PROVISION, |cluster| {
+    guarded.wait_for("three victims", PROVISION, |cluster| {
         (going(cluster) == 3).then_some(())
     });
     println!(
@@ -144,11 +146,9 @@ fn a_lowered_limit_terminates_the_cheapest_nodes_and_no_more_however_long_they_t
         let others: Vec<_> = finalizers.into_iter().filter(|one| one != FINALIZER).collect();
         guarded.cluster.set_finalizers(name(&claim), &others);
     }
-    guarded
-        .cluster
-        .wait_for("three nodes to go", PROVISION, |cluster| {
-            (cluster.claims("general").len() == 5).then_some(())
-        });
+    guarded.wait_for("three nodes to go", PROVISION, |cluster| {
+        (cluster.claims("general").len() == 5).then_some(())
+    });
     guarded.linger(Duration::from_secs(10));
     let order = deleted_in_order(&claims.changes(guarded.cluster.client()));
     assert_eq!(order.len(), 3, "{order:?}\n{}", guarded.story());
@@ -166,7 +166,7 @@ fn terminations_keep_to_their_pace_and_to_pod_disruption_budgets() {
     guarded
         .cluster
         .change_pool("general", &json!({"limits": {"nodes": "4"}}));
-    guarded.cluster.wait_for("four victims", PROVISION, |_| {
+    guarded.wait_for("four victims", PROVISION, |_| {
         (deleted_in_order(&claims.so_far()).len() == 4).then_some(())
     });
     guarded.linger(Duration::from_secs(20));
@@ -194,17 +194,23 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
     let spec = json!({"limits": {"nodes": "5"}, "disruption": {"nodeLimitMode": "Hard"}});
     guarded.cluster.create_pool(&node_pool("general", &spec));
     guarded.cluster.deploy(&one_pod_a_node("web", "general", 8));
-    guarded
-        .cluster
-        .wait_for("eight pods to run", PROVISION, |cluster| {
-            (cluster.pods_in_phase("web", "Running") == 8).then_some(())
-        });
+    guarded.wait_for("eight pods to run", PROVISION, |cluster| {
+        (cluster.pods_in_phase("web", "Running") == 8).then_some(())
+    });
     guarded.guard();
+    guarded.judge_pools();
     guarded.reconcile(&["--settle=5s"]);
-    guarded.cluster.wait_for("the event", PROVISION, |cluster| {
+    guarded.wait_for("the event", PROVISION, |cluster| {
         (!cluster.events("general", "NodeLimitExceeded").is_empty()).then_some(())
     });
     guarded.linger(Duration::from_secs(20));
+    let excess = r#"poolgate_nodepools_excess_nodes{nodepool="general"}"#;
+    assert_eq!(guarded.reconciler().metric(excess), Some(3.0));
+    let told = lower_on_trial(&guarded, "4");
+    assert!(
+        told.contains("4 stand above the limit; none is removed"),
+        "{told}"
+    );
     guarded
         .cluster
         .change_pool("general", &json!({"limits": {"nodes": "4"}}));
@@ -218,6 +224,23 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
         "{}",
         guarded.story()
     );
+}
+
+/// What a user is told who tries a limit without setting it.
+fn lower_on_trial(guarded: &Guarded, limit: &str) -> String {
+    let patch = json!({"spec": {"limits": {"nodes": limit}}}).to_string();
+    let args = [
+        "patch",
+        "nodepool",
+        "general",
+        "--type=merge",
+        "--dry-run=server",
+        "-p",
+        &patch,
+    ];
+    let answer = guarded.cluster.plane().kubectl(&args, "");
+    assert!(answer.status.success(), "{answer:?}");
+    answer.stderr
 }
 
 fn sorted(names: &[String]) -> BTreeSet<&String> {

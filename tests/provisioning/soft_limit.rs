@@ -19,29 +19,23 @@ fn a_soft_limit_is_exceeded_by_no_more_than_the_nodes_under_disruption_and_kept_
     let spec = json!({"limits": {"nodes": LIMIT.to_string()}, "disruption": {"nodeLimitMode": "Soft"}});
     guarded.cluster.create_pool(&node_pool("general", &spec));
     guarded.cluster.deploy(&one_pod_a_node("web", "general", 30));
-    guarded
-        .cluster
-        .wait_for("five pods to run", PROVISION, |cluster| {
-            (cluster.pods_in_phase("web", "Running") == LIMIT).then_some(())
-        });
+    guarded.wait_for("five pods to run", PROVISION, |cluster| {
+        (cluster.pods_in_phase("web", "Running") == LIMIT).then_some(())
+    });
     guarded.cluster.scale("web", 5);
-    guarded
-        .cluster
-        .wait_for("five pods to be left", PROVISION, |cluster| {
-            (cluster.pods_of("web").len() == LIMIT).then_some(())
-        });
+    guarded.wait_for("five pods to be left", PROVISION, |cluster| {
+        (cluster.pods_of("web").len() == LIMIT).then_some(())
+    });
     let provisioned = counts(&claims.changes(guarded.cluster.client()), of_pool("general"));
     assert_eq!(peak(&provisioned), LIMIT);
 
     let old = claim_names(&guarded.cluster, "general");
     guarded.cluster.drift("general", "second");
     let drifted = Instant::now();
-    guarded
-        .cluster
-        .wait_for("all nodes to be replaced", PROVISION, |cluster| {
-            let now = claim_names(cluster, "general");
-            (now.len() == LIMIT && now.is_disjoint(&old)).then_some(())
-        });
+    guarded.wait_for("all nodes to be replaced", PROVISION, |cluster| {
+        let now = claim_names(cluster, "general");
+        (now.len() == LIMIT && now.is_disjoint(&old)).then_some(())
+    });
     let (claims, nodes) = (
         claims.changes(guarded.cluster.client()),
         nodes.changes(guarded.cluster.client()),

@@ -10,7 +10,7 @@ pub(crate) mod objects;
 mod programs;
 
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,6 @@ use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::crds::{V1, karpenter_crd};
 use super::process::{Process, run};
-use super::wait::wait_for;
 
 /// Karpenter's definitions, all that 1.14 has. Of its NodePools there is a second form: see [`Definition`].
 const DEFINITIONS: [&str; 4] = [
@@ -95,24 +94,38 @@ impl KarpenterCluster {
         self.karpenter.log()
     }
 
-    /// Waits for something that the programs bring about; panics with their last words if one of them has ended, or
-    /// if it takes longer than `deadline`.
+    /// Waits for something that the programs bring about. Panics with what stands where if it takes longer than
+    /// `deadline`, or with the last words of a program that has ended.
     #[track_caller]
     pub(crate) fn wait_for<T>(
         &mut self,
         what: &str,
         deadline: Duration,
-        mut look: impl FnMut(&Self) -> Option<T>,
+        look: impl FnMut(&Self) -> Option<T>,
     ) -> T {
-        wait_for(what, deadline, || {
-            let found = look(self);
-            if found.is_none() {
-                self.assert_alive();
-                // Each look is a request.
-                std::thread::sleep(Duration::from_millis(80));
-            }
-            found
+        self.comes(deadline, look).unwrap_or_else(|| {
+            let (situation, log) = (self.situation(), self.karpenter_log());
+            panic!("waited {deadline:?} for {what}, in vain\n{situation}\n{log}")
         })
+    }
+
+    /// Looks until there is something, or `deadline` has passed.
+    #[track_caller]
+    pub(crate) fn comes<T>(
+        &mut self,
+        deadline: Duration,
+        mut look: impl FnMut(&Self) -> Option<T>,
+    ) -> Option<T> {
+        let begun = Instant::now();
+        loop {
+            let found = look(self);
+            if found.is_some() || begun.elapsed() > deadline {
+                return found;
+            }
+            self.assert_alive();
+            // Each look is a request or more.
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Panics with the last words of a program that has ended.
