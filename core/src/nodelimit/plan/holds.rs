@@ -61,12 +61,14 @@ fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
         .iter()
         .filter_map(|claim| Candidate::of(claim))
         .collect();
-    let needy: Vec<_> = candidates
+    let open = Open::of(now, memory);
+    let needy = candidates
         .iter()
-        .filter(|candidate| candidate.may_need_replacement())
-        .collect();
-    let holds_any = needy.iter().any(|candidate| candidate.node.marks.are_ours());
-    let room = Room::of(now, needy.len(), holds_any, memory);
+        .filter(|candidate| candidate.may_need_replacement(open));
+    let holds_any = needy
+        .clone()
+        .any(|candidate| candidate.node.marks.are_ours() && !candidate.node.marks.keep_held());
+    let room = Room::of(now, open, needy.count(), holds_any, memory);
     let free = open_nodes(now, room, &candidates, memory, &mut holds);
     for candidate in candidates {
         let is_free = match room {
@@ -109,24 +111,18 @@ fn open_nodes<'p>(
         return HashSet::new();
     };
     let mut free: HashSet<&str> = HashSet::new();
-    let Open::Places(places) = open else {
-        let undrifted = |candidate: &&Candidate<'_>| candidate.is_empty && !candidate.is_drifted();
-        free.extend(candidates.iter().filter(undrifted).map(Candidate::uid));
+    let is_free = |candidate: &&Candidate<'_>| !candidate.may_need_replacement(open);
+    free.extend(candidates.iter().filter(is_free).map(Candidate::uid));
+    if !open.is_quiet {
         return free;
-    };
-    free.extend(
-        candidates
-            .iter()
-            .filter(|candidate| candidate.is_empty)
-            .map(Candidate::uid),
-    );
+    }
     let needy: Vec<_> = candidates
         .iter()
-        .filter(|candidate| candidate.may_need_replacement())
+        .filter(|candidate| candidate.may_need_replacement(open) && !candidate.node.marks.keep_held())
         .map(|candidate| candidate.claim)
         .collect();
-    let turn = turns::holders(now, places, &needy, memory);
-    if places > 0 && turn.len() == places {
+    let turn = turns::holders(now, open.places, &needy, memory);
+    if open.places > 0 && turn.len() == open.places {
         holds.look_again(turns::next_at(now));
     }
     free.extend(turn.iter().map(|claim| &*claim.claim.uid));
@@ -136,7 +132,8 @@ fn open_nodes<'p>(
         .collect();
     let hosts: Vec<_> = candidates
         .iter()
-        .filter(|candidate| !free.contains(candidate.uid()) && candidate.node.takes_pods())
+        .filter(|candidate| !free.contains(candidate.uid()) || candidate.node.marks.are_a_wish())
+        .filter(|candidate| candidate.node.takes_pods())
         .map(|candidate| candidate.claim)
         .collect();
     free.extend(fit::fitting(&rest, &hosts));
@@ -176,13 +173,10 @@ impl<'p> Candidate<'p> {
         &self.claim.claim.uid
     }
 
-    const fn is_drifted(&self) -> bool {
-        self.claim.claim.conditions.drifted
-    }
-
-    /// Whether its disruption might need a replacement, and it is poolgate's to open and to close.
-    const fn may_need_replacement(&self) -> bool {
-        !self.is_empty && !self.node.marks.are_users() && !self.node.marks.keep_held()
+    /// Whether its disruption might need a replacement. A node that a user has closed is not disrupted.
+    const fn may_need_replacement(&self, open: Open) -> bool {
+        let may_need = !self.is_empty || self.claim.claim.conditions.drifted && !open.is_quiet;
+        may_need && !self.node.marks.are_users()
     }
 }
 

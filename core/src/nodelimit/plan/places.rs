@@ -28,27 +28,39 @@ pub(super) enum Room {
 
 /// Which nodes may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Open {
-    /// Empty nodes that have not drifted: Karpenter would ask for more nodes for pods that wait.
-    OnlyEmpty,
-    /// Empty nodes, nodes whose pods fit elsewhere, and so many others.
-    Places(usize),
+pub(super) struct Open {
+    /// Places for replacements that Karpenter has not asked for yet.
+    pub(super) places: usize,
+    /// Whether Karpenter's simulation of a disruption has no other pods to find nodes for. Where it has, it asks for
+    /// more nodes, also for an empty node that has drifted: then only empty nodes that have not may be open.
+    pub(super) is_quiet: bool,
+}
+
+impl Open {
+    /// Judges, and takes down since when a pod has not been served.
+    pub(super) fn of(now: &Situation<'_>, memory: &mut Memory) -> Self {
+        let places = places(now);
+        Self {
+            places,
+            is_quiet: is_quiet(now, places, memory),
+        }
+    }
 }
 
 impl Room {
     /// Judges, and takes down since when there has been room. `needy` is the number of nodes whose disruption might
     /// need a replacement, `holds` whether one of them is held.
-    pub(super) fn of(now: &Situation<'_>, needy: usize, holds: bool, memory: &mut Memory) -> Self {
-        let places = places(now);
-        let open = if is_quiet(now, places, memory) {
-            Open::Places(places)
-        } else {
-            Open::OnlyEmpty
-        };
+    pub(super) fn of(
+        now: &Situation<'_>,
+        open: Open,
+        needy: usize,
+        holds: bool,
+        memory: &mut Memory,
+    ) -> Self {
         let least = |number: Option<u32>| number.map_or(needy, |number| needy.min(number as usize));
-        let is_short = places < least(at_once(now, now.counts.disrupting()));
-        let is_roomy = places >= least(at_once(now, 0));
-        memory.roomy_since = is_roomy.then(|| memory.roomy_since.map_or(now.now, |since| since.min(now.now)));
+        let is_short = open.places < least(at_once(now, now.counts.disrupting()));
+        let is_roomy = open.places >= least(at_once(now, 0));
+        memory.roomy_since = is_roomy.then(|| earlier(memory.roomy_since, now.now));
         let was_long = memory
             .roomy_since
             .is_some_and(|since| now.now.duration_since(since) >= ROOMY);
@@ -112,15 +124,18 @@ fn waiting(now: &Situation<'_>) -> usize {
     left
 }
 
-/// Whether Karpenter's simulation of a disruption has no other pods to find nodes for.
 fn is_quiet(now: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {
     let is_unserved = now.is_awaited && !now.is_growing && places > 0;
-    memory.unserved_since =
-        is_unserved.then(|| memory.unserved_since.map_or(now.now, |since| since.min(now.now)));
+    memory.unserved_since = is_unserved.then(|| earlier(memory.unserved_since, now.now));
     let is_served = memory
         .unserved_since
         .is_none_or(|since| now.now.duration_since(since) < UNSERVED);
     !(now.is_draining || now.is_awaited && is_served)
+}
+
+/// Since when something has been so that is so now.
+fn earlier(since: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    since.map_or(now, |since| since.min(now))
 }
 
 /// How many nodes Karpenter may begin to disrupt at once for reasons that ask for replacements, where so many use up

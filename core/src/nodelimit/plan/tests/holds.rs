@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use super::super::*;
 use super::machine::*;
 use super::world::*;
 
@@ -173,4 +174,22 @@ fn nodes_that_karpenter_does_not_disrupt_yet_are_left_alone() {
     starting.claim.conditions.initialized = false;
     world.claims.push(starting);
     assert_eq!(names(&world.plan().hold), ["node-0"]);
+}
+
+#[test]
+fn a_node_that_is_kept_counts_the_same_before_and_after_it_is_held() {
+    let mut world = World::new(2);
+    world.claims.push(Machine::new(0).drifted().held());
+    let keep = Marks {
+        keep: true,
+        ..Marks::default()
+    };
+    world.claims.push(Machine::new(1).with_pod("1").marked(keep));
+    world.pending.push(needs("1"));
+    assert_eq!(names(&world.step(noon()).hold), ["node-1"]);
+    assert_eq!(
+        released(&world.plan()),
+        [""; 0],
+        "the drifted node would ask for a replacement"
+    );
 }
