@@ -1,5 +1,7 @@
 //! Reviews of NodeClaims for the gate of node limits: which of them ask for a place, and how the answer reads.
 
+use std::fmt::Write as _;
+
 use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
 use poolgate_core::nodelimit::ledger::{Full, Refused};
 use serde::Deserialize;
@@ -196,11 +198,12 @@ fn full_sentence(pool: &str, full: &Full) -> String {
     );
     let are = |count: usize| if count == 1 { "is" } else { "are" };
     let is_held = limit.mode == NodeLimitMode::Hard && *terminating > 0;
+    // A String takes everything.
     if is_held {
-        text += &format!(" ({terminating} of them {} terminating)", are(*terminating));
+        let _ = write!(text, " ({terminating} of them {} terminating)", are(*terminating));
     }
     if *outstanding > 0 {
-        text += &format!(", {outstanding} more {} being created", are(*outstanding));
+        let _ = write!(text, ", {outstanding} more {} being created", are(*outstanding));
     }
     text += "; raise spec.limits.nodes, or wait until a node has gone";
     if is_held {

@@ -75,9 +75,10 @@ impl PoolLedgers {
             .iter()
             .map(|uid| Uid::new(uid))
             .collect::<Result<Vec<_>, _>>()?;
-        let termination = match uids.is_empty() {
-            true => None,
-            false => Some(Termination::new(wall_seconds(), uids)?),
+        let termination = if uids.is_empty() {
+            None
+        } else {
+            Some(Termination::new(wall_seconds(), uids)?)
         };
         let owner = Owner { name: pool, uid };
         self.store

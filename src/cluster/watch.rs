@@ -205,11 +205,11 @@ impl Watch {
             };
             match event? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    *version = object.version().ok_or(Failure::NoVersion)?.to_owned();
+                    object.version().ok_or(Failure::NoVersion)?.clone_into(version);
                     follower.changed(object);
                 }
                 WatchEvent::Deleted(object) => {
-                    *version = object.version().ok_or(Failure::NoVersion)?.to_owned();
+                    object.version().ok_or(Failure::NoVersion)?.clone_into(version);
                     follower.gone(&object);
                 }
                 WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,

@@ -165,7 +165,7 @@ impl Controller {
         self.metrics.leading(term.is_some());
         self.leading = term.map(|number| (number, Timestamp::now()));
         if term.is_none() {
-            self.metrics.forget_all();
+            self.metrics.pools().forget_all();
             return;
         }
         let now = Instant::now();
@@ -205,7 +205,7 @@ impl Controller {
         let memory = self.memories.get(pool).cloned().unwrap_or_default();
         let now = Timestamp::now();
         let plan = plan(&snapshot.state(self.circumstances(&snapshot)), &memory, now);
-        self.metrics.show(pool, &plan.numbers);
+        self.metrics.pools().show(pool, &plan.numbers);
         self.mark(&snapshot, &plan).await?;
         if let Some(victims) = &plan.victims {
             self.list_victims(&snapshot, victims).await?;
@@ -261,7 +261,7 @@ impl Controller {
 
     fn forget(&mut self, pool: &str) {
         self.memories.remove(pool);
-        self.metrics.forget(pool);
+        self.metrics.pools().forget(pool);
         self.told.forget(pool);
         self.queue.forget(pool);
     }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
 use poolgate_core::karpenter::{Karpenter, Release};
 
+use super::gate_args::GateArgs;
 use crate::admission::MutateVerdict;
-use crate::cluster::{ClusterArgs, GateSettings, OnError};
+use crate::cluster::ClusterArgs;
 use crate::flags;
 use crate::http::{Interface, ListenAddr};
 use crate::policy_file::WatchedPolicyArgs;
@@ -78,39 +79,13 @@ pub(crate) struct ServeArgs {
     )]
     mutate_verdict: Switch,
 
-    /// Answer at /gate whether a NodePool has a place left for a NodeClaim that is about to be created, by
-    /// spec.limits.nodes. Needs a cluster
-    #[arg(
-        long,
-        env = "POOLGATE_GATE",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
-    gate: bool,
-
-    /// What becomes of a NodeClaim while the gate cannot decide
-    #[arg(
-        long,
-        env = "POOLGATE_GATE_ON_ERROR",
-        value_enum,
-        default_value = "allow",
-        value_name = "ALLOW|DENY"
-    )]
-    gate_on_error: OnError,
-
-    /// Admit what the gate would refuse, and only count it
-    #[arg(
-        long,
-        env = "POOLGATE_GATE_OBSERVE",
-        action = ArgAction::SetTrue,
-        value_parser = BoolishValueParser::new()
-    )]
-    gate_observe: bool,
-
     /// How long to go on answering after SIGTERM, until nobody is sent here any more
     /// [default: 10s, with --self-signed 0s]
     #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = flags::time)]
     shutdown_delay: Option<Duration>,
+
+    #[command(flatten)]
+    pub(super) gate: GateArgs,
 
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
@@ -164,11 +139,6 @@ pub(crate) enum CertificateChoiceError {
     NoAuthority,
 }
 
-/// There is nothing to observe.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--gate-observe changes what --gate does: add --gate, or leave it out")]
-pub(crate) struct ObserveWithoutGate;
-
 impl ServeArgs {
     /// Where the certificate comes from: exactly one of two ways.
     pub(super) fn certificate(&self) -> Result<CertificateChoice, CertificateChoiceError> {
@@ -205,17 +175,6 @@ impl ServeArgs {
             CLUSTER_SHUTDOWN_DELAY
         };
         self.shutdown_delay.unwrap_or(otherwise)
-    }
-
-    /// How the node gate is meant; none where it stays shut.
-    pub(super) fn gate(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
-        if self.gate_observe && !self.gate {
-            return Err(ObserveWithoutGate);
-        }
-        Ok(self.gate.then_some(GateSettings {
-            on_error: self.gate_on_error,
-            observe: self.gate_observe,
-        }))
     }
 
     /// The Karpenter that NodePools are judged for while nothing is known of the cluster.
@@ -287,17 +246,6 @@ mod tests {
         );
         assert_eq!(parse("--tls-cert a --tls-key b").interface(), Interface::All);
         assert_eq!(parse("--self-signed").interface(), Interface::Loopback);
-    }
-
-    #[test]
-    fn the_gate_is_open_where_it_is_asked_for() {
-        assert!(parse("--self-signed").gate().is_ok_and(|gate| gate.is_none()));
-        let settings = |line: &str| parse(line).gate().expect(line).expect(line);
-        let plain = settings("--gate");
-        assert_eq!((plain.on_error, plain.observe), (OnError::Allow, false));
-        let strict = settings("--gate --gate-on-error deny --gate-observe");
-        assert_eq!((strict.on_error, strict.observe), (OnError::Deny, true));
-        assert_eq!(parse("--gate-observe").gate().err(), Some(ObserveWithoutGate));
     }
 
     #[test]

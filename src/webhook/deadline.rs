@@ -21,7 +21,7 @@ pub(super) fn of(query: Option<&str>) -> Duration {
 
 /// How long an answer may take that has to be sent before the caller's `limit`: it must still get there.
 pub(super) fn before(limit: Duration) -> Duration {
-    limit - limit / 5
+    limit.saturating_sub(limit / 5)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod args;
 mod body;
 mod deadline;
+mod gate_args;
 mod metrics;
 mod place;
 mod refusal;

@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
-use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
+use super::args::{CertificateChoice, CertificateChoiceError, ServeArgs};
+use super::gate_args::ObserveWithoutGate;
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{ClusterView, Reviewer};
@@ -77,7 +78,7 @@ pub(crate) enum ServeError {
 /// Serves until a signal. Returns the exit code: 0 after an orderly end.
 pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
     let certificate = args.certificate()?;
-    args.gate()?;
+    args.gate.settings()?;
     args.log.install()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(run(args, certificate));
@@ -191,13 +192,14 @@ async fn start_cluster(
     let gate_metrics = GateMetrics::register(registry);
     let cluster = Cluster::find(&args.cluster, Arc::clone(view), metrics).await;
     let Some(mut cluster) = cluster.map_err(ClusterError::from)? else {
-        return match args.gate()? {
+        return match args.gate.settings()? {
             Some(_) => Err(ServeError::GateWithoutCluster),
             None => Ok(None),
         };
     };
     let gate = args
-        .gate()?
+        .gate
+        .settings()?
         .map(|settings| cluster.open_gate(settings, policy.clone(), gate_metrics));
     details.extend(cluster.details());
     tasks.spawn("cluster watch", cluster.watch()?);

@@ -1,6 +1,7 @@
 //! The API server over HTTP, for tests that ask it more often than kubectl can be started.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -18,6 +19,9 @@ use super::wait::wait_for;
 
 const START: Duration = Duration::from_mins(1);
 const REQUEST: Duration = Duration::from_mins(1);
+
+/// How many proxies this process has started.
+static PROXIES: AtomicU32 = AtomicU32::new(0);
 
 /// One connection to an API server with the rights of a cluster administrator, through a `kubectl proxy`.
 pub(crate) struct Api {
@@ -43,7 +47,9 @@ impl Api {
         command
             .args(["proxy", "--port=0", "--kubeconfig"])
             .arg(plane.kubeconfig());
-        let mut proxy = Process::start("kubectl-proxy", &command, plane.directory());
+        // Each has a log of its own, because its address stands there.
+        let name = format!("kubectl-proxy-{}", PROXIES.fetch_add(1, Ordering::Relaxed));
+        let mut proxy = Process::start(&name, &command, plane.directory());
         let authority = wait_for("kubectl proxy to serve", START, || {
             assert_eq!(proxy.exited(), None, "kubectl proxy ended:\n{}", proxy.log());
             let log = proxy.log();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kube::{Api, Client};
 use poolgate_core::nodelimit::NodeLimit;
-use poolgate_core::nodelimit::ledger::{LimitInForce, Moment};
+use poolgate_core::nodelimit::ledger::{LimitInForce, Moment, Sightings};
 use serde_json::Value;
 
 use crate::admission::{ClusterView, KeptPool};
@@ -109,9 +109,7 @@ impl Desk {
     /// Whether the oldest ticket of a pool is old enough to go if its claim is not there.
     pub(super) fn has_overdue_ticket(&self, pool: &str, now: Moment) -> bool {
         let ledgers = self.ledgers.borrow();
-        let first = ledgers
-            .sightings(pool)
-            .and_then(|sightings| sightings.first_over_at());
+        let first = ledgers.sightings(pool).and_then(Sightings::first_over_at);
         first.is_some_and(|over| over <= now)
     }
 }

@@ -207,17 +207,17 @@ impl<'a> Round<'a> {
     /// Tells those who could not be told after the next pause why they cannot be decided; all, where trying again is
     /// in vain.
     fn give_up(&mut self, error: &GateError, pause: Duration, is_final: bool) {
-        let last = Instant::now() + pause + MARGIN;
-        let (lost, waiting) = take(&mut self.waiters)
+        let next = Instant::now() + pause + MARGIN;
+        let (undecided, waiting): (Vec<Waiter>, Vec<Waiter>) = take(&mut self.waiters)
             .into_iter()
-            .partition(|waiter| is_final || waiter.deadline <= last);
+            .partition(|waiter| is_final || waiter.deadline <= next);
         self.waiters = waiting;
-        let lost: Vec<Waiter> = lost;
-        if lost.is_empty() {
+        if undecided.is_empty() {
             return;
         }
-        tracing::warn!(pool = self.pool, %error, creations = lost.len(), "creations of NodeClaims not decided");
-        for waiter in lost {
+        let creations = undecided.len();
+        tracing::warn!(pool = self.pool, %error, creations, "creations of NodeClaims not decided");
+        for waiter in undecided {
             waiter.answer(Err(error.clone()));
         }
     }

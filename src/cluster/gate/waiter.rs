@@ -140,11 +140,11 @@ mod tests {
         (waiter, pending)
     }
 
-    fn verdict(answer: Answer) -> Reply {
-        Ok(Verdict {
+    fn verdict(answer: Answer) -> Verdict {
+        Verdict {
             answer,
             mode: Some(NodeLimitMode::Hard),
-        })
+        }
     }
 
     #[test]
@@ -154,13 +154,13 @@ mod tests {
             let (waiter, pending) = pair(&inbox);
             drop(pending);
             assert!(waiter.has_gone());
-            assert_eq!(waiter.answer(verdict(answer)), expected);
+            assert_eq!(waiter.answer(Ok(verdict(answer))), expected);
         }
         let (waiter, pending) = pair(&inbox);
         pending.let_in();
         drop(pending);
         assert_eq!(
-            waiter.answer(verdict(Answer::Reserved)),
+            waiter.answer(Ok(verdict(Answer::Reserved))),
             None,
             "it may come to be"
         );
@@ -170,7 +170,7 @@ mod tests {
     fn an_answer_that_is_not_read_gives_its_ticket_back() {
         let (inbox, mut messages) = mpsc::channel(1);
         let (waiter, pending) = pair(&inbox);
-        assert_eq!(waiter.answer(verdict(Answer::Reserved)), None, "it was sent");
+        assert_eq!(waiter.answer(Ok(verdict(Answer::Reserved))), None, "it was sent");
         drop(pending);
         let Ok(Message::Release(pool, released)) = messages.try_recv() else {
             panic!("no release");
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!((&*pool, released), ("general", uid()));
 
         let (waiter, mut pending) = pair(&inbox);
-        waiter.answer(verdict(Answer::Reserved));
+        waiter.answer(Ok(verdict(Answer::Reserved)));
         assert!(pending.reply.try_recv().is_ok(), "it is read");
         drop(pending);
         assert!(messages.try_recv().is_err());

@@ -28,7 +28,7 @@ struct Kept {
     sightings: Sightings,
 }
 
-/// The ledgers that are known, by the names of their ConfigMaps. Bounded by what is stored.
+/// The ledgers that are known, by the names of what they are stored in. Bounded by what is stored.
 #[derive(Debug, Default)]
 pub(in crate::cluster) struct KeptLedgers {
     by_name: HashMap<Box<str>, Kept>,
@@ -149,13 +149,13 @@ mod tests {
 
     use super::*;
 
-    fn stored(version: u64, tickets: &str) -> Read {
+    fn stored(version: u64, tickets: &str) -> Stored {
         let text = format!(r#"{{"version":1,"seen":0,"tickets":{tickets}}}"#);
-        Ok(Stored {
+        Stored {
             pool: "general".into(),
             version,
             ledger: Rc::new(Ledger::read(&text).expect("a ledger")),
-        })
+        }
     }
 
     fn at(seconds: u64) -> Moment {
@@ -168,10 +168,10 @@ mod tests {
     fn the_newest_of_what_was_told_is_kept_and_a_read_holds_whatever_was_known() {
         let mut kept = KeptLedgers::default();
         let version = |kept: &KeptLedgers| kept.get("general").map(|stored| stored.version);
-        kept.put_newer(NAME, 5, stored(5, "{}"), at(0));
-        kept.put_newer(NAME, 4, stored(4, "{}"), at(0));
+        kept.put_newer(NAME, 5, Ok(stored(5, "{}")), at(0));
+        kept.put_newer(NAME, 4, Ok(stored(4, "{}")), at(0));
         assert_eq!(version(&kept), Some(5));
-        kept.put(NAME, stored(3, "{}"), at(0));
+        kept.put(NAME, Ok(stored(3, "{}")), at(0));
         assert_eq!(version(&kept), Some(3), "a restored backup");
         kept.remove_older(NAME, 3);
         assert_eq!(version(&kept), Some(3));
@@ -182,15 +182,15 @@ mod tests {
     #[test]
     fn a_ticket_is_as_old_as_its_first_sight() {
         let mut kept = KeptLedgers::default();
-        kept.put(NAME, stored(1, r#"{"a":1}"#), at(10));
-        kept.put_newer(NAME, 2, stored(2, r#"{"a":1,"b":1}"#), at(20));
+        kept.put(NAME, Ok(stored(1, r#"{"a":1}"#)), at(10));
+        kept.put_newer(NAME, 2, Ok(stored(2, r#"{"a":1,"b":1}"#)), at(20));
         let first = kept.sightings("general").and_then(Sightings::first_over_at);
         assert_eq!(
             first,
             Some(at(10).plus(poolgate_core::nodelimit::ledger::TICKET_LIFETIME))
         );
         assert_eq!(kept.with_tickets().collect::<Vec<_>>(), ["general"]);
-        kept.put_newer(NAME, 3, stored(3, "{}"), at(30));
+        kept.put_newer(NAME, 3, Ok(stored(3, "{}")), at(30));
         assert_eq!(kept.with_tickets().count(), 0);
         kept.retain(|_| false);
         assert!(kept.get("general").is_none());

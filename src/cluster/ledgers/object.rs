@@ -66,7 +66,7 @@ enum Fault {
     NoVersion,
 }
 
-/// The name of a pool's ledger. Pools may have names as long as those of ConfigMaps.
+/// The name of a pool's ledger. Pools may have names as long as it may have.
 pub(super) fn name(pool: &str) -> String {
     if PREFIX.len() + pool.len() <= LONGEST_NAME {
         return format!("{PREFIX}{pool}");

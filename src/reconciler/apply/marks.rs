@@ -45,14 +45,14 @@ impl Marker {
             "labels": {HELD_LABEL: "true"},
             "annotations": {DO_NOT_DISRUPT_ANNOTATION: "true", HELD_ANNOTATION: WHY},
         });
-        let mut writes = stream::iter(nodes)
+        let mut answers = stream::iter(nodes)
             .map(|node| {
                 let metadata = metadata.clone();
                 async move { (node, writer.apply(node, Write::Hold, metadata).await) }
             })
             .buffer_unordered(AT_ONCE);
         let mut first = Ok(());
-        while let Some((node, result)) = writes.next().await {
+        while let Some((node, result)) = answers.next().await {
             match result {
                 Err(error) if error.is_gone() => {}
                 Err(error) if error.is_conflict() => self.tell(node, &error),
@@ -69,11 +69,11 @@ impl Marker {
         writer: &Writer,
         nodes: &[Release],
     ) -> Result<(), WriteError> {
-        let mut writes = stream::iter(nodes)
+        let mut answers = stream::iter(nodes)
             .map(|release| writer.release(release))
             .buffer_unordered(AT_ONCE);
         let mut first = Ok(());
-        while let Some(result) = writes.next().await {
+        while let Some(result) = answers.next().await {
             first = first.and(result);
         }
         first

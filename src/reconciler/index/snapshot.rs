@@ -11,13 +11,16 @@ use poolgate_core::nodelimit::plan::{
 
 use super::Index;
 
+/// A claim, its node, and the pods on that.
+type WholeClaim = (Arc<Claim>, Option<Arc<Node>>, Vec<Arc<Pod>>);
+
 /// A pool and what belongs to it.
 #[derive(Debug, Clone)]
 pub(in crate::reconciler) struct Snapshot {
     pub(in crate::reconciler) pool: Arc<Pool>,
     /// Whether the pool is there.
     pub(in crate::reconciler) exists: bool,
-    claims: Vec<(Arc<Claim>, Option<Arc<Node>>, Vec<Arc<Pod>>)>,
+    claims: Vec<WholeClaim>,
     pending: Vec<Arc<Needs>>,
     /// What its ledger says.
     pub(in crate::reconciler) ledger: LedgerState,

@@ -59,11 +59,14 @@ struct TolerationObject {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(default)]
 struct Affinity {
-    node_affinity: Option<Required>,
-    pod_affinity: Option<Required>,
-    pod_anti_affinity: Option<Required>,
+    #[serde(rename = "nodeAffinity")]
+    to_nodes: Option<Required>,
+    #[serde(rename = "podAffinity")]
+    to_pods: Option<Required>,
+    #[serde(rename = "podAntiAffinity")]
+    against_pods: Option<Required>,
 }
 
 /// Required terms: a list for pods, an object for nodes.
@@ -150,13 +153,8 @@ impl Spec {
 
     fn is_bound(&self) -> bool {
         let affinity = self.affinity.as_ref();
-        let affinities = affinity.map(|affinity| {
-            [
-                &affinity.node_affinity,
-                &affinity.pod_affinity,
-                &affinity.pod_anti_affinity,
-            ]
-        });
+        let affinities =
+            affinity.map(|affinity| [&affinity.to_nodes, &affinity.to_pods, &affinity.against_pods]);
         let containers = self.containers.iter().chain(&self.init_containers).flatten();
         affinities.into_iter().flatten().flatten().any(Required::is_any)
             || self
@@ -222,108 +220,4 @@ impl TolerationObject {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn needs(spec: Value) -> Needs {
-        let spec: Spec = serde_json::from_value(spec).expect("a spec");
-        spec.needs(&mut Interned::default())
-    }
-
-    fn container(cpu: &str) -> Value {
-        json!({"resources": {"requests": {"cpu": cpu}}})
-    }
-
-    fn sidecar(cpu: &str) -> Value {
-        json!({"restartPolicy": "Always", "resources": {"requests": {"cpu": cpu}}})
-    }
-
-    #[test]
-    fn requests_are_reckoned_as_the_scheduler_does() {
-        for (spec, millis) in [
-            (json!({"containers": [container("1"), container("500m")]}), 1_500),
-            // The init container runs alone, and needs more than all that come after it.
-            (
-                json!({"initContainers": [container("4")], "containers": [container("1")]}),
-                4_000,
-            ),
-            // A sidecar runs beside the containers, and beside init containers after it.
-            (
-                json!({"initContainers": [sidecar("1"), container("4")], "containers": [container("1")]}),
-                5_000,
-            ),
-            (
-                json!({"initContainers": [container("4"), sidecar("1")], "containers": [container("2")]}),
-                4_000,
-            ),
-            (
-                json!({"initContainers": [sidecar("1")], "containers": [container("2")]}),
-                3_000,
-            ),
-            (
-                json!({"containers": [container("1")], "overhead": {"cpu": "250m"}}),
-                1_250,
-            ),
-            (
-                json!({"containers": [container("1")], "resources": {"requests": {"cpu": "3"}}}),
-                3_000,
-            ),
-            (json!({"containers": [container("many")]}), 0),
-        ] {
-            assert_eq!(needs(spec.clone()).requests.amount("cpu"), millis, "{spec}");
-        }
-    }
-
-    #[test]
-    fn what_binds_a_pod_to_a_place_is_seen() {
-        let required = "requiredDuringSchedulingIgnoredDuringExecution";
-        for (spec, is_bound) in [
-            (json!({}), false),
-            (json!({"nodeSelector": {"zone": "a"}}), false),
-            (
-                json!({"affinity": {"nodeAffinity": {required: {"nodeSelectorTerms": []}}}}),
-                true,
-            ),
-            (
-                json!({"affinity": {"podAntiAffinity": {required: [{"topologyKey": "zone"}]}}}),
-                true,
-            ),
-            (json!({"affinity": {"podAntiAffinity": {required: []}}}), false),
-            (
-                json!({"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{}]}}}),
-                false,
-            ),
-            (
-                json!({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}),
-                true,
-            ),
-            (
-                json!({"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}]}),
-                false,
-            ),
-            (json!({"volumes": [{"name": "v", "emptyDir": {}}]}), false),
-            (
-                json!({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}),
-                true,
-            ),
-            (json!({"volumes": [{"name": "v", "ephemeral": {}}]}), true),
-            (json!({"containers": [{"ports": [{"containerPort": 80}]}]}), false),
-            (json!({"containers": [{"ports": [{"hostPort": 80}]}]}), true),
-            (json!({"resourceClaims": [{"name": "gpu"}]}), true),
-        ] {
-            assert_eq!(needs(spec.clone()).is_bound, is_bound, "{spec}");
-        }
-    }
-
-    #[test]
-    fn tolerations_keep_what_they_leave_out() {
-        let read = |toleration: Value| needs(json!({"tolerations": [toleration]})).tolerations.remove(0);
-        let all = read(json!({"operator": "Exists"}));
-        assert_eq!((all.key, all.value, all.effect), (None, None, None));
-        let equal = read(json!({"key": "team", "effect": "NoSchedule"}));
-        assert_eq!(equal.value.as_deref(), Some(""));
-        assert_eq!(equal.effect, Some(Effect::NoSchedule));
-    }
-}
+mod tests;

@@ -41,10 +41,13 @@ impl PoolObject {
     /// What is kept of it, from which [`Pool`] is read under every new policy.
     pub(crate) fn kept(self) -> Value {
         let meta = self.metadata;
-        let mut metadata = json!({"name": meta.name, "uid": meta.uid, "annotations": meta.annotations});
-        if let Some(at) = meta.deletion_timestamp {
-            metadata["deletionTimestamp"] = Value::String(at);
-        }
+        // Where it is null, the pool is not on its way out.
+        let metadata = json!({
+            "name": meta.name,
+            "uid": meta.uid,
+            "annotations": meta.annotations,
+            "deletionTimestamp": meta.deletion_timestamp,
+        });
         json!({"metadata": metadata, "spec": self.spec})
     }
 

@@ -180,7 +180,8 @@ impl Crowd {
             let (mut had, mut failures) = (0, 0);
             loop {
                 match try_create(&self.apis[had as usize % 2]).await {
-                    Try::Created(_) => had += 1,
+                    Try::Created(_) if had < 5 * LIMIT => had += 1,
+                    Try::Created(_) => panic!("nothing is refused"),
                     Try::Denied => return had,
                     Try::Failed(error) => {
                         failures += 1;
@@ -201,9 +202,9 @@ impl Crowd {
         let created = of(&self.tally.created);
         println!(
             "{name}: {rounds} rounds of {CREATORS} creators, limit {LIMIT}: most NodeClaims at a time {}, {created} created \
-             ({:.0} a second), {} denied, {} failed",
+             ({} a second), {} denied, {} failed",
             self.most(),
-            created as f64 / worked.as_secs_f64(),
+            u128::from(created) * 1_000 / worked.as_millis(),
             of(&self.tally.denied),
             of(&self.tally.failed),
         );
@@ -361,11 +362,7 @@ fn a_gate_that_may_be_ignored_is_overrun_only_while_replicas_die() {
         "failure policy Ignore: overrun by {}",
         crowd.most().saturating_sub(u64::from(LIMIT))
     );
+    // With all replicas there again the limit holds: it takes no more.
     crowd.fill();
-    let refused = crowd.runtime.block_on(try_create(&crowd.apis[0]));
-    assert!(
-        matches!(refused, Try::Denied),
-        "with all replicas there the limit holds again"
-    );
     crowd.end_census();
 }

@@ -4,6 +4,8 @@
 //! for its duration, measured on their own clock since they first saw it so: clocks that disagree elect nobody. A
 //! holder that cannot renew stops acting before others may begin. Knows nothing of what its holder does.
 
+mod leadership;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +20,9 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::watch::described;
+use leadership::Term;
+
+pub(crate) use leadership::Leadership;
 
 /// The shortest duration: the Lease counts in whole seconds, and a renewal may take one.
 pub(crate) const SHORTEST: Duration = Duration::from_secs(3);
@@ -38,57 +43,6 @@ impl LeaseError {
     /// Whether another replica was faster, which is no failure.
     fn is_conflict(&self) -> bool {
         matches!(self, Self::Client(kube::Error::Api(status)) if status.code == 409)
-    }
-}
-
-/// A time in which a replica leads without a gap.
-#[derive(Debug, Clone, Copy)]
-struct Term {
-    /// How many there were before.
-    number: u64,
-    /// Until when it may begin to write.
-    until: Instant,
-}
-
-/// Until when this replica may act.
-#[derive(Debug, Clone)]
-pub(crate) struct Leadership(watch::Receiver<Option<Term>>);
-
-impl Leadership {
-    /// Of a process that asks nobody.
-    pub(crate) fn always() -> Self {
-        let far = Instant::now() + Duration::from_hours(24 * 365 * 30);
-        let term = Term {
-            number: 0,
-            until: far,
-        };
-        Self(watch::channel(Some(term)).1)
-    }
-
-    /// Until when this replica may begin to write; none if it may not.
-    pub(crate) fn until(&self) -> Option<Instant> {
-        self.0
-            .borrow()
-            .map(|term| term.until)
-            .filter(|end| *end > Instant::now())
-    }
-
-    /// Which of its terms this is: while the number is the same, nobody else has led. None if it may not write.
-    pub(crate) fn term(&self) -> Option<u64> {
-        self.until()?;
-        self.0.borrow().map(|term| term.number)
-    }
-
-    /// Whether it may write now.
-    pub(crate) fn holds(&self) -> bool {
-        self.until().is_some()
-    }
-
-    /// Waits until this may have changed.
-    pub(crate) async fn changed(&mut self) {
-        if self.0.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
     }
 }
 

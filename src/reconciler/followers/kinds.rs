@@ -1,134 +1,21 @@
-//! From watches to the index: one follower for each kind of object.
+//! What becomes of objects of each kind.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
 use futures_util::future::LocalBoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::DynamicObject;
 use poolgate_core::nodelimit::plan::Needs;
 
-use super::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
-use super::seen::{Seen, Watched};
-use crate::cluster::{Follower, Versioned, read_ledger};
-
-/// The definition of NodePools: how it reads is not asked, only whether it changes.
-pub(super) struct DefinitionFollower {
-    pub(super) seen: Seen,
-    /// Which definition is known, and which version of what it says.
-    pub(super) known: Option<(String, i64)>,
-}
-
-impl Follower for DefinitionFollower {
-    type Object = DynamicObject;
-
-    fn list_begins(&mut self) {}
-
-    fn listed(&mut self, definition: DynamicObject) {
-        self.changed(definition);
-    }
-
-    fn list_ends(&mut self) {
-        self.seen.complete(Watched::Definition);
-    }
-
-    fn changed(&mut self, definition: DynamicObject) {
-        let metadata = definition.metadata;
-        let known = metadata.uid.zip(metadata.generation);
-        if self.known != known {
-            self.known = known;
-            self.seen.redefined();
-        }
-    }
-
-    fn gone(&mut self, _: &DynamicObject) {
-        self.known = None;
-        self.seen.redefined();
-    }
-
-    fn lost(&mut self) {
-        self.seen.lost(Watched::Definition);
-    }
-}
-
-/// What is done with objects of one kind.
-pub(super) trait Kind {
-    /// The objects as they come.
-    type Object: Versioned + Clone + serde::de::DeserializeOwned + std::fmt::Debug;
-    /// Which watch brings them.
-    const WATCHED: Watched;
-    /// What tells them apart.
-    fn key(object: &Self::Object) -> Box<str>;
-    /// A list is about to begin.
-    fn begin(&mut self, _: &Seen) {}
-    /// Waits until there is reason to list them anew.
-    fn wants_list(_: &Seen) -> LocalBoxFuture<'static, ()> {
-        Box::pin(std::future::pending())
-    }
-    /// One is new or has changed.
-    fn put(&mut self, seen: &Seen, object: Self::Object);
-    /// One is gone.
-    fn remove(&mut self, seen: &Seen, key: &str);
-    /// All but these are gone.
-    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>);
-}
-
-/// Follows objects of one kind.
-pub(super) struct KindFollower<K> {
-    seen: Seen,
-    kind: K,
-    listed: HashSet<Box<str>>,
-}
-
-impl<K: Kind> KindFollower<K> {
-    pub(super) fn new(seen: &Seen, kind: K) -> Self {
-        Self {
-            seen: seen.clone(),
-            kind,
-            listed: HashSet::new(),
-        }
-    }
-}
-
-impl<K: Kind> Follower for KindFollower<K> {
-    type Object = K::Object;
-
-    fn list_begins(&mut self) {
-        self.listed.clear();
-        self.kind.begin(&self.seen);
-    }
-
-    fn listed(&mut self, object: K::Object) {
-        self.listed.insert(K::key(&object));
-        self.kind.put(&self.seen, object);
-    }
-
-    fn list_ends(&mut self) {
-        let listed = std::mem::take(&mut self.listed);
-        self.kind.keep(&self.seen, listed);
-        self.seen.complete(K::WATCHED);
-    }
-
-    fn changed(&mut self, object: K::Object) {
-        self.kind.put(&self.seen, object);
-    }
-
-    fn gone(&mut self, object: &K::Object) {
-        self.kind.remove(&self.seen, &K::key(object));
-    }
-
-    fn lost(&mut self) {
-        self.seen.lost(K::WATCHED);
-    }
-
-    fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
-        K::wants_list(&self.seen)
-    }
-}
+use super::Kind;
+use crate::cluster::read_ledger;
+use crate::reconciler::index::Index;
+use crate::reconciler::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
+use crate::reconciler::seen::{Seen, Watched};
 
 /// `NodePools`.
 #[derive(Default)]
-pub(super) struct Pools;
+pub(in crate::reconciler) struct Pools;
 
 impl Kind for Pools {
     type Object = PoolObject;
@@ -153,7 +40,7 @@ impl Kind for Pools {
 
 /// `NodeClaims`.
 #[derive(Default)]
-pub(super) struct Claims {
+pub(in crate::reconciler) struct Claims {
     names: Interned<str>,
 }
 
@@ -184,7 +71,7 @@ impl Kind for Claims {
 
 /// Nodes.
 #[derive(Default)]
-pub(super) struct Nodes {
+pub(in crate::reconciler) struct Nodes {
     names: Interned<str>,
     labels: BTreeSet<Box<str>>,
 }
@@ -198,7 +85,7 @@ impl Kind for Nodes {
     }
 
     fn begin(&mut self, seen: &Seen) {
-        self.labels = seen.change(super::index::Index::selected_labels);
+        self.labels = seen.change(Index::selected_labels);
     }
 
     fn wants_list(seen: &Seen) -> LocalBoxFuture<'static, ()> {
@@ -225,7 +112,7 @@ impl Kind for Nodes {
 
 /// Pods.
 #[derive(Default)]
-pub(super) struct Pods {
+pub(in crate::reconciler) struct Pods {
     names: Interned<str>,
     needs: Interned<Needs>,
 }
@@ -257,7 +144,7 @@ impl Kind for Pods {
 
 /// The ledgers. One that cannot be read says nothing, and so nothing is terminated on its word.
 #[derive(Default)]
-pub(super) struct Ledgers {
+pub(in crate::reconciler) struct Ledgers {
     /// The pools of ledgers, by the names of the objects.
     pools: HashMap<Box<str>, Box<str>>,
     /// What was told of one that cannot be read.

@@ -1,0 +1,122 @@
+//! `cargo bench --bench reconcile`: what `poolgate reconcile` takes for a cluster far larger than Kubernetes is tested
+//! for: 1,000 NodePools with a limit, 100,000 NodeClaims and their nodes, and the pods on them.
+//!
+//! A scripted API server on loopback lists and streams the objects; the release binary watches them with `--observe`,
+//! which does everything but writing. `CLAIMS` and `PODS_PER_NODE` change the size.
+
+// A benchmark prints, and counts are far below what a float holds exactly.
+#![allow(clippy::print_stdout, clippy::cast_precision_loss)]
+
+mod binary;
+mod objects;
+mod script;
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use axum::Router;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+
+use crate::binary::Reconciler;
+use crate::objects::{claim, node, pod, pool};
+use crate::script::{CLAIMS, NODES, PODS, POOLS_PATH, Script, answer};
+
+/// How many pools there are.
+const POOLS: usize = 1_000;
+
+/// How many events of each kind are sent.
+const EVENTS: usize = 20_000;
+
+fn main() -> Result<()> {
+    let number = |name: &str, default| {
+        let text = std::env::var(name).ok();
+        text.and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let claims = number("CLAIMS", 100_000);
+    let script = Script {
+        claims,
+        pods: claims * number("PODS_PER_NODE", 3),
+        streams: std::sync::Arc::default(),
+    };
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?
+        .block_on(run(script))
+}
+
+async fn run(script: Script) -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let router = Router::new().fallback(answer).with_state(script.clone());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let directory = tempfile::tempdir()?;
+    let kubeconfig = directory.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, kubeconfig_for(address).to_string())?;
+    let begun = Instant::now();
+    let reconciler = Reconciler::start(&kubeconfig)?;
+    reconciler.wait_until_settled(begun).await?;
+    println!(
+        "{POOLS} pools, {} claims and nodes, {} pods",
+        script.claims, script.pods
+    );
+    println!(
+        "seen and judged after {:.1} s ({:.1} s of CPU), resident {} MiB, at most {} MiB",
+        begun.elapsed().as_secs_f64(),
+        reconciler.cpu()?.as_secs_f64(),
+        reconciler.memory("VmRSS")?,
+        reconciler.memory("VmHWM")?
+    );
+    let kinds: [(&str, &str, fn(&Script, usize) -> String); 4] = [
+        ("heartbeat of a node (nothing changes)", NODES, |script, i| {
+            node(i % script.claims)
+        }),
+        ("a claim drifts or does not", CLAIMS, |script, i| {
+            claim(i % script.claims, i / 64 % 2 == 0)
+        }),
+        ("a pod comes or goes", PODS, |script, i| {
+            pod(script.pods + i % 512, i % script.claims)
+        }),
+        ("a pool's limit changes", POOLS_PATH, |_, i| {
+            pool(i % POOLS, 100 + i % 7)
+        }),
+    ];
+    for (name, path, object) in kinds {
+        let (cpu, begun) = (reconciler.cpu()?, Instant::now());
+        let looks = reconciler.looks().await?;
+        for event in 0..EVENTS {
+            let line = format!(
+                "{{\"type\":\"MODIFIED\",\"object\":{}}}\n",
+                object(&script, event)
+            );
+            script.send(path, line)?;
+            if event % 500 == 499 {
+                sleep(Duration::from_millis(20)).await;
+            }
+        }
+        reconciler.wait_until_settled(begun).await?;
+        let used = reconciler.cpu()? - cpu;
+        println!(
+            "{name}: {:.1} µs of CPU each ({EVENTS} in {:.1} s, {} looks at pools), resident {} MiB",
+            used.as_secs_f64() * 1e6 / EVENTS as f64,
+            begun.elapsed().as_secs_f64(),
+            reconciler.looks().await? - looks,
+            reconciler.memory("VmRSS")?
+        );
+    }
+    Ok(())
+}
+
+fn kubeconfig_for(address: SocketAddr) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "bench",
+        "clusters": [{"name": "bench", "cluster": {"server": format!("http://{address}")}}],
+        "users": [{"name": "bench", "user": {}}],
+        "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+    })
+}

@@ -1,0 +1,57 @@
+//! The right to act, as it is seen by who acts.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// A time in which a replica leads without a gap.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Term {
+    /// How many there were before.
+    pub(super) number: u64,
+    /// Until when it may begin to write.
+    pub(super) until: Instant,
+}
+
+/// Until when this replica may act.
+#[derive(Debug, Clone)]
+pub(crate) struct Leadership(pub(super) watch::Receiver<Option<Term>>);
+
+impl Leadership {
+    /// Of a process that asks nobody.
+    pub(crate) fn always() -> Self {
+        let far = Instant::now() + Duration::from_hours(24 * 365 * 30);
+        let term = Term {
+            number: 0,
+            until: far,
+        };
+        Self(watch::channel(Some(term)).1)
+    }
+
+    /// Until when this replica may begin to write; none if it may not.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        self.0
+            .borrow()
+            .map(|term| term.until)
+            .filter(|end| *end > Instant::now())
+    }
+
+    /// Which of its terms this is: while the number is the same, nobody else has led. None if it may not write.
+    pub(crate) fn term(&self) -> Option<u64> {
+        self.until()?;
+        self.0.borrow().map(|term| term.number)
+    }
+
+    /// Whether it may write now.
+    pub(crate) fn holds(&self) -> bool {
+        self.until().is_some()
+    }
+
+    /// Waits until this may have changed.
+    pub(crate) async fn changed(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The numbers of the reconciler, named after Karpenter's (`karpenter_nodepools_…`) and controller-runtime's.
+
+mod pools;
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+
+use crate::telemetry::Registry;
+
+pub(super) use pools::PoolMetrics;
+
+/// What is counted of the reconciler.
+#[derive(Debug, Clone)]
+pub(super) struct ReconcileMetrics {
+    pools: PoolMetrics,
+    terminated: Family<TerminationLabels, Counter>,
+    writes: Family<WriteLabels, Counter>,
+    reconciles: Family<ResultLabel, Counter>,
+    errors: Counter,
+    time: Histogram,
+    leader: Gauge,
+    queue: Gauge,
+    marked: Gauge,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TerminationLabels {
+    nodepool: String,
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WriteLabels {
+    write: &'static str,
+    result: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabel {
+    result: &'static str,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Write {
+    /// Marks on a node.
+    Hold,
+    /// The end of marks.
+    Release,
+    /// An event.
+    Event,
+    /// The victims in a ledger.
+    Victims,
+    /// The end of a claim.
+    Terminate,
+}
+
+impl Write {
+    /// Its name in metrics and logs.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hold => "hold",
+            Self::Release => "release",
+            Self::Event => "event",
+            Self::Victims => "victims",
+            Self::Terminate => "terminate",
+        }
+    }
+}
+
+/// What came of a write.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Outcome {
+    /// It was done.
+    Done,
+    /// What was to be written to is gone, or another one by now.
+    Moot,
+    /// It was not done, and is tried again.
+    Failed,
+}
+
+impl ReconcileMetrics {
+    /// Registers the numbers.
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        let metrics = Self {
+            pools: PoolMetrics::register(registry),
+            terminated: Family::default(),
+            writes: Family::default(),
+            reconciles: Family::default(),
+            errors: Counter::default(),
+            time: Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
+            leader: Gauge::default(),
+            queue: Gauge::default(),
+            marked: Gauge::default(),
+        };
+        metrics.register_work(registry);
+        metrics
+    }
+
+    fn register_work(&self, registry: &mut Registry) {
+        registry.register(
+            "nodeclaims_terminated",
+            "NodeClaims that poolgate has deleted",
+            self.terminated.clone(),
+        );
+        registry.register(
+            "writes",
+            "Writes to the cluster, by what came of them",
+            self.writes.clone(),
+        );
+        registry.register(
+            "reconcile",
+            "NodePools looked at, by what came of it",
+            self.reconciles.clone(),
+        );
+        registry.register(
+            "reconcile_errors",
+            "How often what is to be done about a NodePool failed",
+            self.errors.clone(),
+        );
+        registry.register(
+            "reconcile_time_seconds",
+            "How long it took to look at a NodePool and do what is to be done",
+            self.time.clone(),
+        );
+        registry.register("leader", "1 while this replica leads", self.leader.clone());
+        registry.register(
+            "queue_depth",
+            "NodePools that wait to be looked at",
+            self.queue.clone(),
+        );
+        registry.register(
+            "marked_nodes",
+            "Nodes that carry marks of poolgate's",
+            self.marked.clone(),
+        );
+    }
+
+    /// The numbers of pools.
+    pub(super) fn pools(&self) -> &PoolMetrics {
+        &self.pools
+    }
+
+    /// A claim was deleted.
+    pub(super) fn terminated(&self, pool: &str) {
+        let labels = TerminationLabels {
+            nodepool: pool.into(),
+            reason: "over_limit",
+        };
+        self.terminated.get_or_create(&labels).inc();
+    }
+
+    pub(super) fn written(&self, write: Write, outcome: Outcome) {
+        let result = match outcome {
+            Outcome::Done => "success",
+            Outcome::Moot => "moot",
+            Outcome::Failed => "error",
+        };
+        let labels = WriteLabels {
+            write: write.as_str(),
+            result,
+        };
+        self.writes.get_or_create(&labels).inc();
+    }
+
+    /// A pool was looked at.
+    pub(super) fn reconciled(&self, took: Duration, success: bool) {
+        let result = if success { "success" } else { "error" };
+        self.reconciles.get_or_create(&ResultLabel { result }).inc();
+        if !success {
+            self.errors.inc();
+        }
+        self.time.observe(took.as_secs_f64());
+    }
+
+    pub(super) fn leading(&self, leading: bool) {
+        self.leader.set(leading.into());
+    }
+
+    pub(super) fn waiting(&self, pools: usize, marked: usize) {
+        self.queue.set(i64::try_from(pools).unwrap_or(i64::MAX));
+        self.marked.set(i64::try_from(marked).unwrap_or(i64::MAX));
+    }
+}
