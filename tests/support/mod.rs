@@ -9,14 +9,17 @@
 
 pub(crate) mod api;
 pub(crate) mod assets;
+pub(crate) mod client;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
 pub(crate) mod fleet;
+pub(crate) mod karpenter;
 pub(crate) mod pki;
 pub(crate) mod poolgate;
 pub(crate) mod process;
 pub(crate) mod readme;
 pub(crate) mod reconciler;
+pub(crate) mod recording;
 pub(crate) mod relay;
 pub(crate) mod wait;
 pub(crate) mod webhooks;

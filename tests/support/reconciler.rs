@@ -106,7 +106,9 @@ impl Reconciler {
         self.process.terminate(STOP)
     }
 
-    fn expect_alive(&mut self) {
+    /// Panics with its last words if it has ended.
+    #[track_caller]
+    pub(crate) fn expect_alive(&mut self) {
         assert_eq!(
             self.process.exited(),
             None,

@@ -123,7 +123,7 @@ fn open_nodes<'p>(
         .collect();
     let turn = turns::holders(now, open.places, &needy, memory);
     if open.places > 0 && turn.len() == open.places {
-        holds.look_again(turns::next_at(now));
+        holds.look_again(turns::next_at(now, &turn, memory));
     }
     free.extend(turn.iter().map(|claim| &*claim.claim.uid));
     let rest: Vec<_> = needy

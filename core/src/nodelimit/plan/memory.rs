@@ -13,8 +13,8 @@ const OVER: SignedDuration = SignedDuration::from_mins(10);
 /// What is remembered from one plan of a pool to the next. Begin with [`Memory::default`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// In which turn each claim last had an open place, by UID.
-    pub(super) turns: BTreeMap<Arc<str>, i64>,
+    /// When each claim was last given an open place, by UID.
+    pub(super) turns: BTreeMap<Arc<str>, Timestamp>,
     /// Since when there have been places enough to hold no node.
     pub(super) roomy_since: Option<Timestamp>,
     /// Since when a pod has waited that the pool could serve, although there is a place and nothing grows.

@@ -9,7 +9,7 @@ use super::pod::Needs;
 use super::pool::Pool;
 use crate::karpenter::NodeLimitMode;
 
-/// For how long the same nodes keep the open places of a pool at its limit, unless told otherwise.
+/// For how long a drifted node keeps an open place of a pool at its limit, unless told otherwise.
 pub const ROTATION: SignedDuration = SignedDuration::from_mins(2);
 
 /// For how long all must have been steady before anything is terminated, unless told otherwise.
@@ -53,7 +53,8 @@ pub struct LedgerState {
 /// What holds for every pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// For how long the same nodes keep the open places.
+    /// For how long a drifted node keeps an open place. One that Karpenter would consolidate keeps it for six minutes
+    /// at least, because Karpenter may not look before.
     pub rotation: SignedDuration,
     /// For how long all must have been steady before anything is terminated.
     pub settle: SignedDuration,

@@ -4,33 +4,37 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::claim::ClaimState;
 use super::memory::Memory;
-use super::situation::Situation;
+use super::situation::{Situation, after};
 
-/// The claims that have the open places in this turn: of those that Karpenter could disrupt now the drifted first,
-/// then those that have waited longest. Takes down who had a turn.
+/// For how long a node stays open at least that Karpenter would consolidate: it remembers for five minutes that there
+/// was nothing to consolidate, and nothing that could be written to a node or a pool makes it look earlier. Then it
+/// takes up to half a minute to be sure.
+const UNTIL_CONSOLIDATION_LOOKS: SignedDuration = SignedDuration::from_mins(6);
+
+/// The claims that have the open places now: of those that Karpenter could disrupt the drifted first, then those
+/// whose turn is not over, then those that have waited longest. Takes down who begins a turn.
 pub(super) fn holders<'p>(
     now: &Situation<'p>,
     places: usize,
     needy: &[&'p ClaimState<'p>],
     memory: &mut Memory,
 ) -> Vec<&'p ClaimState<'p>> {
-    let turn = turn(now);
     let mut able: Vec<_> = needy
         .iter()
         .copied()
         .filter(|claim| claim.could_go(now))
         .collect();
     able.sort_by_cached_key(|claim| {
-        let last = memory.turns.get(&claim.claim.uid).copied();
+        let begun = memory.turns.get(&claim.claim.uid).copied();
         let is_open = claim.node.is_some_and(|node| !node.marks.are_ours());
         let order = (
             Reverse(claim.claim.conditions.drifted),
-            Reverse(last == Some(turn)),
-            last,
+            Reverse(begun.is_some_and(|begun| end(claim, begun, now) > now.now)),
+            begun,
         );
         (order, Reverse(is_open), claim.age_key())
     });
@@ -39,28 +43,37 @@ pub(super) fn holders<'p>(
         .claims
         .iter()
         .filter_map(|claim| Some((&claim.claim.uid, memory.turns.get(&claim.claim.uid)?)))
-        .map(|(uid, turn)| (Arc::clone(uid), *turn))
+        .map(|(uid, begun)| (Arc::clone(uid), *begun))
         .collect();
     memory.turns = here;
     for claim in &able {
-        memory.turns.insert(Arc::clone(&claim.claim.uid), turn);
+        let begun = memory
+            .turns
+            .entry(Arc::clone(&claim.claim.uid))
+            .or_insert(now.now);
+        if end(claim, *begun, now) <= now.now {
+            *begun = now.now;
+        }
     }
     able
 }
 
-/// When the next turn begins.
-pub(super) fn next_at(now: &Situation<'_>) -> Option<Timestamp> {
-    let next = turn(now).checked_add(1)?.checked_mul(length(now))?;
-    Timestamp::from_second(next).ok()
+/// When the first of these turns is over.
+pub(super) fn next_at(now: &Situation<'_>, turn: &[&ClaimState<'_>], memory: &Memory) -> Option<Timestamp> {
+    turn.iter()
+        .filter_map(|claim| Some(end(claim, *memory.turns.get(&claim.claim.uid)?, now)))
+        .min()
 }
 
-fn turn(now: &Situation<'_>) -> i64 {
-    now.now.as_second().div_euclid(length(now))
-}
-
-/// In seconds.
-fn length(now: &Situation<'_>) -> i64 {
-    now.settings.rotation.as_secs().max(1)
+/// When a claim's turn is over that has begun then.
+fn end(claim: &ClaimState<'_>, begun: Timestamp, now: &Situation<'_>) -> Timestamp {
+    let rotation = now.settings.rotation.max(SignedDuration::from_secs(1));
+    let length = if claim.claim.conditions.drifted {
+        rotation
+    } else {
+        rotation.max(UNTIL_CONSOLIDATION_LOOKS)
+    };
+    after(begun, length)
 }
 
 impl ClaimState<'_> {

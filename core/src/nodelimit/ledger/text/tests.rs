@@ -142,7 +142,7 @@ prop_compose! {
             seen,
             limit,
             refused: refused.map(|(at, total, claim)| Refusal { at, total, claim: claim.into() }),
-            termination: termination.map(|(began, victims)| Termination::new(began, victims).unwrap()),
+            termination: termination.map(|(began, victims)| Termination::new(began, victims.into_iter().collect()).unwrap()),
             unknown: Map::new(),
         }
     }

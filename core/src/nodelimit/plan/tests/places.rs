@@ -63,22 +63,30 @@ fn a_disruption_under_way_uses_up_its_place_and_its_budget() {
 
 #[test]
 fn the_places_go_round_until_everybody_had_one() {
-    let mut world = World::new(6).with_full_nodes(4);
-    let mut had = Vec::new();
-    for turn in 0..2 {
-        let now = noon() + ROTATION * turn;
-        world.step(now);
-        assert_eq!(world.open().len(), 2);
-        had.extend(world.open().into_iter().map(str::to_owned));
-        let calm = world.plan_at(now + SignedDuration::from_secs(119));
-        assert_eq!(
-            (calm.hold.len(), calm.release.len()),
-            (0, 0),
-            "within a turn nothing changes"
-        );
+    // Drift is looked at every ten seconds, consolidation after five minutes at the latest.
+    for (drifted, length) in [(true, ROTATION), (false, SignedDuration::from_mins(6))] {
+        let mut world = World::new(6).with_full_nodes(4);
+        for claim in &mut world.claims {
+            claim.claim.conditions.drifted = drifted;
+        }
+        // No matter when it begins, a turn is a whole one.
+        let begun = noon() + SignedDuration::from_secs(100);
+        let mut had = Vec::new();
+        for turn in 0..2 {
+            let now = begun + length * turn;
+            world.step(now);
+            assert_eq!(world.open().len(), 2);
+            had.extend(world.open().into_iter().map(str::to_owned));
+            let calm = world.plan_at(now + length - SignedDuration::from_secs(1));
+            assert_eq!(
+                (calm.hold.len(), calm.release.len(), calm.again_at),
+                (0, 0, Some(now + length)),
+                "within a turn nothing changes"
+            );
+        }
+        had.sort();
+        assert_eq!(had, ["node-0", "node-1", "node-2", "node-3"]);
     }
-    had.sort();
-    assert_eq!(had, ["node-0", "node-1", "node-2", "node-3"]);
 }
 
 #[test]

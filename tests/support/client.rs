@@ -1,0 +1,104 @@
+//! The API server over kube's client, for tests that look often, from several threads, or all the time.
+
+use std::time::Duration;
+
+use hyper::{Method, Request};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Config, Error};
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+
+use super::control_plane::ControlPlane;
+
+const REQUEST: Duration = Duration::from_mins(1);
+
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const JSON: &str = "application/json";
+
+/// A client with the rights of a cluster administrator. Paths are those of the API, such as
+/// `/apis/karpenter.sh/v1/nodepools/general`.
+pub(crate) struct Client {
+    runtime: Runtime,
+    client: kube::Client,
+}
+
+impl Client {
+    pub(crate) fn of(plane: &ControlPlane) -> Self {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime can be built");
+        let client = runtime.block_on(async {
+            let kubeconfig = Kubeconfig::read_from(plane.kubeconfig()).expect("a kubeconfig");
+            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+                .await
+                .expect("a kubeconfig that names a cluster");
+            kube::Client::try_from(config).expect("a client")
+        });
+        Self { runtime, client }
+    }
+
+    /// What runs the client's requests, for those that last.
+    pub(super) fn parts(&self) -> (&Runtime, kube::Client) {
+        (&self.runtime, self.client.clone())
+    }
+
+    /// The object there, if there is one.
+    pub(crate) fn get(&self, path: &str) -> Option<Value> {
+        match self.send(&Method::GET, path, JSON, "") {
+            Ok(object) => Some(object),
+            Err(Error::Api(status)) if status.is_not_found() => None,
+            Err(error) => panic!("GET {path}: {error}"),
+        }
+    }
+
+    /// The objects of a collection.
+    pub(crate) fn list(&self, path: &str) -> Vec<Value> {
+        let list = self.get(path).unwrap_or_else(|| panic!("{path} is not served"));
+        let items = list["items"].as_array();
+        items.unwrap_or_else(|| panic!("{path} is no collection")).clone()
+    }
+
+    /// Creates an object that has to be taken.
+    #[track_caller]
+    pub(crate) fn create(&self, collection: &str, object: &Value) -> Value {
+        self.try_create(collection, object)
+            .unwrap_or_else(|error| panic!("POST {collection}: {error}"))
+    }
+
+    /// Creates an object that may be refused.
+    pub(crate) fn try_create(&self, collection: &str, object: &Value) -> Result<Value, Error> {
+        self.send(&Method::POST, collection, JSON, &object.to_string())
+    }
+
+    /// Merges `change` into an object; null removes a field.
+    #[track_caller]
+    pub(crate) fn merge(&self, path: &str, change: &Value) -> Value {
+        self.send(&Method::PATCH, path, MERGE_PATCH, &change.to_string())
+            .unwrap_or_else(|error| panic!("PATCH {path}: {error}"))
+    }
+
+    /// Deletes an object, if it is there.
+    #[track_caller]
+    pub(crate) fn delete(&self, path: &str) {
+        match self.send(&Method::DELETE, path, JSON, "") {
+            Ok(_) => {}
+            Err(Error::Api(status)) if status.is_not_found() => {}
+            Err(error) => panic!("DELETE {path}: {error}"),
+        }
+    }
+
+    fn send(&self, method: &Method, path: &str, kind: &str, body: &str) -> Result<Value, Error> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", kind)
+            .body(body.as_bytes().to_vec())
+            .expect("a request");
+        let answer = async { tokio::time::timeout(REQUEST, self.client.request(request)).await };
+        self.runtime
+            .block_on(answer)
+            .unwrap_or_else(|_| panic!("{method} {path}: no answer in {REQUEST:?}"))
+    }
+}

@@ -1,0 +1,214 @@
+//! A cluster without machines, in which real Karpenter provisions, drifts, consolidates and expires: a control
+//! plane, kube-scheduler, kube-controller-manager, kwok in the place of every kubelet, and Karpenter with its kwok
+//! provider. Thirty nodes take some seconds.
+//!
+//! Karpenter listens on every address with its metrics and its probes; it has no option for less. All else is on
+//! loopback.
+
+pub(crate) mod look;
+pub(crate) mod objects;
+mod programs;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::control_plane::ControlPlane;
+use super::crds::{V1, karpenter_crd};
+use super::process::{Process, run};
+
+/// Karpenter's definitions, all that 1.14 has. Of its NodePools there is a second form: see [`Definition`].
+const DEFINITIONS: [&str; 4] = [
+    "karpenter.sh_nodeclaims.yaml",
+    "karpenter.sh_nodeoverlays.yaml",
+    "karpenter.kwok.sh_kwoknodeclasses.yaml",
+    "autoscaling.x-k8s.io_capacitybuffers.yaml",
+];
+
+const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+
+/// Which NodePool definition is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Definition {
+    /// As Karpenter publishes it.
+    Published,
+    /// With `nodeLimitMode`, as `poolgate crd patch` writes it.
+    Patched,
+}
+
+/// Drops in the order of its fields: the control plane last.
+pub(crate) struct KarpenterCluster {
+    karpenter: Process,
+    kwok: Process,
+    scheduler: Process,
+    controller_manager: Process,
+    client: Client,
+    plane: ControlPlane,
+}
+
+impl KarpenterCluster {
+    /// Starts one in which nobody is asked.
+    pub(crate) fn upstream() -> Self {
+        Self::start(Definition::Published, |_| ()).0
+    }
+
+    /// Starts one. `prepare` sees the control plane before Karpenter does: the place for webhooks. What it returns
+    /// is handed back.
+    pub(crate) fn start<T>(definition: Definition, prepare: impl FnOnce(&ControlPlane) -> T) -> (Self, T) {
+        let plane = ControlPlane::start();
+        for file in DEFINITIONS {
+            plane.install_crd(&karpenter_crd(V1, file));
+        }
+        plane.install_crd(&node_pool_definition(definition));
+        let client = Client::of(&plane);
+        client.create(
+            "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses",
+            &objects::node_class(),
+        );
+        let prepared = prepare(&plane);
+        let cluster = Self {
+            controller_manager: programs::start_controller_manager(&plane),
+            scheduler: programs::start_scheduler(&plane),
+            kwok: programs::start_kwok(&plane),
+            karpenter: programs::start_karpenter(&plane),
+            client,
+            plane,
+        };
+        (cluster, prepared)
+    }
+
+    pub(crate) fn plane(&self) -> &ControlPlane {
+        &self.plane
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// What Karpenter has logged so far.
+    pub(crate) fn karpenter_log(&self) -> String {
+        self.karpenter.log()
+    }
+
+    /// Waits for something that the programs bring about. Panics with what stands where if it takes longer than
+    /// `deadline`, or with the last words of a program that has ended.
+    #[track_caller]
+    pub(crate) fn wait_for<T>(
+        &mut self,
+        what: &str,
+        deadline: Duration,
+        look: impl FnMut(&Self) -> Option<T>,
+    ) -> T {
+        self.comes(deadline, look).unwrap_or_else(|| {
+            let (situation, log) = (self.situation(), self.karpenter_log());
+            panic!("waited {deadline:?} for {what}, in vain\n{situation}\n{log}")
+        })
+    }
+
+    /// Looks until there is something, or `deadline` has passed.
+    #[track_caller]
+    pub(crate) fn comes<T>(
+        &mut self,
+        deadline: Duration,
+        mut look: impl FnMut(&Self) -> Option<T>,
+    ) -> Option<T> {
+        let begun = Instant::now();
+        loop {
+            let found = look(self);
+            if found.is_some() || begun.elapsed() > deadline {
+                return found;
+            }
+            self.assert_alive();
+            // Each look is a request or more.
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Panics with the last words of a program that has ended.
+    #[track_caller]
+    pub(crate) fn assert_alive(&mut self) {
+        for process in [
+            &mut self.karpenter,
+            &mut self.kwok,
+            &mut self.scheduler,
+            &mut self.controller_manager,
+        ] {
+            if let Some(status) = process.exited() {
+                panic!("a program of the cluster ended ({status}):\n{}", process.log());
+            }
+        }
+    }
+
+    /// Creates a NodePool that has to be taken.
+    #[track_caller]
+    pub(crate) fn create_pool(&self, pool: &Value) {
+        self.client.create(NODE_POOLS, pool);
+    }
+
+    /// Merges `spec` into that of a NodePool.
+    #[track_caller]
+    pub(crate) fn change_pool(&self, name: &str, spec: &Value) {
+        let change = json!({"spec": spec});
+        self.client.merge(&format!("{NODE_POOLS}/{name}"), &change);
+    }
+
+    /// The NodePool as it is stored.
+    pub(crate) fn pool(&self, name: &str) -> Option<Value> {
+        self.client.get(&format!("{NODE_POOLS}/{name}"))
+    }
+
+    /// Lets every node of a pool drift: a label of the template changes.
+    #[track_caller]
+    pub(crate) fn drift(&self, pool: &str, generation: &str) {
+        let labels = json!({"generation": generation});
+        self.change_pool(pool, &json!({"template": {"metadata": {"labels": labels}}}));
+    }
+
+    /// Creates a Deployment.
+    #[track_caller]
+    pub(crate) fn deploy(&self, deployment: &Value) {
+        self.client.create(DEPLOYMENTS, deployment);
+    }
+
+    /// Creates an object of the namespace `default`.
+    #[track_caller]
+    pub(crate) fn create_in_default(&self, api: &str, resource: &str, object: &Value) {
+        let collection = format!("/apis/{api}/namespaces/default/{resource}");
+        self.client.create(&collection, object);
+    }
+
+    /// Replaces the finalizers of a NodeClaim.
+    #[track_caller]
+    pub(crate) fn set_finalizers(&self, claim: &str, finalizers: &[Value]) {
+        let change = json!({"metadata": {"finalizers": finalizers}});
+        self.client.merge(&format!("{NODE_CLAIMS}/{claim}"), &change);
+    }
+
+    /// Deletes a NodeClaim, as a user would.
+    #[track_caller]
+    pub(crate) fn delete_claim(&self, claim: &str) {
+        self.client.delete(&format!("{NODE_CLAIMS}/{claim}"));
+    }
+
+    /// Changes how many pods a Deployment wants.
+    #[track_caller]
+    pub(crate) fn scale(&self, deployment: &str, replicas: u32) {
+        let change = json!({"spec": {"replicas": replicas}});
+        self.client.merge(&format!("{DEPLOYMENTS}/{deployment}"), &change);
+    }
+}
+
+fn node_pool_definition(definition: Definition) -> String {
+    let published = karpenter_crd(V1, "karpenter.sh_nodepools.yaml");
+    match definition {
+        Definition::Published => published,
+        Definition::Patched => {
+            let mut patch = Command::new(env!("CARGO_BIN_EXE_poolgate"));
+            run(patch.args(["crd", "patch"]), &published, Duration::from_mins(1)).success()
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What a user would apply: pools, and pods that need nodes.
+
+use serde_json::{Value, json};
+
+/// A machine of two processors.
+pub(crate) const SMALL: &str = "small-2x";
+/// A machine of four processors.
+pub(crate) const MEDIUM: &str = "medium-4x";
+
+/// Three sizes in one zone, each twice as large and as dear as the one before, spot at half the price. Of each
+/// machine Karpenter keeps 100m for itself.
+pub(super) fn instance_types() -> Value {
+    [(SMALL, 2), (MEDIUM, 4), ("large-8x", 8)]
+        .into_iter()
+        .map(|(name, cpus)| {
+            json!({
+                "name": name,
+                "architecture": "amd64",
+                "operatingSystems": ["linux"],
+                "resources": {
+                    "cpu": cpus.to_string(),
+                    "memory": format!("{}Gi", cpus * 2),
+                    "ephemeral-storage": "20Gi",
+                    "pods": "32",
+                },
+                "offerings": [offering("on-demand", 0.02 * f64::from(cpus)), offering("spot", 0.01 * f64::from(cpus))],
+            })
+        })
+        .collect()
+}
+
+fn offering(capacity_type: &str, price: f64) -> Value {
+    json!({
+        "Price": price,
+        "Available": true,
+        "Requirements": [
+            {"key": "karpenter.sh/capacity-type", "operator": "In", "values": [capacity_type]},
+            {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["zone-a"]},
+        ],
+    })
+}
+
+pub(super) fn node_class() -> Value {
+    json!({
+        "apiVersion": "karpenter.kwok.sh/v1alpha1",
+        "kind": "KWOKNodeClass",
+        "metadata": {"name": "default"},
+        "spec": {},
+    })
+}
+
+/// A pool of small on-demand machines that never expire, all of which may be disrupted at once, five seconds
+/// after they are no longer needed. `spec` is merged over that.
+pub(crate) fn node_pool(name: &str, spec: &Value) -> Value {
+    let mut pool = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name},
+        "spec": {
+            "template": {"spec": {
+                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+                "requirements": [
+                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+                    {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [SMALL]},
+                ],
+                "expireAfter": "Never",
+            }},
+            "disruption": {
+                "consolidationPolicy": "WhenEmptyOrUnderutilized",
+                "consolidateAfter": "5s",
+                "budgets": [{"nodes": "100%"}],
+            },
+        },
+    });
+    merge(&mut pool["spec"], spec);
+    pool
+}
+
+/// Pods of which each needs a node of this pool to itself.
+pub(crate) fn one_pod_a_node(name: &str, pool: &str, replicas: u32) -> Value {
+    let mut deployment = pods(name, pool, replicas, "1");
+    deployment["spec"]["template"]["spec"]["affinity"] = json!({"podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [{
+            "labelSelector": {"matchLabels": {"app": name}},
+            "topologyKey": "kubernetes.io/hostname",
+        }],
+    }});
+    deployment
+}
+
+/// Pods that ask for so much of a processor on nodes of this pool, and go as soon as they are told to.
+pub(crate) fn pods(name: &str, pool: &str, replicas: u32, cpu: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {
+                    "nodeSelector": {"karpenter.sh/nodepool": pool},
+                    "terminationGracePeriodSeconds": 0,
+                    "containers": [{
+                        "name": "work",
+                        "image": "work",
+                        "resources": {"requests": {"cpu": cpu}},
+                    }],
+                },
+            },
+        },
+    })
+}
+
+/// Lets so many pods of a Deployment be evicted at once.
+pub(crate) fn disruption_budget(deployment: &str, max_unavailable: u32) -> Value {
+    json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": deployment, "namespace": "default"},
+        "spec": {
+            "maxUnavailable": max_unavailable,
+            "selector": {"matchLabels": {"app": deployment}},
+        },
+    })
+}
+
+/// A JSON merge patch, in place.
+fn merge(target: &mut Value, patch: &Value) {
+    match (target, patch) {
+        (Value::Object(target), Value::Object(patch)) => {
+            for (key, value) in patch {
+                merge(target.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (target, patch) => *target = patch.clone(),
+    }
+}
