@@ -70,7 +70,7 @@ impl Reconciler {
             let looks = self.looks().await.unwrap_or(-1.0);
             let cpu = self.cpu()?;
             sleep(Duration::from_millis(250)).await;
-            let is_idle = self.cpu()? - cpu <= IDLE;
+            let is_idle = self.cpu()?.saturating_sub(cpu) <= IDLE;
             let is_quiet = looks > 0.0 && self.looks().await.is_ok_and(|later| later <= looks) && is_idle;
             quiet = if is_quiet { quiet + 1 } else { 0 };
         }

@@ -47,6 +47,8 @@ fn main() -> Result<()> {
         .build()?
         .block_on(run(script))
 }
+/// Makes the object of the event with this number.
+type MakeObject = fn(&Script, usize) -> String;
 
 async fn run(script: Script) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -70,7 +72,7 @@ async fn run(script: Script) -> Result<()> {
         reconciler.memory("VmRSS")?,
         reconciler.memory("VmHWM")?
     );
-    let kinds: [(&str, &str, fn(&Script, usize) -> String); 4] = [
+    let kinds: [(&str, &str, MakeObject); 4] = [
         ("heartbeat of a node (nothing changes)", NODES, |script, i| {
             node(i % script.claims)
         }),
@@ -98,7 +100,7 @@ async fn run(script: Script) -> Result<()> {
             }
         }
         reconciler.wait_until_settled(begun).await?;
-        let used = reconciler.cpu()? - cpu;
+        let used = reconciler.cpu()?.saturating_sub(cpu);
         println!(
             "{name}: {:.1} µs of CPU each ({EVENTS} in {:.1} s, {} looks at pools), resident {} MiB",
             used.as_secs_f64() * 1e6 / EVENTS as f64,

@@ -66,8 +66,8 @@ mod tests {
             pace.next_at(start + Duration::from_secs(59)),
             Some(start + WINDOW)
         );
-        assert_eq!(pace.left(start + Duration::from_secs(60)), 1);
-        assert_eq!(pace.next_at(start + Duration::from_secs(60)), None);
+        assert_eq!(pace.left(start + Duration::from_mins(1)), 1);
+        assert_eq!(pace.next_at(start + Duration::from_mins(1)), None);
         assert_eq!(Pace::new(0).left(start), 0);
     }
 }

@@ -75,44 +75,44 @@ impl Api {
 
     /// Creates a cluster-scoped object at `collection`, such as `/apis/karpenter.sh/v1/nodepools`.
     pub(crate) fn create(&mut self, collection: &str, object: &Value) -> Answer {
-        self.send(Method::POST, collection, object)
+        self.send(&Method::POST, collection, object)
     }
 
     /// The same without storing it.
     pub(crate) fn try_create(&mut self, collection: &str, object: &Value) -> Answer {
-        self.send(Method::POST, &format!("{collection}?dryRun=All"), object)
+        self.send(&Method::POST, &format!("{collection}?dryRun=All"), object)
     }
 
     /// Replaces a stored object by this one, without storing it.
     pub(crate) fn try_replace(&mut self, collection: &str, object: &Value) -> Answer {
         let name = object["metadata"]["name"].as_str().expect("an object has a name");
-        self.send(Method::PUT, &format!("{collection}/{name}?dryRun=All"), object)
+        self.send(&Method::PUT, &format!("{collection}/{name}?dryRun=All"), object)
     }
 
     /// Replaces a stored object, or a part of it such as `…/status`, by this one.
     pub(crate) fn replace(&mut self, path: &str, object: &Value) -> Answer {
-        self.send(Method::PUT, path, object)
+        self.send(&Method::PUT, path, object)
     }
 
     /// Merges into a stored object.
-    pub(crate) fn merge(&mut self, path: &str, patch: &Value) -> Answer {
-        self.send(Method::PATCH, path, patch)
+    pub(crate) fn merge(&mut self, path: &str, change: &Value) -> Answer {
+        self.send(&Method::PATCH, path, change)
     }
 
     /// Reads an object or a list.
     pub(crate) fn get(&mut self, path: &str) -> Answer {
-        self.send(Method::GET, path, &Value::Null)
+        self.send(&Method::GET, path, &Value::Null)
     }
 
     /// Deletes an object.
     pub(crate) fn delete(&mut self, path: &str) -> Answer {
-        self.send(Method::DELETE, path, &Value::Null)
+        self.send(&Method::DELETE, path, &Value::Null)
     }
 
-    fn send(&mut self, method: Method, path: &str, object: &Value) -> Answer {
+    fn send(&mut self, method: &Method, path: &str, object: &Value) -> Answer {
         let begun = Instant::now();
         loop {
-            let (status, body) = self.exchange(&method, path, object);
+            let (status, body) = self.exchange(method, path, object);
             // An API server that has just begun asks for a moment.
             if status == StatusCode::TOO_MANY_REQUESTS && begun.elapsed() < REQUEST {
                 std::thread::sleep(Duration::from_millis(200));

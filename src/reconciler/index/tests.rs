@@ -60,7 +60,7 @@ impl World {
             .put_node(node.seen(&mut self.names, &selected).expect("a node of a pool"));
     }
 
-    fn pod(&mut self, name: &str, spec: Value) {
+    fn pod(&mut self, name: &str, spec: &Value) {
         let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable"});
         let pod = json!({"metadata": {"uid": name}, "spec": spec, "status": {"conditions": [condition]}});
         let pod: PodObject = serde_json::from_value(pod).expect("a pod");
@@ -114,7 +114,7 @@ fn a_claim_is_found_with_its_node_and_pods_in_whatever_order_they_come() {
                 0 => world.pool("general", &json!(5)),
                 1 => world.claim("general", "a"),
                 2 => world.node("general", "a", false),
-                _ => world.pod("pod", on("a")),
+                _ => world.pod("pod", &on("a")),
             }
         }
         let expected = vec![("a".to_owned(), Some("a".to_owned()), vec!["pod".to_owned()])];
@@ -179,9 +179,9 @@ fn pods_without_a_place_concern_every_limited_pool_once_for_each_kind() {
     world.pool("b", &json!(5));
     world.changed();
     let kind = || json!({"nodeSelector": {"zone": "a"}});
-    world.pod("first", kind());
+    world.pod("first", &kind());
     assert_eq!(world.changed(), ["a", "b"]);
-    world.pod("second", kind());
+    world.pod("second", &kind());
     assert!(world.changed().is_empty(), "one more of the same");
     assert_eq!(
         Arc::strong_count(&world.needs.share(Needs::default())),
@@ -190,7 +190,7 @@ fn pods_without_a_place_concern_every_limited_pool_once_for_each_kind() {
     );
     world.pod(
         "first",
-        json!({"nodeName": "elsewhere", "nodeSelector": {"zone": "a"}}),
+        &json!({"nodeName": "elsewhere", "nodeSelector": {"zone": "a"}}),
     );
     assert!(world.changed().is_empty(), "one is left");
     world.index.remove_pod("second");
@@ -209,7 +209,7 @@ fn labels_are_kept_once_a_pod_selects_by_them() {
     };
     assert_eq!(zone(&world), None);
     assert!(!world.index.wants_other_labels());
-    world.pod("pod", json!({"nodeName": "a", "nodeSelector": {"zone": "a"}}));
+    world.pod("pod", &json!({"nodeName": "a", "nodeSelector": {"zone": "a"}}));
     assert!(world.index.wants_other_labels());
     world.node("general", "a", false);
     assert_eq!(zone(&world).as_deref(), Some("a"));
@@ -223,7 +223,7 @@ fn a_list_says_what_is_gone() {
     for name in ["a", "b"] {
         world.claim("general", name);
         world.node("general", name, false);
-        world.pod(&format!("on-{name}"), on(name));
+        world.pod(&format!("on-{name}"), &on(name));
     }
     let only = |name: &str| HashSet::from([Box::from(name)]);
     world.index.keep_claims(&only("a"));
@@ -243,10 +243,10 @@ fn more_than_is_kept_is_told_and_nothing_is_whole_then() {
         world.pool(name, &json!(1));
         world.claim("a", name);
         world.node("a", name, false);
-        world.pod(name, on(name));
+        world.pod(name, &on(name));
     }
     assert!(world.index.is_whole());
-    world.pod("a", on("b"));
+    world.pod("a", &on("b"));
     assert!(world.index.is_whole(), "a pod that moves is no new one");
     world.claim("a", "c");
     assert!(!world.index.is_whole());
