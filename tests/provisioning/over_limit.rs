@@ -12,7 +12,7 @@ use crate::support::karpenter::objects::{disruption_budget, node_pool, one_pod_a
 use crate::support::recording::{Change, name};
 
 /// For how long victims are held up: long enough for many plans.
-const HELD_UP: Duration = Duration::from_secs(60);
+const HELD_UP: Duration = Duration::from_mins(1);
 const FINALIZER: &str = "poolgate.dev/test";
 
 /// Eight nodes in a pool that may have eight: two without pods, one with a cheap pod, five with plain ones of which
