@@ -5,6 +5,7 @@
 mod support;
 
 mod provisioning {
+    mod cheaper;
     mod demonstration;
     mod drain;
     mod drift;
