@@ -35,7 +35,7 @@ pub use excess::MOST_VICTIMS;
 pub use memory::Memory;
 pub use node::{DISRUPTED_TAINT, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, Node};
 pub use offer::{Offer, Requirement};
-pub use outcome::{ClaimRef, Event, EventReason, NodeRef, Numbers, Plan, Release, WAKE_ANNOTATION};
+pub use outcome::{ClaimRef, Event, EventReason, NodeRef, Numbers, Plan, Release};
 pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DoNotDisrupt, Needs, Pod, deletion_cost};
 pub use pool::Pool;
 pub use resources::{PODS, Resources};
@@ -53,7 +53,6 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Timestamp) -> Plan {
     let termination = excess::decide(&situation);
     let events = events::tell(&situation, &holds, &termination, &mut memory);
     Plan {
-        wake: !holds.release.is_empty() && !state.pool.is_deleted,
         hold: holds.hold,
         release: holds.release,
         victims: termination.victims,

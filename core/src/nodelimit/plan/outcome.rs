@@ -9,9 +9,6 @@ use super::node::Node;
 use crate::budget::Reason;
 use crate::karpenter::NodeLimitMode;
 
-/// The annotation on a NodePool that is written to make Karpenter look at the pool again. Its value is the time.
-pub const WAKE_ANNOTATION: &str = "poolgate.dev/woken";
-
 /// What is to be done for a pool now, in the order of the fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -20,8 +17,6 @@ pub struct Plan {
     pub hold: Vec<NodeRef>,
     /// Nodes to open, by name.
     pub release: Vec<Release>,
-    /// Whether Karpenter is to be woken once the nodes are open, by [`WAKE_ANNOTATION`].
-    pub wake: bool,
     /// What the ledger's list of victims is to become, if it is to change, at most [`super::MOST_VICTIMS`]. Nothing is
     /// terminated in such a plan: plan again once it is written.
     pub victims: Option<Vec<Arc<str>>>,

@@ -11,12 +11,8 @@ fn a_full_pool_is_closed_and_nothing_is_left_to_do_then() {
     let mut world = World::new(5).with_full_nodes(5);
     let plan = world.step(noon());
     assert_eq!(plan.hold.len(), 5);
-    assert!(!plan.wake);
     let again = world.plan();
-    assert_eq!(
-        (again.hold, again.release, again.wake),
-        (Vec::new(), Vec::new(), false)
-    );
+    assert_eq!((again.hold, again.release), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -151,7 +147,6 @@ fn everything_of_ours_is_taken_back_where_the_pool_is_no_more_ours_to_keep() {
     for (index, world) in changed.iter_mut().enumerate() {
         let plan = world.step(noon());
         assert_eq!(released(&plan).len(), 3, "{index}");
-        assert_eq!(plan.wake, !world.pool.is_deleted, "{index}");
         assert_eq!(world.open().len(), 3);
         assert_eq!(world.plan().release.len(), 0);
     }

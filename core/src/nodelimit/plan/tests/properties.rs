@@ -40,7 +40,7 @@ proptest! {
             prop_assert!(plan.terminate.is_empty() || plan.victims.is_none());
             if plan.victims.is_none() && plan.terminate.is_empty() {
                 let nothing = Plan {
-                    hold: Vec::new(), release: Vec::new(), wake: false, victims: None, terminate: Vec::new(), events: Vec::new(),
+                    hold: Vec::new(), release: Vec::new(), victims: None, terminate: Vec::new(), events: Vec::new(),
                     ..again.clone()
                 };
                 prop_assert_eq!(again, nothing);
