@@ -53,6 +53,8 @@ pub(super) struct Controller {
     memories: HashMap<Arc<str>, Memory>,
     /// The term in which this replica leads, and since when.
     leading: Option<(u64, Timestamp)>,
+    /// Since when nothing was missed, as it was last known.
+    steady: Option<Timestamp>,
     /// Whether every watch has told all at least once.
     knows: bool,
     /// The last failure of each pool, so that each is told once.
@@ -84,6 +86,7 @@ impl Controller {
             told: Told::default(),
             memories: HashMap::new(),
             leading: None,
+            steady: None,
             knows: false,
             failures: BTreeMap::new(),
         }
@@ -94,6 +97,7 @@ impl Controller {
         while !end.is_cancelled() {
             self.follow_policy();
             self.follow_leadership();
+            self.follow_steadiness();
             if !self.knows && self.seen.is_complete() {
                 self.knows = true;
                 known();
@@ -168,6 +172,20 @@ impl Controller {
             self.metrics.pools().forget_all();
             return;
         }
+        self.look_at_all();
+    }
+
+    /// A pool that was looked at while a watch was down does not know when it may go on: nothing of it need change
+    /// when the watch is back.
+    fn follow_steadiness(&mut self) {
+        let steady = self.seen.steady_since();
+        if steady != self.steady {
+            self.steady = steady;
+            self.look_at_all();
+        }
+    }
+
+    fn look_at_all(&mut self) {
         let now = Instant::now();
         for pool in self.seen.look(Index::concerned) {
             self.queue.push(pool, now);
