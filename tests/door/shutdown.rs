@@ -62,7 +62,7 @@ fn a_request_that_never_ends_does_not_hold_the_server() {
         began.elapsed()
     );
     assert_eq!(
-        server.logged("stopped with requests unanswered").len(),
+        server.logged("stopped with work unfinished").len(),
         1,
         "{}",
         server.log()
