@@ -118,8 +118,8 @@ fn a_killed_reconciler_leaves_nothing_wrong() {
 
 fn wait_until_victims_are_listed(plane: &ControlPlane) {
     wait_for("victims in a ledger", LONG, || {
-        let ledgers = plane.kubectl(&["get", "configmaps", "-A", "-l", "poolgate.dev/ledger", "-o", "yaml"], "");
-        ledgers.success().contains("victims").then_some(())
+        let ledgers = plane.kubectl_json(&["get", "configmaps", "-A", "-l", "poolgate.dev/ledger"], "");
+        ledgers.to_string().contains("victims").then_some(())
     });
 }
 
