@@ -63,15 +63,19 @@ fn github() {
 #[test]
 fn json() {
     let report: Value = serde_json::from_str(&printed("json", &[])).expect("JSON");
+    assert_valid(OURS, &report);
+    assert_names_are_described(&report);
     insta::assert_snapshot!(serde_json::to_string_pretty(&report).expect("JSON"));
 }
+
+const SARIF: &str = "tests/data/formats/sarif-2.1.0.schema.json";
+const RDJSON: &str = "tests/data/formats/rdjson.schema.json";
+const OURS: &str = "docs/lint-report.schema.json";
 
 /// The report is valid by a published schema, and says nothing that the schema does not know.
 #[track_caller]
 fn assert_valid(schema: &str, report: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/formats")
-        .join(schema);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(schema);
     let schema = fs::read_to_string(path).expect("a schema");
     let schema = serde_json::from_str(&schema).expect("JSON");
     let schema = jsonschema::JSONSchema::compile(&schema).expect("a schema");
@@ -91,7 +95,7 @@ fn pretty(report: &Value) -> String {
 #[test]
 fn sarif() {
     let mut report: Value = serde_json::from_str(&printed("sarif", &[])).expect("JSON");
-    assert_valid("sarif-2.1.0.schema.json", &report);
+    assert_valid(SARIF, &report);
     report["runs"][0]["tool"]["driver"]["semanticVersion"] = "VERSION".into();
     for rule in report["runs"][0]["tool"]["driver"]["rules"]
         .as_array_mut()
@@ -107,7 +111,7 @@ fn sarif() {
 #[test]
 fn rdjson() {
     let report: Value = serde_json::from_str(&printed("rdjson", &[])).expect("JSON");
-    assert_valid("rdjson.schema.json", &report);
+    assert_valid(RDJSON, &report);
     insta::assert_snapshot!(pretty(&report));
 }
 
@@ -186,11 +190,11 @@ fn every_machine_format_is_whole_where_nothing_is_found() {
     };
     let json = |format: &str| -> Value { serde_json::from_str(&clean(format)).expect("JSON") };
     let sarif = json("sarif");
-    assert_valid("sarif-2.1.0.schema.json", &sarif);
+    assert_valid(SARIF, &sarif);
     assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
     assert_eq!(json("gitlab"), serde_json::json!([]));
     let rdjson = json("rdjson");
-    assert_valid("rdjson.schema.json", &rdjson);
+    assert_valid(RDJSON, &rdjson);
     let junit = clean("junit");
     let document = roxmltree::Document::parse(&junit).expect("XML");
     assert!(document.descendants().any(|node| node.has_tag_name("testcase")));
@@ -242,11 +246,29 @@ fn one_run_writes_several_formats() {
     );
 }
 
+/// The schema knows every field that is printed: else it would be of no use to who reads it.
+#[track_caller]
+fn assert_names_are_described(report: &Value) {
+    let schema = include_str!("../../docs/lint-report.schema.json");
+    let schema: Value = serde_json::from_str(schema).expect("JSON");
+    let described = |definition: &str, value: &Value| {
+        for name in value.as_object().expect("an object").keys() {
+            let properties = &schema["definitions"][definition]["properties"];
+            assert!(properties.get(name).is_some(), "{definition}: {name}");
+        }
+    };
+    described("summary", &report["summary"]);
+    for result in report["results"].as_array().expect("a list") {
+        described("result", result);
+    }
+}
+
 #[test]
 fn json_is_whole_where_nothing_is_found() {
     let directory = directory(&[("pool.yaml", SOUND)]);
     let outcome = lint_in(directory.path(), &["--format", "json", "pool.yaml"], "");
     let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    assert_valid(OURS, &report);
     assert_eq!(report["results"], serde_json::json!([]));
     assert_eq!(report["summary"]["objects"], 1);
     assert_eq!(outcome.stderr, "", "nothing stands behind JSON");
