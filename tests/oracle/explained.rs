@@ -55,7 +55,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     },
     Explained {
         why: "Only who writes JSON by hand can send `9.0` for `9`: kubectl and all else that uses Kubernetes' own \
-              libraries leaves the point out (tests/cluster/numbers.rs). A webhook is shown `9`, and the API server \
+              libraries leaves the point out (tests/live/kubernetes/numbers.rs). A webhook is shown `9`, and the API server \
               refuses the float by itself, so nothing gets past.",
         covers: |case, mismatch| {
             mismatch.kind == Kind::MissedSchema

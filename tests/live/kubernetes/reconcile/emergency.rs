@@ -7,7 +7,7 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
 
-const DOCUMENT: &str = include_str!("../../../docs/operations.md");
+const DOCUMENT: &str = include_str!("../../../../docs/operations.md");
 
 /// The lines by which marks are taken off by hand, as they are documented.
 fn documented_lines() -> Vec<Vec<&'static str>> {

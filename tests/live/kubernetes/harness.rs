@@ -32,7 +32,7 @@ fn kubectl_and_server_are_the_pinned_release() {
 }
 
 fn pinned_kubernetes() -> &'static str {
-    let requires = include_str!("../control-plane/go.mod").lines();
+    let requires = include_str!("../../control-plane/go.mod").lines();
     requires
         .filter_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "))
         .find_map(|version| version.split(' ').next())
@@ -104,7 +104,7 @@ fn a_killed_test_leaves_nothing() {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     let report = scratch.path().join("report");
     let mut victim = Command::new(env::current_exe().expect("a test binary has a path"))
-        .args(["--exact", "cluster::harness::a_killed_test_leaves_nothing"])
+        .args(["--exact", "live::kubernetes::harness::a_killed_test_leaves_nothing"])
         .env(VICTIM, &report)
         .stdout(Stdio::null())
         .spawn()

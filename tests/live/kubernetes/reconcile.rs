@@ -234,7 +234,7 @@ fn every_metric_stands_in_the_documentation() {
     fleet.busy("counted", "counted-a");
     fleet.wait_until_held("counted", REACTION, &["counted-a"]);
     let (_, text) = reconciler.probe("/metrics");
-    let documented = include_str!("../../docs/operations.md");
+    let documented = include_str!("../../../docs/operations.md");
     let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let missing: Vec<_> = families
         .filter(|family| {

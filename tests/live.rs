@@ -1,0 +1,37 @@
+//! What holds where real Karpenter provisions, drifts, consolidates and expires (`karpenter`), and on a Kubernetes API
+//! server alone (`kubernetes`). Run by `tests/run`.
+//!
+//! One program, because these tests wait more than they compute: side by side they wait at the same time. Tests begin
+//! in the order of their names, so those that wait longest come first. The names of all begin with `live::`, by which
+//! `tests/run` tells them from those of other programs.
+
+#![cfg(test)]
+
+mod support;
+
+mod live {
+    mod karpenter {
+        mod cheaper;
+        mod demonstration;
+        mod drain;
+        mod drift;
+        mod guarded;
+        mod hard_limit;
+        mod over_limit;
+        mod soft_limit;
+        mod undisturbed;
+    }
+
+    mod kubernetes {
+        mod admission;
+        mod gate;
+        mod harness;
+        mod numbers;
+        mod parity;
+        mod policy;
+        mod readme;
+        mod reconcile;
+        mod registration;
+        mod watching;
+    }
+}
