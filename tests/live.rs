@@ -10,6 +10,8 @@
 mod support;
 
 mod live {
+    mod gitops;
+
     mod karpenter {
         mod cheaper;
         mod demonstration;

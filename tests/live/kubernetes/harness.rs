@@ -104,7 +104,10 @@ fn a_killed_test_leaves_nothing() {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     let report = scratch.path().join("report");
     let mut victim = Command::new(env::current_exe().expect("a test binary has a path"))
-        .args(["--exact", "live::kubernetes::harness::a_killed_test_leaves_nothing"])
+        .args([
+            "--exact",
+            "live::kubernetes::harness::a_killed_test_leaves_nothing",
+        ])
         .env(VICTIM, &report)
         .stdout(Stdio::null())
         .spawn()

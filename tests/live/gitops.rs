@@ -1,0 +1,257 @@
+//! poolgate beside the programs that people run it with: kubectl with its kustomize, and Helm.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::assets;
+use crate::support::process::{self, Outcome};
+
+/// Longest that any run may take; far above what unoptimised programs on a shared machine need.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+const POOL: &str = "\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: NAME
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 1m
+    budgets:
+    - nodes: NODES
+  limits:
+    cpu: \"100\"
+    memory: 100Gi
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+";
+
+fn pool(name: &str, nodes: &str) -> String {
+    POOL.replace("NAME", name).replace("NODES", nodes)
+}
+
+fn directory(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, text) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        fs::write(path, text).expect("a file");
+    }
+    directory
+}
+
+/// Runs a line of shell in `directory`, with the programs under their names and poolgate as the plugin of kubectl, too.
+fn shell(directory: &Path, line: &str) -> Outcome {
+    let programs = directory.join("bin");
+    if !programs.exists() {
+        fs::create_dir(&programs).expect("a directory");
+        let poolgate = Path::new(env!("CARGO_BIN_EXE_poolgate"));
+        for (name, program) in [
+            ("kubectl", assets::program("kubectl").as_path()),
+            ("helm", &assets::helm()),
+            ("poolgate", poolgate),
+            ("kubectl-nodepool_lint", poolgate),
+        ] {
+            std::os::unix::fs::symlink(program, programs.join(name)).expect("a link");
+        }
+    }
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", line])
+        .current_dir(directory)
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", directory);
+    process::run(&mut command, "", DEADLINE)
+}
+
+/// The results of a JSON report as `name, line, field, source`.
+fn told(outcome: &Outcome) -> Vec<(String, u64, String, String)> {
+    let report: Value =
+        serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let results = report["results"].as_array().expect("results");
+    results
+        .iter()
+        .map(|result| {
+            (
+                text(&result["object"]["name"]),
+                result["line"].as_u64().expect("a line"),
+                text(&result["field"]),
+                text(&result["source"]),
+            )
+        })
+        .collect()
+}
+
+/// The line of `stream` on which `words` stand.
+fn line_of(stream: &str, words: &str) -> u64 {
+    let line = stream.lines().position(|line| line.contains(words));
+    line.unwrap_or_else(|| panic!("no {words} in {stream}")) as u64 + 1
+}
+
+#[test]
+fn what_kustomize_renders_is_judged_and_traced_to_its_file() {
+    let patch = "\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec: {disruption: {budgets: [{nodes: 5x%}]}}
+";
+    let directory = directory(&[
+        ("base/general.yaml", &pool("general", "10%")),
+        ("base/gpu.yaml", &pool("gpu", "10%")),
+        ("base/kustomization.yaml", "resources: [general.yaml, gpu.yaml]\n"),
+        ("overlay/patch.yaml", patch),
+        (
+            "overlay/kustomization.yaml",
+            "resources: [../base]\npatches: [{path: patch.yaml}]\nbuildMetadata: [originAnnotations]\n",
+        ),
+    ]);
+    let stream = shell(directory.path(), "kubectl kustomize overlay").success();
+    let json = shell(
+        directory.path(),
+        "kubectl kustomize overlay | poolgate lint --format json -",
+    );
+    assert_eq!(json.status.code(), Some(1), "{json:?}");
+    let budget = "spec.disruption.budgets[0].nodes".to_owned();
+    assert_eq!(
+        told(&json),
+        [(
+            "gpu".into(),
+            line_of(&stream, "5x%"),
+            budget,
+            "../base/gpu.yaml".into()
+        )]
+    );
+    let human = shell(directory.path(), "kubectl kustomize overlay | poolgate lint -");
+    assert!(
+        human.stdout.contains("note: rendered from ../base/gpu.yaml"),
+        "{human:?}"
+    );
+    let sound = shell(directory.path(), "kubectl kustomize base | poolgate lint -");
+    assert_eq!(
+        (sound.status.code(), sound.stdout.as_str()),
+        (Some(0), ""),
+        "{sound:?}"
+    );
+    let failed = shell(
+        directory.path(),
+        "kubectl kustomize missing | poolgate lint --fail-if-empty -",
+    );
+    assert_eq!(
+        failed.status.code(),
+        Some(1),
+        "an empty stream is no success: {failed:?}"
+    );
+}
+
+#[test]
+fn what_helm_renders_is_judged_and_traced_to_its_template() {
+    let template = pool("{{ .Values.name }}", "{{ .Values.nodes }}");
+    let directory = directory(&[
+        (
+            "chart/Chart.yaml",
+            "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+        ),
+        ("chart/values.yaml", "name: gpu\nnodes: 5x%\n"),
+        ("chart/templates/general.yaml", &pool("general", "10%")),
+        ("chart/templates/gpu.yaml", &template),
+        (
+            "chart/templates/notes.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
+        ),
+    ]);
+    let stream = shell(directory.path(), "helm template chart").success();
+    let json = shell(
+        directory.path(),
+        "helm template chart | poolgate lint --format json -",
+    );
+    assert_eq!(json.status.code(), Some(1), "{json:?}");
+    let budget = "spec.disruption.budgets[0].nodes".to_owned();
+    let template = "pools/templates/gpu.yaml";
+    assert_eq!(
+        told(&json),
+        [("gpu".into(), line_of(&stream, "5x%"), budget, template.into())]
+    );
+    let concise = shell(
+        directory.path(),
+        "helm template chart | poolgate lint --format concise -",
+    );
+    assert!(
+        concise
+            .stdout
+            .ends_with(&format!(" (rendered from {template})\n")),
+        "{concise:?}"
+    );
+    let sound = shell(
+        directory.path(),
+        "helm template chart --set nodes=10% | poolgate lint -",
+    );
+    assert_eq!(
+        (sound.status.code(), sound.stdout.as_str()),
+        (Some(0), ""),
+        "{sound:?}"
+    );
+    assert!(sound.stderr.contains("1 other object skipped"), "{sound:?}");
+    let folder = shell(directory.path(), "poolgate lint chart");
+    assert!(
+        folder.stderr.contains("1 Helm template folder skipped"),
+        "{folder:?}"
+    );
+}
+
+#[test]
+fn kubectl_finds_its_plugin() {
+    let directory = directory(&[("pool.yaml", &pool("gpu", "5x%"))]);
+    let as_plugin = shell(
+        directory.path(),
+        "kubectl nodepool-lint --format concise pool.yaml",
+    );
+    let as_program = shell(directory.path(), "poolgate lint --format concise pool.yaml");
+    assert_eq!(as_plugin.status.code(), Some(1), "{as_plugin:?}");
+    assert!(
+        as_plugin
+            .stdout
+            .starts_with("pool.yaml:10:14: error[budget-nodes]"),
+        "{as_plugin:?}"
+    );
+    assert_eq!(
+        (as_plugin.stdout, as_plugin.stderr),
+        (as_program.stdout, as_program.stderr)
+    );
+    let piped = shell(directory.path(), "kubectl nodepool-lint - <pool.yaml");
+    assert_eq!(piped.status.code(), Some(1), "{piped:?}");
+}
+
+#[test]
+fn the_plugins_help_shows_how_it_is_called() {
+    let directory = directory(&[]);
+    let help = shell(directory.path(), "kubectl nodepool-lint --help").success();
+    assert!(
+        help.contains("Usage: kubectl nodepool-lint [OPTIONS] <PATH>..."),
+        "{help}"
+    );
+    assert!(!help.contains("poolgate lint"), "{help}");
+    let version = shell(directory.path(), "kubectl nodepool-lint --version").success();
+    assert_eq!(
+        version,
+        concat!("kubectl nodepool-lint ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+    let nothing = shell(directory.path(), "kubectl nodepool-lint");
+    assert_eq!(nothing.status.code(), Some(2), "{nothing:?}");
+    assert!(
+        nothing.stderr.contains("Usage: kubectl nodepool-lint <PATH>..."),
+        "{nothing:?}"
+    );
+}

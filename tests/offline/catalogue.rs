@@ -1,0 +1,146 @@
+//! Every rule's examples do what the catalogue says of them: those of a bound under the policy that sets it, which
+//! stands in `docs/examples/policy` under the rule's name.
+
+use poolgate::manifest::{Limits, parse};
+use poolgate_core::diagnostic::Severity;
+use poolgate_core::karpenter::Release;
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Subject, review};
+use poolgate_core::rule::Rule;
+use poolgate_core::rules::CATALOGUE;
+use serde_json::{Value, json};
+
+/// Rules that speak of the release, with one that breaks them and one that does not.
+const BY_RELEASE: &[(&str, Release, Release)] =
+    &[("replicas-release", Release::new(1, 7, 0), Release::new(1, 8, 0))];
+
+/// The object around an example: nothing that any rule would speak of.
+fn around(example: Value) -> Value {
+    let text = |field: &str, otherwise: &str| {
+        let named = example.get(field).and_then(Value::as_str);
+        named.unwrap_or(otherwise).to_owned()
+    };
+    let (api_version, kind) = (text("apiVersion", "karpenter.sh/v1"), text("kind", "NodePool"));
+    let mut node_class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
+    // An example that is about fields which nodes have by their lifetime names one itself.
+    let mut spec = json!({"requirements": [], "expireAfter": "Never"});
+    if api_version == "karpenter.sh/v1beta1" {
+        node_class =
+            json!({"apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass", "name": "default"});
+        spec = json!({"requirements": []});
+    }
+    spec["nodeClassRef"] = node_class;
+    let spec = if kind == "NodePool" {
+        json!({"template": {"spec": spec}})
+    } else {
+        spec
+    };
+    let mut object =
+        json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "example"}, "spec": spec});
+    merge(&mut object, example);
+    object
+}
+
+fn subject_of(object: &Value) -> Subject {
+    let text = |field: &str| {
+        object
+            .get(field)
+            .and_then(Value::as_str)
+            .expect("it is filled in")
+    };
+    let (group, version) = text("apiVersion").split_once('/').expect("a group and a version");
+    Subject::of(group, version, text("kind")).expect("an object that poolgate judges")
+}
+
+/// The objects of an example: where there are two, the first is stored and the second replaces it.
+fn objects(example: &str) -> (Option<Value>, Value) {
+    let mut objects: Vec<Value> = parse(example, &Limits::default())
+        .map(|document| {
+            assert_eq!(document.problems(), [], "{example}");
+            around(document.into_value())
+        })
+        .collect();
+    let object = objects.pop().expect("an example is a document or two");
+    let old = objects.pop();
+    assert!(objects.is_empty(), "{example}");
+    (old, object)
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                let entry = into.entry(key.clone()).or_insert(Value::Null);
+                // A node class is one thing: an example names it whole, or means any.
+                if key == "nodeClassRef" {
+                    *entry = value;
+                } else {
+                    merge(entry, value);
+                }
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+/// The policy under which a rule has something to say.
+fn policy(rule: &Rule) -> Policy {
+    if !rule.id.as_str().starts_with("policy-") {
+        return Policy::default();
+    }
+    let path = format!(
+        "{}/docs/examples/policy/{}.yaml",
+        env!("CARGO_MANIFEST_DIR"),
+        rule.id
+    );
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let reading = poolgate::policy_file::read(&text);
+    reading
+        .unwrap_or_else(|mistakes| panic!("{path}: {mistakes:?}"))
+        .policy
+}
+
+/// The rules that speak of an example, each with its severity. Notes of other rules are passed over: what is worth
+/// knowing of every static pool, say, is no fault of an example.
+fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Severity)> {
+    let (old, object) = objects(example);
+    let request = Request {
+        subject: subject_of(&object),
+        object: &object,
+        old: old.as_ref(),
+    };
+    let report = review(&request, &policy(rule), &release.into()).report;
+    report
+        .diagnostics()
+        .iter()
+        .filter(|finding| finding.rule == rule.id || finding.severity != Severity::Info)
+        .map(|finding| (finding.rule.as_str(), finding.severity))
+        .collect()
+}
+
+/// The releases for the bad and the good example of a rule.
+fn releases(rule: &Rule) -> (Release, Release) {
+    let own = BY_RELEASE.iter().find(|(id, ..)| *id == rule.id.as_str());
+    own.map_or((Release::NEWEST, Release::NEWEST), |(_, bad, good)| (*bad, *good))
+}
+
+#[test]
+fn a_bad_example_breaks_its_rule_and_no_other() {
+    for rule in CATALOGUE {
+        let (release, _) = releases(rule);
+        assert_eq!(
+            spoken(rule, rule.bad, release),
+            [(rule.id.as_str(), rule.severity)],
+            "{}",
+            rule.id
+        );
+    }
+}
+
+#[test]
+fn a_good_example_breaks_no_rule() {
+    for rule in CATALOGUE {
+        let (_, release) = releases(rule);
+        assert_eq!(spoken(rule, rule.good, release), [], "{}", rule.id);
+    }
+}

@@ -1,0 +1,275 @@
+//! What each format looks like.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::program::{SOUND, directory, lint_in};
+
+/// Two pools with findings of two severities: a value, a missing field, an unknown one, two fields that do not go
+/// together, and a document that cannot be read.
+fn text() -> String {
+    let first = SOUND
+        .replace("nodes: 10%", "nodes: 10%\n      schedule: 0 9 * * sat-sun")
+        .replace("\"100\"", "100")
+        .replace("  limits:", "  limit: {}\n  limits:");
+    format!("{first}---\n{SOUND}---\na: 'karpenter.sh\n")
+}
+
+fn printed(format: &str, extra: &[&str]) -> String {
+    let directory = directory(&[
+        ("pools/a.yaml", &text()),
+        ("pools/b.yaml", &SOUND.replace("1m", "1x")),
+    ]);
+    let arguments = [&["--format", format][..], extra, &["pools"]].concat();
+    let outcome = lint_in(directory.path(), &arguments, "");
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    outcome.stdout
+}
+
+#[test]
+fn human() {
+    insta::assert_snapshot!(printed("human", &[]));
+}
+
+#[test]
+fn human_with_colour() {
+    let coloured = printed("human", &["--color", "always"]);
+    assert!(coloured.contains("\u{1b}["), "{coloured}");
+    let mut plain = String::new();
+    for (position, part) in coloured.split("\u{1b}[").enumerate() {
+        let text = if position == 0 {
+            part
+        } else {
+            part.split_once('m').expect("a colour").1
+        };
+        plain.push_str(text);
+    }
+    assert_eq!(plain, printed("human", &[]));
+}
+
+#[test]
+fn concise() {
+    insta::assert_snapshot!(printed("concise", &[]));
+}
+
+#[test]
+fn github() {
+    insta::assert_snapshot!(printed("github", &[]));
+}
+
+#[test]
+fn json() {
+    let report: Value = serde_json::from_str(&printed("json", &[])).expect("JSON");
+    assert_valid(OURS, &report);
+    assert_names_are_described(&report);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&report).expect("JSON"));
+}
+
+const SARIF: &str = "tests/data/formats/sarif-2.1.0.schema.json";
+const RDJSON: &str = "tests/data/formats/rdjson.schema.json";
+const OURS: &str = "docs/lint-report.schema.json";
+
+/// The report is valid by a published schema, and says nothing that the schema does not know.
+#[track_caller]
+fn assert_valid(schema: &str, report: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(schema);
+    let schema = fs::read_to_string(path).expect("a schema");
+    let schema = serde_json::from_str(&schema).expect("JSON");
+    let schema = jsonschema::JSONSchema::compile(&schema).expect("a schema");
+    let errors: Vec<String> = match schema.validate(report) {
+        Ok(()) => Vec::new(),
+        Err(errors) => errors
+            .map(|error| format!("{}: {error}", error.instance_path))
+            .collect(),
+    };
+    assert_eq!(errors, [""; 0]);
+}
+
+fn pretty(report: &Value) -> String {
+    serde_json::to_string_pretty(report).expect("JSON")
+}
+
+#[test]
+fn sarif() {
+    let mut report: Value = serde_json::from_str(&printed("sarif", &[])).expect("JSON");
+    assert_valid(SARIF, &report);
+    report["runs"][0]["tool"]["driver"]["semanticVersion"] = "VERSION".into();
+    for rule in report["runs"][0]["tool"]["driver"]["rules"]
+        .as_array_mut()
+        .expect("rules")
+    {
+        if rule["help"]["text"].as_str().is_some_and(|text| !text.is_empty()) {
+            rule["help"] = "HELP".into();
+        }
+    }
+    insta::assert_snapshot!(pretty(&report));
+}
+
+#[test]
+fn rdjson() {
+    let report: Value = serde_json::from_str(&printed("rdjson", &[])).expect("JSON");
+    assert_valid(RDJSON, &report);
+    insta::assert_snapshot!(pretty(&report));
+}
+
+/// What GitLab documents for Code Quality reports.
+#[test]
+fn gitlab() {
+    let report: Value = serde_json::from_str(&printed("gitlab", &[])).expect("JSON");
+    let issues = report.as_array().expect("a list");
+    let mut fingerprints = BTreeSet::new();
+    for issue in issues {
+        for field in ["description", "check_name", "fingerprint"] {
+            assert!(
+                issue[field].as_str().is_some_and(|text| !text.is_empty()),
+                "{issue}"
+            );
+        }
+        let severities = ["info", "minor", "major", "critical", "blocker"];
+        assert!(severities.contains(&issue["severity"].as_str().expect("a severity")));
+        let path = issue["location"]["path"].as_str().expect("a path");
+        assert!(!path.starts_with("./") && !path.starts_with('/'), "{path}");
+        assert!(
+            issue["location"]["lines"]["begin"]
+                .as_u64()
+                .is_some_and(|line| line > 0)
+        );
+        assert!(
+            fingerprints.insert(issue["fingerprint"].to_string()),
+            "each issue has its own: {issue}"
+        );
+    }
+    insta::assert_snapshot!(pretty(&report));
+}
+
+#[test]
+fn a_fingerprint_stays_while_lines_move() {
+    let fingerprints = |text: &str| -> Vec<Value> {
+        let directory = directory(&[("a.yaml", text)]);
+        let outcome = lint_in(directory.path(), &["--format", "gitlab", "a.yaml"], "");
+        let report: Vec<Value> = serde_json::from_str(&outcome.stdout).expect("a list");
+        report.iter().map(|issue| issue["fingerprint"].clone()).collect()
+    };
+    let before = fingerprints(&text());
+    assert!(before.len() > 2);
+    assert_eq!(before, fingerprints(&format!("# one\n# two\n{}", text())));
+}
+
+#[test]
+fn junit() {
+    let report = printed("junit", &[]);
+    let document = roxmltree::Document::parse(&report).expect("XML");
+    for suite in document
+        .descendants()
+        .filter(|node| node.has_tag_name("testsuite"))
+    {
+        let count = |name: &str| {
+            suite
+                .descendants()
+                .filter(|node| node.has_tag_name(name))
+                .count()
+                .to_string()
+        };
+        assert_eq!(suite.attribute("tests"), Some(count("testcase").as_str()));
+        assert_eq!(suite.attribute("failures"), Some(count("failure").as_str()));
+    }
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn every_machine_format_is_whole_where_nothing_is_found() {
+    let directory = directory(&[("pool.yaml", SOUND)]);
+    let clean = |format: &str| {
+        let outcome = lint_in(directory.path(), &["--format", format, "pool.yaml"], "");
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        assert_eq!(outcome.stderr, "", "nothing stands behind {format}");
+        outcome.stdout
+    };
+    let json = |format: &str| -> Value { serde_json::from_str(&clean(format)).expect("JSON") };
+    let sarif = json("sarif");
+    assert_valid(SARIF, &sarif);
+    assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
+    assert_eq!(json("gitlab"), serde_json::json!([]));
+    let rdjson = json("rdjson");
+    assert_valid(RDJSON, &rdjson);
+    let junit = clean("junit");
+    let document = roxmltree::Document::parse(&junit).expect("XML");
+    assert!(document.descendants().any(|node| node.has_tag_name("testcase")));
+}
+
+#[test]
+fn one_run_writes_several_formats() {
+    let directory = directory(&[("a.yaml", &text())]);
+    let arguments = [
+        "--format=concise",
+        "--format=sarif=out.sarif",
+        "--format=json=out.json",
+        "a.yaml",
+    ];
+    let outcome = lint_in(directory.path(), &arguments, "");
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    assert!(outcome.stdout.starts_with("a.yaml:"), "{}", outcome.stdout);
+    let written = |name: &str| -> Value {
+        let text = fs::read_to_string(directory.path().join(name)).expect("a report");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let count = |list: &Value| list.as_array().expect("a list").len();
+    assert_eq!(
+        count(&written("out.sarif")["runs"][0]["results"]),
+        outcome.stdout.lines().count()
+    );
+    assert_eq!(
+        count(&written("out.json")["results"]),
+        outcome.stdout.lines().count()
+    );
+
+    let human = lint_in(directory.path(), &["--format=json=again.json", "a.yaml"], "");
+    assert!(
+        human.stdout.contains("--> a.yaml:"),
+        "people still read it: {}",
+        human.stdout
+    );
+    let two = lint_in(
+        directory.path(),
+        &["--format=json", "--format=sarif", "a.yaml"],
+        "",
+    );
+    assert_eq!(two.status.code(), Some(2), "{two:?}");
+    let nowhere = lint_in(directory.path(), &["--format=json=no/such/folder", "a.yaml"], "");
+    assert_eq!(nowhere.status.code(), Some(2), "{nowhere:?}");
+    assert!(
+        nowhere.stderr.contains("no/such/folder cannot be written"),
+        "{nowhere:?}"
+    );
+}
+
+/// The schema knows every field that is printed: else it would be of no use to who reads it.
+#[track_caller]
+fn assert_names_are_described(report: &Value) {
+    let schema = include_str!("../../../docs/lint-report.schema.json");
+    let schema: Value = serde_json::from_str(schema).expect("JSON");
+    let described = |definition: &str, value: &Value| {
+        for name in value.as_object().expect("an object").keys() {
+            let properties = &schema["definitions"][definition]["properties"];
+            assert!(properties.get(name).is_some(), "{definition}: {name}");
+        }
+    };
+    described("summary", &report["summary"]);
+    for result in report["results"].as_array().expect("a list") {
+        described("result", result);
+    }
+}
+
+#[test]
+fn json_is_whole_where_nothing_is_found() {
+    let directory = directory(&[("pool.yaml", SOUND)]);
+    let outcome = lint_in(directory.path(), &["--format", "json", "pool.yaml"], "");
+    let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    assert_valid(OURS, &report);
+    assert_eq!(report["results"], serde_json::json!([]));
+    assert_eq!(report["summary"]["objects"], 1);
+    assert_eq!(outcome.stderr, "", "nothing stands behind JSON");
+}

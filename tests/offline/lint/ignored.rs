@@ -1,0 +1,129 @@
+//! What is not told again: by comments in the text, and by a baseline.
+
+use std::fs;
+
+use super::program::{SOUND, concise, directory, lint_in};
+
+fn rules(stdout: &str) -> Vec<&str> {
+    stdout
+        .lines()
+        .filter_map(|line| line.split_once('[')?.1.split_once(']'))
+        .map(|(rule, _)| rule)
+        .collect()
+}
+
+#[test]
+fn a_comment_ignores_a_rule_where_it_stands_and_is_counted() {
+    let text = SOUND.replace(
+        "100Gi",
+        "100 # poolgate: ignore limit-unquoted -- our tools keep numbers",
+    );
+    let told = concise(&SOUND.replace("100Gi", "100"));
+    assert!(!rules(&told.stdout).is_empty(), "{told:?}");
+    let text = text.replace("limit-unquoted", rules(&told.stdout)[0]);
+    let outcome = concise(&text);
+    assert_eq!(outcome.stdout, "", "{outcome:?}");
+    assert_eq!(outcome.status.code(), Some(0));
+    assert!(
+        outcome.stderr.contains("1 finding ignored by comments"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn what_karpenter_refuses_is_not_ignored_into_silence() {
+    let text = SOUND.replace(
+        "spec:\n  disruption",
+        "spec:\n  weight: 1000 # poolgate: ignore weight -- we know better\n  disruption",
+    );
+    let outcome = concise(&text);
+    assert_eq!(rules(&outcome.stdout), ["weight"], "{outcome:?}");
+    assert!(outcome.stdout.contains(": warning["), "{outcome:?}");
+    assert_eq!(outcome.status.code(), Some(0));
+}
+
+#[test]
+fn comments_that_do_nothing_are_findings_at_their_place() {
+    let text = SOUND.replace(
+        "spec:\n  disruption",
+        "spec:\n  # poolgate: ignore no-such-rule -- why\n  disruption",
+    );
+    let outcome = concise(&text);
+    assert!(
+        outcome
+            .stdout
+            .starts_with("pool.yaml:6:22: error[ignore-unknown]"),
+        "{outcome:?}"
+    );
+    assert_eq!(outcome.status.code(), Some(1));
+    let unused = concise(&SOUND.replace("100Gi", "100Gi # poolgate: ignore limit-negative -- why"));
+    assert_eq!(rules(&unused.stdout), ["ignore-unused"], "{unused:?}");
+}
+
+#[test]
+fn a_baseline_holds_what_was_there_and_lets_new_findings_through() {
+    let old = SOUND.replace("100Gi", "-1Gi");
+    let directory = directory(&[("a.yaml", &old), ("b.yaml", SOUND)]);
+    let lint = |arguments: &[&str]| {
+        lint_in(
+            directory.path(),
+            &[&["--format=concise"], arguments, &["."]].concat(),
+            "",
+        )
+    };
+    assert_eq!(lint(&[]).status.code(), Some(1));
+    let written = lint(&["--write-baseline", "known.json"]);
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    assert_eq!(written.stdout, "");
+
+    let moved = format!("# a comment\n{old}");
+    fs::write(directory.path().join("a.yaml"), moved).expect("a file");
+    let known = lint(&["--baseline", "known.json"]);
+    assert_eq!(
+        (known.status.code(), known.stdout.as_str()),
+        (Some(0), ""),
+        "{known:?}"
+    );
+    assert!(
+        known.stderr.contains("1 finding in the baseline"),
+        "{}",
+        known.stderr
+    );
+
+    fs::write(directory.path().join("b.yaml"), &old).expect("a file");
+    let new = lint(&["--baseline", "known.json"]);
+    assert_eq!(new.status.code(), Some(1));
+    assert!(new.stdout.starts_with("b.yaml:"), "{}", new.stdout);
+    assert_eq!(new.stdout.lines().count(), 1);
+
+    fs::write(directory.path().join("a.yaml"), SOUND).expect("a file");
+    let mended = lint(&["--baseline", "known.json"]);
+    assert!(
+        mended
+            .stderr
+            .contains("1 of the baseline were not found any more"),
+        "{}",
+        mended.stderr
+    );
+}
+
+#[test]
+fn a_baseline_that_cannot_be_read_is_no_verdict() {
+    let directory = directory(&[("a.yaml", SOUND), ("wrong.json", "{\"findings\": []}")]);
+    for name in ["none.json", "wrong.json", "a.yaml"] {
+        let outcome = lint_in(directory.path(), &["--baseline", name, "a.yaml"], "");
+        assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(name), "{outcome:?}");
+    }
+}
+
+#[test]
+fn standard_input_goes_by_the_name_that_is_given() {
+    let outcome = lint_in(
+        std::path::Path::new("."),
+        &["--format=concise", "--stdin-filename", "pools/a.yaml", "-"],
+        &SOUND.replace("100Gi", "-1Gi"),
+    );
+    assert!(outcome.stdout.starts_with("pools/a.yaml:"), "{outcome:?}");
+}

@@ -1,0 +1,287 @@
+//! What is looked at, what is passed over, and what the exit code says.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::program::{SOUND, directory, lint_in};
+
+/// A pool with one error, which is the only one of its text.
+fn wrong() -> String {
+    SOUND.replace("100Gi", "-1Gi")
+}
+
+/// A pool with one warning.
+fn doubtful() -> String {
+    SOUND.replace("\"100\"", "\"0\"")
+}
+
+fn names(stdout: &str) -> Vec<&str> {
+    stdout.lines().filter_map(|line| line.split(':').next()).collect()
+}
+
+#[test]
+fn a_sound_file_is_one_line_on_the_other_stream() {
+    let directory = directory(&[("pool.yaml", SOUND)]);
+    let outcome = lint_in(directory.path(), &["pool.yaml"], "");
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    assert_eq!(outcome.stdout, "");
+    assert_eq!(
+        outcome.stderr,
+        "1 NodePool or NodeClaim in 1 file: nothing found\n"
+    );
+}
+
+#[test]
+fn directories_are_gone_through_in_the_order_of_names() {
+    let wrong = wrong();
+    let chart = "templates/pool.yaml";
+    let directory = directory(&[
+        ("b/pool.yml", &wrong),
+        ("a/deep/er/pool.json", &wrong),
+        ("a/pool.yaml", &wrong),
+        ("a/pool.txt", &wrong),
+        (".hidden/pool.yaml", &wrong),
+        (".gitignore", "generated/\n*.tmp.yaml\n"),
+        ("generated/pool.yaml", &wrong),
+        ("a/pool.tmp.yaml", &wrong),
+        ("chart/Chart.yaml", "name: x\n"),
+        (&format!("chart/{chart}"), "{{ if }}karpenter.sh"),
+        (chart, &wrong),
+        ("other.yaml", "kind: ConfigMap\napiVersion: v1\n"),
+    ]);
+    let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
+    assert_eq!(
+        names(&outcome.stdout),
+        [
+            "a/deep/er/pool.json",
+            "a/pool.yaml",
+            "b/pool.yml",
+            "templates/pool.yaml"
+        ]
+    );
+    assert_eq!(outcome.status.code(), Some(1));
+    assert_eq!(
+        outcome.stderr,
+        "4 NodePools or NodeClaims in 6 files: 4 errors; 1 Helm template folder skipped\n"
+    );
+    let again = lint_in(
+        directory.path(),
+        &["--format", "concise", "a/pool.yaml", ".", "./a/pool.txt"],
+        "",
+    );
+    assert_eq!(
+        names(&again.stdout).len(),
+        5,
+        "a file is looked at once: {again:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_loop_of_links_ends() {
+    let directory = directory(&[("a/pool.yaml", &wrong())]);
+    std::os::unix::fs::symlink("..", directory.path().join("a/up")).expect("a link");
+    let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
+    assert_eq!(names(&outcome.stdout), ["a/pool.yaml"], "{outcome:?}");
+}
+
+#[test]
+fn standard_input_is_named_by_a_dash() {
+    let here = Path::new(".");
+    let outcome = lint_in(
+        here,
+        &["--format", "concise", "-"],
+        &format!("{}---\n{SOUND}", wrong()),
+    );
+    assert_eq!(names(&outcome.stdout), ["<stdin>"], "{outcome:?}");
+    let empty = lint_in(here, &["-"], "");
+    assert_eq!(empty.status.code(), Some(0));
+    assert_eq!(empty.stderr, "no NodePool or NodeClaim in 1 file\n");
+    assert_eq!(
+        lint_in(here, &["--fail-if-empty", "-"], "").status.code(),
+        Some(1)
+    );
+    assert_eq!(
+        lint_in(here, &[], "").status.code(),
+        Some(2),
+        "without a path there is nothing to do"
+    );
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_severest_finding() {
+    let (wrong, doubtful) = (wrong(), doubtful());
+    let directory = directory(&[
+        ("wrong.yaml", &wrong),
+        ("doubtful.yaml", &doubtful),
+        ("sound.yaml", SOUND),
+    ]);
+    for (arguments, code) in [
+        (&["sound.yaml"][..], 0),
+        (&["doubtful.yaml"], 0),
+        (&["--fail-on", "warning", "doubtful.yaml"], 1),
+        (&["wrong.yaml"], 1),
+        (&["--exit-zero", "wrong.yaml"], 0),
+        (&["--exit-zero", "wrong.yaml", "missing.yaml"], 2),
+        (&["--policy", "missing.yaml", "sound.yaml"], 2),
+        (&["--karpenter-version", "7x", "sound.yaml"], 2),
+        (&["--format", "xml", "sound.yaml"], 2),
+    ] {
+        for format in ["human", "concise", "json", "github"] {
+            let mut all = arguments.to_vec();
+            if !arguments.contains(&"--format") {
+                all.extend(["--format", format]);
+            }
+            let outcome = lint_in(directory.path(), &all, "");
+            assert_eq!(outcome.status.code(), Some(code), "{all:?}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_the_rest_is_still_told() {
+    let directory = directory(&[("wrong.yaml", &wrong())]);
+    fs::write(directory.path().join("latin.yaml"), b"# karpenter.sh \xe9\n").expect("a file");
+    let outcome = lint_in(
+        directory.path(),
+        &["--format", "concise", "missing.yaml", "."],
+        "",
+    );
+    assert_eq!(outcome.status.code(), Some(2), "2 wins over 1");
+    assert_eq!(names(&outcome.stdout), ["wrong.yaml"]);
+    assert!(
+        outcome
+            .stderr
+            .contains("error: missing.yaml cannot be read: No such file"),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.stderr.contains("error: latin.yaml is not UTF-8"),
+        "{outcome:?}"
+    );
+    assert!(outcome.stderr.ends_with("; 2 paths not read\n"), "{outcome:?}");
+}
+
+#[test]
+fn the_policy_and_the_release_decide() {
+    let directory = directory(&[
+        ("pool.yaml", SOUND),
+        (
+            "policy.yaml",
+            "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nbounds:\n  limits:\n    max:\n      cpu: 50\n",
+        ),
+    ]);
+    let refused = lint_in(
+        directory.path(),
+        &["--policy", "policy.yaml", "--format", "concise", "pool.yaml"],
+        "",
+    );
+    assert!(
+        refused
+            .stdout
+            .starts_with("pool.yaml:12:10: error[policy-limit-max] "),
+        "{refused:?}"
+    );
+    let fixed = SOUND.replace("  limits:\n", "  replicas: 3\n  limits:\n");
+    for (release, refused) in [("1.7", true), ("1.8", false)] {
+        let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
+        let outcome = lint_in(directory.path(), &arguments, &fixed);
+        assert_eq!(
+            outcome.stdout.contains("error[replicas-release]"),
+            refused,
+            "{outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_left_its_defaults_out_is_judged_with_them() {
+    let bare = SOUND.replace(
+        "  disruption:\n    consolidationPolicy: WhenEmptyOrUnderutilized\n    consolidateAfter: 1m\n    budgets:\n    - \
+         nodes: 10%\n",
+        "",
+    );
+    assert!(!bare.contains("disruption"));
+    let outcome = lint_in(Path::new("."), &["--format", "concise", "-"], &bare);
+    assert_eq!(
+        (outcome.status.code(), outcome.stdout.as_str()),
+        (Some(0), ""),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_reader_who_goes_early_is_no_failure() {
+    let many = vec![wrong(); 1000].join("---\n");
+    let directory = directory(&[("pools.yaml", &many), ("more.yaml", &many)]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_poolgate"))
+        .args(["lint", "--format", "concise", "."])
+        .current_dir(directory.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a process");
+    let mut first = [0; 10];
+    child
+        .stdout
+        .take()
+        .expect("a pipe")
+        .read_exact(&mut first)
+        .expect("ten bytes");
+    let outcome = child.wait_with_output().expect("an end");
+    assert_eq!(&first, b"more.yaml:");
+    let said = String::from_utf8_lossy(&outcome.stderr);
+    assert_eq!(outcome.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("2000 errors") && !said.contains("panicked"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_patch_of_a_kustomization_is_judged_for_what_it_says_and_not_for_what_it_lacks() {
+    let patch = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\nspec:\n  $patch: merge\n  \
+                 weight: 1000\n";
+    let directory = directory(&[
+        ("base/pool.yaml", SOUND),
+        ("base/kustomization.yaml", "resources: [pool.yaml]\n"),
+        (
+            "prod/kustomization.yaml",
+            "resources: [../base]\npatches:\n- path: ./patches/weight.yaml\n",
+        ),
+        ("prod/patches/weight.yaml", patch),
+        ("loose/weight.yaml", patch),
+    ]);
+    let rules = |path: &str| -> Vec<String> {
+        let outcome = lint_in(directory.path(), &["--format", "concise", path], "");
+        let rule = |line: &str| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned());
+        outcome.stdout.lines().filter_map(rule).collect()
+    };
+    assert_eq!(rules("prod"), ["weight"]);
+    assert_eq!(rules("prod/patches/weight.yaml"), ["weight"]);
+    assert!(rules("loose").contains(&"field-required".to_owned()));
+    let outcome = lint_in(directory.path(), &["prod"], "");
+    assert!(
+        outcome.stderr.contains("1 patch judged as a part"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn what_sops_has_encrypted_is_counted_and_left_alone() {
+    let text = format!("{}sops:\n  mac: ENC[x]\n", SOUND.replace("100Gi", "ENC[AES256]"));
+    let outcome = lint_in(Path::new("."), &["-"], &text);
+    assert_eq!(
+        (outcome.status.code(), outcome.stdout.as_str()),
+        (Some(0), ""),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.stderr.contains("1 encrypted document skipped"),
+        "{}",
+        outcome.stderr
+    );
+}

@@ -1,0 +1,165 @@
+//! Each finding stands at the line and column where the mistake is, whatever surrounds it.
+
+use super::program::{SOUND, concise};
+
+/// Stands before each place that a finding must point at.
+const HERE: char = '▸';
+
+/// Six mistakes, in the order of the text.
+const MISTAKES: &str = "\
+# 池の設定 🚀
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  ▸weigth: 5
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 1m
+    budgets:
+    - nodes: \"0\"
+      schedule: ▸0 9 * * sat-sun
+      duration: 8h
+    - ▸nodes: \"5\"
+      schedule: \"@daily\"
+  limits:
+    cpu: ▸\"1e2147483648\"
+    memory: ▸\"-1Gi\"
+  template:
+    spec:
+      ▸nodeClassRef:
+        group: karpenter.k8s.aws
+        name: default
+      requirements:
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+";
+
+const RULES: [&str; 6] = [
+    "field-unknown",
+    "schedule-syntax",
+    "budget-schedule-duration",
+    "limit-quantity",
+    "limit-negative",
+    "field-required",
+];
+
+/// The text without its marks, and the line and column of each.
+fn unmarked(text: &str) -> (String, Vec<(usize, usize)>) {
+    let mut places = Vec::new();
+    let mut plain = String::new();
+    let (mut line, mut column) = (1, 1);
+    for character in text.chars() {
+        match character {
+            HERE => {
+                places.push((line, column));
+                continue;
+            }
+            '\n' => (line, column) = (line + 1, 1),
+            '\u{feff}' => {}
+            _ => column += 1,
+        }
+        plain.push(character);
+    }
+    (plain, places)
+}
+
+/// Line, column and rule of each finding that is printed.
+fn found(stdout: &str) -> Vec<(usize, usize, String)> {
+    let place = |line: &str| {
+        let mut parts = line.splitn(4, ':');
+        assert_eq!(parts.next(), Some("pool.yaml"), "{line}");
+        let mut number = || parts.next()?.parse().ok();
+        let (line, column) = (number()?, number()?);
+        let rule = parts.next()?.split_once('[')?.1.split_once(']')?.0;
+        Some((line, column, rule.to_owned()))
+    };
+    stdout
+        .lines()
+        .map(|line| place(line).unwrap_or_else(|| panic!("{line}")))
+        .collect()
+}
+
+#[track_caller]
+fn assert_places(marked: &str, rules: &[&str]) {
+    let (text, places) = unmarked(marked);
+    let outcome = concise(&text);
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    let expected: Vec<_> = places
+        .iter()
+        .zip(rules)
+        .map(|((line, column), rule)| (*line, *column, (*rule).to_owned()))
+        .collect();
+    assert_eq!(found(&outcome.stdout), expected, "{text}\n{}", outcome.stdout);
+    assert_eq!(places.len(), rules.len());
+}
+
+#[test]
+fn six_mistakes_are_six_findings_each_at_its_place() {
+    assert_places(MISTAKES, &RULES);
+}
+
+#[test]
+fn carriage_returns_and_a_byte_order_mark_move_nothing() {
+    assert_places(&MISTAKES.replace('\n', "\r\n"), &RULES);
+    assert_places(&format!("\u{feff}{MISTAKES}"), &RULES);
+    let first = format!(
+        "\u{feff}{{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {{name: a}}, ▸spek: 1, {}",
+        "spec: {disruption: {budgets: [{nodes: 10%}], consolidateAfter: 1m}, limits: {cpu: \"1\", memory: 1Gi}, \
+         template: {spec: {requirements: [], \
+         nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}}}}\n"
+    );
+    assert_places(&first, &["field-unknown"]);
+}
+
+#[test]
+fn a_tab_is_one_column_and_so_is_any_character() {
+    let tabs = MISTAKES.replace(": ▸", ":\t\t▸");
+    assert!(tabs.contains("cpu:\t\t▸"));
+    assert_places(&tabs, &RULES);
+    let wide = MISTAKES.replace(
+        "    cpu: ▸\"1e2147483648\"\n    memory: ▸\"-1Gi\"",
+        "    {\"日本語🚀\": ▸▸x, cpu: ▸\"1e2147483648\", memory: ▸\"-1Gi\"}",
+    );
+    let rules = [&RULES[..3], &["limit-quantity", "limit-unknown"], &RULES[3..]].concat();
+    assert_places(&wide, &rules);
+}
+
+#[test]
+fn documents_and_lists_keep_their_places() {
+    let later = format!("kind: ConfigMap\n---\n{SOUND}---\n{MISTAKES}");
+    assert_places(&later, &RULES);
+    let indented = MISTAKES.trim_end().replace('\n', "\n  ");
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n-\n  {indented}\n");
+    assert_places(&list, &RULES);
+    assert!(
+        concise(&list.replace(HERE, ""))
+            .stdout
+            .contains("items[0].spec.limits.cpu")
+    );
+}
+
+#[test]
+fn json_has_places_too() {
+    let json = "{\"apiVersion\": \"karpenter.sh/v1\", \"kind\": \"NodePool\", \"metadata\": {\"name\": \"a\"},\n \
+                \"spec\": {\"limits\": {\"cpu\": ▸\"-1\", \"memory\": \"1Gi\"},\n\t\"disruption\": {\"budgets\": \
+                [{\"nodes\": ▸\"101%\"}], \"consolidateAfter\": \"1m\"}, \"template\": {\"spec\": \
+                {\"requirements\": [], \"nodeClassRef\": {\"group\": \"karpenter.k8s.aws\", \"kind\": \
+                \"EC2NodeClass\", \"name\": \"d\"}}}}}\n";
+    assert_places(json, &["limit-negative", "budget-nodes"]);
+}
+
+#[test]
+fn a_broken_document_hides_nothing_of_its_neighbours() {
+    let text = format!("{MISTAKES}---\na: [1, 2\nb: ▸{{{{ x }}}}\n---\n{MISTAKES}");
+    let (plain, _) = unmarked(&text);
+    let outcome = concise(&plain);
+    let rules: Vec<String> = found(&outcome.stdout)
+        .into_iter()
+        .map(|(_, _, rule)| rule)
+        .collect();
+    assert_eq!(rules.len(), 13, "{}", outcome.stdout);
+    assert!(rules[6].starts_with("manifest-"), "{rules:?}");
+    assert_eq!(rules[..6], RULES);
+    assert_eq!(rules[7..], RULES);
+}

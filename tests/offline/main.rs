@@ -1,0 +1,25 @@
+//! What needs no cluster: the program on the command line, the server on loopback, and what the catalogue, the corpus
+//! and the documentation say.
+//!
+//! One program, because it links once, and because the tests that wait for a server do so beside those that compute.
+
+#![cfg(test)]
+
+mod admit;
+mod budgets;
+mod catalogue;
+mod corpus;
+mod default;
+mod fields;
+mod lint;
+mod packaging;
+mod policy;
+mod serve;
+
+#[path = "../support"]
+mod support {
+    #[allow(dead_code)]
+    pub(crate) mod process;
+    pub(crate) mod readme;
+    pub(crate) mod wait;
+}

@@ -1,0 +1,259 @@
+//! The policy files of the documentation: each is read, does what the page says of it, and fits the JSON Schema.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jsonschema::{Draft, JSONSchema};
+use poolgate::manifest::{Document, Limits, parse};
+use poolgate::policy_file::{self, read};
+use poolgate_core::diagnostic::Diagnostic;
+use poolgate_core::karpenter::{ApiVersion, Karpenter};
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Review, Subject, review};
+use serde_json::{Value, json};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn examples() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("docs/examples/policy")).expect("examples");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    paths.sort();
+    assert!(paths.len() > 10, "{paths:?}");
+    paths
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn value(yaml: &str) -> Value {
+    let mut documents = parse(yaml, &Limits::default());
+    documents.next().map(Document::into_value).expect("a document")
+}
+
+/// Judges a pool of which the page shows what matters there.
+fn judge(pool: &Value, policy: &Policy) -> Review {
+    let node_class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
+    let mut whole = pool.clone();
+    fill(
+        &mut whole,
+        json!({"spec": {"template": {"spec": {"requirements": [], "nodeClassRef": node_class}}}}),
+    );
+    let request = Request {
+        subject: Subject::NodePool(ApiVersion::V1),
+        object: &whole,
+        old: None,
+    };
+    review(&request, policy, &Karpenter::default())
+}
+
+/// Puts in what is missing.
+fn fill(into: &mut Value, rest: Value) {
+    let (Value::Object(into), Value::Object(rest)) = (into, rest) else {
+        return;
+    };
+    for (key, value) in rest {
+        match into.get_mut(&key) {
+            Some(present) => fill(present, value),
+            None => {
+                into.insert(key, value);
+            }
+        }
+    }
+}
+
+fn line(finding: &Diagnostic) -> String {
+    format!("{}: {finding}", finding.severity)
+}
+
+/// What a policy makes of a pool: the findings that are not there without it, then what is written.
+fn verdict(pool: &Value, policy: &Policy) -> String {
+    let before = judge(pool, &Policy::default()).report;
+    let after = judge(pool, policy);
+    let new = after
+        .report
+        .diagnostics()
+        .iter()
+        .filter(|finding| !before.diagnostics().contains(finding));
+    let written = after
+        .defaults
+        .iter()
+        .map(|default| format!("written: {} = {}", default.path, default.value));
+    let mut lines: Vec<String> = new.map(line).chain(written).collect();
+    if lines.is_empty() {
+        lines.push("admitted as it is".into());
+    }
+    lines.join("\n")
+}
+
+/// The fenced blocks of a page: the word behind the fence, and the text.
+fn blocks(page: &str) -> Vec<(&str, String)> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(word) = line.strip_prefix("```") {
+            let inside: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            blocks.push((word, inside.join("\n")));
+        }
+    }
+    blocks
+}
+
+#[test]
+fn the_page_shows_the_example_files_and_what_comes_of_them() {
+    let page = text(&root().join("docs/policy.md"));
+    let mut policy: Option<(String, Policy)> = None;
+    let mut pool = None;
+    let (mut shown, mut given) = (Vec::new(), Vec::new());
+    for (word, block) in blocks(&page) {
+        let (first, rest) = block.split_once('\n').unwrap_or((&block, ""));
+        if let Some(name) = first.strip_prefix("# docs/examples/policy/") {
+            let file = text(&root().join("docs/examples/policy").join(name));
+            let (_, shown) = file.split_once('\n').expect("the line for editors");
+            assert_eq!(rest, shown.trim_end(), "{name}");
+            policy = Some((name.to_owned(), read(&file).expect("a policy").policy));
+        } else if first == "# NodePool" {
+            pool = Some(value(rest));
+        } else if word == "text" {
+            let (Some((name, policy)), Some(pool)) = (&policy, pool.take()) else {
+                panic!("a verdict without policy and pool:\n{block}");
+            };
+            given.push((name.clone(), verdict(&pool, policy)));
+            shown.push((name.clone(), block));
+        }
+    }
+    assert_eq!(shown, given);
+    assert!(shown.len() >= 6, "{shown:?}");
+}
+
+fn schema() -> JSONSchema {
+    let schema: Value = serde_json::from_str(&text(&root().join("docs/policy.schema.json"))).expect("JSON");
+    assert_eq!(schema, policy_file::schema(), "run tests/generated-files --write");
+    assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
+    compile(&schema).expect("a schema by the meta-schema of draft 7")
+}
+
+/// Fails for what is no schema.
+fn compile(schema: &Value) -> Option<JSONSchema> {
+    JSONSchema::options()
+        .with_draft(Draft::Draft7)
+        .compile(schema)
+        .ok()
+}
+
+#[test]
+fn what_is_no_schema_is_noticed() {
+    assert!(compile(&serde_json::json!({"properties": {"a": {"minItems": "two"}}})).is_none());
+}
+
+#[test]
+fn the_schema_accepts_every_example() {
+    let schema = schema();
+    for path in examples() {
+        let text = text(&path);
+        read(&text).unwrap_or_else(|mistakes| panic!("{}: {mistakes:?}", path.display()));
+        let value = value(&text);
+        let errors: Vec<String> = schema
+            .validate(&value)
+            .err()
+            .into_iter()
+            .flatten()
+            .map(|error| error.to_string())
+            .collect();
+        assert_eq!(errors, [""; 0], "{}", path.display());
+    }
+}
+
+#[test]
+fn schema_and_poolgate_refuse_the_same_mistakes() {
+    let schema = schema();
+    let head = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
+    for body in [
+        "bound: {}",
+        "enforcement: Warn",
+        "rules: {schedule-sintax: off}",
+        "rules: {field-type: loud}",
+        "rules: {field-type: true}",
+        "defaults: {consolidateAfter: 5}",
+        "defaults: {consolidateAfter: 5 minutes}",
+        "defaults: {budgets: []}",
+        "defaults: {budgets: [{nodes: 110%}]}",
+        "defaults: {budgets: [{schedule: '@daily', duration: 8h}]}",
+        "bounds: {limits: {max: {node: 5}}}",
+        "bounds: {limits: {max: {cpu: -1}}}",
+        "bounds: {limits: {required: nodes}}",
+        "bounds: {budgets: {maxPercent: 101}}",
+        "bounds: {budgets: {maxPercent: 20%}}",
+        "bounds: {budgets: {freezeWindows: [{schedule: '@daily'}]}}",
+        "bounds: {template: {capacityTypes: [cheap]}}",
+        "bounds: {template: {expireAfter: {max: Never}}}",
+        "bounds: {template: {nodeClasses: []}}",
+        "exemptions: [{pools: [a]}]",
+        "exemptions: [{pools: [A], rules: ['*']}]",
+        "labels: {restrictedDomains: [example.com/x]}",
+        "overLimit: Terminate",
+        "spec: {}",
+    ] {
+        let text = format!("{head}{body}\n");
+        assert!(read(&text).is_err(), "{body}");
+        assert!(!schema.is_valid(&value(&text)), "{body}");
+    }
+    assert!(!schema.is_valid(&value("kind: Policy\n")));
+    assert!(!schema.is_valid(&value("apiVersion: v1\nkind: ConfigMap\n")));
+}
+
+/// Runs `poolgate policy check`: the exit code, and what it prints.
+fn check(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_poolgate"))
+        .args(["policy", "check"])
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("a process");
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).expect("text"),
+    )
+}
+
+#[test]
+fn a_check_ends_with_the_code_of_the_worst_file() {
+    let good = "docs/examples/policy/production.yaml";
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("policy.yaml");
+    fs::write(
+        &path,
+        "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nbound: {}\n",
+    )
+    .expect("written");
+    let path = path.to_str().expect("a path");
+    assert_eq!(check(&[good]), (Some(0), String::new()));
+    let told = format!("{path}:3:1: there is no field \"bound\"; did you mean bounds?\n");
+    assert_eq!(check(&[good, path]), (Some(1), told.clone()));
+    assert_eq!(check(&["missing.yaml", path, good]), (Some(2), told));
+}
+
+#[test]
+fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
+    let crd = ["--crd", "tests/data/crds/karpenter-1.14.1-nodepools.yaml"];
+    let (code, told) = check(&[crd[0], crd[1], "docs/examples/policy/defaults.yaml"]);
+    assert_eq!(code, Some(0));
+    for field in [
+        "budgets",
+        "consolidationPolicy",
+        "consolidateAfter",
+        "nodeLimitMode",
+    ] {
+        let said = format!("note: defaults.{field} has no effect on v1");
+        assert_eq!(told.matches(&said).count(), 1, "{told}");
+    }
+    let silent = check(&[crd[0], crd[1], "docs/examples/policy/levels.yaml"]);
+    assert_eq!(
+        silent,
+        (Some(0), String::new()),
+        "what the file does not set is not its business"
+    );
+}

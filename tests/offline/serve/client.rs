@@ -1,0 +1,240 @@
+//! An HTTPS client that does as it is told, in pieces and slowly if need be. It reads even if it can no longer
+//! write, as a client must that wants to know why.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
+
+/// How long any single read or write may take. Longer than every limit of the server that a test waits for.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The most that one TLS record holds.
+const RECORD_BYTES: usize = 16 * 1024;
+
+pub(super) struct Connection {
+    tls: ClientConnection,
+    socket: TcpStream,
+    received: Vec<u8>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Response {
+    pub(super) status: u16,
+    head: String,
+    pub(super) body: String,
+}
+
+impl Response {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        lines
+            .into_iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.trim())
+    }
+
+    pub(super) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).expect("a JSON answer")
+    }
+}
+
+/// A TCP connection with time limits.
+pub(super) fn dial(address: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(address).expect("a connection");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a read timeout");
+    socket.set_write_timeout(Some(PATIENCE)).expect("a write timeout");
+    socket.set_nodelay(true).expect("no delay");
+    socket
+}
+
+impl Connection {
+    /// Connects and shakes hands, trusting `ca` alone.
+    pub(super) fn open(address: SocketAddr, ca: &str) -> Self {
+        Self::negotiate(address, ca, &["http/1.1"]).expect("a handshake")
+    }
+
+    /// The same, offering these protocols.
+    pub(super) fn negotiate(address: SocketAddr, ca: &str, protocols: &[&str]) -> io::Result<Self> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(CertificateDer::from_pem_slice(ca.as_bytes()).expect("a certificate"))
+            .expect("a root");
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_webpki_verifier(verifier.build().expect("a verifier"))
+            .with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let name = ServerName::from(address.ip());
+        let mut tls = ClientConnection::new(Arc::new(config), name).expect("a client");
+        let mut socket = dial(address);
+        while tls.is_handshaking() {
+            tls.complete_io(&mut socket)?;
+        }
+        Ok(Self {
+            tls,
+            socket,
+            received: Vec::new(),
+        })
+    }
+
+    pub(super) fn protocol(&self) -> Option<&[u8]> {
+        self.tls.alpn_protocol()
+    }
+
+    pub(super) fn leaf(&self) -> Vec<u8> {
+        self.tls.peer_certificates().expect("certificates")[0].to_vec()
+    }
+
+    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for record in bytes.chunks(RECORD_BYTES) {
+            self.tls.writer().write_all(record)?;
+            while self.tls.wants_write() {
+                self.tls.write_tls(&mut self.socket)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Posts a whole JSON body and reads the answer.
+    pub(super) fn post(&mut self, path: &str, body: &[u8]) -> Response {
+        self.send(&head(path, body.len())).expect("the head is sent");
+        self.send(body).expect("the body is sent");
+        self.response().expect("an answer")
+    }
+
+    /// Reads one answer.
+    pub(super) fn response(&mut self) -> io::Result<Response> {
+        let end = loop {
+            if let Some(end) = find(&self.received, b"\r\n\r\n") {
+                break end;
+            }
+            self.receive()?;
+        };
+        let head = String::from_utf8(self.received[..end].to_vec()).expect("a head");
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|code| code.parse().ok())
+            .expect("a status");
+        let mut response = Response {
+            status,
+            head,
+            body: String::new(),
+        };
+        let length = response
+            .header("content-length")
+            .and_then(|length| length.parse().ok())
+            .unwrap_or(0);
+        while self.received.len() < end + 4 + length {
+            self.receive()?;
+        }
+        let body = self.received.drain(..end + 4 + length).skip(end + 4).collect();
+        response.body = String::from_utf8(body).expect("a body");
+        Ok(response)
+    }
+
+    /// Waits until the server closes the connection, which it must do without a further word.
+    pub(super) fn wait_for_end(&mut self) {
+        match self.receive() {
+            Err(error) if is_end(&error) => {}
+            other => panic!(
+                "not an end: {other:?} {:?}",
+                String::from_utf8_lossy(&self.received)
+            ),
+        }
+    }
+
+    fn receive(&mut self) -> io::Result<()> {
+        let mut bytes = [0; 16 * 1024];
+        loop {
+            match self.tls.reader().read(&mut bytes) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => {
+                    self.received.extend_from_slice(&bytes[..count]);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+            if self.tls.read_tls(&mut self.socket)? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            self.tls.process_new_packets().map_err(io::Error::other)?;
+        }
+    }
+}
+
+/// The head of a POST of JSON.
+pub(super) fn head(path: &str, length: usize) -> Vec<u8> {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: poolgate\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+/// Whether the other side has closed the connection, gently or not.
+pub(super) fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+    )
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
+
+/// A review of a NodePool that is fine.
+pub(super) fn good_review(uid: &str) -> Vec<u8> {
+    review(uid, &serde_json::json!("10%"))
+}
+
+/// A review of a NodePool that no release takes.
+pub(super) fn bad_review(uid: &str) -> Vec<u8> {
+    review(uid, &serde_json::json!("deny"))
+}
+
+fn review(uid: &str, budget: &serde_json::Value) -> Vec<u8> {
+    let object = serde_json::json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general"},
+        "spec": {
+            "disruption": {
+                "consolidateAfter": "0s",
+                "consolidationPolicy": "WhenEmpty",
+                "budgets": [{"nodes": budget}],
+            },
+            "template": {"spec": {
+                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+                "requirements": [
+                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]},
+                ],
+            }},
+        },
+    });
+    review_of(uid, &object.to_string())
+}
+
+/// A review of this JSON text.
+pub(super) fn review_of(uid: &str, object: &str) -> Vec<u8> {
+    format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"{uid}",
+        "kind":{{"group":"karpenter.sh","version":"v1","kind":"NodePool"}},
+        "resource":{{"group":"karpenter.sh","version":"v1","resource":"nodepools"}},
+        "name":"general","operation":"CREATE","userInfo":{{"username":"somebody"}},
+        "object":{object},"oldObject":null,"dryRun":false,"options":null}}}}"#
+    )
+    .into_bytes()
+}

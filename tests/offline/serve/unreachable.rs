@@ -1,0 +1,87 @@
+//! A cluster that does not answer: poolgate starts and judges all the same, and says so once.
+
+use std::fs;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use super::client::{bad_review, good_review};
+use super::server::{Server, wait_for};
+
+/// Accepts connections and never says a word: worse than one that refuses them.
+fn silent() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").expect("a port")
+}
+
+fn refusing() -> u16 {
+    let listener = silent();
+    listener.local_addr().expect("an address").port()
+}
+
+fn kubeconfig(port: u16) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: gone\n\
+         clusters: [{{name: gone, cluster: {{server: 'https://127.0.0.1:{port}'}}}}]\n\
+         users: [{{name: me, user: {{token: t}}}}]\n\
+         contexts: [{{name: gone, context: {{cluster: gone, user: me}}}}]\n"
+    );
+    fs::write(file.path(), text).expect("a file can be written");
+    file
+}
+
+#[test]
+fn a_cluster_that_does_not_answer_delays_nothing() {
+    let listener = silent();
+    for port in [refusing(), listener.local_addr().expect("an address").port()] {
+        let file = kubeconfig(port);
+        let path = file.path().to_str().expect("a path");
+        let begun = Instant::now();
+        let server = Server::start(&["--kubeconfig", path]);
+        let mut connection = server.connect();
+        assert_eq!(connection.post("/mutate", &good_review("a")).status, 200);
+        assert_eq!(connection.post("/validate", &bad_review("b")).status, 200);
+        // A connection that nobody answers is given up after ten seconds.
+        assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+        assert_eq!(server.probe("/readyz").0, 200);
+    }
+}
+
+#[test]
+fn a_cluster_that_does_not_answer_is_told_once_and_counted() {
+    let file = kubeconfig(refusing());
+    let server = Server::start(&["--kubeconfig", file.path().to_str().expect("a path")]);
+    wait_for("several tries", Duration::from_secs(30), || {
+        (server.metric("poolgate_watch_errors_total{watch=\"definition\"}") >= 3).then_some(())
+    });
+    let (status, told) = server.probe("/readyz");
+    assert_eq!(status, 200);
+    assert!(
+        told.starts_with("ok\njudging for: Karpenter 1.14.1; no NodePool definition is known\n"),
+        "{told}"
+    );
+    assert!(told.contains("NodePool definition: not watching: "), "{told}");
+    let up = "poolgate_watch_up{watch=\"nodepools\"}";
+    assert!(server.probe("/metrics").1.contains(&format!("{up} 0\n")));
+    // One line for each of the two watches.
+    assert_eq!(server.logged("not watching").len(), 2, "{}", server.log());
+}
+
+#[test]
+fn a_kubeconfig_that_is_named_and_missing_is_an_error() {
+    let outcome = std::process::Command::new(env!("CARGO_BIN_EXE_poolgate"))
+        .args([
+            "serve",
+            "--self-signed",
+            "--listen=127.0.0.1:0",
+            "--probe-listen=127.0.0.1:0",
+        ])
+        .args(["--kubeconfig", "/no/such/file"])
+        .output()
+        .expect("a process");
+    assert_eq!(outcome.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&outcome.stderr);
+    assert!(
+        told.contains("error: --kubeconfig /no/such/file cannot be used: "),
+        "{told}"
+    );
+}
