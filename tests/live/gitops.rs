@@ -3,50 +3,18 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::support::assets;
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
 use crate::support::process::{self, Outcome};
 
-/// Longest that any run may take; far above what unoptimised programs on a shared machine need.
-const DEADLINE: Duration = Duration::from_mins(1);
-
-const POOL: &str = "\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: NAME
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 1m
-    budgets:
-    - nodes: NODES
-  limits:
-    cpu: \"100\"
-    memory: 100Gi
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-";
-
 fn pool(name: &str, nodes: &str) -> String {
-    POOL.replace("NAME", name).replace("NODES", nodes)
-}
-
-fn directory(files: &[(&str, &str)]) -> TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    for (name, text) in files {
-        let path = directory.path().join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
-        fs::write(path, text).expect("a file");
-    }
-    directory
+    SOUND
+        .replace("name: general", &format!("name: {name}"))
+        .replace("nodes: 10%", &format!("nodes: {nodes}"))
 }
 
 /// Runs a line of shell in `directory`, with the programs under their names and poolgate as the plugin of kubectl, too.
@@ -72,7 +40,7 @@ fn shell(directory: &Path, line: &str) -> Outcome {
         .env_clear()
         .env("PATH", path)
         .env("HOME", directory);
-    process::run(&mut command, "", DEADLINE)
+    process::run(&mut command, "")
 }
 
 /// The results of a JSON report as `name, line, field, source`.

@@ -1,18 +1,14 @@
 //! `poolgate admit`, the real program: one review in, one answer out.
 
-use std::process::Command;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use crate::support::process::{Outcome, run};
+use crate::support::process::Outcome;
+use crate::support::program;
 
 const REVIEW: &str = include_str!("../../docs/examples/five-mistakes.review.json");
 
 fn admit(arguments: &[&str], review: &str) -> Outcome {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_poolgate"));
-    command.arg("admit").args(arguments);
-    run(&mut command, review, Duration::from_secs(30))
+    program::run(&[&["admit"], arguments].concat(), review)
 }
 
 fn answer(outcome: &Outcome) -> Value {

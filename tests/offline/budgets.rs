@@ -1,49 +1,22 @@
 //! `poolgate budgets` as a user runs it: real files, the real program, and what the documentation shows of it.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
+
+use crate::support::program;
+use crate::support::readme::{block, block_of};
 
 const MONDAY: &str = "--at=2026-01-05T10:00:00Z";
 
 /// Runs the command in the root of the repository: exit code, results, complaints.
 fn budgets(arguments: &[&str], stdin: &str) -> (Option<i32>, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_poolgate"))
-        .arg("budgets")
-        .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("poolgate starts");
-    let mut input = child.stdin.take().expect("stdin is a pipe");
-    // A run that ends over its arguments does not read.
-    let _ = input.write_all(stdin.as_bytes());
-    drop(input);
-    let output = child.wait_with_output().expect("poolgate ends");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    (output.status.code(), text(output.stdout), text(output.stderr))
+    let outcome = program::run(&[&["budgets"], arguments].concat(), stdin);
+    (outcome.status.code(), outcome.stdout, outcome.stderr)
 }
 
 fn pool(spec: &str) -> String {
     format!(
         "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {{disruption: {{budgets: {spec}}}}}\n"
     )
-}
-
-/// What the page shows of a command, without the command.
-fn shown(command: &str) -> String {
-    let page = include_str!("../../docs/budgets.md");
-    let start = format!("```console\n$ {command}\n");
-    let block = page
-        .split(start.as_str())
-        .nth(1)
-        .and_then(|rest| rest.split("```").next());
-    block
-        .unwrap_or_else(|| panic!("docs/budgets.md does not show `{command}`"))
-        .to_owned()
 }
 
 #[test]
@@ -58,8 +31,9 @@ fn the_page_shows_what_the_program_says() {
         let arguments: Vec<_> = command.split(' ').collect();
         let (code, said, complaints) = budgets(&arguments, "");
         assert_eq!((code, complaints.as_str()), (Some(0), ""), "{command}");
-        let wanted = shown(&format!("poolgate budgets {command}"));
-        assert_eq!(said.trim_end(), wanted.trim_end(), "{command}");
+        let first = format!("$ poolgate budgets {command}\n");
+        let shown = block_of(page, "console", &first);
+        assert_eq!(format!("{first}{said}").trim_end(), shown.trim_end());
     }
 }
 
@@ -83,17 +57,13 @@ fn a_week_shows_local_time_beside_utc_with_a_warning() {
 
 #[test]
 fn the_readme_shows_the_week_that_the_program_draws() {
-    let readme = include_str!("../../README.md");
-    let command = "poolgate budgets --week --at=2026-01-05T10:00:00Z --nodes=25 docs/examples/budgets/business-hours.yaml";
-    let shown = readme
-        .split(&format!("```console\n$ {command}\n"))
-        .nth(1)
-        .and_then(|rest| rest.split("```").next())
-        .expect("README.md shows the week");
-    let arguments: Vec<_> = command.split(' ').skip(2).collect();
+    let first = "$ poolgate budgets --week ";
+    let shown = block("console", first);
+    let (command, week) = shown.split_once('\n').expect("a command and its answer");
+    let arguments: Vec<_> = command.split(' ').skip(3).collect();
     let (_, said, _) = budgets(&arguments, "");
     let picture = said.split("\nnote:").next().expect("a picture");
-    assert_eq!(shown.trim_end(), picture.trim_end());
+    assert_eq!(week.trim_end(), picture.trim_end());
 }
 
 #[test]

@@ -10,12 +10,14 @@ use poolgate_core::rule::Rule;
 use poolgate_core::rules::CATALOGUE;
 use serde_json::{Value, json};
 
+use crate::support::nodepool::merge;
+
 /// Rules that speak of the release, with one that breaks them and one that does not.
 const BY_RELEASE: &[(&str, Release, Release)] =
     &[("replicas-release", Release::new(1, 7, 0), Release::new(1, 8, 0))];
 
 /// The object around an example: nothing that any rule would speak of.
-fn around(example: Value) -> Value {
+fn around(example: &Value) -> Value {
     let text = |field: &str, otherwise: &str| {
         let named = example.get(field).and_then(Value::as_str);
         named.unwrap_or(otherwise).to_owned()
@@ -37,6 +39,12 @@ fn around(example: Value) -> Value {
     };
     let mut object =
         json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "example"}, "spec": spec});
+    // A node class is one thing: an example names it whole, or means any.
+    for place in ["/spec/nodeClassRef", "/spec/template/spec/nodeClassRef"] {
+        if let (Some(ours), Some(_)) = (object.pointer_mut(place), example.pointer(place)) {
+            *ours = Value::Null;
+        }
+    }
     merge(&mut object, example);
     object
 }
@@ -57,30 +65,13 @@ fn objects(example: &str) -> (Option<Value>, Value) {
     let mut objects: Vec<Value> = parse(example, &Limits::default())
         .map(|document| {
             assert_eq!(document.problems(), [], "{example}");
-            around(document.into_value())
+            around(document.value())
         })
         .collect();
     let object = objects.pop().expect("an example is a document or two");
     let old = objects.pop();
     assert!(objects.is_empty(), "{example}");
     (old, object)
-}
-
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                let entry = into.entry(key.clone()).or_insert(Value::Null);
-                // A node class is one thing: an example names it whole, or means any.
-                if key == "nodeClassRef" {
-                    *entry = value;
-                } else {
-                    merge(entry, value);
-                }
-            }
-        }
-        (into, from) => *into = from,
-    }
 }
 
 /// The policy under which a rule has something to say.

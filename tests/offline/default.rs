@@ -2,16 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::support::process::{self, Outcome};
-
-/// Longest that any run may take; far above what an unoptimised build on a shared machine needs.
-const DEADLINE: Duration = Duration::from_mins(1);
+use crate::support::files::directory;
+use crate::support::process::Outcome;
+use crate::support::program;
 
 const POOL: &str = "\
 # what the team wrote
@@ -58,24 +54,11 @@ apiVersion: v1
 ";
 
 fn default_in(directory: &Path, arguments: &[&str], stdin: &str) -> Outcome {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_poolgate"));
-    command.arg("default").args(arguments).current_dir(directory);
-    command
-        .env_remove("POOLGATE_POLICY")
-        .env_remove("POOLGATE_KARPENTER_VERSION");
-    process::run(&mut command, stdin, DEADLINE)
+    program::run_in(directory, &[&["default"], arguments].concat(), stdin)
 }
 
 fn completed(text: &str, arguments: &[&str]) -> String {
     default_in(Path::new("."), arguments, text).success()
-}
-
-fn directory(files: &[(&str, &str)]) -> TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    for (name, text) in files {
-        fs::write(directory.path().join(name), text).expect("a file");
-    }
-    directory
 }
 
 #[test]
@@ -199,9 +182,8 @@ fn what_an_alias_brings_is_left_to_its_author() {
 /// What is completed in the text is what the review of the completed object finds complete.
 #[test]
 fn the_corpus_is_completed_and_then_complete() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    let mut folders = vec![root.join("tests/corpus")];
+    let mut folders = vec![program::root().join("tests/corpus")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();

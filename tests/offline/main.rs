@@ -18,8 +18,12 @@ mod serve;
 
 #[path = "../support"]
 mod support {
-    #[allow(dead_code)]
+    pub(crate) mod files;
+    pub(crate) mod nodepool;
+    pub(crate) mod poolgate;
     pub(crate) mod process;
+    pub(crate) mod program;
     pub(crate) mod readme;
+    pub(crate) mod running;
     pub(crate) mod wait;
 }

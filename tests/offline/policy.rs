@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use jsonschema::{Draft, JSONSchema};
 use poolgate::manifest::{Document, Limits, parse};
@@ -13,9 +12,8 @@ use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Value, json};
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::support::nodepool::{merge, node_pool};
+use crate::support::program::{self, root};
 
 fn examples() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs/examples/policy")).expect("examples");
@@ -36,33 +34,14 @@ fn value(yaml: &str) -> Value {
 
 /// Judges a pool of which the page shows what matters there.
 fn judge(pool: &Value, policy: &Policy) -> Review {
-    let node_class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
-    let mut whole = pool.clone();
-    fill(
-        &mut whole,
-        json!({"spec": {"template": {"spec": {"requirements": [], "nodeClassRef": node_class}}}}),
-    );
+    let mut whole = node_pool("general", &json!({"template": {"spec": {"requirements": []}}}));
+    merge(&mut whole, pool);
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &whole,
         old: None,
     };
     review(&request, policy, &Karpenter::default())
-}
-
-/// Puts in what is missing.
-fn fill(into: &mut Value, rest: Value) {
-    let (Value::Object(into), Value::Object(rest)) = (into, rest) else {
-        return;
-    };
-    for (key, value) in rest {
-        match into.get_mut(&key) {
-            Some(present) => fill(present, value),
-            None => {
-                into.insert(key, value);
-            }
-        }
-    }
 }
 
 fn line(finding: &Diagnostic) -> String {
@@ -207,16 +186,8 @@ fn schema_and_poolgate_refuse_the_same_mistakes() {
 
 /// Runs `poolgate policy check`: the exit code, and what it prints.
 fn check(arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_poolgate"))
-        .args(["policy", "check"])
-        .args(arguments)
-        .current_dir(root())
-        .output()
-        .expect("a process");
-    (
-        output.status.code(),
-        String::from_utf8(output.stdout).expect("text"),
-    )
+    let outcome = program::run(&[&["policy", "check"], arguments].concat(), "");
+    (outcome.status.code(), outcome.stdout)
 }
 
 #[test]

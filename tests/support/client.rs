@@ -1,22 +1,22 @@
-//! The API server over kube's client, for tests that look often, from several threads, or all the time.
+//! The API server, for tests that ask it more often than kubectl can be started, or all the time.
 
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use hyper::{Method, Request};
+use hyper::{Method, Request, StatusCode};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Config, Error};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use super::control_plane::ControlPlane;
-
-const REQUEST: Duration = Duration::from_mins(1);
+use super::wait::PATIENCE;
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const JSON: &str = "application/json";
 
 /// A client with the rights of a cluster administrator. Paths are those of the API, such as
-/// `/apis/karpenter.sh/v1/nodepools/general`.
+/// `/apis/karpenter.sh/v1/nodepools/general`, with parameters or without.
 pub(crate) struct Client {
     runtime: Runtime,
     client: kube::Client,
@@ -45,6 +45,7 @@ impl Client {
     }
 
     /// The object there, if there is one.
+    #[track_caller]
     pub(crate) fn get(&self, path: &str) -> Option<Value> {
         match self.send(&Method::GET, path, JSON, "") {
             Ok(object) => Some(object),
@@ -54,6 +55,7 @@ impl Client {
     }
 
     /// The objects of a collection.
+    #[track_caller]
     pub(crate) fn list(&self, path: &str) -> Vec<Value> {
         let list = self.get(path).unwrap_or_else(|| panic!("{path} is not served"));
         let items = list["items"].as_array();
@@ -70,6 +72,18 @@ impl Client {
     /// Creates an object that may be refused.
     pub(crate) fn try_create(&self, collection: &str, object: &Value) -> Result<Value, Error> {
         self.send(&Method::POST, collection, JSON, &object.to_string())
+    }
+
+    /// Replaces an object, or a part of it such as `…/status`, by one that has to be taken.
+    #[track_caller]
+    pub(crate) fn replace(&self, path: &str, object: &Value) -> Value {
+        self.try_replace(path, object)
+            .unwrap_or_else(|error| panic!("PUT {path}: {error}"))
+    }
+
+    /// Replaces an object by one that may be refused.
+    pub(crate) fn try_replace(&self, path: &str, object: &Value) -> Result<Value, Error> {
+        self.send(&Method::PUT, path, JSON, &object.to_string())
     }
 
     /// Merges `change` into an object; null removes a field.
@@ -90,15 +104,29 @@ impl Client {
     }
 
     fn send(&self, method: &Method, path: &str, kind: &str, body: &str) -> Result<Value, Error> {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", kind)
-            .body(body.as_bytes().to_vec())
-            .expect("a request");
-        let answer = async { tokio::time::timeout(REQUEST, self.client.request(request)).await };
-        self.runtime
-            .block_on(answer)
-            .unwrap_or_else(|_| panic!("{method} {path}: no answer in {REQUEST:?}"))
+        let begun = Instant::now();
+        loop {
+            let request = Request::builder()
+                .method(method)
+                .uri(path)
+                .header("content-type", kind)
+                .body(body.as_bytes().to_vec())
+                .expect("a request");
+            let answer = async { tokio::time::timeout(PATIENCE, self.client.request(request)).await };
+            let answer = self
+                .runtime
+                .block_on(answer)
+                .unwrap_or_else(|_| panic!("{method} {path}: no answer in {PATIENCE:?}"));
+            match answer {
+                // An API server that has just begun asks for a moment.
+                Err(Error::Api(status))
+                    if status.code == StatusCode::TOO_MANY_REQUESTS.as_u16()
+                        && begun.elapsed() < PATIENCE =>
+                {
+                    sleep(Duration::from_millis(200));
+                }
+                answer => return answer,
+            }
+        }
     }
 }

@@ -7,7 +7,6 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -15,10 +14,7 @@ use tempfile::TempDir;
 use super::assets::program;
 use super::pki::Pki;
 use super::process::{Outcome, Process, run};
-use super::wait::wait_for;
-
-const START: Duration = Duration::from_mins(2);
-const KUBECTL: Duration = Duration::from_mins(1);
+use super::wait::{PATIENCE, wait_for};
 
 /// Drops in the order of its fields: the API server before its store, the directory last.
 pub(crate) struct ControlPlane {
@@ -66,7 +62,7 @@ impl ControlPlane {
     /// Kills the API server and starts it anew on the same port.
     pub(crate) fn restart_api_server(&mut self) {
         self.api_server.signal("KILL");
-        wait_for("kube-apiserver to end", START, || self.api_server.exited());
+        self.api_server.wait_for_exit();
         let command = api_server_command(
             self.directory.path(),
             &self.pki,
@@ -74,7 +70,7 @@ impl ControlPlane {
             self.kubectl.port,
         );
         self.api_server = Process::start("kube-apiserver", &command, self.directory.path());
-        wait_for("kube-apiserver to be ready again", START, || {
+        wait_for("kube-apiserver to be ready again", PATIENCE, || {
             let exited = self.api_server.exited();
             assert_eq!(exited, None, "kube-apiserver ended:\n{}", self.api_server.log());
             self.kubectl
@@ -116,11 +112,6 @@ impl ControlPlane {
         [self.etcd.id(), self.api_server.id()]
     }
 
-    /// What the API server has logged so far.
-    pub(crate) fn api_server_log(&self) -> String {
-        self.api_server.log()
-    }
-
     /// Runs kubectl as a cluster administrator.
     pub(crate) fn kubectl(&self, args: &[&str], stdin: &str) -> Outcome {
         self.kubectl.run(args, stdin)
@@ -150,7 +141,7 @@ impl Kubectl {
             .args(args)
             .env("KUBECONFIG", &self.kubeconfig)
             .env("HOME", &self.home);
-        run(&mut command, stdin, KUBECTL)
+        run(&mut command, stdin)
     }
 }
 
@@ -165,7 +156,7 @@ fn start_etcd(directory: &Path) -> (Process, String) {
         "--log-level=info",
     ]);
     let mut etcd = Process::start("etcd", &command, directory);
-    let address = wait_for("etcd to serve", START, || {
+    let address = wait_for("etcd to serve", PATIENCE, || {
         assert_eq!(etcd.exited(), None, "etcd ended:\n{}", etcd.log());
         etcd.log().lines().find_map(served_address)
     });
@@ -196,7 +187,7 @@ fn start_api_server(directory: &Path, pki: &Pki, etcd_address: &str) -> (Process
             home: directory.to_owned(),
             port,
         };
-        let ready = wait_for("kube-apiserver to be ready", START, || {
+        let ready = wait_for("kube-apiserver to be ready", PATIENCE, || {
             if server.exited().is_some() {
                 return Some(false);
             }

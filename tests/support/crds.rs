@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::assets::assets;
 use super::control_plane::ControlPlane;
-use super::wait::wait_for;
+use super::wait::{PATIENCE, wait_for};
 
 /// The release whose NodePools are served as v1 alone.
 pub(crate) const V1: &str = "1.14.1";
@@ -41,15 +40,11 @@ impl ControlPlane {
             .trim()
             .split_once('/')
             .expect("kubectl names what it applied");
-        wait_for(
-            &format!("{resource} to be served"),
-            Duration::from_mins(1),
-            || {
-                self.kubectl(&["get", resource], "")
-                    .status
-                    .success()
-                    .then_some(())
-            },
-        );
+        wait_for(&format!("{resource} to be served"), PATIENCE, || {
+            self.kubectl(&["get", resource], "")
+                .status
+                .success()
+                .then_some(())
+        });
     }
 }

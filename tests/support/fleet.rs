@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::{Answer, Api};
+use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::crds::V1;
+use super::nodeclaim::node_claim;
+use super::nodepool::node_pool;
 
 const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
@@ -21,7 +23,7 @@ const MOST_CPUS: &str = "3";
 
 /// The objects of a cluster with Karpenter's definitions.
 pub(crate) struct Fleet {
-    api: Api,
+    client: Client,
 }
 
 impl Fleet {
@@ -33,39 +35,34 @@ impl Fleet {
 
     /// Another hand on the same objects.
     pub(crate) fn of(plane: &ControlPlane) -> Self {
-        Self { api: Api::of(plane) }
+        Self {
+            client: Client::of(plane),
+        }
     }
 
     /// The API server.
-    pub(crate) fn api(&mut self) -> &mut Api {
-        &mut self.api
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 
     /// A pool with a node limit, by which nodes may go as fast as they like; annotations as given.
     pub(crate) fn pool(&mut self, name: &str, limit: u32, annotations: &Value) {
-        let pool = json!({
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodePool",
-            "metadata": {"name": name, "annotations": annotations},
-            "spec": {
-                "limits": {"nodes": limit},
-                "disruption": {
-                    "consolidateAfter": "0s",
-                    "consolidationPolicy": "WhenEmptyOrUnderutilized",
-                    "budgets": [{"nodes": "100%"}],
-                },
-                "template": {"spec": {
-                    "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-                    "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
-                }},
+        let spec = json!({
+            "limits": {"nodes": limit},
+            "disruption": {
+                "consolidateAfter": "0s",
+                "consolidationPolicy": "WhenEmptyOrUnderutilized",
+                "budgets": [{"nodes": "100%"}],
             },
         });
-        self.api.create(POOLS, &pool).taken();
+        let mut pool = node_pool(name, &spec);
+        pool["metadata"]["annotations"] = annotations.clone();
+        self.client.create(POOLS, &pool);
     }
 
     /// Merges into a pool.
     pub(crate) fn change_pool(&mut self, name: &str, patch: &Value) {
-        self.api.merge(&format!("{POOLS}/{name}"), patch).taken();
+        self.client.merge(&format!("{POOLS}/{name}"), patch);
     }
 
     /// Changes a pool's limit.
@@ -87,16 +84,14 @@ impl Fleet {
 
     /// A NodeClaim that is initialized; what is given is merged into its metadata.
     pub(crate) fn claim(&mut self, pool: &str, name: &str, metadata: &Value) {
-        let mut stored = self.api.create(CLAIMS, &claim(pool, name, metadata)).taken();
+        let mut stored = self.client.create(CLAIMS, &claim(pool, name, metadata));
         let condition = |name: &str| json!({"type": name, "status": "True", "reason": name, "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
         stored["status"] = json!({
             "providerID": format!("kwok://{name}"),
             "nodeName": name,
             "conditions": [condition("Launched"), condition("Registered"), condition("Initialized"), condition("Drifted")],
         });
-        self.api
-            .replace(&format!("{CLAIMS}/{name}/status"), &stored)
-            .taken();
+        self.client.replace(&format!("{CLAIMS}/{name}/status"), &stored);
     }
 
     /// A node that is ready.
@@ -116,7 +111,7 @@ impl Fleet {
                 "conditions": [{"type": "Ready", "status": "True"}],
             },
         });
-        self.api.create(NODES, &node).taken();
+        self.client.create(NODES, &node);
     }
 
     /// A pod on a node.
@@ -139,36 +134,36 @@ impl Fleet {
                 }],
             },
         });
-        self.api.create(PODS, &pod).taken();
+        self.client.create(PODS, &pod);
     }
 
     /// Deletes a pod at once.
     pub(crate) fn remove_pod(&mut self, name: &str) {
-        self.api
-            .delete(&format!("{PODS}/{name}?gracePeriodSeconds=0"))
-            .taken();
+        self.client.delete(&format!("{PODS}/{name}?gracePeriodSeconds=0"));
     }
 
     /// Deletes a node; its claim stays.
     pub(crate) fn remove_node(&mut self, name: &str) {
-        self.api.delete(&format!("{NODES}/{name}")).taken();
+        self.client.delete(&format!("{NODES}/{name}"));
     }
 
     /// Merges into a node.
     pub(crate) fn change_node(&mut self, name: &str, patch: &Value) {
-        self.api.merge(&format!("{NODES}/{name}"), patch).taken();
+        self.client.merge(&format!("{NODES}/{name}"), patch);
     }
 
     /// A node as it is stored.
     pub(crate) fn stored_node(&mut self, name: &str) -> Value {
-        self.api.get(&format!("{NODES}/{name}")).taken()
+        self.client
+            .get(&format!("{NODES}/{name}"))
+            .expect("a node that is there")
     }
 
     /// The names of a pool's nodes that carry all of poolgate's marks; panics where one carries only some.
     #[track_caller]
     pub(crate) fn held(&mut self, pool: &str) -> Vec<String> {
         let mut held = Vec::new();
-        for node in items(self.api.get(&format!("{NODES}{}", of_pool(pool)))) {
+        for node in self.client.list(&format!("{NODES}{}", of_pool(pool))) {
             let metadata = &node["metadata"];
             let label = metadata["labels"]["poolgate.dev/held"].is_string();
             let ours = metadata["annotations"]["poolgate.dev/held-for"].is_string();
@@ -199,7 +194,10 @@ impl Fleet {
 
     /// The names of a pool's NodeClaims that are not on their way out.
     pub(crate) fn living_claims(&mut self, pool: &str) -> Vec<String> {
-        let claims = items(self.api.get(&format!("{CLAIMS}{}", of_pool(pool)))).into_iter();
+        let claims = self
+            .client
+            .list(&format!("{CLAIMS}{}", of_pool(pool)))
+            .into_iter();
         claims
             .filter(|claim| claim["metadata"]["deletionTimestamp"].is_null())
             .map(|claim| name_of(&claim))
@@ -208,29 +206,27 @@ impl Fleet {
 
     /// The names of a pool's NodeClaims.
     pub(crate) fn claims(&mut self, pool: &str) -> Vec<String> {
-        let claims = items(self.api.get(&format!("{CLAIMS}{}", of_pool(pool))));
+        let claims = self.client.list(&format!("{CLAIMS}{}", of_pool(pool)));
         claims.iter().map(name_of).collect()
     }
 
     /// Lets a claim go that a finalizer held.
     pub(crate) fn let_go(&mut self, claim: &str) {
-        self.api
-            .merge(
-                &format!("{CLAIMS}/{claim}"),
-                &json!({"metadata": {"finalizers": null}}),
-            )
-            .taken();
+        self.client.merge(
+            &format!("{CLAIMS}/{claim}"),
+            &json!({"metadata": {"finalizers": null}}),
+        );
     }
 
     /// A NodeClaim for which no machine was ordered yet.
     pub(crate) fn unlaunched(&mut self, pool: &str, name: &str, metadata: &Value) {
-        self.api.create(CLAIMS, &claim(pool, name, metadata)).taken();
+        self.client.create(CLAIMS, &claim(pool, name, metadata));
     }
 
     /// The reasons and messages of the events on a pool, with their counts.
     pub(crate) fn events(&mut self, pool: &str) -> Vec<(String, String, i64)> {
         let path = format!("/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={pool}");
-        let events = items(self.api.get(&path)).into_iter();
+        let events = self.client.list(&path).into_iter();
         events
             .map(|event| {
                 let text = |field: &str| event[field].as_str().expect("a text").to_owned();
@@ -249,25 +245,11 @@ fn of_pool(pool: &str) -> String {
 }
 
 fn claim(pool: &str, name: &str, metadata: &Value) -> Value {
-    let mut claim = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodeClaim",
-        "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": pool}},
-        "spec": {
-            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-            "requirements": [],
-            "expireAfter": "720h",
-        },
-    });
+    let mut claim = node_claim(name, pool);
     for (field, value) in metadata.as_object().expect("fields") {
         claim["metadata"][field] = value.clone();
     }
     claim
-}
-
-fn items(list: Answer) -> Vec<Value> {
-    let list = list.taken();
-    list["items"].as_array().expect("a list").clone()
 }
 
 fn name_of(object: &Value) -> String {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::wait::wait_for;
+use super::wait::{PATIENCE, wait_for};
 
 /// Puts the program in the shell's place and leaves a watcher beside it, which reads our end of a pipe. The
 /// kernel closes that pipe however the test process ends, SIGKILL included; the watcher then kills the
@@ -82,7 +82,7 @@ impl Process {
         // The shell's own `kill`: a small image has no program of that name.
         let mut kill = Command::new("sh");
         kill.args(["-c", r#"kill -s "$1" "$2""#, "sh", signal, &self.id().to_string()]);
-        let sent = run(&mut kill, "", Duration::from_secs(10));
+        let sent = run(&mut kill, "");
         assert!(
             sent.status.success(),
             "no SIG{signal} to {}: {}",
@@ -91,13 +91,10 @@ impl Process {
         );
     }
 
-    /// Asks the program to end and waits for it.
-    pub(crate) fn terminate(&mut self, deadline: Duration) -> ExitStatus {
-        self.signal("TERM");
-        let name = self.name.clone();
-        wait_for(&format!("{name} to end after SIGTERM"), deadline, || {
-            self.exited()
-        })
+    /// Waits until the program has ended by itself.
+    pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
+        let end = format!("{} to end", self.name);
+        wait_for(&end, PATIENCE, || self.exited())
     }
 }
 
@@ -134,7 +131,7 @@ impl Outcome {
 }
 
 /// Runs `command` to its end. All three streams are files, so no pipe can fill up and block either side.
-pub(crate) fn run(command: &mut Command, stdin: &str, deadline: Duration) -> Outcome {
+pub(crate) fn run(command: &mut Command, stdin: &str) -> Outcome {
     let stream = || tempfile::tempfile().expect("a temporary file can be created");
     let (mut input, mut stdout, mut stderr) = (stream(), stream(), stream());
     input
@@ -152,11 +149,11 @@ pub(crate) fn run(command: &mut Command, stdin: &str, deadline: Duration) -> Out
         if let Some(status) = child.try_wait().expect("a child can be waited for") {
             break status;
         }
-        if begun.elapsed() > deadline {
+        if begun.elapsed() > PATIENCE {
             let _ = child.kill();
             let _ = child.wait();
             panic!(
-                "{command:?} took more than {deadline:?}: {}{}",
+                "{command:?} took more than {PATIENCE:?}: {}{}",
                 text(&mut stdout),
                 text(&mut stderr)
             );

@@ -3,6 +3,9 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// How long to wait for what has to come: far longer than anything takes, on however busy a machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+
 /// Looks again and again until `look` gives a value; panics when `deadline` has passed without one.
 pub(crate) fn wait_for<T>(what: &str, deadline: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();

@@ -1,14 +1,13 @@
 //! Telling a control plane to ask poolgate.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::control_plane::ControlPlane;
-use super::wait::wait_for;
+use super::wait::{PATIENCE, wait_for};
 
 const PROBE_LABEL: &str = "poolgate.dev/registration";
 
@@ -65,7 +64,7 @@ impl ControlPlane {
             "metadata": {"name": "probe", "namespace": "default", "labels": {PROBE_LABEL: registration}},
         });
         let what = format!("the webhook configuration of {probe} to take effect");
-        wait_for(&what, Duration::from_mins(1), || {
+        wait_for(&what, PATIENCE, || {
             let answer = self.kubectl(&["create", "--dry-run=server", "-f", "-"], &object.to_string());
             answer.stderr.contains(probe).then_some(())
         });

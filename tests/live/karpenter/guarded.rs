@@ -101,8 +101,12 @@ impl Guarded {
 
     /// Everything that was said and what stands where, for a test that fails.
     pub(super) fn story(&self) -> String {
-        let gate = self.gate.as_ref().map(Poolgate::output).unwrap_or_default();
-        let reconciler = self.reconciler.as_ref().map(Reconciler::log).unwrap_or_default();
+        let gate = self.gate.as_ref().map(|gate| gate.log()).unwrap_or_default();
+        let reconciler = self
+            .reconciler
+            .as_ref()
+            .map(|reconciler| reconciler.log())
+            .unwrap_or_default();
         format!(
             "{}\n== karpenter\n{}\n== gate\n{gate}\n== reconciler\n{reconciler}",
             self.cluster.situation(),

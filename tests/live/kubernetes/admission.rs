@@ -1,14 +1,13 @@
 //! What a user of kubectl meets: a real API server, Karpenter's definitions, and poolgate behind both webhooks.
 
-use std::process::Command;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1, karpenter_crd};
+use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
-use crate::support::process::{Outcome, run};
+use crate::support::process::Outcome;
+use crate::support::program;
 
 /// A control plane that asks a poolgate. Drops poolgate last, so that nothing is asked of one that is gone.
 struct Cluster {
@@ -38,8 +37,7 @@ impl Cluster {
     fn patched(release: &str) -> Self {
         let plane = ControlPlane::start();
         let published = karpenter_crd(release, "karpenter.sh_nodepools.yaml");
-        let mut patch = Command::new(env!("CARGO_BIN_EXE_poolgate"));
-        let patched = run(patch.args(["crd", "patch"]), &published, Duration::from_mins(1)).success();
+        let patched = program::run(&["crd", "patch"], &published).success();
         plane.install_crd(&patched);
         let cluster = Self::watched(plane);
         cluster.register();
@@ -80,19 +78,10 @@ impl Cluster {
 
 /// A NodePool that Karpenter takes, with this for `spec.disruption`; without one where it is null.
 fn pool(name: &str, disruption: &Value) -> Value {
-    let mut pool = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": name},
-        "spec": {"template": {"spec": {
-            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
-        }}},
-    });
-    if !disruption.is_null() {
-        pool["spec"]["disruption"] = disruption.clone();
+    match disruption {
+        Value::Null => node_pool(name, &json!({})),
+        disruption => node_pool(name, &json!({"disruption": disruption})),
     }
-    pool
 }
 
 /// Five mistakes: two that the CRD would refuse too, three that it lets through.

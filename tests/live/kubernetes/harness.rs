@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1};
+use crate::support::nodepool::node_pool;
 use crate::support::wait::wait_for;
 
 /// Set for a copy of this test binary that starts a control plane, writes about it into the named file, and
@@ -67,15 +68,7 @@ fn registered_webhooks_are_in_effect_at_once() {
     plane.install_karpenter_crds(V1);
     // Nobody listens there: every NodePool is refused, and that is how it shows.
     plane.register_webhooks("https://127.0.0.1:1", "");
-    let pool = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "general"},
-        "spec": {"template": {"spec": {
-            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
-        }}},
-    });
+    let pool = node_pool("general", &json!({}));
     let answer = plane.kubectl(&["apply", "-f", "-"], &pool.to_string());
     assert!(
         answer

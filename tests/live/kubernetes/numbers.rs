@@ -1,31 +1,26 @@
 //! What an API server makes of whole numbers that are written with a decimal point, by who sends them.
 
+use kube::Error;
 use serde_json::{Value, json};
 
-use crate::support::api::{Answer, Api};
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
-
-const COLLECTION: &str = "/apis/karpenter.sh/v1/nodepools";
+use crate::support::nodepool::node_pool;
 
 /// A spec that Karpenter's rules look into, with the same number wherever they look.
 fn pool(number: &Value) -> Value {
-    json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "static"},
-        "spec": {
+    let requirement = json!({
+        "key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["a", "b", "c"], "minValues": number,
+    });
+    node_pool(
+        "static",
+        &json!({
             "replicas": number,
             "limits": {"nodes": number},
-            "template": {"spec": {
-                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-                "requirements": [{
-                    "key": "node.kubernetes.io/instance-type", "operator": "In",
-                    "values": ["a", "b", "c"], "minValues": number,
-                }],
-            }},
-        },
-    })
+            "template": {"spec": {"requirements": [requirement]}},
+        }),
+    )
 }
 
 #[test]
@@ -43,21 +38,22 @@ fn kubectl_sends_a_whole_number_without_its_point_and_raw_json_is_refused() {
     assert_eq!(stored["spec"]["replicas"], json!(3));
     assert_eq!(stored["spec"]["limits"]["nodes"], json!(3));
 
-    let mut api = Api::of(&plane);
+    let client = Client::of(&plane);
     let mut created = pool(&json!(2.0));
     created["metadata"]["name"] = json!("raw");
-    expect_refused_for_its_point(&api.try_create(COLLECTION, &created));
+    expect_refused_for_its_point(client.try_create(&dry_run(""), &created));
     let mut replaced = pool(&json!(2.0));
     replaced["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
-    expect_refused_for_its_point(&api.try_replace(COLLECTION, &replaced));
+    expect_refused_for_its_point(client.try_replace(&dry_run("/static"), &replaced));
+}
+
+fn dry_run(name: &str) -> String {
+    format!("/apis/karpenter.sh/v1/nodepools{name}?dryRun=All")
 }
 
 #[track_caller]
-fn expect_refused_for_its_point(answer: &Answer) {
-    let Answer::Refused(status) = answer else {
-        panic!("taken: {answer:?}");
-    };
-    let message = status["message"].as_str().unwrap_or_default();
+fn expect_refused_for_its_point(answer: Result<Value, Error>) {
+    let message = answer.expect_err("a refusal").to_string();
     for part in [
         "2 is of the type float64, expected int64",
         "requirements: Invalid value: \"array\": invalid data, expected int, got float64",

@@ -1,37 +1,23 @@
 //! A policy's defaults in a cluster: what the CRD writes before poolgate is asked, and what a patched CRD makes of
 //! it.
 
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, karpenter_crd};
+use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
-use crate::support::process::run;
+use crate::support::program;
 
-fn policy() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/policy/defaults.yaml");
-    path.to_str().expect("a path").to_owned()
-}
+const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/policy/defaults.yaml");
 
 /// `spec.disruption` of a NodePool that leaves it out, as it is stored with this definition.
 fn stored_disruption(crd: &str) -> Value {
-    let poolgate = Poolgate::serve_with(&["--policy", &policy()]);
+    let poolgate = Poolgate::serve_with(&["--policy", POLICY]);
     let plane = ControlPlane::start();
     plane.install_crd(crd);
     plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
-    let pool = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "plain"},
-        "spec": {"template": {"spec": {
-            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
-        }}},
-    });
+    let pool = node_pool("plain", &json!({}));
     plane.kubectl(&["apply", "-f", "-"], &pool.to_string()).success();
     plane.kubectl_json(&["get", "nodepool", "plain"], "")["spec"]["disruption"].clone()
 }
@@ -46,9 +32,7 @@ fn a_policys_defaults_hold_where_the_crd_was_patched_with_them_and_not_before() 
         "the CRD came first"
     );
 
-    let mut patch = Command::new(env!("CARGO_BIN_EXE_poolgate"));
-    let patch = patch.args(["crd", "patch", "--policy", &policy()]);
-    let patched = run(patch, &published, Duration::from_mins(1)).success();
+    let patched = program::run(&["crd", "patch", "--policy", POLICY], &published).success();
     assert_eq!(
         stored_disruption(&patched),
         json!({

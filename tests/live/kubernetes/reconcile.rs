@@ -188,10 +188,7 @@ fn marks_go_with_what_they_were_set_for() {
         fleet.busy(pool, &node);
         fleet.wait_until_held(pool, REACTION, &[&node]);
         if pool == "static" {
-            fleet
-                .api()
-                .delete("/apis/karpenter.sh/v1/nodepools/static")
-                .taken();
+            fleet.client().delete("/apis/karpenter.sh/v1/nodepools/static");
         } else {
             fleet.change_pool(pool, &change);
         }
@@ -201,10 +198,7 @@ fn marks_go_with_what_they_were_set_for() {
     fleet.pool("stray", 1, &json!({}));
     fleet.busy("stray", "stray-a");
     fleet.wait_until_held("stray", REACTION, &["stray-a"]);
-    fleet
-        .api()
-        .delete("/apis/karpenter.sh/v1/nodeclaims/stray-a")
-        .taken();
+    fleet.client().delete("/apis/karpenter.sh/v1/nodeclaims/stray-a");
     fleet.wait_until_held("stray", REACTION, &[]);
     wait_for("the numbers of a pool without a limit to go", REACTION, || {
         let gone = reconciler.metric("poolgate_nodepools_limit{nodepool=\"unlimited\"}");
@@ -222,7 +216,7 @@ fn marks_that_somebody_else_wrote_over_are_taken_off_all_the_same() {
     let mut node = fleet.stored_node("replaced-a");
     node["metadata"]["managedFields"] = json!([{}]);
     node["metadata"]["resourceVersion"] = json!(null);
-    fleet.api().replace("/api/v1/nodes/replaced-a", &node).taken();
+    fleet.client().replace("/api/v1/nodes/replaced-a", &node);
     fleet.limit("replaced", 9);
     fleet.wait_until_held("replaced", LONG, &[]);
 }

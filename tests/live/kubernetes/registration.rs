@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
+use crate::support::nodeclaim::node_claim;
+use crate::support::nodepool::node_pool;
 use crate::support::wait::wait_for;
 use std::time::Duration;
 
@@ -58,18 +60,9 @@ fn deaf_with(kind: &str, stored: &Value) -> ControlPlane {
 }
 
 fn pool() -> Value {
-    json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "general", "annotations": {"poolgate.dev/node-limit-mode": "Soft", "team": "blue"}},
-        "spec": {
-            "limits": {"cpu": "10"},
-            "template": {"spec": {
-                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-                "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
-            }},
-        },
-    })
+    let mut pool = node_pool("general", &json!({"limits": {"cpu": "10"}}));
+    pool["metadata"]["annotations"] = json!({"poolgate.dev/node-limit-mode": "Soft", "team": "blue"});
+    pool
 }
 
 /// Whether poolgate was asked about a request. Any other failure is the test's own.
@@ -228,19 +221,11 @@ fn both_registrations_have_the_same_conditions_and_the_image_is_this_version() {
 
 /// A NodeClaim of a pool, or of none.
 fn claim(name: &str, pool: &str) -> Value {
-    let labels = match pool {
-        "" => json!({}),
-        pool => json!({"karpenter.sh/nodepool": pool}),
-    };
-    json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodeClaim",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {
-            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
-        },
-    })
+    let mut claim = node_claim(name, pool);
+    if pool.is_empty() {
+        claim["metadata"]["labels"] = Value::Null;
+    }
+    claim
 }
 
 const DRY: [&str; 4] = ["create", "--dry-run=server", "-f", "-"];

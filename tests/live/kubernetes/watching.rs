@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1};
+use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
 use crate::support::wait::wait_for;
@@ -18,25 +19,9 @@ const NEWS: Duration = Duration::from_secs(30);
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
 const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
 
-fn pool(name: &str, spec: &Value) -> Value {
-    let mut pool = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": name},
-        "spec": {"template": {"spec": {
-            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
-        }}},
-    });
-    for (field, value) in spec.as_object().expect("fields of a spec") {
-        pool["spec"][field] = value.clone();
-    }
-    pool
-}
-
 /// A pool of a policy that came with Karpenter 1.14.
 fn balanced() -> Value {
-    pool(
+    node_pool(
         "balanced",
         &json!({"disruption": {"consolidationPolicy": "Balanced", "consolidateAfter": "1m"}}),
     )
@@ -122,7 +107,7 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
     plane.install_karpenter_crds(V1);
     let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
     plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
-    let fixed = |limit: &str| pool("fixed", &json!({"replicas": 2, "limits": {"nodes": limit}}));
+    let fixed = |limit: &str| node_pool("fixed", &json!({"replicas": 2, "limits": {"nodes": limit}}));
     let apply = |pool: Value| plane.kubectl(&["apply", "-f", "-"], &pool.to_string()).success();
     let scale = |replicas: &str| plane.kubectl(&["scale", "nodepool", "fixed", "--replicas", replicas], "");
     apply(fixed("5"));
@@ -189,7 +174,7 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
     wait_until_told(&poolgate, "NodeClaims: watching\n");
     wait_until_told(&poolgate, "node limit ledgers: watching\n");
     plane.register_gate(&poolgate.base_url(), &poolgate.ca(), "Fail");
-    let limited = pool("limited", &json!({"limits": {"nodes": "1"}}));
+    let limited = node_pool("limited", &json!({"limits": {"nodes": "1"}}));
     let mut claim = json!({
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",

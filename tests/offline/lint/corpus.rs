@@ -1,10 +1,9 @@
 //! Manifests written by real people, all in one run.
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use super::program::lint_in;
+use super::lint_in;
+use crate::support::program::root;
 
 const FORMATS: [&str; 8] = [
     "human", "concise", "github", "gitlab", "json", "junit", "rdjson", "sarif",
@@ -12,7 +11,6 @@ const FORMATS: [&str; 8] = [
 
 #[test]
 fn the_whole_corpus_is_linted_in_every_format() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let directory = tempfile::tempdir().expect("a directory");
     let file = |format: &str| directory.path().join(format);
     let wanted: Vec<String> = FORMATS
@@ -21,7 +19,7 @@ fn the_whole_corpus_is_linted_in_every_format() {
         .collect();
     let mut arguments: Vec<&str> = wanted.iter().map(String::as_str).collect();
     arguments.push("tests/corpus");
-    let outcome = lint_in(root, &arguments, "");
+    let outcome = lint_in(root(), &arguments, "");
     assert_eq!(outcome.status.code(), Some(1), "{}", outcome.stderr);
     let written = |format: &str| std::fs::read_to_string(file(format)).expect("a report");
     for format in FORMATS {
@@ -48,7 +46,6 @@ fn the_whole_corpus_is_linted_in_every_format() {
 
 #[test]
 fn two_runs_print_the_same_bytes() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let run = || lint_in(root, &["--format", "json", "tests/corpus"], "").stdout;
+    let run = || lint_in(root(), &["--format", "json", "tests/corpus"], "").stdout;
     assert_eq!(run(), run());
 }

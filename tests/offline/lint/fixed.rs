@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use super::program::{SOUND, directory, lint_in};
+use super::lint_in;
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
 
 /// Mistakes of every kind that can be mended for certain, in several notations, with comments.
 const BROKEN: &str = "\

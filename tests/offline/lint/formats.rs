@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
-use super::program::{SOUND, directory, lint_in};
+use super::lint_in;
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
+use crate::support::program::root;
 
 /// Two pools with findings of two severities: a value, a missing field, an unknown one, two fields that do not go
 /// together, and a document that cannot be read.
@@ -75,8 +77,7 @@ const OURS: &str = "docs/lint-report.schema.json";
 /// The report is valid by a published schema, and says nothing that the schema does not know.
 #[track_caller]
 fn assert_valid(schema: &str, report: &Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(schema);
-    let schema = fs::read_to_string(path).expect("a schema");
+    let schema = fs::read_to_string(root().join(schema)).expect("a schema");
     let schema = serde_json::from_str(&schema).expect("JSON");
     let schema = jsonschema::JSONSchema::compile(&schema).expect("a schema");
     let errors: Vec<String> = match schema.validate(report) {

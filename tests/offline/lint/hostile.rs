@@ -1,7 +1,9 @@
 //! Texts made to hurt end soon, with a clean exit code and in every format. `bench/lint` measures the like in the
 //! release program.
 
-use super::program::{SOUND, directory, lint_in};
+use super::lint_in;
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
 
 #[test]
 fn texts_made_to_hurt_end_soon_and_cleanly() {

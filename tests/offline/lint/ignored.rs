@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use super::program::{SOUND, concise, directory, lint_in};
+use super::{concise, lint_in};
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
 
 fn rules(stdout: &str) -> Vec<&str> {
     stdout

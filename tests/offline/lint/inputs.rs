@@ -3,9 +3,12 @@
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use super::program::{SOUND, directory, lint_in};
+use super::lint_in;
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
+use crate::support::program::poolgate;
 
 /// A pool with one error, which is the only one of its text.
 fn wrong() -> String {
@@ -216,8 +219,7 @@ fn a_file_that_left_its_defaults_out_is_judged_with_them() {
 fn a_reader_who_goes_early_is_no_failure() {
     let many = vec![wrong(); 1000].join("---\n");
     let directory = directory(&[("pools.yaml", &many), ("more.yaml", &many)]);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_poolgate"))
-        .args(["lint", "--format", "concise", "."])
+    let mut child = poolgate(&["lint", "--format", "concise", "."])
         .current_dir(directory.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

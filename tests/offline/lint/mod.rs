@@ -7,4 +7,20 @@ mod hostile;
 mod ignored;
 mod inputs;
 mod places;
-mod program;
+
+use std::path::Path;
+
+use crate::support::files::directory;
+use crate::support::process::Outcome;
+use crate::support::program;
+
+/// Runs `poolgate lint` in `directory`.
+fn lint_in(directory: &Path, arguments: &[&str], stdin: &str) -> Outcome {
+    program::run_in(directory, &[&["lint"], arguments].concat(), stdin)
+}
+
+/// What is printed for one file of this text, a line for each finding.
+fn concise(text: &str) -> Outcome {
+    let directory = directory(&[("pool.yaml", text)]);
+    lint_in(directory.path(), &["--format", "concise", "pool.yaml"], "")
+}

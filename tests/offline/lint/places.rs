@@ -1,6 +1,7 @@
 //! Each finding stands at the line and column where the mistake is, whatever surrounds it.
 
-use super::program::{SOUND, concise};
+use super::concise;
+use crate::support::nodepool::SOUND;
 
 /// Stands before each place that a finding must point at.
 const HERE: char = '▸';

@@ -4,16 +4,17 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use serde_json::{Value, json};
 
-/// How long any single read or write may take. Longer than every limit of the server that a test waits for.
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::support::nodepool::node_pool;
+use crate::support::poolgate::Poolgate;
+use crate::support::running::{dial, status};
 
 /// The most that one TLS record holds.
 const RECORD_BYTES: usize = 16 * 1024;
@@ -40,24 +41,20 @@ impl Response {
             .map(|(_, value)| value.trim())
     }
 
-    pub(super) fn json(&self) -> serde_json::Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).expect("a JSON answer")
     }
 }
 
-/// A TCP connection with time limits.
-pub(super) fn dial(address: SocketAddr) -> TcpStream {
-    let socket = TcpStream::connect(address).expect("a connection");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a read timeout");
-    socket.set_write_timeout(Some(PATIENCE)).expect("a write timeout");
-    socket.set_nodelay(true).expect("no delay");
-    socket
-}
-
 impl Connection {
+    /// Connects to a server with a certificate of its own, and shakes hands.
+    pub(super) fn to(server: &Poolgate) -> Self {
+        Self::trusting(server, &server.ca())
+    }
+
     /// Connects and shakes hands, trusting `ca` alone.
-    pub(super) fn open(address: SocketAddr, ca: &str) -> Self {
-        Self::negotiate(address, ca, &["http/1.1"]).expect("a handshake")
+    pub(super) fn trusting(server: &Poolgate, ca: &str) -> Self {
+        Self::negotiate(server.admission(), ca, &["http/1.1"]).expect("a handshake")
     }
 
     /// The same, offering these protocols.
@@ -76,7 +73,7 @@ impl Connection {
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         let name = ServerName::from(address.ip());
         let mut tls = ClientConnection::new(Arc::new(config), name).expect("a client");
-        let mut socket = dial(address);
+        let mut socket = dial(address)?;
         while tls.is_handshaking() {
             tls.complete_io(&mut socket)?;
         }
@@ -121,13 +118,8 @@ impl Connection {
             self.receive()?;
         };
         let head = String::from_utf8(self.received[..end].to_vec()).expect("a head");
-        let status = head
-            .split(' ')
-            .nth(1)
-            .and_then(|code| code.parse().ok())
-            .expect("a status");
         let mut response = Response {
-            status,
+            status: status(&head).expect("a status"),
             head,
             body: String::new(),
         };
@@ -197,34 +189,17 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
 
 /// A review of a NodePool that is fine.
 pub(super) fn good_review(uid: &str) -> Vec<u8> {
-    review(uid, &serde_json::json!("10%"))
+    review(uid, &json!({}))
 }
 
 /// A review of a NodePool that no release takes.
 pub(super) fn bad_review(uid: &str) -> Vec<u8> {
-    review(uid, &serde_json::json!("deny"))
+    review(uid, &json!({"disruption": {"budgets": [{"nodes": "deny"}]}}))
 }
 
-fn review(uid: &str, budget: &serde_json::Value) -> Vec<u8> {
-    let object = serde_json::json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "general"},
-        "spec": {
-            "disruption": {
-                "consolidateAfter": "0s",
-                "consolidationPolicy": "WhenEmpty",
-                "budgets": [{"nodes": budget}],
-            },
-            "template": {"spec": {
-                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-                "requirements": [
-                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]},
-                ],
-            }},
-        },
-    });
-    review_of(uid, &object.to_string())
+/// A review of a NodePool with this in its spec.
+pub(super) fn review(uid: &str, spec: &Value) -> Vec<u8> {
+    review_of(uid, &node_pool("general", spec).to_string())
 }
 
 /// A review of this JSON text.
@@ -237,4 +212,12 @@ pub(super) fn review_of(uid: &str, object: &str) -> Vec<u8> {
         "object":{object},"oldObject":null,"dryRun":false,"options":null}}}}"#
     )
     .into_bytes()
+}
+
+/// The server still does what it is for.
+pub(super) fn assert_works(server: &Poolgate) {
+    let answer = Connection::to(server).post("/validate", &good_review("still-here"));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json()["response"]["uid"], "still-here");
+    assert_eq!(server.metric("poolgate_panics_total"), Some(0.0));
 }

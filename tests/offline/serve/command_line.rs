@@ -1,22 +1,17 @@
 //! What is said to somebody who starts the server the wrong way, and that it is said at once.
 
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+
+use crate::support::process;
+use crate::support::program::poolgate;
 
 /// Runs `poolgate serve` to its end: the exit code and what it says.
 fn serve(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_poolgate"))
-        .arg("serve")
-        .args(arguments)
-        .envs(variables.iter().copied())
-        .stdin(Stdio::null())
-        .output()
-        .expect("a process");
-    assert!(output.stdout.is_empty());
-    (
-        output.status.code(),
-        String::from_utf8(output.stderr).expect("text"),
-    )
+    let mut command = poolgate(&["serve"]);
+    command.args(arguments).envs(variables.iter().copied());
+    let outcome = process::run(&mut command, "");
+    assert_eq!(outcome.stdout, "");
+    (outcome.status.code(), outcome.stderr)
 }
 
 #[test]

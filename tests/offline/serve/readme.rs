@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::server::Server;
+use super::client::Connection;
+use crate::support::poolgate::Poolgate;
 use crate::support::readme::block;
 
 #[test]
 fn the_readme_shows_what_the_example_request_is_answered() {
     let review = include_bytes!("../../../docs/examples/five-mistakes.review.json");
-    let answer = Server::start(&[]).connect().post("/validate", review);
+    let answer = Connection::to(&Poolgate::serve()).post("/validate", review);
     let shown: Value = serde_json::from_str(block("json", "{")).expect("the README shows JSON");
     assert_eq!(answer.json()["response"]["allowed"], false);
     assert_eq!(answer.json()["response"]["status"]["details"], shown);

@@ -1,9 +1,20 @@
 //! What happens to a request that is not as it should be: it gets its answer, and the server goes on.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
-use super::client::{Connection, Response, good_review, head, review_of};
-use super::server::Server;
+use super::client::{Connection, Response, assert_works, good_review, head, review_of};
+use crate::support::poolgate::Poolgate;
+
+/// The memory that the server has in use, in KiB.
+fn resident_kib(server: &Poolgate) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.process.id())).expect("a status");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .expect("a size");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
 
 /// Sends a request as it stands.
 fn ask(connection: &mut Connection, request: &str) -> Response {
@@ -13,55 +24,55 @@ fn ask(connection: &mut Connection, request: &str) -> Response {
 
 #[test]
 fn a_wrong_path_is_told_the_right_ones() {
-    let server = Server::start(&[]);
-    let answer = server.connect().post("/validating", &good_review("u"));
+    let server = Poolgate::serve();
+    let answer = Connection::to(&server).post("/validating", &good_review("u"));
     assert_eq!(answer.status, 404);
     assert!(
         answer.body.contains("/mutate") && answer.body.contains("/validate"),
         "{answer:?}"
     );
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn a_wrong_method_is_told_the_right_one() {
-    let server = Server::start(&[]);
+    let server = Poolgate::serve();
     let answer = ask(
-        &mut server.connect(),
+        &mut Connection::to(&server),
         "GET /validate HTTP/1.1\r\nHost: poolgate\r\n\r\n",
     );
     assert_eq!((answer.status, answer.header("allow")), (405, Some("POST")));
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn a_wrong_content_type_is_told_the_right_one() {
-    let server = Server::start(&[]);
+    let server = Poolgate::serve();
     for line in ["Content-Type: text/yaml\r\n", ""] {
         let request =
             format!("POST /validate HTTP/1.1\r\nHost: poolgate\r\n{line}Content-Length: 2\r\n\r\n{{}}");
-        let answer = ask(&mut server.connect(), &request);
+        let answer = ask(&mut Connection::to(&server), &request);
         assert_eq!(answer.status, 415, "{answer:?}");
         assert!(answer.body.contains("application/json"), "{answer:?}");
     }
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn what_is_no_http_gets_its_answer() {
-    let server = Server::start(&[]);
-    let answer = ask(&mut server.connect(), "what is this\r\n\r\n");
+    let server = Poolgate::serve();
+    let answer = ask(&mut Connection::to(&server), "what is this\r\n\r\n");
     assert_eq!(answer.status, 400);
     let long = format!("POST /{} HTTP/1.1\r\nHost: poolgate\r\n\r\n", "x".repeat(100_000));
-    let answer = ask(&mut server.connect(), &long);
+    let answer = ask(&mut Connection::to(&server), &long);
     assert!(matches!(answer.status, 414 | 431), "{answer:?}");
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn a_review_without_a_request_is_a_400_and_the_connection_goes_on() {
-    let server = Server::start(&[]);
-    let mut connection = server.connect();
+    let server = Poolgate::serve();
+    let mut connection = Connection::to(&server);
     let review = br#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#;
     for body in [
         &review[..],
@@ -77,25 +88,25 @@ fn a_review_without_a_request_is_a_400_and_the_connection_goes_on() {
         assert!(answer.body.len() > 10, "a sentence: {answer:?}");
     }
     assert_eq!(connection.post("/validate", &good_review("u")).status, 200);
-    assert_eq!(server.metric("poolgate_webhook_malformed_total"), 7);
+    assert_eq!(server.metric("poolgate_webhook_malformed_total"), Some(7.0));
 }
 
 #[test]
 fn a_review_of_null_gets_its_answer() {
-    let server = Server::start(&[]);
+    let server = Poolgate::serve();
     for path in ["/validate", "/mutate"] {
-        let answer = server.connect().post(path, &review_of("of-null", "null"));
+        let answer = Connection::to(&server).post(path, &review_of("of-null", "null"));
         assert_eq!(answer.status, 200, "{answer:?}");
         assert_eq!(answer.json()["response"]["uid"], "of-null");
     }
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn json_nested_100_000_deep_gets_its_answer() {
-    let server = Server::start(&[]);
+    let server = Poolgate::serve();
     let deep = |open: &str, close: &str| open.repeat(100_000) + close.repeat(100_000).as_str();
-    let mut connection = server.connect();
+    let mut connection = Connection::to(&server);
     assert_eq!(
         connection.post("/validate", deep("[", "]").as_bytes()).status,
         400
@@ -108,30 +119,30 @@ fn json_nested_100_000_deep_gets_its_answer() {
         let answer = connection.post("/validate", &review_of("deep", &object));
         assert!(matches!(answer.status, 200 | 400), "{answer:?}");
     }
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn a_gigabyte_that_is_announced_is_refused_before_it_comes() {
-    let server = Server::start(&[]);
-    let mut connection = server.connect();
+    let server = Poolgate::serve();
+    let mut connection = Connection::to(&server);
     let began = Instant::now();
     connection.send(&head("/validate", 1 << 30)).expect("sent");
     let answer = connection.response().expect("an answer");
     assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     connection.wait_for_end();
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn a_gigabyte_that_is_streamed_is_refused_in_bounded_memory() {
-    let server = Server::start(&[]);
-    server.assert_works();
-    let before = server.resident_kib();
+    let server = Poolgate::serve();
+    assert_works(&server);
+    let before = resident_kib(&server);
     let piece = vec![b' '; 1 << 20];
     for announced in [true, false] {
-        let mut connection = server.connect();
+        let mut connection = Connection::to(&server);
         let began = Instant::now();
         let framing = if announced {
             "Content-Length: 1073741824"
@@ -158,15 +169,15 @@ fn a_gigabyte_that_is_streamed_is_refused_in_bounded_memory() {
         );
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     }
-    let grown = server.resident_kib().saturating_sub(before);
+    let grown = resident_kib(&server).saturating_sub(before);
     assert!(grown < 24 * 1024, "{grown} KiB more than before");
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn a_body_that_does_not_come_is_waited_for_as_long_as_the_caller_says() {
-    let server = Server::start(&[]);
-    let mut connection = server.connect();
+    let server = Poolgate::serve();
+    let mut connection = Connection::to(&server);
     let began = Instant::now();
     connection.send(&head("/validate?timeout=1s", 100)).expect("sent");
     connection.send(b"{").expect("sent");
@@ -178,13 +189,13 @@ fn a_body_that_does_not_come_is_waited_for_as_long_as_the_caller_says() {
         "{took:?}"
     );
     connection.wait_for_end();
-    server.assert_works();
+    assert_works(&server);
 }
 
 #[test]
 fn a_body_in_chunks_is_as_good_as_any() {
-    let server = Server::start(&[]);
-    let mut connection = server.connect();
+    let server = Poolgate::serve();
+    let mut connection = Connection::to(&server);
     let head = "POST /validate HTTP/1.1\r\nHost: poolgate\r\nContent-Type: application/json; charset=utf-8\r\n\
                 Transfer-Encoding: chunked\r\n\r\n";
     connection.send(head.as_bytes()).expect("sent");

@@ -1,23 +1,21 @@
 //! New certificates for a running server, as a Secret volume brings them.
 
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use super::client::good_review;
-use super::server::{Server, wait_for};
+use super::client::{Connection, good_review};
+use super::mount::Mount;
+use crate::support::poolgate::Poolgate;
+use crate::support::wait::wait_for;
 
 /// Some polls of the server, which polls every 100 ms here.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A mounted Secret: links to files in a directory that is replaced as a whole by moving one link.
+/// A mounted Secret.
 struct Secret {
-    directory: PathBuf,
+    mount: Mount,
     authority: CertifiedIssuer<'static, KeyPair>,
-    generation: u32,
 }
 
 struct Pair {
@@ -27,18 +25,14 @@ struct Pair {
 }
 
 impl Secret {
-    fn mount(directory: &Path) -> Self {
+    fn mount() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         let authority = CertifiedIssuer::self_signed(params, key).expect("an authority");
-        for name in ["tls.crt", "tls.key"] {
-            symlink(Path::new("..data").join(name), directory.join(name)).expect("a link");
-        }
         Self {
-            directory: directory.to_owned(),
+            mount: Mount::of(&["tls.crt", "tls.key"]),
             authority,
-            generation: 0,
         }
     }
 
@@ -53,84 +47,76 @@ impl Secret {
         }
     }
 
-    /// Replaces the contents as a kubelet does.
     fn swap(&mut self, certificate: &str, key: &str) {
-        let old = self.directory.join(format!("..{}", self.generation));
-        self.generation += 1;
-        let name = format!("..{}", self.generation);
-        let new = self.directory.join(&name);
-        fs::create_dir(&new).expect("a directory");
-        fs::write(new.join("tls.crt"), certificate).expect("written");
-        fs::write(new.join("tls.key"), key).expect("written");
-        symlink(&name, self.directory.join("..data_tmp")).expect("a link");
-        fs::rename(self.directory.join("..data_tmp"), self.directory.join("..data")).expect("moved");
-        if old.exists() {
-            fs::remove_dir_all(old).expect("removed");
-        }
+        self.mount.swap(&[("tls.crt", certificate), ("tls.key", key)]);
     }
 }
 
 /// A server with a mounted Secret, and the leaf that it has at first.
-fn serve() -> (Server, Secret, Vec<u8>) {
-    let directory = tempfile::tempdir().expect("a directory");
-    let mut secret = Secret::mount(directory.path());
+fn serve() -> (Poolgate, Secret, Vec<u8>) {
+    let mut secret = Secret::mount();
     let first = secret.issue();
     secret.swap(&first.certificate, &first.key);
-    let (certificate, key) = (directory.path().join("tls.crt"), directory.path().join("tls.key"));
     let arguments = [
+        "--no-cluster",
         "--tls-cert",
-        certificate.to_str().expect("a path"),
+        &secret.mount.path("tls.crt"),
         "--tls-key",
-        key.to_str().expect("a path"),
+        &secret.mount.path("tls.key"),
         "--cert-poll-interval",
         "100ms",
     ];
-    let server = Server::start_with(directory, secret.authority.pem(), &arguments);
+    let server = Poolgate::start(&arguments);
     (server, secret, first.leaf)
 }
 
 #[test]
 fn every_rotation_of_a_secret_is_picked_up_and_no_connection_is_lost() {
     let (server, mut secret, first) = serve();
-    assert_eq!(server.connect().leaf(), first);
-    let mut kept = server.connect();
+    let ca = secret.authority.pem();
+    assert_eq!(Connection::trusting(&server, &ca).leaf(), first);
+    let mut kept = Connection::trusting(&server, &ca);
     for rotation in 1..=3 {
         let pair = secret.issue();
         secret.swap(&pair.certificate, &pair.key);
         wait_for("the new certificate", SOON, || {
-            (server.connect().leaf() == pair.leaf).then_some(())
+            (Connection::trusting(&server, &ca).leaf() == pair.leaf).then_some(())
         });
-        assert_eq!(server.metric("poolgate_certificate_loads_total"), 1 + rotation);
+        assert_eq!(
+            server.metric("poolgate_certificate_loads_total"),
+            Some(1.0 + f64::from(rotation))
+        );
         assert_eq!(kept.post("/validate", &good_review("kept")).status, 200);
     }
-    assert_eq!(server.metric("poolgate_certificate_load_errors_total"), 0);
+    assert_eq!(server.metric("poolgate_certificate_load_errors_total"), Some(0.0));
 }
 
 #[test]
 fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_mended() {
     let (server, mut secret, first) = serve();
+    let ca = secret.authority.pem();
     let failed = |times| {
         wait_for("the failure to show", SOON, || {
-            (server.metric("poolgate_certificate_load_errors_total") == times).then_some(())
+            (server.metric("poolgate_certificate_load_errors_total") == Some(times)).then_some(())
         });
-        assert_eq!(server.metric("poolgate_certificate_load_failing"), 1);
-        assert_eq!(server.connect().leaf(), first);
+        assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(1.0));
+        assert_eq!(Connection::trusting(&server, &ca).leaf(), first);
     };
     let (pair, other) = (secret.issue(), secret.issue());
     secret.swap(&pair.certificate, &other.key);
-    failed(1);
+    failed(1.0);
     let (half, _) = pair.certificate.split_at(pair.certificate.len() / 2);
     secret.swap(half, &pair.key);
-    failed(2);
+    failed(2.0);
     secret.swap("", "");
-    failed(3);
+    failed(3.0);
     let message = "the new certificate cannot be used; the one before stays in force";
     assert_eq!(server.logged(message).len(), 3, "{}", server.log());
 
     secret.swap(&pair.certificate, &pair.key);
     wait_for("the mended pair", SOON, || {
-        (server.connect().leaf() == pair.leaf).then_some(())
+        (Connection::trusting(&server, &ca).leaf() == pair.leaf).then_some(())
     });
-    assert_eq!(server.metric("poolgate_certificate_load_failing"), 0);
-    assert_eq!(server.metric("poolgate_certificate_loads_total"), 2);
+    assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(0.0));
+    assert_eq!(server.metric("poolgate_certificate_loads_total"), Some(2.0));
 }

@@ -4,33 +4,34 @@ use std::os::unix::process::ExitStatusExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::client::{good_review, head};
-use super::server::{Server, wait_for};
+use super::client::{Connection, assert_works, good_review, head};
+use crate::support::poolgate::Poolgate;
+use crate::support::wait::wait_for;
 
 #[test]
 fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
-    let mut server = Server::start(&["--shutdown-delay", "2s"]);
+    let mut server = Poolgate::serve_with(&["--shutdown-delay", "2s"]);
     let review = good_review("slow");
     let (first, second) = review.split_at(review.len() / 2);
-    let mut slow = server.connect();
+    let mut slow = Connection::to(&server);
     slow.send(&head("/validate", review.len())).expect("sent");
     slow.send(first).expect("sent");
-    let mut idle = server.connect();
+    let mut idle = Connection::to(&server);
     assert_eq!(
         idle.post("/validate", &good_review("before"))
             .header("connection"),
         None
     );
-    let mut unused = server.connect();
+    let mut unused = Connection::to(&server);
 
     server.signal("TERM");
     wait_for("not ready", Duration::from_secs(1), || {
         (server.probe("/readyz").0 == 503).then_some(())
     });
     assert_eq!(server.probe("/livez").0, 200);
-    let answer = server.connect().post("/validate", &good_review("new"));
+    let answer = Connection::to(&server).post("/validate", &good_review("new"));
     assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
-    let answer = server.connect().post("/nowhere", b"");
+    let answer = Connection::to(&server).post("/nowhere", b"");
     assert_eq!((answer.status, answer.header("connection")), (404, Some("close")));
 
     // The delay is over: what idles is closed, what has begun is not.
@@ -41,21 +42,20 @@ fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
     let answer = slow.response().expect("an answer");
     assert_eq!(answer.json()["response"]["uid"], "slow");
     assert_eq!(answer.header("connection"), Some("close"));
-    assert_eq!(server.wait_for_exit(Duration::from_secs(5)).code(), Some(0));
+    assert_eq!(server.wait_for_exit().code(), Some(0));
     assert_eq!(server.logged("stopped").len(), 1, "{}", server.log());
 }
 
 #[test]
 fn a_request_that_never_ends_does_not_hold_the_server() {
-    let mut server = Server::start(&[]);
-    let mut slow = server.connect();
+    let mut server = Poolgate::serve();
+    let mut slow = Connection::to(&server);
     slow.send(&head("/validate?timeout=30s", 100)).expect("sent");
     slow.send(b"{").expect("sent");
     // The head has surely arrived when a later connection has been answered.
-    server.assert_works();
+    assert_works(&server);
     let began = Instant::now();
-    server.signal("TERM");
-    assert_eq!(server.wait_for_exit(Duration::from_secs(25)).code(), Some(0));
+    assert_eq!(server.terminate().code(), Some(0));
     assert!(
         began.elapsed() >= Duration::from_secs(19),
         "{:?}",
@@ -71,20 +71,20 @@ fn a_request_that_never_ends_does_not_hold_the_server() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let mut server = Server::start(&["--shutdown-delay", "60s"]);
+    let mut server = Poolgate::serve_with(&["--shutdown-delay", "60s"]);
     server.signal("TERM");
     wait_for("the first signal", Duration::from_secs(5), || {
         server.logged("shutting down").pop()
     });
     server.signal("TERM");
-    let status = server.wait_for_exit(Duration::from_secs(3));
+    let status = server.wait_for_exit();
     assert_eq!((status.code(), status.signal()), (Some(143), None));
 }
 
 #[test]
 fn on_a_laptop_an_interrupt_is_obeyed_at_once() {
-    let mut server = Server::start(&[]);
-    let _idle = server.connect();
+    let mut server = Poolgate::serve();
+    let _idle = Connection::to(&server);
     server.signal("INT");
-    assert_eq!(server.wait_for_exit(Duration::from_secs(3)).code(), Some(0));
+    assert_eq!(server.wait_for_exit().code(), Some(0));
 }

@@ -4,8 +4,10 @@ use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use super::client::{bad_review, good_review};
-use super::server::{Server, wait_for};
+use super::client::{Connection, bad_review, good_review};
+use crate::support::poolgate::Poolgate;
+use crate::support::program;
+use crate::support::wait::wait_for;
 
 /// Accepts connections and never says a word: worse than one that refuses them.
 fn silent() -> TcpListener {
@@ -36,8 +38,8 @@ fn a_cluster_that_does_not_answer_delays_nothing() {
         let file = kubeconfig(port);
         let path = file.path().to_str().expect("a path");
         let begun = Instant::now();
-        let server = Server::start(&["--kubeconfig", path]);
-        let mut connection = server.connect();
+        let server = Poolgate::start(&["--self-signed", "--kubeconfig", path]);
+        let mut connection = Connection::to(&server);
         assert_eq!(connection.post("/mutate", &good_review("a")).status, 200);
         assert_eq!(connection.post("/validate", &bad_review("b")).status, 200);
         // A connection that nobody answers is given up after ten seconds.
@@ -49,9 +51,13 @@ fn a_cluster_that_does_not_answer_delays_nothing() {
 #[test]
 fn a_cluster_that_does_not_answer_is_told_once_and_counted() {
     let file = kubeconfig(refusing());
-    let server = Server::start(&["--kubeconfig", file.path().to_str().expect("a path")]);
+    let server = Poolgate::start(&[
+        "--self-signed",
+        "--kubeconfig",
+        file.path().to_str().expect("a path"),
+    ]);
     wait_for("several tries", Duration::from_secs(30), || {
-        (server.metric("poolgate_watch_errors_total{watch=\"definition\"}") >= 3).then_some(())
+        (server.metric("poolgate_watch_errors_total{watch=\"definition\"}") >= Some(3.0)).then_some(())
     });
     let (status, told) = server.probe("/readyz");
     assert_eq!(status, 200);
@@ -68,20 +74,17 @@ fn a_cluster_that_does_not_answer_is_told_once_and_counted() {
 
 #[test]
 fn a_kubeconfig_that_is_named_and_missing_is_an_error() {
-    let outcome = std::process::Command::new(env!("CARGO_BIN_EXE_poolgate"))
-        .args([
+    let outcome = program::run(
+        &[
             "serve",
             "--self-signed",
             "--listen=127.0.0.1:0",
             "--probe-listen=127.0.0.1:0",
-        ])
-        .args(["--kubeconfig", "/no/such/file"])
-        .output()
-        .expect("a process");
-    assert_eq!(outcome.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&outcome.stderr);
-    assert!(
-        told.contains("error: --kubeconfig /no/such/file cannot be used: "),
-        "{told}"
+            "--kubeconfig=/no/such/file",
+        ],
+        "",
     );
+    assert_eq!(outcome.status.code(), Some(2));
+    let wanted = "error: --kubeconfig /no/such/file cannot be used: ";
+    assert!(outcome.stderr.contains(wanted), "{outcome:?}");
 }

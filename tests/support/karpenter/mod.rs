@@ -9,7 +9,6 @@ pub(crate) mod look;
 pub(crate) mod objects;
 mod programs;
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -17,7 +16,8 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::crds::{V1, karpenter_crd};
-use super::process::{Process, run};
+use super::process::Process;
+use super::program;
 
 /// Karpenter's definitions, all that 1.14 has. Of its NodePools there is a second form: see [`Definition`].
 const DEFINITIONS: [&str; 4] = [
@@ -156,11 +156,6 @@ impl KarpenterCluster {
         self.client.merge(&format!("{NODE_POOLS}/{name}"), &change);
     }
 
-    /// The NodePool as it is stored.
-    pub(crate) fn pool(&self, name: &str) -> Option<Value> {
-        self.client.get(&format!("{NODE_POOLS}/{name}"))
-    }
-
     /// Lets every node of a pool drift: a label of the template changes.
     #[track_caller]
     pub(crate) fn drift(&self, pool: &str, generation: &str) {
@@ -206,9 +201,6 @@ fn node_pool_definition(definition: Definition) -> String {
     let published = karpenter_crd(V1, "karpenter.sh_nodepools.yaml");
     match definition {
         Definition::Published => published,
-        Definition::Patched => {
-            let mut patch = Command::new(env!("CARGO_BIN_EXE_poolgate"));
-            run(patch.args(["crd", "patch"]), &published, Duration::from_mins(1)).success()
-        }
+        Definition::Patched => program::run(&["crd", "patch"], &published).success(),
     }
 }

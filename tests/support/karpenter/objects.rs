@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::nodepool::{self, merge};
+
 /// A machine of two processors.
 pub(crate) const SMALL: &str = "small-2x";
 /// A machine of four processors.
@@ -52,26 +54,21 @@ pub(super) fn node_class() -> Value {
 /// A pool of small on-demand machines that never expire, all of which may be disrupted at once, five seconds
 /// after they are no longer needed. `spec` is merged over that.
 pub(crate) fn node_pool(name: &str, spec: &Value) -> Value {
-    let mut pool = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": name},
-        "spec": {
-            "template": {"spec": {
-                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-                "requirements": [
-                    {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
-                    {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [SMALL]},
-                ],
-                "expireAfter": "Never",
-            }},
-            "disruption": {
-                "consolidationPolicy": "WhenEmptyOrUnderutilized",
-                "consolidateAfter": "5s",
-                "budgets": [{"nodes": "100%"}],
-            },
+    let small = json!({
+        "template": {"spec": {
+            "requirements": [
+                {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
+                {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [SMALL]},
+            ],
+            "expireAfter": "Never",
+        }},
+        "disruption": {
+            "consolidationPolicy": "WhenEmptyOrUnderutilized",
+            "consolidateAfter": "5s",
+            "budgets": [{"nodes": "100%"}],
         },
     });
+    let mut pool = nodepool::node_pool(name, &small);
     merge(&mut pool["spec"], spec);
     pool
 }
@@ -124,16 +121,4 @@ pub(crate) fn disruption_budget(deployment: &str, max_unavailable: u32) -> Value
             "selector": {"matchLabels": {"app": deployment}},
         },
     })
-}
-
-/// A JSON merge patch, in place.
-fn merge(target: &mut Value, patch: &Value) {
-    match (target, patch) {
-        (Value::Object(target), Value::Object(patch)) => {
-            for (key, value) in patch {
-                merge(target.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (target, patch) => *target = patch.clone(),
-    }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::objects::{claim, pool};
+use super::objects::pool;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
+use crate::support::nodeclaim::node_claim as claim;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
 use crate::support::wait::wait_for;

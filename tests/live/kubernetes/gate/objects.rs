@@ -1,34 +1,13 @@
-//! NodePools and NodeClaims for the tests of the gate.
+//! NodePools for the tests of the gate.
 
 use serde_json::{Value, json};
 
-fn node_spec() -> Value {
-    json!({
-        "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-        "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
-    })
-}
+use crate::support::nodepool::node_pool;
 
 /// A NodePool, with a limit of its nodes or without.
 pub(super) fn pool(name: &str, limit: Option<u32>) -> Value {
-    let mut pool = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": name},
-        "spec": {"template": {"spec": node_spec()}},
-    });
-    if let Some(limit) = limit {
-        pool["spec"]["limits"] = json!({"nodes": limit.to_string()});
+    match limit {
+        Some(limit) => node_pool(name, &json!({"limits": {"nodes": limit.to_string()}})),
+        None => node_pool(name, &json!({})),
     }
-    pool
-}
-
-/// A NodeClaim of a pool.
-pub(super) fn claim(name: &str, pool: &str) -> Value {
-    json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodeClaim",
-        "metadata": {"name": name, "labels": {"karpenter.sh/nodepool": pool}},
-        "spec": node_spec(),
-    })
 }

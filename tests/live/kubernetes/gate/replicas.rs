@@ -19,9 +19,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::objects::{claim, pool};
+use super::objects::pool;
 use crate::support::control_plane::{ApiServer, ControlPlane};
 use crate::support::crds::V1;
+use crate::support::nodeclaim::node_claim as claim;
 use crate::support::poolgate::Poolgate;
 use crate::support::relay::Relay;
 use crate::support::wait::wait_for;

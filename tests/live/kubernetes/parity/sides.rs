@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use kube::Error;
+use kube::core::Status;
 use poolgate::manifest::{Limits, parse};
 use serde_json::{Value, json};
 
 use super::cases::{Case, Kind};
-use crate::support::api::{Answer, Api};
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, karpenter_crd};
 use crate::support::poolgate::Poolgate;
@@ -14,10 +16,12 @@ use crate::support::wait::wait_for;
 
 const DEFINITIONS: [&str; 2] = ["karpenter.sh_nodepools.yaml", "karpenter.sh_nodeclaims.yaml"];
 
+const DRY_RUN: &str = "?dryRun=All";
+
 /// An API server, and the stored object of every update case.
 pub(super) struct Side {
     plane: ControlPlane,
-    api: Api,
+    client: Client,
     stored: Vec<Option<Value>>,
 }
 
@@ -43,16 +47,18 @@ impl Side {
         for file in DEFINITIONS {
             plane.install_crd(&types_alone(&karpenter_crd(V1, file)));
         }
-        let mut api = Api::of(&plane);
+        let client = Client::of(&plane);
         let stored = cases.iter().map(|case| {
             let old = case.old.as_ref()?;
-            match api.create(case.kind.collection(), old) {
-                Answer::Taken(stored) => Some(stored),
-                Answer::Refused(status) => panic!("{}: the old object is refused: {status}", case.name),
-            }
+            let stored = client.try_create(case.kind.collection(), old);
+            Some(stored.unwrap_or_else(|error| panic!("{}: the old object is refused: {error}", case.name)))
         });
         let stored = stored.collect();
-        Self { plane, api, stored }
+        Self {
+            plane,
+            client,
+            stored,
+        }
     }
 
     /// Puts the definitions in force as they were published, and waits until they are.
@@ -69,8 +75,10 @@ impl Side {
                 "the published definitions to be in force",
                 Duration::from_mins(1),
                 || {
-                    let answer = self.api.try_create(collection, &no_spec);
-                    matches!(answer, Answer::Refused(_)).then_some(())
+                    let answer = self
+                        .client
+                        .try_create(&format!("{collection}{DRY_RUN}"), &no_spec);
+                    answer.is_err().then_some(())
                 },
             );
         }
@@ -97,28 +105,31 @@ impl Side {
             None => {
                 metadata["uid"] = Value::Null;
                 metadata["resourceVersion"] = Value::Null;
-                self.api.try_create(collection, &object)
+                self.client.try_create(&format!("{collection}{DRY_RUN}"), &object)
             }
             Some(stored) => {
                 metadata["uid"] = stored["metadata"]["uid"].clone();
                 metadata["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
-                self.api.try_replace(collection, &object)
+                let name = stored["metadata"]["name"].as_str().expect("an object has a name");
+                self.client
+                    .try_replace(&format!("{collection}/{name}{DRY_RUN}"), &object)
             }
         };
         match answer {
-            Answer::Taken(object) => Verdict::Admitted(object),
-            Answer::Refused(status) => Verdict::Refused(refusal(&status)),
+            Ok(object) => Verdict::Admitted(object),
+            Err(Error::Api(status)) => Verdict::Refused(refusal(*status)),
+            Err(error) => panic!("{}: {error}", case.name),
         }
     }
 }
 
-fn refusal(status: &Value) -> Refusal {
-    let message = status["message"].as_str().unwrap_or_default().to_owned();
+fn refusal(status: Status) -> Refusal {
+    let message = status.message;
     let by_poolgate = message.contains("poolgate.dev\" denied the request");
-    let causes = status["details"]["causes"].as_array().into_iter().flatten();
+    let causes = status.details.into_iter().flat_map(|details| details.causes);
     let mut rules: Vec<String> = causes
         .filter(|_| by_poolgate)
-        .filter_map(|cause| cause["message"].as_str()?.strip_suffix(']'))
+        .filter_map(|cause| Some(cause.message.strip_suffix(']')?.to_owned()))
         .filter_map(|message| Some(message.rsplit_once('[')?.1.to_owned()))
         .collect();
     rules.sort();

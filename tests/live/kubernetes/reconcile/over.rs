@@ -77,7 +77,7 @@ fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
     }
     wait_for("the list of victims to end", REACTION, || {
         let path = "/api/v1/namespaces/default/configmaps/poolgate-ledger-shrunk";
-        let ledger = fleet.api().get(path).taken();
+        let ledger = fleet.client().get(path).expect("a ledger");
         let text = ledger["data"]["ledger.json"]
             .as_str()
             .expect("a ledger")

@@ -1,0 +1,52 @@
+//! NodePools that nobody objects to: what a test is about comes on top.
+
+use serde_json::{Value, json};
+
+/// A NodePool without a fault, as somebody would write it.
+pub(crate) const SOUND: &str = "\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  disruption:
+    consolidationPolicy: WhenEmptyOrUnderutilized
+    consolidateAfter: 1m
+    budgets:
+    - nodes: 10%
+  limits:
+    cpu: \"100\"
+    memory: 100Gi
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+";
+
+/// A NodePool with no more than it must have; `spec` is merged over that.
+pub(crate) fn node_pool(name: &str, spec: &Value) -> Value {
+    let mut pool = json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": name},
+        "spec": {"template": {"spec": {
+            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+            "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
+        }}},
+    });
+    merge(&mut pool["spec"], spec);
+    pool
+}
+
+/// Merges objects field by field; anything else is replaced.
+pub(crate) fn merge(target: &mut Value, patch: &Value) {
+    match (target, patch) {
+        (Value::Object(target), Value::Object(patch)) => {
+            for (key, value) in patch {
+                merge(target.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (target, patch) => *target = patch.clone(),
+    }
+}
