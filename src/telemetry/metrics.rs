@@ -2,13 +2,42 @@
 
 use std::fmt;
 
-pub(crate) use prometheus_client::registry::Registry;
-
-use prometheus_client::encoding::text;
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{self, Metric};
 
 /// The media type of what [`Metrics::encode`] writes.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Where numbers are registered.
+#[derive(Debug, Default)]
+pub(crate) struct Registry(registry::Registry);
+
+impl Registry {
+    /// Registers a number, or a family of them.
+    pub(crate) fn register(&mut self, name: &'static str, help: &'static str, metric: impl Metric) {
+        self.0.register(name, help, Named(metric));
+    }
+}
+
+/// A family that is named from the start, while nothing is counted yet: what there is can be seen before it happens.
+#[derive(Debug)]
+struct Named<M>(M);
+
+impl<M: EncodeMetric> EncodeMetric for Named<M> {
+    fn encode(&self, encoder: MetricEncoder<'_>) -> fmt::Result {
+        self.0.encode(encoder)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        self.0.metric_type()
+    }
+
+    fn is_empty(&self) -> bool {
+        false
+    }
+}
 
 /// All numbers of the process.
 #[derive(Debug)]
@@ -17,7 +46,7 @@ pub(crate) struct Metrics(Registry);
 impl Metrics {
     /// A registry in which every name begins with `poolgate_`, and which says what runs.
     pub(crate) fn registry() -> Registry {
-        let mut registry = Registry::with_prefix("poolgate");
+        let mut registry = Registry(registry::Registry::with_prefix("poolgate"));
         registry.register(
             "build",
             "What runs",
@@ -34,7 +63,7 @@ impl Metrics {
     /// Writes the numbers as they stand now.
     pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
-        text::encode(&mut text, &self.0)?;
+        text::encode(&mut text, &self.0.0)?;
         Ok(text)
     }
 }

@@ -12,6 +12,8 @@ mod corpus;
 mod default;
 mod fields;
 mod lint;
+mod metrics;
+mod no_cluster;
 mod packaging;
 mod policy;
 mod serve;

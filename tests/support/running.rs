@@ -21,7 +21,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// A directory for one, which is removed even if the test process is killed.
-    pub(super) fn directory() -> TempDir {
+    pub(crate) fn directory() -> TempDir {
         tempfile::Builder::new()
             .prefix("poolgate-")
             .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
@@ -29,7 +29,7 @@ impl Running {
     }
 
     /// Starts one in its directory with these arguments, and waits until it listens.
-    pub(super) fn start(directory: TempDir, arguments: &[&str]) -> Self {
+    pub(crate) fn start(directory: TempDir, arguments: &[&str]) -> Self {
         let common = ["--probe-listen=127.0.0.1:0", "--log-format=json"];
         let command = poolgate(&[arguments, &common].concat());
         let process = Process::start("poolgate", &command, directory.path());

@@ -220,27 +220,3 @@ fn marks_that_somebody_else_wrote_over_are_taken_off_all_the_same() {
     fleet.limit("replaced", 9);
     fleet.wait_until_held("replaced", LONG, &[]);
 }
-
-#[test]
-fn every_metric_stands_in_the_documentation() {
-    let (mut fleet, reconciler) = shared();
-    fleet.pool("counted", 1, &json!({}));
-    fleet.busy("counted", "counted-a");
-    fleet.wait_until_held("counted", REACTION, &["counted-a"]);
-    let (_, text) = reconciler.probe("/metrics");
-    let documented = include_str!("../../../docs/operations.md");
-    let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
-    let missing: Vec<_> = families
-        .filter(|family| {
-            let (name, kind) = family.split_once(' ').expect("a name and a type");
-            let suffix = match kind {
-                "counter" => "_total",
-                "info" => "_info",
-                _ => "",
-            };
-            let ends = ["`", "{"].map(|end| format!("`{name}{suffix}{end}"));
-            !ends.iter().any(|written| documented.contains(written))
-        })
-        .collect();
-    assert!(missing.is_empty(), "docs/operations.md lacks {missing:?}");
-}

@@ -34,26 +34,6 @@ fn probes_and_metrics_answer() {
 }
 
 #[test]
-fn every_metric_stands_in_the_documentation() {
-    let (_, text) = Poolgate::serve().probe("/metrics");
-    let documented = include_str!("../../../docs/operations.md");
-    let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
-    let missing: Vec<_> = families
-        .filter(|family| {
-            let (name, kind) = family.split_once(' ').expect("a name and a type");
-            let suffix = match kind {
-                "counter" => "_total",
-                "info" => "_info",
-                _ => "",
-            };
-            let ends = ["`", "{"].map(|end| format!("`{name}{suffix}{end}"));
-            !ends.iter().any(|written| documented.contains(written))
-        })
-        .collect();
-    assert!(missing.is_empty(), "docs/operations.md lacks {missing:?}");
-}
-
-#[test]
 fn a_denial_is_one_line_and_an_admission_none() {
     let server = Poolgate::serve();
     let mut connection = Connection::to(&server);

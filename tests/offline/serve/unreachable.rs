@@ -1,39 +1,15 @@
 //! A cluster that does not answer: poolgate starts and judges all the same, and says so once.
 
-use std::fs;
-use std::net::TcpListener;
-
+use super::super::no_cluster::{kubeconfig, port, refusing, silent};
 use super::client::{Connection, bad_review, good_review};
 use crate::support::poolgate::Poolgate;
 use crate::support::program;
 use crate::support::wait::{PATIENCE, wait_for};
 
-/// Accepts connections and never says a word: worse than one that refuses them.
-fn silent() -> TcpListener {
-    TcpListener::bind("127.0.0.1:0").expect("a port")
-}
-
-fn refusing() -> u16 {
-    let listener = silent();
-    listener.local_addr().expect("an address").port()
-}
-
-fn kubeconfig(port: u16) -> tempfile::NamedTempFile {
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    let text = format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: gone\n\
-         clusters: [{{name: gone, cluster: {{server: 'https://127.0.0.1:{port}'}}}}]\n\
-         users: [{{name: me, user: {{token: t}}}}]\n\
-         contexts: [{{name: gone, context: {{cluster: gone, user: me}}}}]\n"
-    );
-    fs::write(file.path(), text).expect("a file can be written");
-    file
-}
-
 #[test]
 fn a_cluster_that_does_not_answer_delays_nothing() {
     let listener = silent();
-    for port in [refusing(), listener.local_addr().expect("an address").port()] {
+    for port in [refusing(), port(&listener)] {
         let file = kubeconfig(port);
         let path = file.path().to_str().expect("a path");
         let server = Poolgate::start(&["--self-signed", "--kubeconfig", path]);

@@ -1,0 +1,76 @@
+//! The metrics that there are are those that the documentation tells of.
+
+use std::collections::BTreeSet;
+
+use super::no_cluster::{kubeconfig, refusing};
+use crate::support::poolgate::Poolgate;
+use crate::support::running::Running;
+
+const DOCUMENT: &str = include_str!("../../docs/operations.md");
+
+/// The names in the tables of the documentation, without labels.
+fn documented() -> BTreeSet<&'static str> {
+    let rows = DOCUMENT
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `poolgate_"));
+    let ends = |character| character == '{' || character == '`';
+    rows.map(|row| row.split(ends).next().unwrap_or_default())
+        .collect()
+}
+
+/// The names of all families that a process has, those of which nothing is counted yet included.
+fn registered(running: &Running) -> BTreeSet<String> {
+    let (status, text) = running.probe("/metrics");
+    assert_eq!(status, 200);
+    let families = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE poolgate_"));
+    families
+        .map(|family| {
+            let (name, kind) = family.split_once(' ').expect("a name and a type");
+            let suffix = match kind {
+                "counter" => "_total",
+                "info" => "_info",
+                _ => "",
+            };
+            format!("{name}{suffix}")
+        })
+        .collect()
+}
+
+#[test]
+fn every_metric_is_documented_and_every_documented_metric_is_there() {
+    let cluster = kubeconfig(refusing());
+    let cluster = ["--kubeconfig", cluster.path().to_str().expect("a path")];
+    let serve = registered(&Poolgate::serve());
+    let gate = registered(&Poolgate::start(
+        &[&["--self-signed", "--gate"], &cluster[..]].concat(),
+    ));
+    let reconcile = registered(&Running::start(
+        Running::directory(),
+        &[&["reconcile"], &cluster[..]].concat(),
+    ));
+    for (families, one) in [
+        (&serve, "webhook_findings_total"),
+        (&gate, "gate_errors_total"),
+        (&reconcile, "nodeclaims_terminated_total"),
+    ] {
+        assert!(
+            families.contains(one),
+            "{one} is there before it counts: {families:?}"
+        );
+    }
+    let all: BTreeSet<String> = [serve, gate, reconcile].into_iter().flatten().collect();
+    let all: BTreeSet<&str> = all.iter().map(String::as_str).collect();
+    let missing = |from: &BTreeSet<&str>, of: &BTreeSet<&str>| -> Vec<String> {
+        of.difference(from)
+            .map(|name| format!("poolgate_{name}"))
+            .collect()
+    };
+    assert_eq!(missing(&documented(), &all), [""; 0], "not in docs/operations.md");
+    assert_eq!(
+        missing(&all, &documented()),
+        [""; 0],
+        "in docs/operations.md and nowhere else"
+    );
+}
