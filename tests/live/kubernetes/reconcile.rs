@@ -5,6 +5,7 @@ mod emergency;
 mod leaders;
 mod observe;
 mod over;
+mod over_limit;
 mod rights;
 
 use std::sync::LazyLock;

@@ -1,0 +1,68 @@
+//! `--over-limit`: what becomes of the nodes of pools that do not say so themselves.
+
+use serde_json::{Value, json};
+
+use crate::support::control_plane::ControlPlane;
+use crate::support::files::directory;
+use crate::support::fleet::Fleet;
+use crate::support::reconciler::Reconciler;
+use crate::support::wait::{PATIENCE, wait_for};
+
+/// A pool that may have one node and has three.
+fn pool(fleet: &mut Fleet, name: &str, annotations: &Value) {
+    for node in ["a", "b", "c"] {
+        fleet.empty(name, &format!("{name}-{node}"));
+    }
+    fleet.pool(name, 1, annotations);
+}
+
+fn wait_until_one_is_left(fleet: &mut Fleet, pool: &str) {
+    wait_for("the nodes above the limit to go", PATIENCE, || {
+        (fleet.living_claims(pool).len() == 1).then_some(())
+    });
+}
+
+/// The reconciler has looked at the pool, and says that it ends nobody.
+fn assert_spared(fleet: &mut Fleet, pool: &str) {
+    let message = wait_for("an event", PATIENCE, || {
+        let mut events = fleet.events(pool).into_iter();
+        events.find_map(|(reason, message, _)| (reason == "NodeLimitExceeded").then_some(message))
+    });
+    assert_eq!(
+        message,
+        "2 nodes above the limit of 1; none is terminated (over-limit: report)"
+    );
+    assert_eq!(fleet.living_claims(pool).len(), 3);
+}
+
+#[test]
+fn the_flag_decides_for_pools_without_the_annotation_whatever_the_policy_says() {
+    let plane = ControlPlane::start();
+    let mut fleet = Fleet::in_cluster(&plane);
+    let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\noverLimit: terminate\n";
+    let directory = directory(&[("policy.yaml", policy)]);
+    let policy = directory.path().join("policy.yaml");
+    let policy = format!("--policy={}", policy.display());
+
+    pool(&mut fleet, "silent", &json!({}));
+    pool(
+        &mut fleet,
+        "asked",
+        &json!({"poolgate.dev/over-limit": "Terminate"}),
+    );
+    let arguments = ["--settle=1s", "--over-limit=report", &policy];
+    let mut reconciler = Reconciler::start(plane.kubeconfig(), &arguments);
+    wait_until_one_is_left(&mut fleet, "asked");
+    assert_spared(&mut fleet, "silent");
+    reconciler.terminate();
+
+    pool(
+        &mut fleet,
+        "reported",
+        &json!({"poolgate.dev/over-limit": "Report"}),
+    );
+    let arguments = ["--settle=1s", "--over-limit=terminate"];
+    let _reconciler = Reconciler::start(plane.kubeconfig(), &arguments);
+    wait_until_one_is_left(&mut fleet, "silent");
+    assert_spared(&mut fleet, "reported");
+}
