@@ -20,12 +20,15 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 /// Connections that work in parallel: about what three API servers keep open.
 const CONNECTIONS: usize = 16;
+
+/// An update of an ordinary pool: 28 requirements, three budgets, object and old object.
+const REVIEW: &str = include_str!("review.json");
 
 fn main() -> Result<()> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -34,7 +37,7 @@ fn main() -> Result<()> {
         .and_then(|text| text.parse().ok())
         .unwrap_or(5);
     let server = Server::start()?;
-    let review = Bytes::from(review().to_string());
+    let review = Bytes::from(serde_json::from_str::<Value>(REVIEW)?.to_string());
     println!(
         "review of {} bytes, {CONNECTIONS} connections, {seconds} s each, {} cores",
         review.len(),
@@ -240,52 +243,4 @@ fn find<'v>(line: &'v Value, field: &str) -> Option<&'v str> {
     line.get(field)
         .or_else(|| line.get("fields")?.get(field))?
         .as_str()
-}
-
-/// An update of an ordinary pool: 28 requirements, three budgets, object and old object.
-fn review() -> Value {
-    let requirements: Vec<Value> = (0..28)
-        .map(|number| json!({"key": format!("example.com/property-{number}"), "operator": "In", "values": ["a", "b", "c"]}))
-        .collect();
-    let object = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "default", "uid": "5dbd1df7-a6b9-4f4e-a5c8-3c1d7b0a2f11", "generation": 3},
-        "spec": {
-            "disruption": {
-                "budgets": [
-                    {"nodes": "10%"},
-                    {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h", "reasons": ["Drifted"]},
-                    {"nodes": "5", "schedule": "@daily", "duration": "30m"},
-                ],
-                "consolidationPolicy": "WhenEmptyOrUnderutilized",
-                "consolidateAfter": "1m",
-                "nodeLimitMode": "Hard",
-            },
-            "limits": {"cpu": "1000", "memory": "1000Gi", "nodes": "40"},
-            "template": {
-                "metadata": {"labels": {"example.com/team": "blue"}},
-                "spec": {
-                    "requirements": requirements,
-                    "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-                    "expireAfter": "720h",
-                },
-            },
-        },
-    });
-    json!({
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-            "kind": {"group": "karpenter.sh", "version": "v1", "kind": "NodePool"},
-            "resource": {"group": "karpenter.sh", "version": "v1", "resource": "nodepools"},
-            "name": "default",
-            "operation": "UPDATE",
-            "userInfo": {"username": "admin", "groups": ["system:masters", "system:authenticated"]},
-            "object": object,
-            "oldObject": object,
-            "dryRun": false,
-        },
-    })
 }
