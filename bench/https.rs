@@ -2,10 +2,12 @@
 //!
 //! Starts the release binary with a self-signed certificate on loopback ports and sends it one AdmissionReview
 //! of about 6 KB again and again: over connections that are kept alive, and over a new connection for each
-//! request. Bounded: every phase lasts `SECONDS` (default 5).
+//! request. Bounded: every phase lasts `--seconds=N` (default 5).
 
 // A benchmark prints, and counts of requests are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
+
+mod table;
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -24,6 +26,8 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use crate::table::Table;
+
 /// Connections that work in parallel: about what three API servers keep open.
 const CONNECTIONS: usize = 16;
 
@@ -32,29 +36,33 @@ const REVIEW: &str = include_str!("review.json");
 
 fn main() -> Result<()> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let seconds = std::env::var("SECONDS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(5);
+    let seconds = table::argument("--seconds", 5);
     let server = Server::start()?;
     let review = Bytes::from(serde_json::from_str::<Value>(REVIEW)?.to_string());
     println!(
-        "review of {} bytes, {CONNECTIONS} connections, {seconds} s each, {} cores",
-        review.len(),
-        cores()
+        "review of {} bytes, {CONNECTIONS} connections, {seconds} s each",
+        review.len()
     );
-    println!(
-        "{:<28} {:>9} {:>12} {:>8} {:>8} {:>8} {:>9}",
-        "", "req/s", "req/CPU s", "p50 ms", "p99 ms", "max ms", "RSS MiB"
+    let mut table = Table::new(
+        "https",
+        &[
+            "",
+            "requests/s",
+            "per CPU second",
+            "p50 ms",
+            "p99 ms",
+            "max ms",
+            "resident MiB",
+        ],
     );
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
     for (name, path, reuse) in [
-        ("validate, kept alive", "/validate", true),
-        ("mutate, kept alive", "/mutate", true),
-        ("validate, new connections", "/validate", false),
+        ("`/validate`, kept alive", "/validate", true),
+        ("`/mutate`, kept alive", "/mutate", true),
+        ("`/validate`, a new connection each", "/validate", false),
     ] {
         let load = Load {
             address: server.address,
@@ -74,21 +82,15 @@ fn main() -> Result<()> {
                 .map_or(0.0, |latency| latency.as_secs_f64() * 1000.0)
         };
         let requests = latencies.len() as f64;
-        println!(
-            "{name:<28} {:>9.0} {:>12.0} {:>8.2} {:>8.2} {:>8.2} {:>9.1}",
-            requests / wall,
-            requests / cpu,
-            at(500),
-            at(990),
-            at(1000),
-            server.resident_mib()?
+        let rates = [requests / wall, requests / cpu].map(f64::round);
+        let latencies = [at(500), at(990), at(1000)];
+        table.push(
+            name,
+            &[&rates[..], &latencies, &[server.resident_mib()?]].concat(),
         );
     }
+    table::leave(vec![table])?;
     Ok(())
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(0, usize::from)
 }
 
 struct Load {

@@ -1,10 +1,12 @@
 //! `cargo bench --bench review`: what one review costs, without the network: an ordinary NodePool, the largest legal
 //! one, and hostile ones of 1 MiB, each made to hit the part of the catalogue that could grow worst.
 //!
-//! Bounded: each line is the median of at most 50 reviews or two seconds.
+//! Bounded: each line is the median of at most `--reviews=N` reviews (default 50) or two seconds.
 
-// A benchmark prints.
-#![allow(clippy::print_stdout)]
+// A benchmark prints, and numbers of bytes are far below what a float holds exactly.
+#![allow(clippy::print_stdout, clippy::cast_precision_loss)]
+
+mod table;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -14,27 +16,31 @@ use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Map, Value, json};
 
+use crate::table::Table;
+
 /// How large a hostile object is made.
 const MIB: usize = 1 << 20;
 
 /// The longest a review may take, whatever is reviewed. The API server gives up after three seconds.
 const BOUND: Duration = Duration::from_millis(500);
 
-fn main() {
-    println!(
-        "{:<44} {:>10} {:>9} {:>14}",
-        "NodePool", "bytes", "findings", "median"
-    );
+fn main() -> std::io::Result<()> {
+    let mut table = Table::new("review", &["NodePool", "bytes", "findings", "median µs"]);
+    let reviews = table::argument("--reviews", 50);
     let mut slowest = Duration::ZERO;
     for (name, object) in legal().into_iter().chain(hostile()) {
-        slowest = slowest.max(measure(name, &object));
+        let (findings, median) = measure(&object, reviews);
+        let bytes = object.to_string().len();
+        table.push(name, &[bytes as f64, findings as f64, median.as_secs_f64() * 1e6]);
+        slowest = slowest.max(median);
     }
     assert!(slowest <= BOUND, "{slowest:?} is beyond the bound of {BOUND:?}");
     println!("every review took less than {BOUND:?}");
+    table::leave(vec![table])
 }
 
-/// Prints a line, and gives the median back. Updates, because an update is compared with the stored object, too.
-fn measure(name: &str, object: &Value) -> Duration {
+/// How many findings there are, and the median time. Updates, because an update is compared with the stored object, too.
+fn measure(object: &Value, reviews: usize) -> (usize, Duration) {
     let (policy, karpenter) = (Policy::default(), Karpenter::default());
     let old = object.clone();
     let judge = || -> Review {
@@ -48,20 +54,14 @@ fn measure(name: &str, object: &Value) -> Duration {
     let report = judge().report;
     let begun = Instant::now();
     let mut times = Vec::new();
-    while times.len() < 50 && begun.elapsed() < Duration::from_secs(2) {
+    while times.len() < reviews && begun.elapsed() < Duration::from_secs(2) {
         let begun = Instant::now();
         black_box(judge());
         times.push(begun.elapsed());
     }
     times.sort_unstable();
     let median = times.get(times.len() / 2).copied().unwrap_or_default();
-    println!(
-        "{name:<44} {:>10} {:>9} {:>14}",
-        object.to_string().len(),
-        report.diagnostics().len(),
-        format!("{median:.1?}")
-    );
-    median
+    (report.diagnostics().len(), median)
 }
 
 fn pool(spec: Value, template: Value) -> Value {

@@ -2,7 +2,7 @@
 //! for: 1,000 NodePools with a limit, 100,000 NodeClaims and their nodes, and the pods on them.
 //!
 //! A scripted API server on loopback lists and streams the objects; the release binary watches them with `--observe`,
-//! which does everything but writing. `CLAIMS` and `PODS_PER_NODE` change the size.
+//! which does everything but writing. `--claims=N` and `--pods-per-node=N` change the size.
 
 // A benchmark prints, and counts are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
@@ -10,6 +10,8 @@
 mod binary;
 mod objects;
 mod script;
+#[path = "../table.rs"]
+mod table;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -23,6 +25,7 @@ use tokio::time::sleep;
 use crate::binary::Reconciler;
 use crate::objects::{claim, node, pod, pool};
 use crate::script::{CLAIMS, NODES, PODS, POOLS_PATH, Script, answer};
+use crate::table::Table;
 
 /// How many pools there are.
 const POOLS: usize = 1_000;
@@ -31,14 +34,10 @@ const POOLS: usize = 1_000;
 const EVENTS: usize = 20_000;
 
 fn main() -> Result<()> {
-    let number = |name: &str, default| {
-        let text = std::env::var(name).ok();
-        text.and_then(|text| text.parse().ok()).unwrap_or(default)
-    };
-    let claims = number("CLAIMS", 100_000);
+    let claims = table::argument("--claims", 100_000);
     let script = Script {
         claims,
-        pods: claims * number("PODS_PER_NODE", 3),
+        pods: claims * table::argument("--pods-per-node", 3),
         streams: std::sync::Arc::default(),
     };
     tokio::runtime::Builder::new_multi_thread()
@@ -61,22 +60,40 @@ async fn run(script: Script) -> Result<()> {
     let begun = Instant::now();
     let reconciler = Reconciler::start(&kubeconfig)?;
     reconciler.wait_until_settled(begun).await?;
-    println!(
-        "{POOLS} pools, {} claims and nodes, {} pods",
-        script.claims, script.pods
+    let mut cluster = Table::new(
+        "cluster",
+        &[
+            "pools",
+            "claims and nodes",
+            "pods",
+            "seen and judged after s",
+            "CPU s",
+            "resident MiB",
+            "at most MiB",
+        ],
     );
-    println!(
-        "seen and judged after {:.1} s ({:.1} s of CPU), resident {} MiB, at most {} MiB",
-        begun.elapsed().as_secs_f64(),
-        reconciler.cpu()?.as_secs_f64(),
-        reconciler.memory("VmRSS")?,
-        reconciler.memory("VmHWM")?
+    cluster.push(
+        &POOLS.to_string(),
+        &[
+            script.claims as f64,
+            script.pods as f64,
+            begun.elapsed().as_secs_f64(),
+            reconciler.cpu()?.as_secs_f64(),
+            reconciler.memory("VmRSS")? as f64,
+            reconciler.memory("VmHWM")? as f64,
+        ],
+    );
+    let mut events = Table::new(
+        "events",
+        &["", "CPU µs each", "all after s", "looks at pools", "resident MiB"],
     );
     let kinds: [(&str, &str, MakeObject); 4] = [
-        ("heartbeat of a node (nothing changes)", NODES, |script, i| {
-            node(i % script.claims)
-        }),
-        ("a claim drifts or does not", CLAIMS, |script, i| {
+        (
+            "heartbeat of a node, which changes nothing",
+            NODES,
+            |script, i| node(i % script.claims),
+        ),
+        ("a claim drifts, or does not any more", CLAIMS, |script, i| {
             claim(i % script.claims, i / 64 % 2 == 0)
         }),
         ("a pod comes or goes", PODS, |script, i| {
@@ -101,14 +118,17 @@ async fn run(script: Script) -> Result<()> {
         }
         reconciler.wait_until_settled(begun).await?;
         let used = reconciler.cpu()?.saturating_sub(cpu);
-        println!(
-            "{name}: {:.1} µs of CPU each ({EVENTS} in {:.1} s, {} looks at pools), resident {} MiB",
-            used.as_secs_f64() * 1e6 / EVENTS as f64,
-            begun.elapsed().as_secs_f64(),
-            reconciler.looks().await? - looks,
-            reconciler.memory("VmRSS")?
+        events.push(
+            name,
+            &[
+                used.as_secs_f64() * 1e6 / EVENTS as f64,
+                begun.elapsed().as_secs_f64(),
+                reconciler.looks().await? - looks,
+                reconciler.memory("VmRSS")? as f64,
+            ],
         );
     }
+    table::leave(vec![cluster, events])?;
     Ok(())
 }
 

@@ -1,0 +1,194 @@
+//! Numbers in the documents are those that a benchmark has recorded, or that can be counted here.
+
+#![cfg(test)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use poolgate_core::rules::CATALOGUE;
+use serde_json::Value;
+
+/// Where the tables of the benchmarks stand.
+const TABLES: &str = "bench/README.md";
+/// Around a table stand `<!-- bench: RECORD/TABLE -->` and this.
+const END: &str = "<!-- end -->";
+/// Set by `tests/generated-files --write`.
+const WRITE: &str = "POOLGATE_WRITE";
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// What `bench/record` wrote, if the benchmark was ever recorded.
+fn record(name: &str) -> Option<Value> {
+    let text = std::fs::read_to_string(path(&format!("bench/results/{name}.json"))).ok()?;
+    Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")))
+}
+
+/// A number as documents write it: 1,234,567.
+fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
+    String::from_utf8(groups.join(&b',')).expect("digits")
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        number => {
+            let text = number.to_string();
+            let whole = text.strip_suffix(".0").unwrap_or(&text).parse();
+            whole.map_or(text, with_commas)
+        }
+    }
+}
+
+fn line(cells: &Value) -> String {
+    let cells: Vec<String> = cells
+        .as_array()
+        .expect("a list of cells")
+        .iter()
+        .map(cell)
+        .collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// A table and how it came about, as Markdown.
+fn markdown(name: &str) -> String {
+    let (file, table) = name.split_once('/').expect("RECORD/TABLE");
+    let Some(record) = record(file) else {
+        return format!("Not measured yet: `bench/record {file}`.\n");
+    };
+    let content = &record["tables"][table];
+    let columns = content["columns"].as_array().expect(name).len();
+    let mut text = line(&content["columns"]) + &format!("|{}\n", " --- |".repeat(columns));
+    for row in content["rows"].as_array().expect(name) {
+        assert_eq!(row.as_array().map(Vec::len), Some(columns), "{name}: {row}");
+        text += &line(row);
+    }
+    let said = |field: &str| cell(&record[field]);
+    let _ = writeln!(
+        text,
+        "\n`{}`, {}, commit {}, rustc {}, {}; other work kept {} % of the processors busy.",
+        said("command"),
+        said("date"),
+        said("commit"),
+        said("rustc"),
+        said("machine"),
+        said("beside"),
+    );
+    text
+}
+
+/// The names of the tables in a text, and the text with the tables as they should be.
+fn with_tables(text: &str) -> (BTreeSet<String>, String) {
+    let mut names = BTreeSet::new();
+    let mut pieces = text.split("<!-- bench: ");
+    let mut made = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (name, rest) = piece.split_once(" -->").expect("the end of a comment");
+        let (_, rest) = rest.split_once(END).expect("the end of a table");
+        let _ = write!(made, "<!-- bench: {name} -->\n\n{}\n{END}{rest}", markdown(name));
+        assert!(names.insert(name.to_owned()), "{name} stands twice");
+    }
+    (names, made)
+}
+
+#[test]
+fn the_tables_of_the_benchmarks_are_those_that_were_recorded() {
+    let (_, made) = with_tables(&read(TABLES));
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(path(TABLES), &made).expect(TABLES);
+    }
+    let text = read(TABLES);
+    let differing = text
+        .lines()
+        .zip(made.lines())
+        .find(|(stated, recorded)| stated != recorded);
+    assert_eq!(
+        differing, None,
+        "{TABLES}: tests/generated-files --write mends it"
+    );
+    assert_eq!(
+        text.len(),
+        made.len(),
+        "{TABLES}: tests/generated-files --write mends it"
+    );
+}
+
+#[test]
+fn every_recorded_table_stands_in_a_document() {
+    let (shown, _) = with_tables(&read(TABLES));
+    for entry in std::fs::read_dir(path("bench/results")).expect("records") {
+        let file = entry.expect("a record").path();
+        let name = file.file_stem().and_then(|name| name.to_str()).expect("a name");
+        let record = record(name).expect("it was just listed");
+        for table in record["tables"].as_object().expect(name).keys() {
+            assert!(shown.contains(&format!("{name}/{table}")), "{name}/{table}");
+        }
+    }
+}
+
+/// Fails unless a document says so, on one line or several.
+fn assert_states(document: &str, sentence: &str) {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = words(&read(document));
+    assert!(text.contains(sentence), "{document} does not say: {sentence}");
+}
+
+fn recorded_lines(name: &str) -> u64 {
+    read(&format!("core/tests/data/{name}")).lines().count() as u64
+}
+
+#[test]
+fn numbers_in_the_text_are_those_that_are_counted() {
+    assert!(
+        CATALOGUE.len() > 100,
+        "README.md speaks of more than a hundred rules"
+    );
+    let data = "core/tests/data/README.md";
+    let releases: usize = read("core/tests/data/karpenter-crds.jsonl")
+        .lines()
+        .map(|line| {
+            let line: Value = serde_json::from_str(line).expect("a line of JSON");
+            line["releases"].as_array().map_or(0, Vec::len)
+        })
+        .sum();
+    assert_states(
+        "docs/architecture.md",
+        &format!("the definitions of {releases} releases"),
+    );
+    assert_states(data, &format!("definition of {releases} releases"));
+    for (file, what) in [
+        ("cron-oracle.jsonl", "schedules"),
+        ("quantity-oracle.jsonl", "quantities"),
+        ("duration-oracle.jsonl", "durations"),
+        ("requirement-oracle.jsonl", "lists of requirements"),
+    ] {
+        let lines = with_commas(recorded_lines(file));
+        assert_states(data, &format!("| `{file}` | {lines} {what}"));
+    }
+    let schedules = with_commas(recorded_lines("cron-oracle.jsonl"));
+    assert_states("docs/architecture.md", &format!("({schedules} recorded verdicts"));
+}
+
+#[test]
+fn the_reconcilers_manifest_says_what_was_measured() {
+    let record = record("reconcile").expect("bench/results/reconcile.json");
+    let table = &record["tables"]["cluster"];
+    let of = |column: &str| {
+        let columns = table["columns"].as_array().expect("columns");
+        let number = columns.iter().position(|name| name == column).expect(column);
+        cell(&table["rows"][0][number])
+    };
+    let (nodes, pods, most) = (of("claims and nodes"), of("pods"), of("at most MiB"));
+    assert_states(
+        "manifests/components/reconciler/deployment.yaml",
+        &format!("{nodes} nodes and {pods} pods took {most} MiB (bench/README.md)"),
+    );
+}
