@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use poolgate_core::defaults::DefaultValue;
-use poolgate_core::diagnostic::{FieldPath, MAX_KEPT, Segment};
+use poolgate_core::diagnostic::{FieldPath, MAX_KEPT, Segment, Severity};
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
@@ -195,6 +195,47 @@ fn any_object() -> impl Strategy<Value = Value> {
     prop_oneof![any_json(), any_pool()]
 }
 
+/// What an update may change.
+const CHANGED: &[&[&str]] = &[
+    &["metadata"],
+    &["spec", "disruption"],
+    &["spec", "disruption", "budgets"],
+    &["spec", "limits"],
+    &["spec", "limits", "nodes"],
+    &["spec", "replicas"],
+    &["spec", "template"],
+    &["spec", "template", "spec", "taints"],
+];
+
+/// Puts a value where the path leads, or nothing, if there is something to put it into.
+fn replace(object: &mut Value, path: &FieldPath, value: Option<&Value>) {
+    let keys: Vec<&str> = keys_of(path).collect();
+    let (last, above) = keys.split_last().expect("no update changes all");
+    let parent = above.iter().try_fold(object, |object, key| object.get_mut(*key));
+    let Some(Value::Object(parent)) = parent else {
+        return;
+    };
+    match value {
+        Some(value) => parent.insert((*last).to_owned(), value.clone()),
+        None => parent.remove(*last),
+    };
+}
+
+/// The path up to the first list, which is one value.
+fn keys_of(path: &FieldPath) -> impl Iterator<Item = &str> {
+    path.segments().iter().map_while(|segment| match segment {
+        Segment::Key(key) => Some(key.as_ref()),
+        Segment::Index(_) => None,
+    })
+}
+
+/// Whether one of the two paths leads on from where the other ends.
+fn is_within(path: &FieldPath, changed: &FieldPath) -> bool {
+    keys_of(path)
+        .zip(keys_of(changed))
+        .all(|(left, right)| left == right)
+}
+
 proptest! {
     #[test]
     fn review_answers_whatever_it_is_given(version in any_version(), object in any_object(), old in prop::option::of(any_object())) {
@@ -243,6 +284,22 @@ proptest! {
     #[test]
     fn an_update_that_changes_nothing_is_never_refused(version in any_version(), object in any_object()) {
         prop_assert!(!judge(version, &object, Some(&object)).report.refuses());
+    }
+
+    #[test]
+    fn an_update_is_refused_only_for_what_rests_on_a_field_that_it_changes(
+        version in any_version(), old in any_pool(), other in any_pool(), changed in proptest::sample::select(CHANGED),
+    ) {
+        let changed = FieldPath::of(changed);
+        let mut new = old.clone();
+        replace(&mut new, &changed, changed.find(&other));
+        for diagnostic in judge(version, &new, Some(&old)).report.diagnostics() {
+            let mut rests_on = std::iter::once(&diagnostic.path).chain(&diagnostic.related);
+            prop_assert!(
+                diagnostic.severity < Severity::Error || rests_on.any(|path| is_within(path, &changed)),
+                "{diagnostic} rests on {:?} and not on {changed}", diagnostic.related
+            );
+        }
     }
 
     #[test]
