@@ -10,6 +10,7 @@ mod budgets;
 mod catalogue;
 mod corpus;
 mod default;
+mod documents;
 mod fields;
 mod lint;
 mod metrics;

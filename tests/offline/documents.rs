@@ -1,7 +1,5 @@
 //! Numbers in the documents are those that a benchmark has recorded, or that can be counted here.
 
-#![cfg(test)]
-
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
