@@ -35,7 +35,7 @@ struct Cli {
 /// What a kubectl plugin's file has to be called for `kubectl nodepool-lint`.
 const PLUGIN: &str = "kubectl-nodepool_lint";
 
-/// Check NodePool manifests: every mistake at its line and column, as poolgate's webhook would tell it
+/// Check NodePool manifests: mistakes at their line and column, as poolgate's webhook would tell them of a new object
 ///
 /// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
 #[derive(Debug, Parser)]
@@ -57,9 +57,9 @@ struct Plugin {
 pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
     Serve(Box<ServeArgs>),
-    /// Keep node limits quiet: hold nodes that cannot be replaced, end what stands above a limit
+    /// Keep node limits quiet: hold nodes that cannot be replaced, end what stands above a limit where that is chosen
     Reconcile(Box<ReconcileArgs>),
-    /// Check manifests: every mistake at its line and column, as the webhook would tell it
+    /// Check manifests: mistakes at their line and column, as the webhook would tell them of a new object
     ///
     /// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
     Lint(LintArgs),

@@ -113,8 +113,8 @@ fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
 /// What a reader of the page has to know before the rules.
 const INTRODUCTION: &str = "\
 An **error** refuses the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint`
-only. On an update, an error in a field that the update does not touch becomes a warning. A policy can give each rule
-another weight; see [policy.md](policy.md).
+only. On an update, an error in a field that the update does not touch becomes a warning; a list counts as one field. A
+policy can give each rule another weight; see [policy.md](policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
 (`policy-…`). Examples show only the fields that matter. Where an example has two documents, the first is

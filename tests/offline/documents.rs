@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use ignore::WalkBuilder;
 use poolgate_core::rules::CATALOGUE;
 use serde_json::Value;
 
@@ -171,8 +172,36 @@ fn numbers_in_the_text_are_those_that_are_counted() {
         let lines = with_commas(recorded_lines(file));
         assert_states(data, &format!("| `{file}` | {lines} {what}"));
     }
+    let oracle = read("tests/oracle/nodepools.rs");
+    let (_, wanted) = oracle.split_once("Effort::wanted(").expect("the effort");
+    let (wanted, _) = wanted.split_once(',').expect("two numbers");
+    let pools = with_commas(wanted.replace('_', "").parse().expect("a number"));
+    assert_states("README.md", &format!("puts {pools} generated NodePools"));
+    assert_states("docs/architecture.md", &format!("generator, {pools} a run"));
     let schedules = with_commas(recorded_lines("cron-oracle.jsonl"));
     assert_states("docs/architecture.md", &format!("({schedules} recorded verdicts"));
+}
+
+#[test]
+fn every_test_that_the_documentation_names_is_there() {
+    let page = read("docs/architecture.md");
+    let (_, section) = page.split_once("## What holds").expect("the section");
+    let words = section.split('`').skip(1).step_by(2);
+    let named: Vec<&str> = words.filter(|word| word.matches('_').count() > 2).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let sources: String = ["core", "src", "tests"]
+        .iter()
+        .flat_map(|folder| WalkBuilder::new(path(folder)).build())
+        .map(|entry| entry.expect("an entry").into_path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .map(|path| std::fs::read_to_string(path).expect("a source"))
+        .collect();
+    for name in named {
+        assert!(
+            sources.contains(&format!("fn {name}(")),
+            "there is no test {name}"
+        );
+    }
 }
 
 #[test]
