@@ -13,6 +13,7 @@ mod oracle {
     mod nodepools;
     mod pools;
     mod program;
+    mod readme;
     mod run;
     mod seeds;
     mod shrink;
