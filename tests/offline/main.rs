@@ -18,6 +18,7 @@ mod no_cluster;
 mod packaging;
 mod policy;
 mod serve;
+mod structure;
 
 #[path = "../support"]
 mod support {

@@ -1,5 +1,9 @@
 //! Manifests written by real people, all in one run.
 
+use poolgate::manifest::{Limits, parse};
+use poolgate_core::karpenter::Karpenter;
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
 
 use super::lint_in;
@@ -48,4 +52,55 @@ fn the_whole_corpus_is_linted_in_every_format() {
 fn two_runs_print_the_same_bytes() {
     let run = || lint_in(root(), &["--format", "json", "tests/corpus"], "").stdout;
     assert_eq!(run(), run());
+}
+
+#[test]
+fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
+    let printed = lint_in(root(), &["--format", "json", "tests/corpus"], "").stdout;
+    let report: Value = serde_json::from_str(&printed).expect("JSON");
+    let mut linted: Vec<[String; 4]> = report["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .filter(|result| result["object"].is_object())
+        .map(|result| {
+            ["file", "severity", "rule", "field"]
+                .map(|name| result[name].as_str().unwrap_or_default().to_owned())
+        })
+        .collect();
+    let mut reviewed = Vec::new();
+    for entry in std::fs::read_dir(root().join("tests/corpus")).expect("the corpus") {
+        let name = entry.expect("a file").file_name().into_string().expect("a name");
+        if !name.ends_with(".yaml") {
+            continue;
+        }
+        let file = format!("tests/corpus/{name}");
+        let text = std::fs::read_to_string(root().join(&file)).expect("a manifest");
+        for document in parse(&text, &Limits::default()).filter(|document| document.unreadable().is_none()) {
+            let object = document.value();
+            let text = |field: &str| object[field].as_str().unwrap_or_default();
+            let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
+            let Some(subject) = Subject::of(group, version, text("kind")) else {
+                continue;
+            };
+            let request = Request {
+                subject,
+                object,
+                old: None,
+            };
+            let report = review(&request, &Policy::default(), &Karpenter::default()).report;
+            reviewed.extend(report.diagnostics().iter().map(|finding| {
+                [
+                    file.clone(),
+                    finding.severity.to_string(),
+                    finding.rule.to_string(),
+                    finding.path.to_string(),
+                ]
+            }));
+        }
+    }
+    assert!(reviewed.len() > 100, "{}", reviewed.len());
+    linted.sort();
+    reviewed.sort();
+    assert_eq!(linted, reviewed);
 }
