@@ -28,7 +28,7 @@ pub(crate) struct GateArgs {
     )]
     gate_on_error: OnError,
 
-    /// Admit what the gate would refuse, and only count it
+    /// Admit NodeClaims for which there is no place left, and only count them
     #[arg(
         long,
         env = "POOLGATE_GATE_OBSERVE",

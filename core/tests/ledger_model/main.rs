@@ -27,18 +27,11 @@ fn full() -> bool {
     std::env::var_os("POOLGATE_TEST_FULL").is_some_and(|value| value == "1")
 }
 
-/// The documentation says what was explored, to the state: less must not go by unseen.
+/// The documentation says what was explored, to the state: less must not go by unseen. It writes 1,234 for 1234.
 fn assert_documented(words: &str) {
-    let text = include_str!("../../../docs/architecture.md");
+    let text = include_str!("../../../docs/architecture.md").replace(',', "");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(words), "docs/architecture.md does not say: {words}");
-}
-
-/// A number as the documentation writes it: 1,234,567.
-fn with_commas(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
-    String::from_utf8(groups.join(&b',')).expect("digits")
 }
 
 #[test]
@@ -61,7 +54,7 @@ fn the_limit_holds_and_no_place_is_lost_in_any_order_of_events() {
         total += explored.worlds;
     }
     println!("{total} states in all");
-    assert_documented(&format!("{} states", with_commas(total)));
+    assert_documented(&format!("{total} states"));
 }
 
 #[test]
