@@ -48,6 +48,7 @@ fn measure(object: &Value, reviews: usize) -> (usize, Duration) {
             subject: Subject::NodePool(ApiVersion::V1),
             object: black_box(object),
             old: Some(&old),
+            claims: None,
         };
         review(&request, &policy, &karpenter)
     };

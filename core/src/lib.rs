@@ -3,8 +3,8 @@
 //!
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from
 //! the ground up: [`diagnostic`] and [`value`], then [`rule`] and [`karpenter`], then [`policy`], then
-//! [`budget`] and
-//! [`defaults`], then [`rules`] and [`nodelimit`], then [`review`] and [`scale`]. A module imports only from floors below its own.
+//! [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`]. A module imports only
+//! from floors below its own.
 
 pub mod budget;
 pub mod defaults;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::karpenter::{ApiVersion, GROUP, Karpenter, NodeClaim, NodePool};
+use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
@@ -37,6 +38,9 @@ pub struct Request<'a> {
     pub object: &'a Value,
     /// The stored object that this one replaces, on an update.
     pub old: Option<&'a Value>,
+    /// The NodeClaims of the NodePool, counted. None where nobody watches them: then its status is believed, which
+    /// Karpenter writes seconds later.
+    pub claims: Option<ClaimCounts>,
 }
 
 /// What poolgate makes of an object.
@@ -57,6 +61,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
     }
     let context = Context {
         old: request.old,
+        claims: request.claims,
         policy,
         karpenter,
         release: karpenter.release(),

@@ -24,6 +24,7 @@ fn judge(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
         subject: Subject::NodePool(ApiVersion::V1),
         object,
         old,
+        claims: None,
     };
     review(&request, policy, &Karpenter::default())
 }

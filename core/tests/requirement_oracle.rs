@@ -52,6 +52,7 @@ fn origins(row: &Value) -> Vec<Origin> {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &object,
         old: None,
+        claims: None,
     };
     let report = review(&request, &Policy::default(), &Karpenter::default()).report;
     report

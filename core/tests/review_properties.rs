@@ -16,7 +16,12 @@ fn judge(version: ApiVersion, object: &Value, old: Option<&Value>) -> Review {
 }
 
 fn judge_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
-    let request = Request { subject, object, old };
+    let request = Request {
+        subject,
+        object,
+        old,
+        claims: None,
+    };
     review(&request, &Policy::default(), &Karpenter::default())
 }
 

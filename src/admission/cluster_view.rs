@@ -1,10 +1,12 @@
 //! What the cluster says, as far as a verdict rests on it. Whoever watches the cluster writes it, every review
 //! reads it, and neither waits for the other.
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use arc_swap::{ArcSwap, Guard};
 use poolgate_core::karpenter::{Installed, Karpenter};
+use poolgate_core::nodelimit::ClaimCounts;
 use serde_json::Value;
 
 use super::pools::{KeptPool, Pools};
@@ -18,6 +20,8 @@ pub struct ClusterView {
     /// None while nobody watches the pools. Read only where a pool is scaled or makes a node, which is rare: a lock
     /// will do.
     pools: RwLock<Option<Pools>>,
+    /// How many NodeClaims each pool has; none while nobody watches them. Read only where a NodePool is updated.
+    claims: RwLock<Option<HashMap<Box<str>, ClaimCounts>>>,
 }
 
 /// What the view knows of one pool.
@@ -44,6 +48,7 @@ impl ClusterView {
             karpenter: ArcSwap::from_pointee(karpenter.clone()),
             without_definition: karpenter,
             pools: RwLock::default(),
+            claims: RwLock::default(),
         }
     }
 
@@ -63,7 +68,7 @@ impl ClusterView {
 
     /// What is known of a static pool.
     pub(crate) fn static_pool(&self, name: &str) -> StaticPool {
-        match &*self.read_pools() {
+        match &*read(&self.pools) {
             None => StaticPool::NotWatched,
             Some(pools) => pools
                 .get_static(name)
@@ -73,12 +78,12 @@ impl ClusterView {
 
     /// What is kept of a pool; none where it is not known, which does not mean that it is not there.
     pub(crate) fn pool(&self, name: &str) -> Option<KeptPool> {
-        self.read_pools().as_ref()?.get(name).cloned()
+        read(&self.pools).as_ref()?.get(name).cloned()
     }
 
     /// Whether a pool is known to have no limit of its nodes.
     pub(crate) fn is_unlimited(&self, name: &str) -> bool {
-        self.read_pools()
+        read(&self.pools)
             .as_ref()
             .and_then(|pools| pools.get(name))
             .is_some_and(|pool| !pool.has_node_limit())
@@ -86,17 +91,17 @@ impl ClusterView {
 
     /// How many pools are known.
     pub(crate) fn pool_count(&self) -> usize {
-        self.read_pools().as_ref().map_or(0, Pools::len)
+        read(&self.pools).as_ref().map_or(0, Pools::len)
     }
 
     /// From now on these are the pools; none where nobody watches them any more.
     pub(crate) fn set_pools(&self, pools: Option<Pools>) {
-        *self.write_pools() = pools;
+        *write(&self.pools) = pools;
     }
 
     /// Changes one of the pools that are watched; says how many static ones there are then.
     pub(crate) fn set_pool(&self, name: Box<str>, pool: Option<KeptPool>) -> usize {
-        let mut pools = self.write_pools();
+        let mut pools = write(&self.pools);
         let Some(pools) = pools.as_mut() else { return 0 };
         match pool {
             Some(pool) => pools.insert(name, pool),
@@ -105,12 +110,34 @@ impl ClusterView {
         pools.statics()
     }
 
-    // Each change of the map is whole before anything can panic: a poisoned lock holds nothing half-done.
-    fn read_pools(&self) -> RwLockReadGuard<'_, Option<Pools>> {
-        self.pools.read().unwrap_or_else(PoisonError::into_inner)
+    /// The NodeClaims of a pool, counted; none while nobody watches them.
+    pub(crate) fn claims_of(&self, pool: &str) -> Option<ClaimCounts> {
+        let claims = read(&self.claims);
+        Some(claims.as_ref()?.get(pool).copied().unwrap_or_default())
     }
 
-    fn write_pools(&self) -> RwLockWriteGuard<'_, Option<Pools>> {
-        self.pools.write().unwrap_or_else(PoisonError::into_inner)
+    /// From now on these are the NodeClaims of every pool that has any; none where nobody watches them any more.
+    pub(crate) fn set_claims(&self, claims: Option<HashMap<Box<str>, ClaimCounts>>) {
+        *write(&self.claims) = claims;
     }
+
+    /// Counts the NodeClaims of one pool anew, where they are watched.
+    pub(crate) fn set_claims_of(&self, pool: &str, counts: ClaimCounts) {
+        if let Some(claims) = write(&self.claims).as_mut() {
+            if counts == ClaimCounts::default() {
+                claims.remove(pool);
+            } else {
+                claims.insert(pool.into(), counts);
+            }
+        }
+    }
+}
+
+// Each change of a map is whole before anything can panic: a poisoned lock holds nothing half-done.
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }

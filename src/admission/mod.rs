@@ -105,6 +105,7 @@ impl Reviewer {
             subject,
             object: &object,
             old: old.as_ref(),
+            claims: old.as_ref().and_then(|_| self.view.claims_of(&request.name)),
         };
         Ok(review(&request, &self.policy.load(), &self.view.karpenter()))
     }

@@ -1,7 +1,10 @@
 //! What goes over the wire, for requests good, bad and absurd.
 
+use std::collections::HashMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::policy::Policy;
 use serde_json::json;
 
@@ -371,4 +374,33 @@ fn a_body_that_is_no_review_gets_a_sentence() {
         sentence(&format!("{review}, \"request\": {{}}}}")),
         "the AdmissionReview's request has no uid"
     );
+}
+
+#[test]
+fn an_update_is_told_of_the_claims_that_are_counted_and_of_the_status_where_none_are() {
+    let view = Arc::new(ClusterView::default());
+    let reviewer = Reviewer::new(Policy::default(), Arc::clone(&view), MutateVerdict::default());
+    let limited = |nodes: &str| json!({"spec": {"limits": {"nodes": nodes}}, "status": {"nodes": 6}});
+    let review = serde_json::to_vec(&nodepool_review("UPDATE", &limited("5"), &limited("20"))).unwrap();
+    let told = || {
+        let answer = reviewer.respond(Endpoint::Validate, &review).unwrap();
+        let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+        answer["response"]["warnings"].to_string()
+    };
+    assert!(told().contains("the pool's status tells of 6 nodes, so 1 stands above"));
+    view.set_claims(Some(HashMap::new()));
+    assert!(!told().contains("stand"), "the pool has no NodeClaim");
+    let counts = ClaimCounts {
+        existing: 8,
+        undeleted: 8,
+        staying: 8,
+    };
+    view.set_claims_of("default", counts);
+    assert!(
+        told().contains("the pool has 8 NodeClaims, so 3 stand above"),
+        "{}",
+        told()
+    );
+    view.set_claims(None);
+    assert!(told().contains("status"));
 }

@@ -67,7 +67,7 @@ impl GateSide {
     pub(super) async fn run(self, client: Client, namespace: String, metrics: ClusterMetrics) {
         let clock = self.shared.clock;
         let kept = Rc::new(RefCell::new(KeptLedgers::new(self.shared.metrics.clone())));
-        let views = Rc::new(RefCell::new(ClaimViews::default()));
+        let views = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&self.shared.view))));
         let watch = |name, line, labels| Watch {
             name,
             meanwhile: MEANWHILE,

@@ -172,6 +172,7 @@ impl FileCheck<'_, '_> {
             subject: judged.subject,
             object: judged.value,
             old: None,
+            claims: None,
         };
         let report = review(&request, &self.judge.policy, &self.judge.karpenter).report;
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {

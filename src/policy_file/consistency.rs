@@ -101,6 +101,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &pool,
         old: None,
+        claims: None,
     };
     let report = review(&request, &strict, &Karpenter::default()).report;
     for finding in report.with_severity(Severity::Error) {

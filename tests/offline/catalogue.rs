@@ -99,6 +99,7 @@ fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Se
         subject: subject_of(&object),
         object: &object,
         old: old.as_ref(),
+        claims: None,
     };
     let report = review(&request, &policy(rule), &release.into()).report;
     report

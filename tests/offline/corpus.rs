@@ -129,6 +129,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
         subject: subject_of(object)?,
         object,
         old: None,
+        claims: None,
     };
     let report = review(&request, &Policy::default(), &Karpenter::default()).report;
     let rules = |severity| {

@@ -40,6 +40,7 @@ fn judge(pool: &Value, policy: &Policy) -> Review {
         subject: Subject::NodePool(ApiVersion::V1),
         object: &whole,
         old: None,
+        claims: None,
     };
     review(&request, policy, &Karpenter::default())
 }

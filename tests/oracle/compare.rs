@@ -124,6 +124,7 @@ fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
         subject: case.subject(),
         object,
         old,
+        claims: None,
     };
     review(&request, &Policy::default(), &case.release().into())
 }

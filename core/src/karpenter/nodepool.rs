@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::field::child;
-use super::{ApiVersion, Disruption, Field, Place, Template};
+use super::{ApiVersion, Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, Place, Template};
 use crate::diagnostic::FieldPath;
 use crate::value::quantity::Quantity;
 
@@ -57,6 +57,19 @@ impl<'a> NodePool<'a> {
     /// `spec.limits.nodes`, where it is one that can be read.
     pub fn node_limit(&self) -> Option<Quantity> {
         Self::node_limit_value(self.limits.present()?.get("nodes")?)
+    }
+
+    /// The mode of that limit as the object itself says it: by the field, else by the annotation. A word that is none
+    /// counts as missing.
+    pub fn node_limit_mode(&self) -> Option<NodeLimitMode> {
+        let disruption = self.disruption.as_ref().present();
+        let field = disruption.and_then(|disruption| disruption.node_limit_mode.present());
+        let annotations = self.annotations.present();
+        let annotation = annotations.and_then(|annotations| annotations.get(NODE_LIMIT_MODE_ANNOTATION));
+        [field, annotation.and_then(Value::as_str)]
+            .into_iter()
+            .flatten()
+            .find_map(NodeLimitMode::parse)
     }
 
     /// The quantity that a value of `spec.limits.nodes` stands for.

@@ -1,8 +1,6 @@
-//! The node limit of a pool, read from the NodePool as it is stored.
+//! The node limit of a pool, read from the NodePool.
 
-use serde_json::Value;
-
-use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
+use crate::karpenter::{NodeLimitMode, NodePool};
 use crate::policy::{OverLimit, Policy};
 
 /// How many nodes a pool may have, and what that means.
@@ -17,40 +15,27 @@ pub struct NodeLimit {
 }
 
 impl NodeLimit {
-    /// The limit of a NodePool (v1) as it is stored; none where `spec.limits.nodes` is missing or unreadable.
-    ///
-    /// The mode comes from the field, else from the annotation, else from the policy; a word that is none counts as
-    /// missing.
-    pub fn of(pool: &Value, policy: &Policy) -> Option<Self> {
-        let pool = NodePool::view(ApiVersion::V1, pool);
+    /// The limit of a NodePool; none where `spec.limits.nodes` is missing or unreadable. Where the pool does not say
+    /// what it means, the policy does.
+    pub fn of(pool: &NodePool<'_>, policy: &Policy) -> Option<Self> {
         let nodes = pool.node_limit()?.rounded_down();
-        let annotation = |key: &str| pool.annotations.present()?.get(key)?.as_str();
-        let field = pool
-            .disruption
-            .as_ref()
-            .present()
-            .and_then(|disruption| disruption.node_limit_mode.present());
-        let mode = field
-            .and_then(NodeLimitMode::parse)
-            .or_else(|| annotation(NODE_LIMIT_MODE_ANNOTATION).and_then(NodeLimitMode::parse))
-            .unwrap_or(policy.defaults.node_limit_mode);
-        let over_limit = OverLimit::annotated(&pool).unwrap_or(policy.over_limit);
         Some(Self {
             nodes: u32::try_from(nodes.max(0)).unwrap_or(u32::MAX),
-            mode,
-            over_limit,
+            mode: pool.node_limit_mode().unwrap_or(policy.defaults.node_limit_mode),
+            over_limit: OverLimit::annotated(pool).unwrap_or(policy.over_limit),
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::karpenter::ApiVersion;
 
     fn limit(pool: &Value) -> Option<(u32, &'static str, &'static str)> {
-        NodeLimit::of(pool, &Policy::default())
+        NodeLimit::of(&NodePool::view(ApiVersion::V1, pool), &Policy::default())
             .map(|limit| (limit.nodes, limit.mode.as_str(), limit.over_limit.as_str()))
     }
 

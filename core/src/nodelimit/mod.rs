@@ -2,9 +2,11 @@
 //!
 //! Pure: knows nothing of clusters, clocks or where anything is stored.
 
+mod claim_counts;
 pub mod ledger;
 mod limit;
 pub mod plan;
 
 pub use crate::policy::OVER_LIMIT_ANNOTATION;
+pub use claim_counts::ClaimCounts;
 pub use limit::NodeLimit;

@@ -176,6 +176,7 @@ mod tests {
         let karpenter = Karpenter::default();
         let context = Context {
             old,
+            claims: None,
             policy: &policy,
             karpenter: &karpenter,
             release: karpenter.release(),
@@ -246,6 +247,7 @@ mod tests {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
             object: &object,
             old,
+            claims: None,
         };
         let report = crate::review::review(&request, policy, &Karpenter::default()).report;
         let about = ["budget-schedule-duration", "node-limit-mode"];
@@ -341,6 +343,7 @@ mod tests {
                 subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
                 object: &object,
                 old,
+                claims: None,
             };
             let report = crate::review::review(&request, &policy, &Karpenter::default()).report;
             report

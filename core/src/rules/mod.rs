@@ -39,6 +39,7 @@ use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::karpenter::{ApiVersion, Karpenter, LabelSets, NodeClaim, NodePool, Release, Template};
+use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use findings::Findings;
@@ -175,6 +176,8 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 pub(crate) struct Context<'a> {
     /// The stored object that is replaced, on an update.
     pub old: Option<&'a Value>,
+    /// The NodeClaims of the pool, where somebody counts them.
+    pub claims: Option<ClaimCounts>,
     /// What the organisation wants.
     pub policy: &'a Policy,
     /// Which Karpenter will read the object.

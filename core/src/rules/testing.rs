@@ -72,6 +72,7 @@ fn lines(
         subject,
         object: &object,
         old: old.as_ref(),
+        claims: None,
     };
     let report = review(&request, &Policy::default(), &release.into()).report;
     report.with_severity(severity).map(ToString::to_string).collect()

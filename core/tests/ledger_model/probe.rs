@@ -81,7 +81,7 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
     };
     let free = usize::try_from(limit.nodes)
         .unwrap()
-        .saturating_sub(view.counted(limit.mode));
+        .saturating_sub(view.counts().counted(limit.mode));
     let facts = Facts {
         ledger: Reading::read(ledger.as_ref(), later, later),
         claims: Reading::read(&view, later, later),

@@ -1,13 +1,18 @@
 //! What is known of each pool's claims.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Uid};
 
+use crate::admission::ClusterView;
+
 /// The claims of all pools. Bounded by what the cluster holds: of a claim less than 200 bytes are kept.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::cluster) struct ClaimViews {
     by_pool: HashMap<Box<str>, ClaimView>,
+    /// Where reviews find how many there are.
+    told: Arc<ClusterView>,
     /// Up to which resourceVersion the watch has told everything.
     version: u64,
     /// Whether the watch runs.
@@ -18,6 +23,16 @@ pub(in crate::cluster) struct ClaimViews {
 pub(super) type Listing = HashMap<Box<str>, Vec<(Uid, Claim)>>;
 
 impl ClaimViews {
+    /// Views that tell the counts while somebody watches.
+    pub(in crate::cluster) fn new(told: Arc<ClusterView>) -> Self {
+        Self {
+            by_pool: HashMap::new(),
+            told,
+            version: 0,
+            watched: false,
+        }
+    }
+
     /// The claims of a pool as far as they are known; none while nobody watches, unless they were listed just now.
     pub(in crate::cluster) fn current(&mut self, pool: &str, is_listed: bool) -> Option<&ClaimView> {
         let (watched, version) = (self.watched, self.version);
@@ -31,16 +46,16 @@ impl ClaimViews {
         Some(view)
     }
 
-    /// Takes what a consistent list of one pool has shown, and gives what is known of the pool with it.
-    pub(in crate::cluster) fn relist(&mut self, pool: &str, list: ClaimView) -> &ClaimView {
+    /// Takes what a consistent list of one pool has shown.
+    pub(in crate::cluster) fn relist(&mut self, pool: &str, list: ClaimView) {
         let watched = self.watched;
-        let view = self.view(pool);
-        if watched {
-            view.relist(list);
-        } else {
-            view.restart(list);
-        }
-        view
+        self.change(pool, |view| {
+            if watched {
+                view.relist(list);
+            } else {
+                view.restart(list);
+            }
+        });
     }
 
     /// Takes a list of all pools, complete up to this version. One that is older than what is known comes from another
@@ -58,16 +73,21 @@ impl ClaimViews {
         self.by_pool.retain(|_, view| !view.is_empty());
         self.version = version;
         self.watched = true;
+        let counts = self
+            .by_pool
+            .iter()
+            .map(|(pool, view)| (pool.clone(), view.counts()));
+        self.told.set_claims(Some(counts.collect()));
     }
 
     /// Takes a claim that is new or has changed.
     pub(super) fn upsert(&mut self, pool: &str, uid: Uid, claim: Claim) {
-        self.view(pool).upsert(uid, claim);
+        self.change(pool, |view| view.upsert(uid, claim));
     }
 
     /// Takes note that a claim is gone.
     pub(super) fn remove(&mut self, pool: &str, uid: &Uid, version: u64) {
-        self.view(pool).remove(uid, version);
+        self.change(pool, |view| view.remove(uid, version));
     }
 
     /// All that happened up to this version was told.
@@ -78,6 +98,14 @@ impl ClaimViews {
     /// From now on nobody watches.
     pub(super) fn lost(&mut self) {
         self.watched = false;
+        self.told.set_claims(None);
+    }
+
+    fn change(&mut self, pool: &str, change: impl FnOnce(&mut ClaimView)) {
+        let view = self.view(pool);
+        change(view);
+        let counts = view.counts();
+        self.told.set_claims_of(pool, counts);
     }
 
     fn view(&mut self, pool: &str) -> &mut ClaimView {
@@ -87,7 +115,7 @@ impl ClaimViews {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::karpenter::NodeLimitMode;
+    use poolgate_core::nodelimit::ClaimCounts;
 
     use super::*;
 
@@ -105,12 +133,12 @@ mod tests {
 
     fn count(views: &mut ClaimViews, pool: &str) -> Option<(usize, u64)> {
         let view = views.current(pool, false)?;
-        Some((view.counted(NodeLimitMode::Hard), view.version()))
+        Some((view.counts().existing, view.version()))
     }
 
     #[test]
     fn each_pool_is_complete_up_to_what_the_watch_over_all_has_told() {
-        let mut views = ClaimViews::default();
+        let mut views = ClaimViews::new(Arc::default());
         assert_eq!(
             count(&mut views, "a"),
             None,
@@ -131,25 +159,56 @@ mod tests {
 
     #[test]
     fn news_that_a_list_has_overtaken_change_nothing() {
-        let mut views = ClaimViews::default();
+        let mut views = ClaimViews::new(Arc::default());
         views.relist_all(Listing::new(), 10);
         let list = ClaimView::listed(20, [(uid("1"), claim(15))]);
-        assert_eq!(views.relist("a", list).len(), 1);
+        views.relist("a", list);
         views.remove("a", &uid("1"), 14);
         assert_eq!(count(&mut views, "a"), Some((1, 20)));
-        let older = ClaimView::listed(18, []);
+        views.relist("a", ClaimView::listed(18, []));
         assert_eq!(
-            views.relist("a", older).len(),
-            1,
+            count(&mut views, "a"),
+            Some((1, 20)),
             "the view is the newer of the two"
         );
     }
 
     #[test]
     fn a_list_of_another_history_is_believed() {
-        let mut views = ClaimViews::default();
+        let mut views = ClaimViews::new(Arc::default());
         views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(900))])]), 1_000);
         views.relist_all(Listing::from([("a".into(), vec![(uid("2"), claim(5))])]), 10);
         assert_eq!(count(&mut views, "a"), Some((1, 10)));
+    }
+
+    #[test]
+    fn reviews_are_told_how_many_claims_a_pool_has_for_as_long_as_somebody_watches() {
+        let told = Arc::new(ClusterView::default());
+        let mut views = ClaimViews::new(Arc::clone(&told));
+        let existing = || told.claims_of("a").map(|counts| counts.existing);
+        views.relist("a", ClaimView::listed(5, [(uid("1"), claim(3))]));
+        assert_eq!(existing(), None, "a list of one moment is not followed");
+        views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 10);
+        assert_eq!(existing(), Some(1));
+        views.upsert("a", uid("2"), claim(11));
+        assert_eq!(existing(), Some(2));
+        let going = Claim {
+            deleting: true,
+            ..claim(12)
+        };
+        views.upsert("a", uid("2"), going);
+        let counts = ClaimCounts {
+            existing: 2,
+            undeleted: 1,
+            staying: 1,
+        };
+        assert_eq!(told.claims_of("a"), Some(counts));
+        views.remove("a", &uid("2"), 13);
+        views.remove("a", &uid("1"), 14);
+        assert_eq!(existing(), Some(0));
+        views.relist("b", ClaimView::listed(20, [(uid("3"), claim(18))]));
+        assert_eq!(told.claims_of("b").map(|counts| counts.existing), Some(1));
+        views.lost();
+        assert_eq!(existing(), None);
     }
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use kube::{Api, Client};
+use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{LimitInForce, Moment, Sightings};
 use serde_json::Value;
@@ -75,7 +76,7 @@ impl Desk {
     /// The limit of a pool; none where it has none.
     pub(super) fn limited(&self, pool: &KeptPool) -> Option<LimitedPool> {
         let object: &Value = pool.object.as_deref()?;
-        let limit = NodeLimit::of(object, &self.policy.load())?;
+        let limit = NodeLimit::of(&NodePool::view(ApiVersion::V1, object), &self.policy.load())?;
         Some(LimitedPool {
             uid: pool.uid.clone(),
             limit: LimitInForce {

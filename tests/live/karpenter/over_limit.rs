@@ -116,7 +116,9 @@ fn a_lowered_limit_terminates_the_cheapest_nodes_and_no_more_however_long_they_t
     guarded.judge_pools();
     let told = lower_on_trial(&guarded, "5");
     assert!(
-        told.contains("3 stand above the limit; the reconciler will terminate 3"),
+        told.contains(
+            "the pool has 8 NodeClaims, so 3 stand above the limit; the reconciler will terminate 3"
+        ),
         "{told}"
     );
     guarded
@@ -208,7 +210,7 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
     assert_eq!(guarded.reconciler().metric(excess), Some(3.0));
     let told = lower_on_trial(&guarded, "4");
     assert!(
-        told.contains("4 stand above the limit; none is removed"),
+        told.contains("the pool has 8 NodeClaims, so 4 stand above the limit; none is removed"),
         "{told}"
     );
     guarded

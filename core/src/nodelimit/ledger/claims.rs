@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::state::MAX_TICKETS;
 use super::uid::Uid;
-use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::ClaimCounts;
 
 /// What counting needs of a NodeClaim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -124,17 +124,13 @@ impl ClaimView {
         self.departed.contains(uid)
     }
 
-    /// How many claims a limit of this mode counts.
-    pub fn counted(&self, mode: NodeLimitMode) -> usize {
-        match mode {
-            NodeLimitMode::Hard => self.claims.len(),
-            NodeLimitMode::Soft => self.claims.len() - self.being_replaced,
+    /// How many claims there are, and how many of them stay.
+    pub fn counts(&self) -> ClaimCounts {
+        ClaimCounts {
+            existing: self.claims.len(),
+            undeleted: self.claims.len() - self.deleting,
+            staying: self.claims.len() - self.being_replaced,
         }
-    }
-
-    /// How many have a deletion timestamp.
-    pub const fn deleting(&self) -> usize {
-        self.deleting
     }
 
     /// How many there are, counted or not.
@@ -282,12 +278,12 @@ mod tests {
                     prop_assert!(view.get(&uid).is_some() || view.has_departed(&uid));
                 }
                 let claims = || view.claims.values();
-                prop_assert_eq!(view.deleting(), claims().filter(|claim| claim.deleting).count());
-                prop_assert_eq!(view.counted(NodeLimitMode::Hard), claims().count());
-                prop_assert_eq!(
-                    view.counted(NodeLimitMode::Soft),
-                    claims().filter(|claim| !claim.deleting && !claim.disrupted).count()
-                );
+                let counts = ClaimCounts {
+                    existing: claims().count(),
+                    undeleted: claims().filter(|claim| !claim.deleting).count(),
+                    staying: claims().filter(|claim| !claim.deleting && !claim.disrupted).count(),
+                };
+                prop_assert_eq!(view.counts(), counts);
             }
         }
     }

@@ -135,7 +135,7 @@ impl<'a> Round<'a> {
             view,
             limit,
             ledger,
-            counted: view.counted(limit.mode),
+            counted: view.counts().counted(limit.mode),
             changed,
             reserved: false,
             refused: 0,
@@ -172,10 +172,11 @@ impl<'a> Round<'a> {
         let outstanding = self.ledger.tickets.len();
         let occupied = self.counted + outstanding;
         if occupied >= usize::try_from(self.limit.nodes).unwrap_or(usize::MAX) {
+            let counts = self.view.counts();
             return Some(Refused::Full(Full {
                 limit: self.limit,
                 occupied,
-                terminating: self.view.deleting(),
+                terminating: counts.existing - counts.undeleted,
                 outstanding,
             }));
         }

@@ -10,16 +10,13 @@ use super::pool::Pool;
 use super::state::PoolState;
 use crate::budget::{Allowance, Reason};
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::ClaimCounts;
 
 /// What is counted of a pool at one moment.
 #[derive(Debug)]
 pub(super) struct Counts {
-    /// NodeClaims that exist.
-    pub(super) existing: usize,
-    /// NodeClaims that are neither deleted nor being disrupted.
-    pub(super) staying: usize,
-    /// NodeClaims without deletion timestamp.
-    pub(super) undeleted: usize,
+    /// NodeClaims.
+    pub(super) claims: ClaimCounts,
     /// UIDs that were admitted and have no claim in view.
     pub(super) unseen: usize,
     /// The nodes of which budgets take their share.
@@ -35,9 +32,11 @@ impl Counts {
         let seen: HashSet<&str> = state.claims.iter().map(|state| &*state.claim.uid).collect();
         let tickets: HashSet<&str> = state.ledger.tickets.iter().map(|uid| &**uid).collect();
         Self {
-            existing: state.claims.len(),
-            staying: count(state, |claim| !claim.is_going()),
-            undeleted: count(state, |claim| claim.claim.deleted.is_none()),
+            claims: ClaimCounts {
+                existing: state.claims.len(),
+                undeleted: count(state, |claim| claim.claim.deleted.is_none()),
+                staying: count(state, |claim| !claim.is_going()),
+            },
             unseen: tickets.difference(&seen).count(),
             budgeted: number(count(state, ClaimState::is_budgeted)),
             disrupting: number(count(state, |claim| {
@@ -49,27 +48,10 @@ impl Counts {
         }
     }
 
-    /// How many claims count against a limit of this mode.
-    pub(super) const fn counted(&self, mode: NodeLimitMode) -> usize {
-        match mode {
-            NodeLimitMode::Hard => self.existing,
-            NodeLimitMode::Soft => self.staying,
-        }
-    }
-
-    /// How many claims are above a limit, those not counted that go already.
-    pub(super) const fn excess(&self, limit: u32, mode: NodeLimitMode) -> usize {
-        let staying = match mode {
-            NodeLimitMode::Hard => self.undeleted,
-            NodeLimitMode::Soft => self.staying,
-        };
-        staying.saturating_sub(limit as usize)
-    }
-
     /// How many more claims may be made; none where nothing limits.
     pub(super) fn remaining(&self, pool: &Pool) -> Option<usize> {
         let limit = pool.limit?;
-        let taken = self.counted(limit.mode).saturating_add(self.unseen);
+        let taken = self.claims.counted(limit.mode).saturating_add(self.unseen);
         Some((limit.nodes as usize).saturating_sub(taken))
     }
 
@@ -89,7 +71,10 @@ impl Counts {
     pub(super) fn numbers(&self, pool: &Pool, excess: usize, now: Timestamp) -> Numbers {
         let remaining = self.remaining(pool).map(number);
         Numbers {
-            nodes: number(pool.limit.map_or(self.existing, |limit| self.counted(limit.mode))),
+            nodes: number(match pool.limit {
+                Some(limit) => self.claims.counted(limit.mode),
+                None => self.claims.existing,
+            }),
             limit: pool.limit.map(|limit| limit.nodes),
             remaining,
             mode: pool.limit.map(|limit| limit.mode),

@@ -78,7 +78,7 @@ fn reached(now: &Situation<'_>) -> Option<News> {
     let drain = now.pool.is_hard().then(|| oldest_drain(now)).flatten();
     let message = format!(
         "Node limit reached: {} of {} nodes (mode {mode}); pods that need another node wait{}",
-        now.counts.counted(limit.mode),
+        now.counts.claims.counted(limit.mode),
         limit.nodes,
         drain
             .map(|(drain, others)| draining(drain, others))

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::offer::Offer;
 use crate::budget::Budgets;
-use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
+use crate::karpenter::{ApiVersion, NodePool};
 use crate::nodelimit::NodeLimit;
 use crate::policy::Policy;
 
@@ -48,8 +48,8 @@ impl Pool {
         let mut pool = Self {
             name: Arc::from(text("name")),
             uid: Arc::from(text("uid")),
-            limit: NodeLimit::of(object, policy),
-            mode_is_written: is_mode_written(&view),
+            limit: NodeLimit::of(&view, policy),
+            mode_is_written: view.node_limit_mode().is_some(),
             budgets: Budgets::of(&view).ok(),
             is_static: !view.replicas.is_absent(),
             is_deleted: metadata("deletionTimestamp").is_some_and(|at| !at.is_null()),
@@ -59,15 +59,4 @@ impl Pool {
         pool.offer = Offer::of(&pool.name, &view.template, &policy.labels);
         pool
     }
-}
-
-fn is_mode_written(pool: &NodePool<'_>) -> bool {
-    let disruption = pool.disruption.as_ref().present();
-    let field = disruption.and_then(|disruption| disruption.node_limit_mode.present());
-    let annotations = pool.annotations.present();
-    let annotation = annotations.and_then(|annotations| annotations.get(NODE_LIMIT_MODE_ANNOTATION));
-    [field, annotation.and_then(Value::as_str)]
-        .into_iter()
-        .flatten()
-        .any(|mode| NodeLimitMode::parse(mode).is_some())
 }

@@ -83,7 +83,7 @@ impl<'p> Situation<'p> {
     /// How many claims are above the limit, those not counted that go already.
     pub(super) fn excess(&self) -> usize {
         match (self.pool.limit, self.excess_mode()) {
-            (Some(limit), Some(mode)) => self.counts.excess(limit.nodes, mode),
+            (Some(limit), Some(mode)) => self.counts.claims.excess(limit.nodes, mode),
             _ => 0,
         }
     }

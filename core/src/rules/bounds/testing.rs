@@ -27,6 +27,7 @@ fn reviewed(bounds: Bounds, object: &Value, old: Option<&Value>, severity: Sever
         subject: Subject::NodePool(ApiVersion::V1),
         object,
         old,
+        claims: None,
     };
     let report = review(&request, &policy, &Karpenter::default()).report;
     let ours = report

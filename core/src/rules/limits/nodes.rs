@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use super::path;
 use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, NodePool, Release};
-use crate::policy::{OverLimit, Policy};
+use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, Release};
+use crate::nodelimit::{ClaimCounts, NodeLimit};
+use crate::policy::OverLimit;
 use crate::rule::{Origin, Rule};
 use crate::rules::Context;
 use crate::rules::findings::Findings;
@@ -64,7 +65,9 @@ pub(in crate::rules) static LIMIT_BELOW_NODES: Rule = Rule {
     why: "Karpenter removes no node because of a limit. The pool only launches none until enough have gone \
           for other reasons, and until then no node can be replaced before it goes. Where poolgate's \
           reconciler runs and the policy (`overLimit`) or the pool (annotation `poolgate.dev/over-limit`) \
-          chooses `Terminate`, it deletes the nodes above the limit, the cheapest first.",
+          chooses `Terminate`, it deletes the nodes above the limit, the cheapest first. How many stand above it \
+          is counted where `serve` runs with `--gate`; elsewhere `status.nodes` has to do, which Karpenter writes \
+          seconds later.",
     seen_in: &["1604", "3093", "aws/karpenter-provider-aws#5909"],
     bad: "\
 spec:
@@ -112,7 +115,7 @@ pub(super) fn check(
     }
     check_release(pool, value, context.release, findings);
     if let Some(old) = context.old {
-        check_lowered(pool, value, &limit, old, context.policy, findings);
+        check_lowered(pool, value, &limit, old, context, findings);
     }
 }
 
@@ -140,59 +143,131 @@ fn check_release(pool: &NodePool<'_>, value: &Value, release: Release, findings:
 fn check_lowered(
     pool: &NodePool<'_>,
     value: &Value,
-    limit: &Quantity,
+    quantity: &Quantity,
     old: &Value,
-    policy: &Policy,
+    context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
-    let before = NodePool::view(pool.version, old).node_limit();
-    if before.is_some_and(|before| *limit >= before) {
+    let before = NodePool::view(pool.version, old);
+    if before.node_limit().is_some_and(|before| *quantity >= before) {
         return;
     }
-    let allowed = limit.rounded_up().max(0);
-    let Some(standing) = standing_nodes(old).filter(|standing| *standing > allowed) else {
+    let (Some(limit), Some(standing)) = (
+        NodeLimit::of(pool, context.policy),
+        Standing::of(old, context.claims),
+    ) else {
         return;
     };
-    let above = standing - allowed;
+    // Where a mode merely vanishes from the object, the reconciler goes on with the one by which fewer are too many.
+    let mode = match (pool.node_limit_mode(), before.node_limit_mode()) {
+        (None, Some(NodeLimitMode::Soft)) => NodeLimitMode::Soft,
+        _ => limit.mode,
+    };
+    let counts = standing.counts();
+    let above = counts.counted(mode).saturating_sub(limit.nodes as usize);
+    if above == 0 {
+        return;
+    }
     let stand = if above == 1 { "stands" } else { "stand" };
-    let fate = fate(pool, above, policy);
-    let reason = format!("the pool has {standing} nodes, so {above} {stand} above the limit; {fate}");
-    findings.push(
-        LIMIT_BELOW_NODES
-            .finding(path(NODES), Problem::invalid(value), reason)
-            .mend(format!("write {standing} or more if all should stay")),
+    let excess = counts.excess(limit.nodes, mode);
+    let reason = format!(
+        "{}, so {above} {stand} above the limit; {}",
+        standing.described(mode),
+        fate(pool, excess, limit.over_limit)
     );
+    let mut finding = LIMIT_BELOW_NODES.finding(path(NODES), Problem::invalid(value), reason);
+    if excess > 0 {
+        let stay = counts.standing(mode);
+        let who = if stay == counts.existing {
+            "all"
+        } else {
+            "the others"
+        };
+        finding = finding.mend(format!("write {stay} or more if {who} should stay"));
+    }
+    findings.push(finding);
 }
 
-/// What becomes of the nodes above the limit.
-fn fate(pool: &NodePool<'_>, above: i64, policy: &Policy) -> String {
+/// What becomes of the nodes above the limit that do not go already: what the reconciler will do.
+fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
     // Karpenter itself brings static pools down to their replicas, and the reconciler leaves them alone.
     let is_static = !pool.replicas.is_absent();
-    match OverLimit::annotated(pool).unwrap_or(policy.over_limit) {
+    match over_limit {
+        _ if excess == 0 => "as many are going already".to_owned(),
         OverLimit::Terminate if !is_static => {
-            format!("the reconciler will terminate {above}, where it runs (over-limit: terminate)")
+            format!("the reconciler will terminate {excess}, where it runs (over-limit: terminate)")
         }
         _ => "none is removed for that, and none launched before enough have gone".to_owned(),
     }
 }
 
+/// How many nodes a stored pool has, and who says so.
+#[derive(Debug, Clone, Copy)]
+enum Standing {
+    /// Its NodeClaims, counted.
+    Counted(ClaimCounts),
+    /// What Karpenter wrote into the status, seconds ago: nodes that are launched and not on their way out.
+    Told(usize),
+}
+
+impl Standing {
+    fn of(stored: &Value, claims: Option<ClaimCounts>) -> Option<Self> {
+        claims
+            .map(Self::Counted)
+            .or_else(|| told_nodes(stored).map(Self::Told))
+    }
+
+    fn counts(self) -> ClaimCounts {
+        match self {
+            Self::Counted(counts) => counts,
+            Self::Told(nodes) => ClaimCounts {
+                existing: nodes,
+                undeleted: nodes,
+                staying: nodes,
+            },
+        }
+    }
+
+    fn described(self, mode: NodeLimitMode) -> String {
+        let counts = match self {
+            Self::Told(nodes) => return format!("the pool's status tells of {nodes} nodes"),
+            Self::Counted(counts) => counts,
+        };
+        let (counted, going) = (counts.counted(mode), counts.existing - counts.standing(mode));
+        match mode {
+            _ if going == 0 => format!("the pool has {counted} NodeClaims"),
+            NodeLimitMode::Hard => {
+                format!("the pool has {counted} NodeClaims, {going} of them being deleted")
+            }
+            NodeLimitMode::Soft => {
+                format!("the pool has {counted} NodeClaims beside {going} being disrupted")
+            }
+        }
+    }
+}
+
 /// How many nodes the stored pool has, as Karpenter last counted them.
-fn standing_nodes(stored: &Value) -> Option<i64> {
+fn told_nodes(stored: &Value) -> Option<usize> {
     let count = FieldPath::of(&["status", "nodes"])
         .find(stored)
         .and_then(Value::as_i64);
-    count.or_else(|| {
+    let count = count.or_else(|| {
         let resource = FieldPath::of(&["status", "resources", NODES]).find(stored)?;
         NodePool::node_limit_value(resource).map(|quantity| quantity.rounded_up())
-    })
+    });
+    count.and_then(|count| usize::try_from(count).ok())
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
+    use super::LIMIT_BELOW_NODES;
     use crate::karpenter::{ApiVersion, Release};
-    use crate::rules::testing::{errors, warnings_for};
+    use crate::nodelimit::ClaimCounts;
+    use crate::policy::Policy;
+    use crate::review::{Request, Subject, review};
+    use crate::rules::testing::{completed, errors, warnings_for};
 
     fn limited(nodes: &str) -> Value {
         json!({"spec": {"limits": {"nodes": nodes}}})
@@ -240,9 +315,9 @@ mod tests {
         assert_eq!(
             warned("10", stored.clone()),
             [
-                "spec.limits.nodes: Invalid value: \"10\": the pool has 12 nodes, so 2 stand above the limit; none is \
-                 removed for that, and none launched before enough have gone; write 12 or more if all should stay \
-                 [limit-below-nodes]"
+                "spec.limits.nodes: Invalid value: \"10\": the pool's status tells of 12 nodes, so 2 stand above the \
+                 limit; none is removed for that, and none launched before enough have gone; write 12 or more if \
+                 all should stay [limit-below-nodes]"
             ]
         );
         assert_eq!(warned("12", stored.clone()), [""; 0]);
@@ -253,6 +328,62 @@ mod tests {
         assert_eq!(warned("10", stored.clone()), [""; 0], "the limit is as it was");
         stored["spec"] = json!({"limits": {"nodes": "5"}});
         assert_eq!(warned("10", stored), [""; 0], "the limit is raised");
+    }
+
+    #[test]
+    fn claims_that_are_counted_are_believed_before_a_status() {
+        let said = |mode: Option<&str>, old_mode: Option<&str>, counts: [usize; 3]| {
+            let with_mode = |limit: &str, mode: Option<&str>| {
+                let mut pool = limited(limit);
+                pool["metadata"] = json!({"annotations": {"poolgate.dev/node-limit-mode": mode}});
+                completed(Subject::NodePool(ApiVersion::V1), &pool)
+            };
+            let mut old = with_mode("20", old_mode);
+            old["status"] = json!({"nodes": 1});
+            let [existing, undeleted, staying] = counts;
+            let request = Request {
+                subject: Subject::NodePool(ApiVersion::V1),
+                object: &with_mode("5", mode),
+                old: Some(&old),
+                claims: Some(ClaimCounts {
+                    existing,
+                    undeleted,
+                    staying,
+                }),
+            };
+            let report = review(&request, &Policy::default(), &Release::NEWEST.into()).report;
+            let about = report.into_iter().find(|one| one.rule == LIMIT_BELOW_NODES.id);
+            about.map(|one| format!("{}; {}", one.reason, one.mend.unwrap_or_default()))
+        };
+        let stay = "none is removed for that, and none launched before enough have gone";
+        assert_eq!(
+            said(Some("Hard"), None, [8, 8, 8]),
+            Some(format!(
+                "the pool has 8 NodeClaims, so 3 stand above the limit; {stay}; write 8 or more if all should stay"
+            ))
+        );
+        assert_eq!(
+            said(Some("Hard"), None, [8, 6, 1]),
+            Some(format!(
+                "the pool has 8 NodeClaims, 2 of them being deleted, so 3 stand above the limit; {stay}; write 6 or \
+                 more if the others should stay"
+            ))
+        );
+        assert_eq!(
+            said(None, None, [6, 4, 4]).as_deref(),
+            Some(
+                "the pool has 6 NodeClaims, 2 of them being deleted, so 1 stands above the limit; as many are going \
+                 already; "
+            )
+        );
+        let soft = Some(format!(
+            "the pool has 6 NodeClaims beside 2 being disrupted, so 1 stands above the limit; {stay}; write 6 or more \
+             if the others should stay"
+        ));
+        assert_eq!(said(Some("Soft"), Some("Hard"), [8, 7, 6]), soft);
+        assert_eq!(said(None, Some("Soft"), [8, 7, 6]), soft, "the mode has vanished");
+        assert_eq!(said(Some("Soft"), None, [8, 7, 5]), None);
+        assert_eq!(said(Some("Hard"), None, [5, 5, 5]), None);
     }
 
     #[test]

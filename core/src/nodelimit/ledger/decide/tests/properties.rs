@@ -29,7 +29,7 @@ proptest! {
         }
         let occupied = |ledger: &Ledger| {
             let outside = ledger.tickets().filter(|uid| pool.view.get(uid).is_none()).count();
-            pool.view.counted(pool.limit.mode) + outside
+            pool.view.counts().counted(pool.limit.mode) + outside
         };
         let before = occupied(pool.ledger.as_ref().unwrap());
         let (answers, write) = pool.decided(&asked);

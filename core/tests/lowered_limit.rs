@@ -1,0 +1,150 @@
+//! Who lowers a limit is told what the reconciler will do: whatever stands, the number in the warning is the number of
+//! victims that a plan chooses.
+
+#![cfg(test)]
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use poolgate_core::karpenter::ApiVersion::V1;
+use poolgate_core::karpenter::Karpenter;
+use poolgate_core::nodelimit::ClaimCounts;
+use poolgate_core::nodelimit::plan::{
+    Claim, ClaimState, Conditions, DISRUPTED_TAINT, Effect, LedgerState, Marks, Memory, Node, Pool,
+    PoolState, Resources, SETTLE, Settings, Taint, plan,
+};
+use poolgate_core::policy::{OverLimit, Policy};
+use poolgate_core::review::{Request, Subject, review};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// Whether a NodeClaim is deleted, and whether Karpenter is disrupting its node.
+type Going = (bool, bool);
+
+fn pool(nodes: u32, mode: Option<&str>) -> Value {
+    json!({
+        "metadata": {"name": "general", "uid": "pool"},
+        "spec": {
+            "limits": {"nodes": nodes.to_string()},
+            "disruption": {"consolidateAfter": "1m", "nodeLimitMode": mode},
+            "template": {"spec": {
+                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+                "requirements": [],
+                "expireAfter": "Never",
+            }},
+        },
+    })
+}
+
+/// How many victims a plan chooses, with all the time that it wants.
+fn victims(before: &Value, pool: &Value, all: &[Going], policy: &Policy) -> usize {
+    let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24);
+    let claims: Vec<_> = (0..)
+        .zip(all)
+        .map(|(number, going)| claim(number, *going, now))
+        .collect();
+    let nodes: Vec<_> = (0..)
+        .zip(all)
+        .map(|(number, (_, disrupted))| node(number, *disrupted))
+        .collect();
+    let state = |pool| PoolState {
+        pool,
+        claims: claims
+            .iter()
+            .zip(&nodes)
+            .map(|(claim, node)| ClaimState {
+                claim,
+                node: Some(node),
+                pods: Vec::new(),
+            })
+            .collect(),
+        pending: Vec::new(),
+        ledger: LedgerState::default(),
+        steady_since: Some(now - SETTLE),
+        terminations_left: usize::MAX,
+        settings: Settings::default(),
+    };
+    // The reconciler has seen the pool as it was.
+    let (before, pool) = (Pool::of(before, policy), Pool::of(pool, policy));
+    let seen = plan(&state(&before), &Memory::default(), now).memory;
+    let chosen = plan(&state(&pool), &seen, now).victims;
+    chosen.map_or(0, |victims| victims.len())
+}
+
+fn claim(number: usize, (deleted, _): Going, now: Timestamp) -> Claim {
+    Claim {
+        name: format!("claim-{number}").into(),
+        uid: format!("uid-{number}").into(),
+        created: now - SignedDuration::from_hours(1),
+        deleted: deleted.then_some(now),
+        is_launched: true,
+        node_name: None,
+        expire_after: None,
+        has_grace_period: false,
+        conditions: Conditions::default(),
+    }
+}
+
+fn node(number: usize, disrupted: bool) -> Node {
+    let taint = Taint {
+        key: DISRUPTED_TAINT.to_owned(),
+        value: String::new(),
+        effect: Effect::NoSchedule,
+    };
+    Node {
+        name: Arc::from(format!("node-{number}")),
+        uid: Arc::from(format!("node-uid-{number}")),
+        labels: [].into(),
+        taints: disrupted.then_some(taint).into_iter().collect(),
+        is_cordoned: false,
+        is_ready: true,
+        allocatable: Resources::default(),
+        marks: Marks::default(),
+    }
+}
+
+/// How many the warning says that the reconciler will terminate, and how many it says stand above the limit.
+fn told(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) -> (usize, usize) {
+    let request = Request {
+        subject: Subject::NodePool(V1),
+        object: pool,
+        old: Some(before),
+        claims: Some(claims),
+    };
+    let report = review(&request, policy, &Karpenter::default()).report;
+    let mut about = report
+        .into_iter()
+        .filter(|finding| finding.rule.as_str() == "limit-below-nodes");
+    let reason = about.next().map(|finding| finding.reason).unwrap_or_default();
+    let number = |before: &str| -> usize {
+        let (_, rest) = reason.split_once(before).unwrap_or_default();
+        rest.split(' ')
+            .next()
+            .and_then(|word| word.trim_end_matches(',').parse().ok())
+            .unwrap_or_default()
+    };
+    (number("will terminate "), number(", so "))
+}
+
+proptest! {
+    #[test]
+    fn the_warning_says_how_many_the_reconciler_will_terminate(
+        all in vec(any::<Going>(), 0..12),
+        limit in 0..12_u32,
+        modes in (prop_oneof![Just(None), Just(Some("Hard")), Just(Some("Soft"))],
+                  prop_oneof![Just(None), Just(Some("Hard")), Just(Some("Soft"))]),
+    ) {
+        let policy = Policy { over_limit: OverLimit::Terminate, ..Policy::default() };
+        let (before, after) = (pool(20, modes.0), pool(limit, modes.1));
+        let count = |which: fn(&Going) -> bool| all.iter().filter(|going| which(going)).count();
+        let counts = ClaimCounts {
+            existing: all.len(),
+            undeleted: count(|(deleted, _)| !deleted),
+            staying: count(|(deleted, disrupted)| !deleted && !disrupted),
+        };
+        let (terminated, above) = told(&before, &after, counts, &policy);
+        prop_assert_eq!(terminated, victims(&before, &after, &all, &policy));
+        prop_assert!(above >= terminated);
+    }
+}
