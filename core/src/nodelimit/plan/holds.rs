@@ -85,18 +85,10 @@ fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
 
 /// Closes the nodes that Karpenter was disrupting when the gate refused: there is no place for their replacements.
 fn hold_refused(now: &Situation<'_>, holds: &mut Holds) {
-    let Some(refusal) = now.recent_refusal() else {
-        return;
-    };
-    for claim in now.claims.iter().filter(|claim| claim.claim.deleted.is_none()) {
-        let since = claim.claim.conditions.disrupted_since;
-        let Some(node) = claim.node.filter(|node| node.is_being_disrupted()) else {
-            continue;
-        };
-        if since.is_none_or(|since| since <= refusal) && !node.marks.do_not_disrupt {
-            holds.hold.push(NodeRef::to(node));
-        }
-    }
+    let refused = now.claims.iter().filter(|claim| now.is_refused(claim));
+    holds
+        .hold
+        .extend(refused.filter_map(|claim| claim.node).map(NodeRef::to));
 }
 
 /// The nodes, by the UID of their claims, that may be open where there are not places enough.

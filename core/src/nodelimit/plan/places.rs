@@ -93,11 +93,12 @@ fn places(now: &Situation<'_>) -> usize {
     remaining.saturating_sub(waiting(now))
 }
 
-/// How many nodes are being disrupted whose replacement may still be to come. A claim made since then is taken for
-/// one.
+/// How many nodes are being disrupted whose replacement may still be to come: of one that is closed none does. A claim
+/// made since then is taken for one.
 fn waiting(now: &Situation<'_>) -> usize {
     let disrupted = now.claims.iter().filter(|claim| {
         claim.claim.deleted.is_none()
+            && !now.is_refused(claim)
             && claim
                 .node
                 .is_some_and(|node| node.is_being_disrupted() && !node.marks.do_not_disrupt)

@@ -88,6 +88,17 @@ impl<'p> Situation<'p> {
         }
     }
 
+    /// Whether Karpenter was disrupting the claim's node when the gate refused: there is no place for its replacement.
+    /// Not where the node is closed already.
+    pub(super) fn is_refused(&self, claim: &ClaimState<'_>) -> bool {
+        let is_open = claim
+            .node
+            .is_some_and(|node| node.is_being_disrupted() && !node.marks.do_not_disrupt);
+        let since = claim.claim.conditions.disrupted_since;
+        let began_before = |refusal| since.is_none_or(|since| since <= refusal);
+        is_open && claim.claim.deleted.is_none() && self.recent_refusal().is_some_and(began_before)
+    }
+
     /// When the gate last refused a claim, if that was a moment ago.
     pub(super) fn recent_refusal(&self) -> Option<Timestamp> {
         let refusal = self.state.ledger.last_refusal?;

@@ -153,6 +153,24 @@ fn everything_of_ours_is_taken_back_where_the_pool_is_no_more_ours_to_keep() {
 }
 
 #[test]
+fn a_node_that_a_refusal_closes_leaves_its_place_at_once() {
+    let begun = noon() - SignedDuration::from_secs(30);
+    let mut world = World::new(4).with_full_nodes(2);
+    world
+        .claims
+        .push(Machine::new(2).drifted().with_pod("4").disrupted(begun));
+    world.ledger.last_refusal = Some(noon());
+    let plan = world.step(noon());
+    assert_eq!(
+        names(&plan.hold),
+        ["node-2", "node-1"],
+        "one place, for one of the others"
+    );
+    let again = world.plan();
+    assert_eq!((names(&again.hold), released(&again)), (vec![], vec![]));
+}
+
+#[test]
 fn a_mark_that_somebody_broke_is_mended() {
     let mut world = World::new(2).with_full_nodes(2);
     world.step(noon());
