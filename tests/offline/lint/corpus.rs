@@ -91,6 +91,7 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
                 subject,
                 object,
                 old: None,
+                claims: None,
             };
             let report = review(&request, &Policy::default(), &Karpenter::default()).report;
             reviewed.extend(report.diagnostics().iter().map(|finding| {
