@@ -67,7 +67,7 @@ impl Case {
     /// The release whose definition the oracle has for this version.
     pub(crate) fn release(&self) -> Release {
         match self.version {
-            ApiVersion::V1 => Release::new(1, 14, 1),
+            ApiVersion::V1 => Release::new(1, 15, 0),
             ApiVersion::V1Beta1 => Release::new(1, 0, 8),
         }
     }

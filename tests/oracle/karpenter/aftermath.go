@@ -88,7 +88,7 @@ func instanceTypes(template *scheduling.NodeClaimTemplate) cloudprovider.Instanc
 	if wanted.Operator() == corev1.NodeSelectorOpIn {
 		names = wanted.Values()
 	}
-	for number := range ptr.Deref(wanted.MinValues, 0) - len(names) {
+	for number := range ptr.Deref(wanted.MinValues(), 0) - len(names) {
 		names = append(names, fmt.Sprintf("any-%d", number))
 	}
 	var types cloudprovider.InstanceTypes

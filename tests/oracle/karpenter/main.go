@@ -11,7 +11,7 @@
 // One JSON object a line, on standard input the questions, on standard output the answers, in the same order.
 // The first line of output names the protocol and what is linked in:
 //
-//	{"protocol":2,"karpenter":"v1.14.1","apiserver":"v0.35.4"}
+//	{"protocol":2,"karpenter":"v1.15.0","apiserver":"v0.36.1"}
 //
 // Every question names its "kind"; every kind is a function in a file of its own name:
 //
