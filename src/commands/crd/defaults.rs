@@ -26,6 +26,18 @@ pub(in crate::commands) struct Overruled {
     pub(in crate::commands) only_if_all_is_absent: bool,
 }
 
+impl Overruled {
+    /// Whether it only counts where all of `spec.disruption` is left out, and the field has a default of its own that
+    /// counts there and elsewhere.
+    pub(in crate::commands) fn is_told_by_another_of(&self, all: &[Self]) -> bool {
+        let same = |other: &Self| other.version == self.version && other.field == self.field;
+        self.only_if_all_is_absent
+            && all
+                .iter()
+                .any(|other| same(other) && !other.only_if_all_is_absent)
+    }
+}
+
 /// The defaults of the definition at `path` that are not the policy's. In v1beta1 only `budgets` can be: the policy
 /// has no values of the other fields' for it.
 pub(in crate::commands) fn overruled(

@@ -7,7 +7,8 @@ use std::path::Path;
 use poolgate_core::diagnostic::FieldPath;
 use serde_json::Value;
 
-use crate::commands::crd::{defaults, subject};
+use crate::commands::crd::defaults::{self, Overruled};
+use crate::commands::crd::subject;
 use crate::manifest::{self, Document, Limits};
 use crate::policy_file::Reading;
 
@@ -54,8 +55,10 @@ impl Definition {
         let mut lines = Vec::new();
         let is_set = |field: &str| reading.defaults_set.contains(&field);
         for (value, path) in &self.0 {
-            let overruled = defaults::overruled(value, path, &reading.policy.defaults);
-            for overruled in overruled.into_iter().filter(|overruled| is_set(overruled.field)) {
+            let all = defaults::overruled(value, path, &reading.policy.defaults);
+            let told =
+                |overruled: &&Overruled| is_set(overruled.field) && !overruled.is_told_by_another_of(&all);
+            for overruled in all.iter().filter(told) {
                 let when = if overruled.only_if_all_is_absent {
                     " where a NodePool leaves out all of spec.disruption"
                 } else {
