@@ -4,6 +4,9 @@
 
 #![cfg(test)]
 
+#[path = "support/assets.rs"]
+mod assets;
+
 mod oracle {
     mod budgets;
     mod case;

@@ -25,7 +25,7 @@ fn shell(directory: &Path, line: &str) -> Outcome {
         let poolgate = Path::new(env!("CARGO_BIN_EXE_poolgate"));
         for (name, program) in [
             ("kubectl", assets::program("kubectl").as_path()),
-            ("helm", &assets::helm()),
+            ("helm", &assets::program("helm")),
             ("poolgate", poolgate),
             ("kubectl-nodepool_lint", poolgate),
         ] {

@@ -82,7 +82,7 @@ fn compare(shape: &Shape, schema: &Value, path: &str, differences: &mut Vec<Stri
 fn the_tables_hold_what_karpenters_definitions_hold() {
     for (file, version, shape) in [
         (
-            "karpenter-1.14.1-nodepools.yaml",
+            "karpenter-1.15.0-nodepools.yaml",
             ApiVersion::V1,
             nodepool(ApiVersion::V1),
         ),
@@ -92,7 +92,7 @@ fn the_tables_hold_what_karpenters_definitions_hold() {
             nodepool(ApiVersion::V1Beta1),
         ),
         (
-            "karpenter-1.14.1-nodeclaims.yaml",
+            "karpenter-1.15.0-nodeclaims.yaml",
             ApiVersion::V1,
             nodeclaim(ApiVersion::V1),
         ),

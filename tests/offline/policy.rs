@@ -210,7 +210,7 @@ fn a_check_ends_with_the_code_of_the_worst_file() {
 
 #[test]
 fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
-    let crd = ["--crd", "tests/data/crds/karpenter-1.14.1-nodepools.yaml"];
+    let crd = ["--crd", "tests/data/crds/karpenter-1.15.0-nodepools.yaml"];
     let (code, told) = check(&[crd[0], crd[1], "docs/examples/policy/defaults.yaml"]);
     assert_eq!(code, Some(0));
     for field in [

@@ -1,15 +1,15 @@
 //! The oracle as a process: questions in, answers out, a deadline for each, and a new one after a question that
-//! it does not survive. The protocol stands at the top of `karpenter/main.go`.
+//! it does not survive. The protocol stands at the top of `tests/programs/oracle/main.go`.
 
-use std::env;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::assets;
 
 /// The version of the protocol that this module speaks.
 const PROTOCOL: u64 = 2;
@@ -40,10 +40,7 @@ pub(crate) struct Oracle {
 impl Oracle {
     /// Starts one.
     pub(crate) fn start() -> Self {
-        let program = env::var_os("POOLGATE_ORACLE").map(PathBuf::from).expect(
-            "POOLGATE_ORACLE is not set: this test asks Karpenter's own code; run tests/run, which builds it, or \
-             set it to what tests/oracle/build prints",
-        );
+        let program = assets::program("oracle-1.15.0");
         let older = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/tests/data/crds/karpenter-1.0.8-nodepools.yaml"

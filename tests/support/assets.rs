@@ -1,28 +1,19 @@
-//! The programs of others that tests run, which scripts below `tests/` build and `tests/run` names.
+//! The programs of others that tests run, which `tests/programs/build` builds.
 
 use std::env;
 use std::path::PathBuf;
 
-/// The directory that `tests/control-plane/build` made: the programs in `bin`, Karpenter's custom resource
-/// definitions in `crds`.
+/// What `tests/programs/build` printed: a directory with the programs in `bin`, Karpenter's custom resource
+/// definitions in `crds`, and what kwok does in `stages`.
 pub(crate) fn assets() -> PathBuf {
-    let directory = env::var_os("POOLGATE_CONTROL_PLANE").expect(
-        "POOLGATE_CONTROL_PLANE is not set: this test needs a Kubernetes control plane; run tests/run, which \
-         builds one and sets it",
+    let directory = env::var_os("POOLGATE_PROGRAMS").expect(
+        "POOLGATE_PROGRAMS is not set: this test needs programs of others; run tests/run, which builds them, or set \
+         it to what tests/programs/build prints",
     );
     PathBuf::from(directory)
 }
 
-/// A program of the control plane.
+/// One of the programs.
 pub(crate) fn program(name: &str) -> PathBuf {
     assets().join("bin").join(name)
-}
-
-/// Helm, from `tests/helm/build`.
-pub(crate) fn helm() -> PathBuf {
-    let program = env::var_os("POOLGATE_HELM").expect(
-        "POOLGATE_HELM is not set: this test runs Helm; run tests/run, which builds it, or \
-         POOLGATE_HELM=$(tests/helm/build)",
-    );
-    PathBuf::from(program)
 }

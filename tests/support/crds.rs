@@ -1,5 +1,6 @@
 //! Custom resource definitions: where Karpenter's lie, and how they come into a control plane.
 
+use std::env;
 use std::fs;
 use std::path::PathBuf;
 
@@ -8,9 +9,14 @@ use super::control_plane::ControlPlane;
 use super::wait::{PATIENCE, wait_for};
 
 /// The release whose NodePools are served as v1 alone.
-pub(crate) const V1: &str = "1.14.1";
+pub(crate) const V1: &str = "1.15.0";
 /// The last release line whose NodePools are served as v1 and as v1beta1.
 pub(crate) const V1_AND_V1BETA1: &str = "1.0.8";
+
+/// The release that runs in a cluster with Karpenter: the newest, or what `POOLGATE_TEST_KARPENTER` names.
+pub(crate) fn running_karpenter() -> String {
+    env::var("POOLGATE_TEST_KARPENTER").unwrap_or_else(|_| V1.to_owned())
+}
 
 /// A file of Karpenter's definitions, such as `karpenter.sh_nodepools.yaml`.
 pub(crate) fn karpenter_crd(release: &str, file: &str) -> String {

@@ -20,7 +20,7 @@ impl Release {
     /// The first release with NodePools.
     pub const OLDEST: Self = Self::new(0, 32, 0);
     /// The newest release that the rules were checked against.
-    pub const NEWEST: Self = Self::new(1, 14, 1);
+    pub const NEWEST: Self = Self::new(1, 15, 0);
 
     /// A release by its three numbers.
     pub const fn new(major: u16, minor: u16, patch: u16) -> Self {

@@ -10,7 +10,7 @@ fn patched(text: &str) -> Result<String, CrdError> {
     super::patched(text, None)
 }
 
-const V1: &str = include_str!("../../../tests/data/crds/karpenter-1.14.1-nodepools.yaml");
+const V1: &str = include_str!("../../../tests/data/crds/karpenter-1.15.0-nodepools.yaml");
 const V1_AND_V1BETA1: &str = include_str!("../../../tests/data/crds/karpenter-1.0.8-nodepools.yaml");
 
 const DISRUPTION: &str = "/schema/openAPIV3Schema/properties/spec/properties/disruption/properties";
@@ -112,7 +112,7 @@ fn the_property_follows_its_neighbours_in_their_layout() {
         "                      type: string
 ",
         &indented.collect::<String>(),
-        "                  required:
+        "                  type: object
 ",
     ];
     assert!(behind.starts_with(&expected.concat()), "{behind:.900}");
@@ -262,6 +262,9 @@ fn with_defaults(definition: &Value, defaults: &DefaultValues) -> Value {
         if is_v1 {
             disruption["properties"]["consolidationPolicy"]["default"] = json!("WhenEmpty");
             disruption["default"]["consolidateAfter"] = json!("5m");
+            if let Some(own) = disruption["properties"]["consolidateAfter"].get_mut("default") {
+                *own = json!("5m");
+            }
         }
     }
     definition

@@ -209,7 +209,8 @@ fn writes_that_change_nothing_leave_generation_and_version_alone() {
 
 #[test]
 fn a_disruption_block_without_consolidate_after_is_accepted() {
-    let cluster = Cluster::unregistered(V1);
+    // Karpenter 1.15 completes it itself.
+    let cluster = Cluster::unregistered(V1_AND_V1BETA1);
     let pool = pool("budgets-only", &json!({"budgets": [{"nodes": "5"}]}));
     let alone = cluster.apply(&pool);
     assert!(

@@ -33,7 +33,7 @@ fn kubectl_and_server_are_the_pinned_release() {
 }
 
 fn pinned_kubernetes() -> &'static str {
-    let requires = include_str!("../../control-plane/go.mod").lines();
+    let requires = include_str!("../../programs/go.mod").lines();
     requires
         .filter_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "))
         .find_map(|version| version.split(' ').next())

@@ -47,28 +47,24 @@ fn poolgate_refuses_what_the_crd_refuses_and_more_only_by_rules_that_say_so() {
     assert!(cases.len() >= FEWEST_CASES, "{} cases", cases.len());
     // Before the sides, so that nobody is asked who is gone.
     let poolgate = Poolgate::serve();
-    let ((mut published, by_crd), (by_types, by_poolgate)) = std::thread::scope(|scope| {
+    let (by_crd, by_types, by_poolgate) = std::thread::scope(|scope| {
         let published = scope.spawn(|| {
             let mut side = Side::unchecked(&cases);
             side.check_all();
-            let verdicts = side.verdicts(&cases);
-            (side, verdicts)
+            side.verdicts(&cases)
         });
         let mut stripped = Side::unchecked(&cases);
         let by_types = stripped.verdicts(&cases);
         stripped.ask(&poolgate);
         let by_poolgate = stripped.verdicts(&cases);
-        (
-            published.join().expect("the CRD's side answers"),
-            (by_types, by_poolgate),
-        )
+        let by_crd = published.join().expect("the CRD's side answers");
+        (by_crd, by_types, by_poolgate)
     });
 
     let mut mismatches = Vec::new();
     for (number, case) in cases.iter().enumerate() {
-        let outcome = compare(case, &by_crd[number], &by_poolgate[number])
-            .and_then(|()| only_types(&by_types[number]))
-            .and_then(|()| completed(&mut published, number, case, &by_poolgate[number]));
+        let outcome =
+            compare(case, &by_crd[number], &by_poolgate[number]).and_then(|()| only_types(&by_types[number]));
         if let Err(wrong) = outcome {
             mismatches.push(told(case, &wrong, &by_crd[number], &by_poolgate[number]));
         }
@@ -91,21 +87,25 @@ fn poolgate_refuses_what_the_crd_refuses_and_more_only_by_rules_that_say_so() {
 fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), String> {
     use Verdict::{Admitted, Refused};
     match (&case.difference, by_crd, by_poolgate) {
-        (None, Admitted(_), Admitted(_))
-        // What is added is looked at later.
-        | (Some(Difference::Ratchet(Stricter::Crd) | Difference::Completed(_)), Refused(_), Admitted(_)) => {
+        (None, Admitted, Admitted) | (Some(Difference::Ratchet(Stricter::Crd)), Refused(_), Admitted) => {
             Ok(())
         }
         (None, Refused(_), Refused(refusal))
-        | (Some(Difference::Ratchet(Stricter::Poolgate)), Admitted(_), Refused(refusal)) => {
+        | (Some(Difference::Ratchet(Stricter::Poolgate)), Admitted, Refused(refusal)) => {
             if !refusal.rules.iter().any(|rule| stands_for_schema(rule)) {
-                return Err(format!("refused by none of the rules that stand for the schema: {:?}", refusal.rules));
+                return Err(format!(
+                    "refused by none of the rules that stand for the schema: {:?}",
+                    refusal.rules
+                ));
             }
             Ok(())
         }
-        (Some(Difference::More(rule)), Admitted(_), Refused(refusal)) => {
+        (Some(Difference::More(rule)), Admitted, Refused(refusal)) => {
             if refusal.rules != [rule.as_str()] {
-                return Err(format!("should be refused by {rule} alone, not by {:?}", refusal.rules));
+                return Err(format!(
+                    "should be refused by {rule} alone, not by {:?}",
+                    refusal.rules
+                ));
             }
             match find(rule).map(|rule| rule.origin) {
                 None => Err(format!("{rule} is no rule")),
@@ -113,8 +113,8 @@ fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), S
                 Some(_) => Ok(()),
             }
         }
-        (None, Refused(_), Admitted(_)) => Err("poolgate admits what the CRD refuses".to_owned()),
-        (None, Admitted(_), Refused(_)) => Err("poolgate refuses what the CRD admits".to_owned()),
+        (None, Refused(_), Admitted) => Err("poolgate admits what the CRD refuses".to_owned()),
+        (None, Admitted, Refused(_)) => Err("poolgate refuses what the CRD admits".to_owned()),
         (Some(difference), _, _) => Err(format!("does not differ as said: {difference:?}")),
     }
 }
@@ -132,22 +132,7 @@ fn only_types(by_types: &Verdict) -> Result<(), String> {
             "refused without poolgate, but not as a wrong type: {}",
             refusal.message
         )),
-        Verdict::Refused(_) | Verdict::Admitted(_) => Ok(()),
-    }
-}
-
-/// Whether the CRD takes what poolgate admits once it has the defaults that poolgate added.
-fn completed(published: &mut Side, number: usize, case: &Case, by_poolgate: &Verdict) -> Result<(), String> {
-    let (Some(Difference::Completed(path)), Verdict::Admitted(object)) = (&case.difference, by_poolgate)
-    else {
-        return Ok(());
-    };
-    if path.find(object).is_none_or(Value::is_null) {
-        return Err(format!("poolgate has not added {path}"));
-    }
-    match published.verdict(number, case, object.clone()) {
-        Verdict::Admitted(_) => Ok(()),
-        Verdict::Refused(refusal) => Err(format!("the CRD refuses it even so: {}", refusal.message)),
+        Verdict::Refused(_) | Verdict::Admitted => Ok(()),
     }
 }
 
@@ -159,7 +144,7 @@ fn told(case: &Case, wrong: &str, by_crd: &Verdict, by_poolgate: &Verdict) -> St
     let _ = writeln!(text, "    new:      {}", excerpt(&case.new["spec"]));
     for (side, verdict) in [("CRD:     ", by_crd), ("poolgate:", by_poolgate)] {
         let verdict = match verdict {
-            Verdict::Admitted(_) => "admitted",
+            Verdict::Admitted => "admitted",
             Verdict::Refused(refusal) => &refusal.message,
         };
         let _ = writeln!(text, "    {side} {verdict}");
@@ -184,7 +169,7 @@ const OFFLINE: &[&str] = &["field-unknown"];
 fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
     let refusals = by_poolgate.iter().filter_map(|verdict| match verdict {
         Verdict::Refused(refusal) => Some(&refusal.rules),
-        Verdict::Admitted(_) => None,
+        Verdict::Admitted => None,
     });
     let used: BTreeSet<&str> = refusals.flatten().map(String::as_str).collect();
     CATALOGUE

@@ -52,7 +52,7 @@ fn verdicts_follow_the_definition_that_is_installed() {
     let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
     assert_metric(
         &poolgate,
-        "poolgate_karpenter_release_info{release=\"1.14.1\",source=\"newest\"} 1",
+        "poolgate_karpenter_release_info{release=\"1.15.0\",source=\"newest\"} 1",
     );
     plane.install_karpenter_crds(V1_AND_V1BETA1);
     wait_until_told(
@@ -69,12 +69,12 @@ fn verdicts_follow_the_definition_that_is_installed() {
     plane.install_karpenter_crds(V1);
     wait_until_told(
         &poolgate,
-        "judging for: Karpenter 1.14.1; installed is the definition of 1.14.0 to 1.14.1\n",
+        "judging for: Karpenter 1.15.0; installed is the definition of 1.15.0\n",
     );
     dry_run(&plane, &balanced()).success();
     assert_metric(
         &poolgate,
-        "poolgate_karpenter_release_info{release=\"1.14.1\",source=\"definition\"} 1",
+        "poolgate_karpenter_release_info{release=\"1.15.0\",source=\"definition\"} 1",
     );
     let (_, metrics) = poolgate.probe("/metrics");
     assert_eq!(
@@ -91,7 +91,7 @@ fn a_release_that_the_user_names_holds_whatever_is_installed() {
     let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &["--karpenter-version", "1.9"]);
     wait_until_told(
         &poolgate,
-        "judging for: Karpenter 1.9.0; installed is the definition of 1.14.0 to 1.14.1\n",
+        "judging for: Karpenter 1.9.0; installed is the definition of 1.15.0\n",
     );
     plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
     let refused = dry_run(&plane, &balanced()).stderr;
@@ -147,7 +147,7 @@ fn the_rights_of_the_manifests_are_enough() {
     plane.install_karpenter_crds(V1);
     plane.kubectl(&["apply", "-k", BASE], "").success();
     let poolgate = Poolgate::serve_watching(&kubeconfig_of_the_account(&plane), &[]);
-    wait_until_told(&poolgate, "judging for: Karpenter 1.14.1; installed is");
+    wait_until_told(&poolgate, "judging for: Karpenter 1.15.0; installed is");
     wait_until_told(&poolgate, "static NodePools: watching\n");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");

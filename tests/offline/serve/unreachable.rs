@@ -41,7 +41,7 @@ fn a_cluster_that_does_not_answer_is_told_once_and_counted() {
     let (status, told) = server.probe("/readyz");
     assert_eq!(status, 200);
     assert!(
-        told.starts_with("ok\njudging for: Karpenter 1.14.1; no NodePool definition is known\n"),
+        told.starts_with("ok\njudging for: Karpenter 1.15.0; no NodePool definition is known\n"),
         "{told}"
     );
     assert!(told.contains("NodePool definition: not watching: "), "{told}");

@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::control_plane::ControlPlane;
-use super::crds::{V1, karpenter_crd};
+use super::crds::{karpenter_crd, running_karpenter};
 use super::process::Process;
 use super::program;
 
-/// Karpenter's definitions, all that 1.14 has. Of its NodePools there is a second form: see [`Definition`].
+/// Karpenter's definitions, all that 1.14 and 1.15 have. Of its NodePools there is a second form: see [`Definition`].
 const DEFINITIONS: [&str; 4] = [
     "karpenter.sh_nodeclaims.yaml",
     "karpenter.sh_nodeoverlays.yaml",
@@ -61,7 +61,7 @@ impl KarpenterCluster {
     pub(crate) fn start<T>(definition: Definition, prepare: impl FnOnce(&ControlPlane) -> T) -> (Self, T) {
         let plane = ControlPlane::start();
         for file in DEFINITIONS {
-            plane.install_crd(&karpenter_crd(V1, file));
+            plane.install_crd(&karpenter_crd(&running_karpenter(), file));
         }
         plane.install_crd(&node_pool_definition(definition));
         let client = Client::of(&plane);
@@ -198,7 +198,7 @@ impl KarpenterCluster {
 }
 
 fn node_pool_definition(definition: Definition) -> String {
-    let published = karpenter_crd(V1, "karpenter.sh_nodepools.yaml");
+    let published = karpenter_crd(&running_karpenter(), "karpenter.sh_nodepools.yaml");
     match definition {
         Definition::Published => published,
         Definition::Patched => program::run(&["crd", "patch"], &published).success(),

@@ -7,6 +7,7 @@ use std::process::Command;
 use super::objects::instance_types;
 use crate::support::assets::{assets, program};
 use crate::support::control_plane::ControlPlane;
+use crate::support::crds::running_karpenter;
 use crate::support::process::Process;
 
 /// What pods and nodes need of kube-controller-manager; the rest would only cost time.
@@ -58,7 +59,7 @@ pub(super) fn start_karpenter(plane: &ControlPlane) -> Process {
     let directory = plane.directory();
     let types = directory.join("instance-types.json");
     fs::write(&types, instance_types().to_string()).expect("the instance types can be written");
-    let mut command = Command::new(program("karpenter"));
+    let mut command = Command::new(program(&format!("karpenter-{}", running_karpenter())));
     command
         .env("KUBECONFIG", plane.kubeconfig())
         .env("INSTANCE_TYPES_FILE_PATH", types)

@@ -127,7 +127,7 @@ const CHANGES: &[Change] = &[
     },
     Change {
         since: Release::BALANCED,
-        until: Release::NEWEST,
+        until: Release::new(1, 14, 3),
         is_there: |definition| {
             definition.v1(|schema| {
                 let mut policies = schema
@@ -140,7 +140,7 @@ const CHANGES: &[Change] = &[
     },
     Change {
         since: Release::UNHEALTHY,
-        until: Release::UNHEALTHY,
+        until: Release::NEWEST,
         is_there: |definition| {
             definition.v1(|schema| {
                 let mut reasons = schema

@@ -192,10 +192,6 @@ mod tests {
             ("drifted", "; did you mean Drifted? [budget-reason]"),
             ("Drift", "; did you mean Drifted? [budget-reason]"),
             ("Expired", "; remove it [budget-reason]"),
-            (
-                "Unhealthy",
-                ": Unhealthy needs Karpenter 1.15.0 or newer [budget-reason]",
-            ),
             ("", ": Karpenter has no such reason [budget-reason]"),
         ] {
             let refused = errors(&reasons(&json!(["Empty", written])));
@@ -212,6 +208,16 @@ mod tests {
     fn reasons_follow_the_release() {
         let refused = |release, list| errors_for(ApiVersion::V1, release, &reasons(&list), None).len();
         assert_eq!(refused(Release::new(1, 15, 0), json!(["Unhealthy"])), 0);
+        let before = errors_for(
+            ApiVersion::V1,
+            Release::new(1, 14, 3),
+            &reasons(&json!(["Unhealthy"])),
+            None,
+        );
+        assert!(
+            before[0].ends_with(": Unhealthy needs Karpenter 1.15.0 or newer [budget-reason]"),
+            "{before:?}"
+        );
         assert_eq!(refused(Release::new(1, 13, 0), json!(["Empty", "Empty"])), 1);
         assert_eq!(refused(Release::new(1, 12, 9), json!(["Empty", "Empty"])), 0);
         let many = Value::Array(vec![json!("Empty"); 51]);

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 
 use poolgate::manifest::{Limits, parse};
-use poolgate_core::diagnostic::FieldPath;
 use serde_json::{Value, json};
 
 use super::expansion::expand;
@@ -46,8 +45,6 @@ impl Kind {
 pub(super) enum Difference {
     /// poolgate alone refuses, by this rule.
     More(String),
-    /// poolgate alone admits, because it has added this field.
-    Completed(FieldPath),
     /// On this update the two differ in what they forgive as stored before.
     Ratchet(Stricter),
 }
@@ -141,14 +138,6 @@ fn edited(base: &Value, patch: Value, nulls: Option<&Value>) -> Value {
 
 fn difference(row: &mut Fields) -> Option<Difference> {
     let more = row.take("more").map(|rule| Difference::More(text(rule)));
-    let completed = row.take("completed").map(|path| {
-        let path = text(path);
-        Difference::Completed(
-            path.split('.')
-                .map(str::to_owned)
-                .fold(FieldPath::root(), FieldPath::key),
-        )
-    });
     let ratchet = row.take("ratchet").map(|ratchet| {
         let mut ratchet = Fields::of(&row.place, ratchet);
         let stricter = match text(ratchet.demand("stricter")).as_str() {
@@ -160,7 +149,7 @@ fn difference(row: &mut Fields) -> Option<Difference> {
         ratchet.end();
         Difference::Ratchet(stricter)
     });
-    let mut differences = [more, completed, ratchet].into_iter().flatten();
+    let mut differences = [more, ratchet].into_iter().flatten();
     let difference = differences.next();
     assert!(
         differences.next().is_none(),

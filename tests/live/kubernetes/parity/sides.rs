@@ -28,8 +28,7 @@ pub(super) struct Side {
 /// What a side says of a case.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// The object as it would be stored.
-    Admitted(Value),
+    Admitted,
     Refused(Refusal),
 }
 
@@ -93,12 +92,12 @@ impl Side {
     pub(super) fn verdicts(&mut self, cases: &[Case]) -> Vec<Verdict> {
         let numbered = cases.iter().enumerate();
         numbered
-            .map(|(number, case)| self.verdict(number, case, case.new.clone()))
+            .map(|(number, case)| self.verdict(number, case))
             .collect()
     }
 
-    /// What this side says of another object in the place of a case's new one.
-    pub(super) fn verdict(&mut self, number: usize, case: &Case, mut object: Value) -> Verdict {
+    fn verdict(&mut self, number: usize, case: &Case) -> Verdict {
+        let mut object = case.new.clone();
         let collection = case.kind.collection();
         let metadata = &mut object["metadata"];
         let answer = match &self.stored[number] {
@@ -116,7 +115,7 @@ impl Side {
             }
         };
         match answer {
-            Ok(object) => Verdict::Admitted(object),
+            Ok(_) => Verdict::Admitted,
             Err(Error::Api(status)) => Verdict::Refused(refusal(*status)),
             Err(error) => panic!("{}: {error}", case.name),
         }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -50,7 +49,7 @@ func follow(definitions definitions, object *unstructured.Unstructured) (afterma
 	if err != nil {
 		return aftermath{}, err
 	}
-	typed, _, err := scheme.Codecs.UniversalDeserializer().Decode(stored, nil, nil)
+	typed, err := read(stored)
 	if err != nil {
 		return aftermath{Decode: err.Error()}, nil
 	}
@@ -58,7 +57,7 @@ func follow(definitions definitions, object *unstructured.Unstructured) (afterma
 	if !ok {
 		return aftermath{}, nil
 	}
-	if err := pool.RuntimeValidate(context.Background()); err != nil {
+	if err := validate(pool); err != nil {
 		return aftermath{Runtime: err.Error()}, nil
 	}
 	claim, panicked := launch(pool)
@@ -78,7 +77,7 @@ func launch(pool *karpenter.NodePool) (claim *karpenter.NodeClaim, panicked stri
 	}()
 	template := scheduling.NewNodeClaimTemplate(pool)
 	template.InstanceTypeOptions = instanceTypes(template)
-	return template.ToNodeClaim(), ""
+	return claimOf(template, pool), ""
 }
 
 // instanceTypes are those that the pool names, or else any: as many as minValues asks for.
@@ -88,7 +87,7 @@ func instanceTypes(template *scheduling.NodeClaimTemplate) cloudprovider.Instanc
 	if wanted.Operator() == corev1.NodeSelectorOpIn {
 		names = wanted.Values()
 	}
-	for number := range ptr.Deref(wanted.MinValues(), 0) - len(names) {
+	for number := range ptr.Deref(minValues(wanted), 0) - len(names) {
 		names = append(names, fmt.Sprintf("any-%d", number))
 	}
 	var types cloudprovider.InstanceTypes

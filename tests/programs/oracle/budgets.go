@@ -38,16 +38,9 @@ func budgets(object json.RawMessage, at time.Time, nodes int) (any, error) {
 		active, err := budget.IsActive(clock)
 		answer.Budgets = append(answer.Budgets, budgetAnswer{Active: active, Error: text(err)})
 	}
-	for _, reason := range []karpenter.DisruptionReason{
-		karpenter.DisruptionReasonUnderutilized,
-		karpenter.DisruptionReasonEmpty,
-		karpenter.DisruptionReasonDrifted,
-	} {
-		_, err := pool.GetAllowedDisruptionsByReason(clock, nodes, reason)
-		answer.Allowed[reason] = allowedAnswer{
-			Nodes: pool.MustGetAllowedDisruptions(clock, nodes, reason),
-			Error: text(err),
-		}
+	for _, reason := range reasons {
+		nodes, err := allowed(pool, clock, nodes, reason)
+		answer.Allowed[reason] = allowedAnswer{Nodes: nodes, Error: text(err)}
 	}
 	return answer, nil
 }

@@ -1,0 +1,45 @@
+//go:build !v1beta1
+
+package main
+
+import (
+	"context"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
+	requirements "sigs.k8s.io/karpenter/pkg/scheduling"
+)
+
+// reasons are those that a budget of this Karpenter knows.
+var reasons = []karpenter.DisruptionReason{
+	karpenter.DisruptionReasonUnderutilized,
+	karpenter.DisruptionReasonEmpty,
+	karpenter.DisruptionReasonDrifted,
+	karpenter.DisruptionReasonUnhealthy,
+}
+
+// read decodes an object as Karpenter does that lists it.
+func read(stored []byte) (any, error) {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(stored, nil, nil)
+	return object, err
+}
+
+func validate(pool *karpenter.NodePool) error {
+	return pool.RuntimeValidate(context.Background())
+}
+
+func claimOf(template *scheduling.NodeClaimTemplate, _ *karpenter.NodePool) *karpenter.NodeClaim {
+	return template.ToNodeClaim()
+}
+
+func minValues(requirement *requirements.Requirement) *int {
+	return requirement.MinValues()
+}
+
+// allowed is how many nodes may go for a reason: what Karpenter acts on, and why it cannot say more.
+func allowed(pool *karpenter.NodePool, clock clock.Clock, nodes int, reason karpenter.DisruptionReason) (int, error) {
+	_, err := pool.GetAllowedDisruptionsByReason(clock, nodes, reason)
+	return pool.MustGetAllowedDisruptions(clock, nodes, reason), err
+}
