@@ -3,8 +3,10 @@
 use std::io::{self, IsTerminal};
 
 use clap::{Args, ValueEnum};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt, registry};
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -57,18 +59,19 @@ pub(crate) enum LoggingError {
 impl LogArgs {
     /// Installs the process's one subscriber.
     pub(crate) fn install(&self) -> Result<(), LoggingError> {
-        let filter = EnvFilter::try_new(&self.log_level).map_err(|cause| LoggingError::Filter {
+        let filter: Targets = self.log_level.parse().map_err(|cause| LoggingError::Filter {
             filter: self.log_level.clone(),
             cause,
         })?;
-        let lines = tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_writer(io::stderr);
-        match self.log_format {
-            LogFormat::Text => lines.with_ansi(stderr_has_colours()).try_init(),
-            LogFormat::Json => lines.json().try_init(),
-        }
-        .map_err(LoggingError::Installed)
+        let lines = fmt::layer().with_writer(io::stderr);
+        let lines = match self.log_format {
+            LogFormat::Text => lines.with_ansi(stderr_has_colours()).boxed(),
+            LogFormat::Json => lines.json().boxed(),
+        };
+        registry()
+            .with(lines.with_filter(filter))
+            .try_init()
+            .map_err(|error| LoggingError::Installed(Box::new(error)))
     }
 }
 

@@ -11,9 +11,9 @@ use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
 use clap::Args;
+use diffy::DiffOptions;
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
-use similar::TextDiff;
 
 use crate::files::{self, Input, Source};
 use crate::judged_by::JudgedBy;
@@ -122,7 +122,8 @@ fn printed(
     let is_changed = completed.text != before;
     tally.changed += usize::from(is_changed);
     if args.diff {
-        return Ok(diff(&input.name, &before, &completed.text));
+        let diff = is_changed.then(|| diff(&input.name, &before, &completed.text));
+        return Ok(diff.unwrap_or_default());
     }
     if !args.write {
         return Ok(completed.text);
@@ -137,9 +138,10 @@ fn printed(
 }
 
 fn diff(name: &str, before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
-    diff.unified_diff()
-        .header(name, &format!("{name} with defaults"))
+    DiffOptions::new()
+        .set_original_filename(name.to_owned())
+        .set_modified_filename(format!("{name} with defaults"))
+        .create_patch(before, after)
         .to_string()
 }
 
