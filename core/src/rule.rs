@@ -1,19 +1,6 @@
 //! What a rule is: its name, weight, origin and documentation. The logic stands in [`crate::rules`].
 
-use crate::diagnostic::{Diagnostic, FieldPath, Problem, RuleId, Severity};
-
-/// Who would notice the mistake if poolgate did not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// The API server refuses it by the schema or the CEL rules of Karpenter's CRD, with less explanation.
-    Schema,
-    /// Karpenter itself, once the object is stored: it marks the NodePool not ready and passes it over.
-    Runtime,
-    /// Nobody at apply time: Karpenter takes it and suffers later.
-    Silent,
-    /// Nobody: it concerns a field that poolgate itself defines, or a bound of the organisation's policy.
-    Poolgate,
-}
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
 
 /// One rule of the catalogue. Its documentation is part of it, so that the two cannot drift apart.
 #[derive(Debug)]
@@ -24,8 +11,8 @@ pub struct Rule {
     pub title: &'static str,
     /// How much a finding weighs unless the policy says otherwise.
     pub severity: Severity,
-    /// Who else would notice.
-    pub origin: Origin,
+    /// Who else would notice: what its findings can say, first what they say unless the check knows better.
+    pub origins: &'static [Origin],
     /// Why it matters: a paragraph of Markdown.
     pub why: &'static str,
     /// Where users met it: issues of `kubernetes-sigs/karpenter` unless another repository is named.
@@ -39,11 +26,13 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A finding of this rule. `reason` is a clause without final stop.
+    /// A finding of this rule, of its first origin. `reason` is a clause without final stop.
     pub fn finding(&self, path: FieldPath, problem: Problem, reason: impl Into<String>) -> Diagnostic {
         Diagnostic {
             rule: self.id,
             severity: self.severity,
+            // No list of origins is empty; a test of the catalogue holds that.
+            origin: self.origins.first().copied().unwrap_or(Origin::Poolgate),
             path,
             problem,
             reason: reason.into(),

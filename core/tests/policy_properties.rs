@@ -11,7 +11,6 @@ use poolgate_core::policy::{
     Policy, TemplateBounds, Written,
 };
 use poolgate_core::review::{Request, Review, Subject, review};
-use poolgate_core::rule::Origin;
 use poolgate_core::rules::{CATALOGUE, find};
 use poolgate_core::value::duration::GoDuration;
 use poolgate_core::value::quantity::Quantity;
@@ -35,12 +34,14 @@ fn any_pool() -> impl Strategy<Value = Value> {
         Just(json!("10%")),
         Just(json!("101%")),
         Just(json!(5)),
-        Just(json!("50"))
+        Just(json!("50")),
+        Just(json!("99999999999"))
     ];
     let schedule = prop_oneof![
         Just(json!(null)),
         Just(json!("@daily")),
-        Just(json!("0 9 * * sat-sun"))
+        Just(json!("0 9 * * sat-sun")),
+        Just(json!("0 9 * *"))
     ];
     let duration = prop_oneof![Just(json!(null)), Just(json!("8h")), Just(json!("0m"))];
     let budget = (nodes, schedule, duration).prop_map(
@@ -50,7 +51,8 @@ fn any_pool() -> impl Strategy<Value = Value> {
         Just(json!(null)),
         Just(json!("1000")),
         Just(json!(1000)),
-        Just(json!("1e1.5"))
+        Just(json!("1e1.5")),
+        Just(json!("5 cores"))
     ];
     let mode = prop_oneof![Just(json!(null)), Just(json!("Hard")), Just(json!("hard"))];
     let capacity = prop_oneof![Just("spot"), Just("on-demand"), Just("other")];
@@ -89,7 +91,7 @@ fn any_lenience() -> impl Strategy<Value = Policy> {
         pools: pools.into_iter().map(Glob::new).collect(),
         labels: BTreeMap::new(),
         reason: None,
-        rules: rules.into_iter().collect(),
+        rules: rules.into_iter().map(|rule| rule.id).collect(),
     });
     (vec((rule, level), 0..CATALOGUE.len()), vec(exemption, 0..3)).prop_map(|(levels, exemptions)| {
         let mut policy = Policy {
@@ -102,7 +104,7 @@ fn any_lenience() -> impl Strategy<Value = Policy> {
                 Level::Severity(severity) => severity <= rule.severity,
             };
             if is_lighter {
-                policy.levels.set(rule, level);
+                policy.levels.set(rule.id, level);
             }
         }
         policy
@@ -154,12 +156,35 @@ proptest! {
     fn what_karpenter_refuses_itself_never_falls_silent(object in any_pool(), policy in any_lenience()) {
         let heard = judge(&object, None, &policy).report;
         for finding in judge(&object, None, &Policy::default()).report.diagnostics() {
-            let rule = find(finding.rule.as_str()).expect("a rule");
-            if matches!(rule.origin, Origin::Silent | Origin::Poolgate) {
+            if !finding.origin.is_karpenters() {
                 continue;
             }
             let again = heard.diagnostics().iter().find(|again| again.rule == finding.rule && again.path == finding.path);
             prop_assert!(again.is_some_and(|again| again.severity >= Severity::Warning), "{finding}");
+        }
+    }
+
+    #[test]
+    fn where_every_rule_is_off_only_what_karpenter_refuses_itself_is_left(object in any_pool()) {
+        let mut policy = Policy::default();
+        for rule in CATALOGUE {
+            policy.levels.set(rule.id, Level::Off);
+        }
+        let all = judge(&object, None, &Policy::default()).report;
+        let karpenters = all.diagnostics().iter().filter(|finding| finding.origin.is_karpenters());
+        let left = judge(&object, None, &policy).report;
+        prop_assert_eq!(
+            left.diagnostics().iter().map(|finding| (finding.rule, &finding.path)).collect::<Vec<_>>(),
+            karpenters.map(|finding| (finding.rule, &finding.path)).collect::<Vec<_>>()
+        );
+        prop_assert!(!left.refuses());
+    }
+
+    #[test]
+    fn a_finding_is_of_an_origin_that_its_rule_lists(object in any_pool()) {
+        for finding in judge(&object, None, &Policy::default()).report.diagnostics() {
+            let rule = find(finding.rule.as_str()).expect("a rule");
+            prop_assert!(rule.origins.contains(&finding.origin), "{finding}");
         }
     }
 

@@ -336,20 +336,13 @@ fn hostile_texts_cost_next_to_nothing() {
         " ".repeat(mebibyte),
         "é".repeat(mebibyte / 2),
     ];
-    // A thousandth of it in a release build. The best of some: this machine may have other work to do.
-    let bound = Duration::from_millis(100);
+    // Some milliseconds, also where the machine has other work to do; the square of the length takes minutes.
+    let bound = Duration::from_secs(10);
     for text in hostile {
-        let took = |_| {
-            let start = Instant::now();
-            let _ = Quantity::parse(&text);
-            start.elapsed()
-        };
-        let best = (0..10).map(took).min();
+        let start = Instant::now();
+        let _ = Quantity::parse(&text);
+        let taken = start.elapsed();
         let beginning: String = text.chars().take(8).collect();
-        assert!(
-            best < Some(bound),
-            "{beginning}… of {} bytes: {best:?}",
-            text.len()
-        );
+        assert!(taken < bound, "{beginning}… of {} bytes: {taken:?}", text.len());
     }
 }

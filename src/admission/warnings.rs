@@ -50,7 +50,7 @@ fn one_line(diagnostic: &Diagnostic) -> String {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, RuleId};
+    use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId};
 
     use super::*;
 
@@ -60,6 +60,7 @@ mod tests {
             report.push(Diagnostic {
                 rule: RuleId::new("test"),
                 severity: Severity::Warning,
+                origin: Origin::Silent,
                 path: FieldPath::of(&["spec"]),
                 problem: Problem::Required,
                 reason: (*reason).into(),
@@ -85,6 +86,7 @@ mod tests {
         let finding = |mend: &str| Diagnostic {
             rule: RuleId::new("test"),
             severity: Severity::Warning,
+            origin: Origin::Silent,
             path: FieldPath::of(&["spec"]),
             problem: Problem::Required,
             reason: "x".repeat(1000),

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use poolgate_core::diagnostic::Severity;
-use poolgate_core::rule::{Origin, Rule};
+use poolgate_core::diagnostic::{Origin, Severity};
+use poolgate_core::rule::Rule;
 use poolgate_core::rules::{CATALOGUE, find};
 
 /// Longest run of lines that differ in their digits at most and are all shown. Of a longer one the middle is left out.
@@ -89,7 +89,7 @@ fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
         rule.severity,
         plain(rule.title)
     )?;
-    writeln!(output, "{}\n\n{}\n", wrapped(rule.why), origin(rule))?;
+    writeln!(output, "{}\n\n{}\n", wrapped(rule.why), wrapped(&origins(rule)))?;
     if !rule.seen_in.is_empty() {
         writeln!(
             output,
@@ -153,7 +153,7 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
         "\n## {}\n\n**{}.** ({})\n",
         rule.id, rule.title, rule.severity
     )?;
-    writeln!(output, "{}\n\n{}", rule.why, origin(rule))?;
+    writeln!(output, "{}\n\n{}", rule.why, origins(rule))?;
     if !rule.seen_in.is_empty() {
         let links: Vec<String> = rule.seen_in.iter().map(|issue| link(issue)).collect();
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
@@ -171,16 +171,30 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     )
 }
 
-const fn origin(rule: &Rule) -> &'static str {
-    match rule.origin {
-        Origin::Schema => "Karpenter's CRD refuses this, too.",
-        Origin::Runtime => {
-            "Karpenter's CRD lets this through; Karpenter then marks the NodePool not ready and launches nothing \
-             for it."
+/// Who else refuses what breaks the rule: a sentence.
+fn origins(rule: &Rule) -> String {
+    if let [origin] = rule.origins {
+        return match origin {
+            Origin::Schema => "Karpenter's CRD refuses this, too.",
+            Origin::Runtime => {
+                "Karpenter's CRD lets this through; Karpenter then marks the NodePool not ready and launches nothing \
+                 for it."
+            }
+            Origin::Silent => "Karpenter's CRD lets this through.",
+            Origin::Poolgate => "Only poolgate looks at this.",
         }
-        Origin::Silent => "Karpenter's CRD lets this through.",
-        Origin::Poolgate => "Only poolgate looks at this.",
+        .to_owned();
     }
+    let parts = rule.origins.iter().map(|origin| match origin {
+        Origin::Schema => "in part Karpenter's CRD",
+        Origin::Runtime => {
+            "in part Karpenter itself, which marks the NodePool not ready and launches nothing for it"
+        }
+        Origin::Silent | Origin::Poolgate => "in part nobody",
+    });
+    let mut parts: Vec<_> = parts.collect();
+    parts.dedup();
+    format!("Who else refuses this: {}.", parts.join("; "))
 }
 
 /// The example, without the middle of long lists of the same: a comment there says how much is left out.

@@ -1,6 +1,6 @@
 //! The text of a file to its findings.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Severity};
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Segment, Severity};
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
@@ -111,7 +111,7 @@ impl FileCheck<'_, '_> {
         let suppressions = Suppressions::of(document, self.text);
         let mut ignored = 0;
         for mut finding in self.findings.split_off(first) {
-            match suppressions.fate(finding.rule, finding.severity, finding.place.span) {
+            match suppressions.fate(&finding) {
                 Fate::Told => {}
                 Fate::Weakened => {
                     finding.severity = Severity::Warning;
@@ -153,6 +153,8 @@ impl FileCheck<'_, '_> {
         let finding = || Finding {
             place,
             severity: problem.kind.severity(),
+            // No API server stores what cannot be read.
+            origin: Origin::Schema,
             rule: problem_rules::name(&problem.kind),
             object: object.cloned(),
             source: None,
@@ -215,6 +217,7 @@ impl FileCheck<'_, '_> {
         Finding {
             place: self.located(span),
             severity: diagnostic.severity,
+            origin: diagnostic.origin,
             rule: diagnostic.rule.as_str(),
             object: Some(object.clone()),
             source: rendered::by_kustomize(judged.value),
@@ -277,6 +280,7 @@ fn told(mistake: &Mistake, place: Place, object: Option<&Object>) -> Finding {
     Finding {
         place,
         severity: mistake.severity,
+        origin: Origin::Poolgate,
         rule: mistake.rule,
         object: object.cloned(),
         source: None,

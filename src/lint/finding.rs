@@ -1,6 +1,6 @@
 //! A finding with its place in the text.
 
-use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
 
 use super::fix::Edit;
 use crate::manifest::{Position, Span};
@@ -12,6 +12,8 @@ pub(super) struct Finding {
     pub(super) place: Place,
     /// How much it weighs.
     pub(super) severity: Severity,
+    /// Who else would notice.
+    pub(super) origin: Origin,
     /// The name of the rule.
     pub(super) rule: &'static str,
     /// The object that it is about; none for a document that cannot be read.

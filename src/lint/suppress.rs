@@ -7,9 +7,9 @@
 use std::cell::Cell;
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
-use poolgate_core::rule::Origin;
 use poolgate_core::rules;
 
+use super::finding::Finding;
 use super::problem_rules;
 use crate::files::clean;
 use crate::manifest::{Comment, Document, Span};
@@ -123,21 +123,18 @@ impl<'t> Suppressions<'t> {
         });
     }
 
-    /// What becomes of a finding of this rule that points there.
-    pub(super) fn fate(&self, rule: &str, severity: Severity, at: Span) -> Fate {
+    /// What becomes of a finding.
+    pub(super) fn fate(&self, finding: &Finding) -> Fate {
+        let at = finding.place.span.start();
         let mut fate = Fate::Told;
         for comment in &self.comments {
-            let within = comment.scope.start() <= at.start() && at.start() < comment.scope.end();
-            if comment.rule == rule && within {
+            let within = comment.scope.start() <= at && at < comment.scope.end();
+            if comment.rule == finding.rule && within {
                 comment.is_used.set(true);
                 fate = Fate::Silent;
             }
         }
-        let is_karpenters = || {
-            rules::find(rule).is_some_and(|rule| matches!(rule.origin, Origin::Schema | Origin::Runtime))
-                || problem_rules::is_one(rule)
-        };
-        if fate == Fate::Silent && severity == Severity::Error && is_karpenters() {
+        if fate == Fate::Silent && finding.severity == Severity::Error && finding.origin.is_karpenters() {
             return Fate::Weakened;
         }
         fate
@@ -223,8 +220,11 @@ fn line_end(text: &str, from: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use poolgate_core::diagnostic::Origin;
+
     use super::*;
-    use crate::manifest::{self, Limits};
+    use crate::lint::finding::Place;
+    use crate::manifest::{self, Limits, Position};
 
     const TEXT: &str = "\
 # poolgate: ignore weight -- above all
@@ -239,12 +239,34 @@ spec:
   - nodes: 2
 ";
 
-    fn silent_at(rule: &str, marker: &str) -> bool {
+    /// An error of this rule at one byte.
+    fn finding(rule: &'static str, origin: Origin, at: usize) -> Finding {
+        let position = Position { line: 1, column: 1 };
+        Finding {
+            place: Place {
+                span: Span::new(at, at + 1),
+                start: position,
+                end: position,
+            },
+            severity: Severity::Error,
+            origin,
+            rule,
+            object: None,
+            source: None,
+            field: None,
+            message: String::new(),
+            mend: None,
+            edit: None,
+            related: Vec::new(),
+        }
+    }
+
+    fn silent_at(rule: &'static str, marker: &str) -> bool {
         let mut documents = manifest::parse(TEXT, &Limits::default());
         let document = documents.next().expect("a document");
         let suppressions = Suppressions::of(&document, TEXT);
         let at = TEXT.find(marker).expect(marker);
-        suppressions.fate(rule, Severity::Warning, Span::new(at, at + 1)) == Fate::Silent
+        suppressions.fate(&finding(rule, Origin::Silent, at)) == Fate::Silent
     }
 
     #[test]
@@ -300,13 +322,14 @@ spec:
 
     #[test]
     fn what_karpenter_refuses_stays_as_a_warning() {
-        let text = "a: 1 # poolgate: ignore weight, limit-nodes-whole -- why\n";
+        let text = "a: 1 # poolgate: ignore weight, expire-after -- why\n";
         let mut documents = manifest::parse(text, &Limits::default());
         let document = documents.next().expect("a document");
         let suppressions = Suppressions::of(&document, text);
-        let fate = |rule| suppressions.fate(rule, Severity::Error, Span::new(3, 4));
-        assert_eq!(fate("weight"), Fate::Weakened);
-        assert_eq!(fate("limit-nodes-whole"), Fate::Silent);
-        assert_eq!(fate("budget-nodes"), Fate::Told);
+        let fate = |rule, origin| suppressions.fate(&finding(rule, origin, 3));
+        assert_eq!(fate("weight", Origin::Schema), Fate::Weakened);
+        assert_eq!(fate("expire-after", Origin::Schema), Fate::Weakened);
+        assert_eq!(fate("expire-after", Origin::Silent), Fate::Silent);
+        assert_eq!(fate("budget-nodes", Origin::Silent), Fate::Told);
     }
 }

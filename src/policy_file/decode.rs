@@ -1,6 +1,6 @@
 //! A document that the table allows, as the policy that it means. What could not be read was told before.
 
-use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::diagnostic::{FieldPath, Origin};
 use poolgate_core::karpenter::{LabelSets, LabelValues, NodeLimitMode};
 use poolgate_core::policy::{
     Bounds, BudgetBounds, BudgetWindow, DefaultBudget, DefaultValues, DurationBounds, Enforcement, Exemption,
@@ -114,13 +114,17 @@ fn levels(rules: Place<'_>, notes: &mut Found) -> Levels {
         let (Some(rule), Some(level)) = (find(id), level) else {
             continue;
         };
-        let got = levels.set(rule, level);
-        if got != level && got == Level::Severity(Severity::Warning) {
-            let path = FieldPath::of(&["rules"]).key(id.clone());
-            let wrong =
-                format!("{id} stays a warning: Karpenter refuses it all the same, with less explanation");
-            notes.push(&path, At::Value, &wrong, None);
-        }
+        levels.set(rule.id, level);
+        let is_raised = |origin: &&Origin| levels.of(rule.id, **origin) != Some(level);
+        let when = match rule.origins.iter().filter(is_raised).count() {
+            0 => continue,
+            count if count < rule.origins.len() => " where",
+            _ => ":",
+        };
+        let path = FieldPath::of(&["rules"]).key(id.clone());
+        let wrong =
+            format!("{id} stays a warning{when} Karpenter refuses it all the same, with less explanation");
+        notes.push(&path, At::Value, &wrong, None);
     }
     levels
 }
@@ -251,6 +255,7 @@ fn exemption(place: Place<'_>) -> Exemption {
             .iter()
             .copied()
             .filter(|rule| is_named(rule.id.as_str()))
+            .map(|rule| rule.id)
             .collect(),
     }
 }

@@ -2,12 +2,12 @@
 //! stands in `docs/examples/policy` under the rule's name.
 
 use poolgate::manifest::{Limits, parse};
-use poolgate_core::diagnostic::Severity;
+use poolgate_core::diagnostic::{Report, Severity};
 use poolgate_core::karpenter::Release;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::Rule;
-use poolgate_core::rules::CATALOGUE;
+use poolgate_core::rules::{CATALOGUE, find};
 use serde_json::{Value, json};
 
 use crate::support::nodepool::merge;
@@ -91,9 +91,8 @@ fn policy(rule: &Rule) -> Policy {
         .policy
 }
 
-/// The rules that speak of an example, each with its severity. Notes of other rules are passed over: what is worth
-/// knowing of every static pool, say, is no fault of an example.
-fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Severity)> {
+/// What is said of an example.
+fn report(rule: &Rule, example: &str, release: Release) -> Report {
     let (old, object) = objects(example);
     let request = Request {
         subject: subject_of(&object),
@@ -101,8 +100,13 @@ fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Se
         old: old.as_ref(),
         claims: None,
     };
-    let report = review(&request, &policy(rule), &release.into()).report;
-    report
+    review(&request, &policy(rule), &release.into()).report
+}
+
+/// The rules that speak of an example, each with its severity. Notes of other rules are passed over: what is worth
+/// knowing of every static pool, say, is no fault of an example.
+fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Severity)> {
+    report(rule, example, release)
         .diagnostics()
         .iter()
         .filter(|finding| finding.rule == rule.id || finding.severity != Severity::Info)
@@ -114,6 +118,18 @@ fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Se
 fn releases(rule: &Rule) -> (Release, Release) {
     let own = BY_RELEASE.iter().find(|(id, ..)| *id == rule.id.as_str());
     own.map_or((Release::NEWEST, Release::NEWEST), |(_, bad, good)| (*bad, *good))
+}
+
+#[test]
+fn a_finding_is_of_an_origin_that_its_rule_lists() {
+    for rule in CATALOGUE {
+        assert!(!rule.origins.is_empty(), "{}", rule.id);
+        let (release, _) = releases(rule);
+        for finding in report(rule, rule.bad, release).diagnostics() {
+            let spoken = find(finding.rule.as_str()).expect("a rule");
+            assert!(spoken.origins.contains(&finding.origin), "{finding}");
+        }
+    }
 }
 
 #[test]

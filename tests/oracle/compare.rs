@@ -6,7 +6,6 @@ use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, Segment, Severity};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, review};
-use poolgate_core::rule::Origin;
 use poolgate_core::rules;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -313,9 +312,7 @@ fn missed(kind: Kind, field: &str, what: &str) -> Mismatch {
 
 /// The finding where its rule claims that somebody else refuses too.
 fn invented(finding: &Diagnostic) -> Option<Mismatch> {
-    let rule = rules::find(finding.rule.as_str()).expect("a finding is of a rule of the catalogue");
-    let is_alone = matches!(rule.origin, Origin::Silent | Origin::Poolgate);
-    (!is_alone).then(|| Mismatch {
+    finding.origin.is_karpenters().then(|| Mismatch {
         kind: Kind::Invented,
         what: finding.to_string(),
         signature: finding.rule.to_string(),

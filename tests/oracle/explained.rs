@@ -1,7 +1,7 @@
 //! Differences that are meant, each with its reason and an example that shows that it is still there.
 
+use poolgate_core::diagnostic::Origin;
 use poolgate_core::karpenter::ApiVersion;
-use poolgate_core::rule::Origin;
 use poolgate_core::rules;
 use serde_json::{Value, json};
 
@@ -86,9 +86,8 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         why: "The linked Karpenter has no types for v1beta1, so of what 1.0.8 said after its definition the oracle \
               knows nothing: neither what it could not decode nor what its runtime validation refused.",
         covers: |case, mismatch| {
-            let origin = rules::find(&mismatch.signature).map(|rule| rule.origin);
-            let is_more_than_schema = origin.is_some_and(|origin| origin != Origin::Schema)
-                || MORE_THAN_SCHEMA.contains(&mismatch.signature.as_str());
+            let rule = rules::find(&mismatch.signature);
+            let is_more_than_schema = rule.is_some_and(|rule| rule.origins != [Origin::Schema]);
             mismatch.kind == Kind::Invented && case.version == ApiVersion::V1Beta1 && is_more_than_schema
         },
         example: || {
@@ -169,9 +168,6 @@ fn is_about_float(finding: &str) -> bool {
     .iter()
     .any(|text| finding.contains(text))
 }
-
-/// Rules that speak for the definition and, with the same words, for what comes after it.
-const MORE_THAN_SCHEMA: &[&str] = &["kubelet"];
 
 /// Whether a difference is meant.
 pub(crate) fn is_explained(case: &Case, mismatch: &Mismatch) -> bool {

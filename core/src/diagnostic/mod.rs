@@ -4,6 +4,7 @@
 //! Knows nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
 
 mod fix;
+mod origin;
 mod path;
 mod problem;
 mod report;
@@ -11,6 +12,7 @@ mod report;
 use std::fmt;
 
 pub use fix::Fix;
+pub use origin::Origin;
 pub use path::{FieldPath, Segment};
 pub use problem::{Problem, quoted};
 pub use report::{MAX_KEPT, Report};
@@ -72,6 +74,8 @@ pub struct Diagnostic {
     pub rule: RuleId,
     /// How much it weighs here: the rule's own severity, unless policy or ratchet changed it.
     pub severity: Severity,
+    /// Who else would notice.
+    pub origin: Origin,
     /// The field at fault. For a missing field, the path it should have.
     pub path: FieldPath,
     /// What is wrong, in the API server's vocabulary.
@@ -87,6 +91,13 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Says who else would notice, where the rule alone does not tell.
+    #[must_use]
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
     /// Adds what to write instead.
     #[must_use]
     pub fn mend(mut self, mend: impl Into<String>) -> Self {
@@ -144,6 +155,7 @@ mod tests {
         let diagnostic = Diagnostic {
             rule: RuleId::new("budget-nodes"),
             severity: Severity::Error,
+            origin: Origin::Schema,
             path: FieldPath::root().key("spec").key("budgets").index(1).key("nodes"),
             problem: Problem::Invalid {
                 value: quoted("101%"),

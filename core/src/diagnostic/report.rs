@@ -63,13 +63,14 @@ impl IntoIterator for Report {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FieldPath, Problem, RuleId};
+    use super::super::{FieldPath, Origin, Problem, RuleId};
     use super::*;
 
     fn finding(severity: Severity) -> Diagnostic {
         Diagnostic {
             rule: RuleId::new("test"),
             severity,
+            origin: Origin::Silent,
             path: FieldPath::root(),
             problem: Problem::Required,
             reason: String::new(),

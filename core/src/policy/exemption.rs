@@ -1,13 +1,11 @@
 //! Pools to which some rules do not apply in full.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::Glob;
-use super::levels::{Level, least};
-use crate::diagnostic::{RuleId, Severity};
-use crate::rule::Rule;
+use crate::diagnostic::{Origin, RuleId, Severity};
 
 /// Whom some rules spare. A finding of such a rule weighs `info` then, so that it can still be found offline; of
 /// what Karpenter itself refuses it stays a warning.
@@ -20,24 +18,7 @@ pub struct Exemption {
     /// Why, for whoever reads the finding.
     pub reason: Option<String>,
     /// From which rules.
-    pub rules: SparedRules,
-}
-
-/// The rules that spare somebody, each with what its findings weigh then.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SparedRules(HashMap<RuleId, Severity>);
-
-impl<'r> FromIterator<&'r Rule> for SparedRules {
-    fn from_iter<I: IntoIterator<Item = &'r Rule>>(rules: I) -> Self {
-        let weights = rules.into_iter().map(|rule| {
-            let weight = match least(rule) {
-                Level::Severity(severity) => severity,
-                Level::Off => Severity::Info,
-            };
-            (rule.id, weight)
-        });
-        Self(weights.collect())
-    }
+    pub rules: HashSet<RuleId>,
 }
 
 impl Exemption {
@@ -51,9 +32,14 @@ impl Exemption {
         (self.pools.is_empty() || is_named()) && self.labels.iter().all(|(key, value)| has(key, value))
     }
 
-    /// What findings of a rule weigh for those whom it covers; nothing where the rule does not spare them.
-    pub fn weight(&self, rule: RuleId) -> Option<Severity> {
-        self.rules.0.get(&rule).copied()
+    /// What a rule's findings of this origin weigh for those whom it covers; nothing where the rule does not spare
+    /// them.
+    pub fn weight(&self, rule: RuleId, origin: Origin) -> Option<Severity> {
+        self.rules.contains(&rule).then_some(if origin.is_karpenters() {
+            Severity::Warning
+        } else {
+            Severity::Info
+        })
     }
 }
 
@@ -71,7 +57,7 @@ mod tests {
                 .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
                 .collect(),
             reason: None,
-            rules: SparedRules::default(),
+            rules: HashSet::new(),
         };
         let present = json!({"team": "data", "tier": 5});
         exemption.covers(name, present.as_object())

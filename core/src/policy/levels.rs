@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::diagnostic::{RuleId, Severity};
-use crate::rule::{Origin, Rule};
+use crate::diagnostic::{Origin, RuleId, Severity};
 
 /// What the policy says of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,34 +29,25 @@ impl Level {
     }
 }
 
-/// The least that findings of a rule can be made to weigh. What Karpenter refuses all the same is never silent:
-/// the user would meet the refusal without its explanation.
-pub(super) fn least(rule: &Rule) -> Level {
-    if matches!(rule.origin, Origin::Silent | Origin::Poolgate) {
-        Level::Off
-    } else {
-        Level::Severity(Severity::Warning)
-    }
-}
-
 /// The weight of those rules for which the policy says one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Levels(HashMap<RuleId, Level>);
 
 impl Levels {
-    /// Gives a rule a weight, or the least that it can have. Answers with what it got.
-    pub fn set(&mut self, rule: &Rule, level: Level) -> Level {
-        let level = match (least(rule), level) {
-            (Level::Severity(least), Level::Off) => Level::Severity(least),
-            (Level::Severity(least), Level::Severity(wanted)) => Level::Severity(least.max(wanted)),
-            (Level::Off, level) => level,
-        };
-        self.0.insert(rule.id, level);
-        level
+    /// Gives a rule a weight.
+    pub fn set(&mut self, rule: RuleId, level: Level) {
+        self.0.insert(rule, level);
     }
 
-    /// What the policy says of a rule; nothing where the rule's own severity holds.
-    pub fn of(&self, rule: RuleId) -> Option<Level> {
-        self.0.get(&rule).copied()
+    /// What the policy says of a rule's findings of this origin; nothing where the rule's own severity holds. What
+    /// Karpenter refuses all the same is never silent: the user would meet the refusal without its explanation.
+    pub fn of(&self, rule: RuleId, origin: Origin) -> Option<Level> {
+        let level = self.0.get(&rule).copied()?;
+        let is_quiet = matches!(level, Level::Off | Level::Severity(Severity::Info));
+        Some(if is_quiet && origin.is_karpenters() {
+            Level::Severity(Severity::Warning)
+        } else {
+            level
+        })
     }
 }

@@ -1,8 +1,8 @@
 //! What the organisation wants: how much each rule weighs, what is written where a NodePool says nothing, the
 //! bounds that every pool must keep, and who is exempt.
 //!
-//! Plain data, checked when it is made. Knows nothing of files, nor of the logic of rules: a rule's documentation
-//! ([`crate::rule::Rule`]) is all that weighing it takes.
+//! Plain data, checked when it is made. Knows nothing of files, nor of rules but their names: what a finding weighs
+//! follows from its rule's name and its origin.
 
 mod bounds;
 mod default_values;
@@ -15,7 +15,7 @@ pub use bounds::{
     Written,
 };
 pub use default_values::{BudgetWindow, DefaultBudget, DefaultValues};
-pub use exemption::{Exemption, SparedRules};
+pub use exemption::Exemption;
 pub use glob::Glob;
 pub use levels::{Level, Levels};
 

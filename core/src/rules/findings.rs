@@ -48,7 +48,7 @@ impl<'a> Findings<'a> {
 
     /// Takes a finding in, with the weight that policy and ratchet leave it.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
-        match self.policy.levels.of(diagnostic.rule) {
+        match self.policy.levels.of(diagnostic.rule, diagnostic.origin) {
             Some(Level::Off) => return,
             Some(Level::Severity(severity)) => diagnostic.severity = severity,
             None => {}
@@ -70,7 +70,7 @@ impl<'a> Findings<'a> {
         let exemptions = self.exemptions.get_or_insert_with(|| covering(policy, object));
         let weighed = exemptions
             .iter()
-            .find_map(|exemption| Some((exemption, exemption.weight(diagnostic.rule)?)));
+            .find_map(|exemption| Some((exemption, exemption.weight(diagnostic.rule, diagnostic.origin)?)));
         let Some((exemption, weight)) = weighed.filter(|(_, weight)| *weight < diagnostic.severity) else {
             return;
         };
@@ -167,7 +167,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::diagnostic::{Problem, RuleId};
+    use crate::diagnostic::{Origin, Problem, RuleId};
     use crate::karpenter::{Karpenter, LabelSets};
     use crate::policy::Policy;
 
@@ -186,6 +186,7 @@ mod tests {
         findings.push(Diagnostic {
             rule: RuleId::new("test"),
             severity: Severity::Error,
+            origin: Origin::Silent,
             path,
             problem: Problem::Required,
             reason: String::new(),
@@ -237,6 +238,9 @@ mod tests {
         assert_eq!(severity(path(), &[], &with, Some(&without)), Severity::Error);
     }
 
+    const BOTH_HALVES: RuleId = RuleId::new("budget-schedule-duration");
+    const MODE: RuleId = RuleId::new("node-limit-mode");
+
     /// The findings of one rule of Karpenter's schema and one of poolgate's own, under a policy.
     fn weighed(policy: &Policy, old: Option<&Value>) -> Vec<(&'static str, Severity, String)> {
         let object = json!({
@@ -263,22 +267,53 @@ mod tests {
         weighed.map(|(rule, severity, _)| (rule, severity)).collect()
     }
 
-    fn rule(id: &str) -> &'static crate::rule::Rule {
-        crate::rules::find(id).unwrap()
-    }
-
     #[test]
     fn a_level_replaces_the_severity_but_what_karpenter_refuses_stays_heard() {
         let mut policy = Policy::default();
         for level in [Level::Off, Level::Severity(Severity::Info)] {
-            let got = policy.levels.set(rule("budget-schedule-duration"), level);
-            assert_eq!(got, Level::Severity(Severity::Warning));
+            policy.levels.set(BOTH_HALVES, level);
+            policy.levels.set(MODE, level);
+            let heard = severities(&policy);
+            assert_eq!(
+                heard.first(),
+                Some(&("budget-schedule-duration", Severity::Warning))
+            );
+            assert_eq!(
+                heard.get(1),
+                match level {
+                    Level::Off => None,
+                    Level::Severity(_) => Some(&("node-limit-mode", Severity::Info)),
+                }
+            );
         }
-        assert_eq!(policy.levels.set(rule("node-limit-mode"), Level::Off), Level::Off);
+    }
+
+    #[test]
+    fn of_one_rule_what_karpenter_refuses_stays_heard_and_the_rest_can_be_switched_off() {
+        let object =
+            json!({"spec": {"disruption": {"budgets": [{"nodes": "101%"}, {"nodes": "99999999999"}]}}});
+        let request = crate::review::Request {
+            subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
+            object: &object,
+            old: None,
+            claims: None,
+        };
+        let heard = |policy: &Policy| -> Vec<(String, Severity)> {
+            let report = crate::review::review(&request, policy, &Karpenter::default()).report;
+            let of_rule = |finding: &Diagnostic| finding.rule.as_str() == "budget-nodes";
+            let findings = report.into_iter().filter(of_rule);
+            findings
+                .map(|finding| (finding.path.to_string(), finding.severity))
+                .collect()
+        };
+        let [refused, taken] = [0, 1].map(|index| format!("spec.disruption.budgets[{index}].nodes"));
+        let mut policy = Policy::default();
         assert_eq!(
-            severities(&policy),
-            [("budget-schedule-duration", Severity::Warning)]
+            heard(&policy),
+            [(refused.clone(), Severity::Error), (taken, Severity::Error)]
         );
+        policy.levels.set(RuleId::new("budget-nodes"), Level::Off);
+        assert_eq!(heard(&policy), [(refused, Severity::Warning)]);
     }
 
     #[test]
@@ -287,9 +322,7 @@ mod tests {
             pools: vec![crate::policy::Glob::new("gpu-*")],
             reason: Some("old cluster".into()),
             labels: std::collections::BTreeMap::new(),
-            rules: [rule("budget-schedule-duration"), rule("node-limit-mode")]
-                .into_iter()
-                .collect(),
+            rules: [BOTH_HALVES, MODE].into(),
         };
         let mut policy = Policy {
             exemptions: vec![exemption],
@@ -337,7 +370,7 @@ mod tests {
         let mut policy = Policy::default();
         policy
             .levels
-            .set(rule("limit-unquoted"), Level::Severity(Severity::Error));
+            .set(RuleId::new("limit-unquoted"), Level::Severity(Severity::Error));
         let refuses = |old: Option<&Value>| {
             let request = crate::review::Request {
                 subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),

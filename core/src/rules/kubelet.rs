@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::findings::Findings;
-use super::too_long;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use super::{by_quantity, too_long};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place, Release, Template};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
 
@@ -27,7 +27,7 @@ pub(super) static KUBELET: Rule = Rule {
     id: RuleId::new("kubelet"),
     title: "The kubelet settings of a v1beta1 template fit together",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     why: "The CRD knows which eviction signals and reserved resources there are. It requires a grace period \
           for each soft eviction threshold and the other way round, and a high image threshold above the low \
           one. It does not check that Karpenter can read a grace period; one that it cannot read makes the \
@@ -59,7 +59,7 @@ pub(super) static TEMPLATE_RESOURCES: Rule = Rule {
     id: RuleId::new("template-resources"),
     title: "The template of a v1beta1 NodePool has no `resources`",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "Karpenter adds up what pods request. Only NodeClaims have `resources`.",
     seen_in: &[],
     bad: "\
@@ -166,7 +166,10 @@ impl<'a> Kubelet<'a> {
         ] {
             if let Some(value) = number(field).filter(|value| !(0.0..=most).contains(value)) {
                 let reason = format!("must be from 0 to {most}");
-                push(self.path(field), value.to_string(), reason, findings);
+                let problem = Problem::Invalid {
+                    value: value.to_string(),
+                };
+                findings.push(KUBELET.finding(self.path(field), problem, reason));
             }
         }
         let (high, low) = ("imageGCHighThresholdPercent", "imageGCLowThresholdPercent");
@@ -199,17 +202,14 @@ impl<'a> Kubelet<'a> {
     fn check_each(
         &self,
         field: &'static str,
-        judge: fn(&str) -> Result<(), String>,
+        judge: fn(&str) -> Result<(), Wrong>,
         findings: &mut Findings<'_>,
     ) {
         for (key, text) in self.texts(field) {
-            if let Err(reason) = too_long(text).map_or_else(|| judge(text), Err) {
-                push(
-                    self.path(field).key(key.to_owned()),
-                    quoted(text),
-                    reason,
-                    findings,
-                );
+            if let Err((origin, reason)) = judge(text) {
+                let problem = Problem::Invalid { value: quoted(text) };
+                let path = self.path(field).key(key.to_owned());
+                findings.push(KUBELET.finding(path, problem, reason).origin(origin));
             }
         }
     }
@@ -227,12 +227,11 @@ impl<'a> Kubelet<'a> {
     }
 }
 
-fn push(path: FieldPath, value: String, reason: String, findings: &mut Findings<'_>) {
-    findings.push(KUBELET.finding(path, Problem::Invalid { value }, reason));
-}
+/// What is wrong with a text, and who else notices.
+type Wrong = (Origin, String);
 
 /// A percentage with at most two decimals, or a quantity. The CRD's pattern takes an empty text, too.
-fn threshold(text: &str) -> Result<(), String> {
+fn threshold(text: &str) -> Result<(), Wrong> {
     let Some(percent) = text.strip_suffix('%') else {
         return if text.is_empty() { Ok(()) } else { quantity(text) };
     };
@@ -242,27 +241,35 @@ fn threshold(text: &str) -> Result<(), String> {
     if is_hundred || (digits(whole) && digits(decimals)) {
         Ok(())
     } else {
-        Err("a percentage goes from 0% to 100%, with at most two decimals".into())
+        Err((
+            Origin::Schema,
+            "a percentage goes from 0% to 100%, with at most two decimals".into(),
+        ))
     }
 }
 
-fn reserved(text: &str) -> Result<(), String> {
+fn reserved(text: &str) -> Result<(), Wrong> {
     if text.starts_with('-') {
-        return Err("less than nothing cannot be reserved".into());
+        return Err((Origin::Schema, "less than nothing cannot be reserved".into()));
     }
     quantity(text)
 }
 
-fn quantity(text: &str) -> Result<(), String> {
+fn quantity(text: &str) -> Result<(), Wrong> {
     Quantity::parse(text)
         .map(|_| ())
-        .map_err(|error| error.to_string())
+        .map_err(|error| (by_quantity(&error), error.to_string()))
 }
 
-fn grace_period(text: &str) -> Result<(), String> {
-    GoDuration::parse(text)
-        .map(|_| ())
-        .map_err(|error| format!("{error}, and Karpenter could then read no NodePool at all"))
+/// The CRD takes any text.
+fn grace_period(text: &str) -> Result<(), Wrong> {
+    if let Some(reason) = too_long(text) {
+        return Err((Origin::Poolgate, reason));
+    }
+    GoDuration::parse(text).map(|_| ()).map_err(|error| {
+        let reason = format!("{error}, and Karpenter could then read no NodePool at all");
+        (Origin::Silent, reason)
+    })
 }
 
 #[cfg(test)]

@@ -2,15 +2,15 @@
 
 use super::findings::Findings;
 use super::reserved_labels::Reserved;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, LabelKind, Release};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 pub(super) static LABEL_RESTRICTED: Rule = Rule {
     id: RuleId::new("label-restricted"),
     title: "A template label is not one that Karpenter reserves",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "Of the labels in domains that end in `karpenter.sh`, a template may set only \
           `karpenter.sh/capacity-type`; Karpenter sets `karpenter.sh/nodepool` itself, and the kubelet \
           `kubernetes.io/hostname`. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and \
@@ -37,7 +37,7 @@ pub(super) static LABEL_PROVIDER_MISSPELT: Rule = Rule {
     id: RuleId::new("label-provider-misspelt"),
     title: "A template label spells a provider's label as the provider does",
     severity: Severity::Error,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime],
     why: "A provider reserves its domain for its own labels and refuses any other. This key differs from a \
           known label by a letter or two, or only by its domain.",
     seen_in: &[],
@@ -61,7 +61,7 @@ pub(super) static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
     id: RuleId::new("label-provider-unknown"),
     title: "A template label in a provider's domain is one that the provider has",
     severity: Severity::Warning,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime],
     why: "A provider refuses labels in its domain that it does not know. The label is in none of poolgate's \
           lists, but a newer provider may have added it, so this is only a warning. Put a label of your own \
           in a domain of your own.",

@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::Context;
 use super::findings::Findings;
 use super::requirements::keys::LONGEST_KEY;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use super::reserved_labels::Reserved;
+use super::{Context, by_crd_or};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place, Template};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::value::label::{label_value, mended_key, mended_value, qualified_name};
 
 /// Most labels that the CRD takes.
@@ -17,7 +18,7 @@ pub(super) static LABELS_COUNT: Rule = Rule {
     id: RuleId::new("labels-count"),
     title: "A template has at most 100 labels",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "The CRD refuses more. Each label also becomes a requirement of the NodeClaim, which may have 100 \
           in all.",
     seen_in: &[],
@@ -35,7 +36,7 @@ pub(super) static LABEL_KEY: Rule = Rule {
     id: RuleId::new("label-key"),
     title: "The key of a template label is one that Kubernetes accepts",
     severity: Severity::Error,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime, Origin::Schema],
     why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
           `.`. Of a wrong one, Karpenter tells only in the condition `ValidationSucceeded`.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
@@ -59,7 +60,7 @@ pub(super) static LABEL_KEY_LENGTH: Rule = Rule {
     id: RuleId::new("label-key-length"),
     title: "The key of a template label fits in a requirement",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Kubernetes takes a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
           turns each template label into a requirement of the NodeClaim, whose key may have 316. The API \
           server then refuses every NodeClaim of the pool, which looks healthy and never launches a node.",
@@ -78,7 +79,7 @@ pub(super) static LABEL_VALUE: Rule = Rule {
     id: RuleId::new("label-value"),
     title: "The value of a template label is one that Kubernetes accepts",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "A value is empty, or at most 63 letters, digits, `-`, `_` and `.` that begin and end with a letter \
           or digit.",
     seen_in: &[],
@@ -145,9 +146,13 @@ fn check_label(
     match qualified_name(key) {
         Err(error) => {
             let problem = Problem::Invalid { value: quoted(key) };
+            // The labels of a NodeClaim are its metadata, which the API server checks.
+            let is_let_through =
+                template.place == Place::Pool && Reserved::of(key, version, context.release).is_none();
             findings.push(
                 LABEL_KEY
                     .finding(path(), problem, error.to_string())
+                    .origin(by_crd_or(Origin::Runtime, is_let_through))
                     .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
             );
         }

@@ -37,11 +37,12 @@ mod weight;
 
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Report};
-use crate::karpenter::{ApiVersion, Karpenter, LabelSets, NodeClaim, NodePool, Release, Template};
+use crate::diagnostic::{Diagnostic, Origin, Report};
+use crate::karpenter::{ApiVersion, Karpenter, LabelSets, NodeClaim, NodePool, Place, Release, Template};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rule::Rule;
+use crate::value::quantity::QuantityError;
 use findings::Findings;
 
 /// Every rule, in the order of the documentation: from the general to the particular, then along the spec.
@@ -242,6 +243,33 @@ fn check_template(
     taints::check(template, findings);
     taint_lists::check(template, findings);
     kubelet::check(template, version, context.release, findings);
+}
+
+/// Who else notices what Karpenter's own validation refuses. Of a NodeClaim it validates nothing.
+const fn by_runtime(place: Place) -> Origin {
+    match place {
+        Place::Pool => Origin::Runtime,
+        Place::Claim => Origin::Silent,
+    }
+}
+
+/// Who else notices a mistake that the CRD refuses, unless it lets it through.
+const fn by_crd_or(otherwise: Origin, is_let_through: bool) -> Origin {
+    if is_let_through { otherwise } else { Origin::Schema }
+}
+
+/// Who else notices a text that is no quantity.
+const fn by_quantity(error: &QuantityError) -> Origin {
+    match error {
+        QuantityError::TooLong { .. } => Origin::Poolgate,
+        QuantityError::FractionalExponent { .. } | QuantityError::ExponentOutOfBounds { .. } => {
+            Origin::Silent
+        }
+        QuantityError::Empty
+        | QuantityError::Blank { .. }
+        | QuantityError::UnknownSuffix { .. }
+        | QuantityError::NotANumber => Origin::Schema,
+    }
 }
 
 /// Longest schedule or duration, in bytes, that is read. Nobody writes one by hand that is a tenth as long, and

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Fix, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 pub(super) static NODE_LIMIT_MODE: Rule = Rule {
     id: RuleId::new("node-limit-mode"),
     title: "`nodeLimitMode` is `Hard` or `Soft`",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "`Hard` never lets a pool have more nodes than `limits.nodes`; `Soft` lets replacements exceed it \
           for a while. Any other mode would leave the limit without a meaning. Where the installed CRD lacks \
           the field, the annotation `poolgate.dev/node-limit-mode` carries the mode; where both are set, the \

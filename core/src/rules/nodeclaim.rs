@@ -2,17 +2,18 @@
 
 use serde_json::Value;
 
+use super::by_quantity;
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Field, NodeClaim};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub(super) static NODECLAIM_IMMUTABLE: Rule = Rule {
     id: RuleId::new("nodeclaim-immutable"),
     title: "The `spec` of a NodeClaim never changes",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "A NodeClaim is one machine, and the CRD of v1 refuses any change of its `spec`. Change the NodePool \
           instead: Karpenter replaces the nodes that differ from it.",
     seen_in: &[],
@@ -46,7 +47,7 @@ pub(super) static NODECLAIM_REQUEST: Rule = Rule {
     id: RuleId::new("nodeclaim-request"),
     title: "A resource that a NodeClaim requests is a quantity that Karpenter can read",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \
           (`1e2147483648`). The first makes the list of **all** NodeClaims unreadable, the second hangs \
           Karpenter.",
@@ -122,6 +123,7 @@ fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
             findings.push(
                 NODECLAIM_REQUEST
                     .finding(path, Problem::invalid(value), error.to_string())
+                    .origin(by_quantity(&error))
                     .mend_if_known(error.mend()),
             );
         }

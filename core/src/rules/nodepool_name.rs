@@ -2,16 +2,17 @@
 
 use serde_json::Value;
 
+use super::by_crd_or;
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
-use crate::rule::{Origin, Rule};
-use crate::value::label::label_value;
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::rule::Rule;
+use crate::value::label::{is_object_name, label_value};
 
 pub(super) static NODEPOOL_NAME: Rule = Rule {
     id: RuleId::new("nodepool-name"),
     title: "The name of a NodePool can be the value of a label",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent, Origin::Schema],
     why: "Kubernetes takes names of up to 253 characters, but Karpenter writes the pool's name into the \
           label `karpenter.sh/nodepool` of every NodeClaim, and the value of a label has at most 63. The API \
           server then refuses every NodeClaim of the pool, and the name of a stored pool cannot be changed.",
@@ -38,7 +39,12 @@ pub(super) fn check(object: &Value, old: Option<&Value>, findings: &mut Findings
     };
     if let Err(error) = label_value(text) {
         let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
-        findings.push(NODEPOOL_NAME.finding(path, Problem::invalid(name), reason));
+        let is_let_through = is_object_name(text);
+        findings.push(
+            NODEPOOL_NAME
+                .finding(path, Problem::invalid(name), reason)
+                .origin(by_crd_or(Origin::Silent, is_let_through)),
+        );
     }
 }
 

@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::NodePool;
 use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 pub(super) static OVER_LIMIT: Rule = Rule {
     id: RuleId::new("over-limit"),
     title: "`poolgate.dev/over-limit` is `Terminate` or `Report`",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "It says what becomes of nodes above `limits.nodes`: `Terminate` lets poolgate's reconciler delete the \
           cheapest, `Report` only tells of them. Any other word counts for nothing, so that the policy decides, \
           which is perhaps not what the pool is meant to do.",

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Field, NodeClaim, NodePool, Place, Release, Taint, Template};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 /// The first release whose CRD demands anything; 0.32 took an empty `spec`.
 const DEMANDED_SINCE: Release = Release::new(0, 33, 0);
@@ -14,7 +14,7 @@ pub(super) static FIELD_REQUIRED: Rule = Rule {
     id: RuleId::new("field-required"),
     title: "Every field that the API requires is there",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "A NodePool needs `spec.template.spec` with `requirements`, which may be an empty list, and a \
           `nodeClassRef` of `group`, `kind` and `name`; a taint needs `key` and `effect`. Manifests written for \
           v1beta1 name the node class by `apiVersion`, which v1 does not know.",

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use super::findings::Findings;
-use super::too_long;
-use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
+use super::{by_crd_or, too_long};
+use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::Budget;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::value::cron::{Schedule, crd_accepts};
 
 pub(super) static SCHEDULE_SYNTAX: Rule = Rule {
     id: RuleId::new("schedule-syntax"),
     title: "The `schedule` of a budget is one that Karpenter can read",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
     why: "The CRD checks a schedule only roughly, so texts that Karpenter cannot read are stored: `sat-sun`, \
           day of week `7`, a time zone prefix, a sixth field. One such budget then stops **all** voluntary \
           disruption of the pool, even for reasons that the budget does not name. The only sign is a line in \
@@ -45,7 +45,7 @@ pub(super) static SCHEDULE_NEVER_FIRES: Rule = Rule {
     id: RuleId::new("schedule-never-fires"),
     title: "The `schedule` of a budget can fire",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "A date that does not exist (31 February) or a field of only commas never fires, and Karpenter \
           takes that for *always*: the budget holds for ever, the opposite of what anybody would expect. \
           With `nodes: \"0\"` the pool is frozen.",
@@ -74,7 +74,7 @@ pub(super) static SCHEDULE_EVERY: Rule = Rule {
     id: RuleId::new("schedule-every"),
     title: "The `schedule` of a budget names times of the clock, not an interval",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "`@every 1h` counts from the moment at which Karpenter looks, not from the clock. So its window is \
           always open or never, depending on whether the interval or the duration is longer. The CRD refuses \
           the plain form, but not one with enough blanks around it.",
@@ -105,7 +105,7 @@ pub(super) static SCHEDULE_EITHER_DAY: Rule = Rule {
     id: RuleId::new("schedule-either-day"),
     title: "The `schedule` of a budget restricts the day of the month or the day of the week, not both",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Where both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first \
           seven days of each month and on every Monday, not on the first Monday. Unlike in other crons, \
           `*/2` counts as restricted, too.",
@@ -143,16 +143,27 @@ pub(super) fn check(
     let problem = || Problem::Invalid { value: quoted(text) };
     let path = || budget.path("schedule");
     if let Some(reason) = too_long(text) {
-        findings.push(SCHEDULE_SYNTAX.finding(path(), problem(), reason));
+        findings.push(
+            SCHEDULE_SYNTAX
+                .finding(path(), problem(), reason)
+                .origin(by_crd_or(Origin::Poolgate, crd_accepts(text))),
+        );
         return None;
     }
     let schedule = match Schedule::parse(text) {
         Ok(schedule) => schedule,
         Err(error) => {
-            let reason = format!("{error}, so Karpenter would stop all voluntary disruption of this pool");
+            let is_let_through = crd_accepts(text);
+            let consequence = if is_let_through {
+                ", so Karpenter would stop all voluntary disruption of this pool"
+            } else {
+                ""
+            };
+            let reason = format!("{error}{consequence}");
             findings.push(
                 SCHEDULE_SYNTAX
                     .finding(path(), problem(), reason)
+                    .origin(by_crd_or(Origin::Silent, is_let_through))
                     .mend_if_known(error.mend())
                     .fix_if_known(error.meant(text).map(Fix::text)),
             );
@@ -162,7 +173,11 @@ pub(super) fn check(
     if !crd_accepts(text) {
         let reason =
             "Karpenter's CRD takes five fields, or @yearly, @monthly, @weekly, @daily or @hourly alone";
-        findings.push(SCHEDULE_SYNTAX.finding(path(), problem(), reason));
+        findings.push(
+            SCHEDULE_SYNTAX
+                .finding(path(), problem(), reason)
+                .origin(Origin::Schema),
+        );
         return None;
     }
     if schedule.never_fires() {

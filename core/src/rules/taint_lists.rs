@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::findings::Findings;
 use super::required::all_taints;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Place, Taint, TaintList, Template};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];
@@ -24,7 +24,7 @@ pub(super) static TAINT_REPEATED: Rule = Rule {
     id: RuleId::new("taint-repeated"),
     title: "No two taints have the same key and effect, startup taints included",
     severity: Severity::Error,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime],
     why: "A node has at most one taint of a key and an effect, whatever the value. Karpenter checks `taints` \
           and `startupTaints` together.",
     seen_in: &[],
@@ -52,7 +52,7 @@ pub(super) static TAINT_RESERVED: Rule = Rule {
     id: RuleId::new("taint-reserved"),
     title: "A template does not set the taints by which Karpenter marks nodes",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter puts `karpenter.sh/disrupted` on a node that it is about to remove, and takes it off \
           every other node. It takes `karpenter.sh/unregistered` off as soon as a node has registered. If \
           either stands under `taints`, Karpenter expects pods to tolerate it, so the pool gets no pods.",
@@ -79,7 +79,7 @@ pub(super) static TAINT_STARTUP: Rule = Rule {
     id: RuleId::new("taint-startup"),
     title: "A taint that an agent removes is in `startupTaints`",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter expects what is in `taints` to stay on the node and launches none for pods that do not \
           tolerate it. A taint that an agent on the node removes belongs in `startupTaints`, which pods need \
           not tolerate.",

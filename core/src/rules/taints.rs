@@ -2,11 +2,12 @@
 
 use super::findings::Findings;
 use super::required::all_taints;
-use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Taint, Template};
-use crate::rule::{Origin, Rule};
+use super::{by_crd_or, by_runtime};
+use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{Place, Taint, Template};
+use crate::rule::Rule;
 use crate::value::label::{label_value, matches_crd_key, mended_key, mended_value, qualified_name};
-use crate::value::timestamp::{check_timestamp, mended_timestamp};
+use crate::value::timestamp::{check_timestamp, crd_accepts_timestamp, mended_timestamp};
 
 const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -14,7 +15,7 @@ pub(super) static TAINT_KEY: Rule = Rule {
     id: RuleId::new("taint-key"),
     title: "The key of a taint is one that Kubernetes accepts",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Schema, Origin::Runtime, Origin::Silent],
     why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
           `.`. The CRD refuses other characters but bounds no length. Of a longer name, Karpenter tells only \
           in the condition `ValidationSucceeded`, and launches nothing.",
@@ -41,7 +42,7 @@ pub(super) static TAINT_EFFECT: Rule = Rule {
     id: RuleId::new("taint-effect"),
     title: "The effect of a taint is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "The CRD accepts these three words only. Case matters.",
     seen_in: &[],
     bad: "\
@@ -66,7 +67,7 @@ pub(super) static TAINT_VALUE: Rule = Rule {
     id: RuleId::new("taint-value"),
     title: "The value of a taint is one that a node can have",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent, Origin::Schema, Origin::Runtime],
     why: "The CRD and Karpenter check the value like a key, but on the node it must be like a label's value. \
           So `team/blue` passes both checks; then no node of the pool can register, and each is terminated \
           after a quarter of an hour. The CRD refuses an empty value: leave `value` out.",
@@ -95,7 +96,7 @@ pub(super) static TAINT_TIME_ADDED: Rule = Rule {
     id: RuleId::new("taint-time-added"),
     title: "The `timeAdded` of a taint is a time that Karpenter can read",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Schema, Origin::Silent],
     why: "The CRD accepts lower-case letters in a time, Karpenter's decoder does not. One such NodePool \
           makes the list of **all** NodePools unreadable. Leave the field out: it is for the kubelet and the \
           control plane to write.",
@@ -121,14 +122,14 @@ spec:
 
 pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in all_taints(template) {
-        check_key(taint, findings);
+        check_key(taint, template.place, findings);
         check_effect(taint, findings);
-        check_value(taint, findings);
+        check_value(taint, template.place, findings);
         check_time_added(taint, findings);
     }
 }
 
-fn check_key(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+fn check_key(taint: &Taint<'_>, place: Place, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
     if let Err(error) = qualified_name(key) {
         findings.push(
@@ -138,6 +139,7 @@ fn check_key(taint: &Taint<'_>, findings: &mut Findings<'_>) {
                     Problem::Invalid { value: quoted(key) },
                     error.to_string(),
                 )
+                .origin(by_crd_or(by_runtime(place), matches_crd_key(key)))
                 .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
         );
     }
@@ -165,17 +167,18 @@ fn check_effect(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     );
 }
 
-fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+fn check_value(taint: &Taint<'_>, place: Place, findings: &mut Findings<'_>) {
     let Some(value) = taint.value.present() else {
         return;
     };
+    let is_let_through = matches_crd_key(value);
     let (reason, mend) = if value.is_empty() {
         (
             "the CRD refuses an empty value".to_owned(),
             Some("leave value out".to_owned()),
         )
     } else if let Err(error) = label_value(value) {
-        let consequence = if matches_crd_key(value) {
+        let consequence = if is_let_through {
             ", so no node of this pool could register"
         } else {
             ""
@@ -185,10 +188,16 @@ fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     } else {
         return;
     };
+    // Karpenter takes for a value what can be a key.
+    let otherwise = match qualified_name(value) {
+        Ok(_) => Origin::Silent,
+        Err(_) => by_runtime(place),
+    };
     let problem = Problem::Invalid { value: quoted(value) };
     findings.push(
         TAINT_VALUE
             .finding(taint.path("value"), problem, reason)
+            .origin(by_crd_or(otherwise, is_let_through))
             .mend_if_known(mend),
     );
 }
@@ -206,6 +215,7 @@ fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
                     Problem::Invalid { value: quoted(time) },
                     error.to_string(),
                 )
+                .origin(by_crd_or(Origin::Silent, crd_accepts_timestamp(time)))
                 .mend(mend.map_or_else(
                     || "leave it out".to_owned(),
                     |time| format!("leave it out, or write {time}"),

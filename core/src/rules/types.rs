@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Fix, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity};
 use crate::karpenter::shape::Shape;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 pub(super) static FIELD_TYPE: Rule = Rule {
     id: RuleId::new("field-type"),
     title: "Every field has the type that the API requires",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "The API server refuses a value of the wrong type. Most often it is a number where the API wants \
           text: budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate names the field and goes on \
           to the other mistakes.",

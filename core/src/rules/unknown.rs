@@ -2,10 +2,10 @@
 
 use super::findings::Findings;
 use super::moved;
-use crate::diagnostic::{Diagnostic, FieldPath, Fix, MAX_KEPT, Problem, RuleId, Segment, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Fix, MAX_KEPT, Origin, Problem, RuleId, Segment, Severity};
 use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::{self, Fields, Shape};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 /// Longest name, in bytes, for which a likely spelling is looked for; no field has a longer one.
 const LONGEST_GUESSED: usize = 40;
@@ -14,7 +14,7 @@ pub(super) static FIELD_UNKNOWN: Rule = Rule {
     id: RuleId::new("field-unknown"),
     title: "Every field is one that the API knows",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "`kubectl` refuses a field that the CRD does not know; other clients lose it silently, and the pool \
           then behaves as if it had never been written. Usually the field is misspelt, stands in the wrong \
           place, or comes from an older API version: `disruption.expireAfter` of v1beta1 is \

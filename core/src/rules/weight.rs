@@ -1,9 +1,9 @@
 //! `spec.weight`.
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::NodePool;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 /// The weights that the CRD takes.
 const LEGAL: std::ops::RangeInclusive<i64> = 1..=100;
@@ -12,7 +12,7 @@ pub(super) static WEIGHT: Rule = Rule {
     id: RuleId::new("weight"),
     title: "`weight` is from 1 to 100",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "Karpenter tries pools with a higher weight first. A pool without `weight` counts as 0, but 0 \
           cannot be written: leave the field out.",
     seen_in: &[],

@@ -101,6 +101,11 @@ pub fn label_value(text: &str) -> Result<(), LabelError> {
     if text.is_empty() { Ok(()) } else { check_word(text) }
 }
 
+/// Whether an object may have this name (`NameIsDNSSubdomain`).
+pub fn is_object_name(text: &str) -> bool {
+    text.len() <= LONGEST_DOMAIN && is_subdomain(text)
+}
+
 /// Whether the CRDs' pattern for requirement keys, taint keys and taint values takes this text. It is looser than
 /// [`qualified_name`] only in that it bounds no length:
 /// `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`.

@@ -70,6 +70,11 @@ impl BudgetNodes {
 }
 
 impl BudgetNodesError {
+    /// Whether the CRD takes the text all the same.
+    pub const fn is_let_through(&self) -> bool {
+        matches!(self, Self::CountTooLarge(_))
+    }
+
     /// What to write instead, where that is certain: a clause without final stop.
     pub fn mend(&self) -> Option<String> {
         match self {

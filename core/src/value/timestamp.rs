@@ -25,6 +25,41 @@ pub fn check_timestamp(text: &str) -> Result<(), TimestampError> {
     }
 }
 
+/// Whether the CRD's `format: date-time` lets a text through (`IsDateTime` of `k8s.io/kube-openapi`).
+pub fn crd_accepts_timestamp(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let mut parts = lower.split('t');
+    let (Some(date), Some(time)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let Some((clock, rest)) = time.split_at_checked("15:04:05".len()) else {
+        return false;
+    };
+    date.len() == "2026-01-02".len() && is_date(date) && is_clock(clock.as_bytes()) && is_loose_end(rest)
+}
+
+/// `^(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$`, what the format demands behind the seconds.
+fn is_loose_end(text: &str) -> bool {
+    let Some(fraction) = text.strip_suffix('z').or_else(|| without_offset(text)) else {
+        return false;
+    };
+    let mut characters = fraction.chars();
+    let Some(mark) = characters.next() else {
+        return true;
+    };
+    let digits = characters.as_str();
+    mark != '\n' && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What stands before an offset such as `+09:00`, whatever its digits say.
+fn without_offset(text: &str) -> Option<&str> {
+    let (before, offset) = text.split_at_checked(text.len().checked_sub("+09:00".len())?)?;
+    match offset.as_bytes() {
+        [b'+' | b'-', h1, h2, b':', m1, m2] => number(&[*h1, *h2, *m1, *m2]).map(|_| before),
+        _ => None,
+    }
+}
+
 /// What to write instead, where only the case of the letters is wrong.
 pub fn mended_timestamp(text: &str) -> Option<String> {
     let upper = text.get(..text.len().min(64))?.trim().to_ascii_uppercase();
@@ -59,19 +94,24 @@ fn is_date(text: &str) -> bool {
     hyphens && Date::new(year, month, day).is_ok()
 }
 
-/// `T15:04:05`, perhaps a fraction of a second, and a time zone. Seconds do not leap.
-fn is_time(bytes: &[u8]) -> bool {
-    let part = |from: usize, most: u16| {
-        bytes
-            .get(from..from + 2)
-            .and_then(number)
-            .is_some_and(|value| value <= most)
+/// `15:04:05`. Seconds do not leap.
+fn is_clock(bytes: &[u8]) -> bool {
+    let [h1, h2, b':', m1, m2, b':', s1, s2] = bytes else {
+        return false;
     };
-    let marks = bytes.first() == Some(&b'T') && bytes.get(3) == Some(&b':') && bytes.get(6) == Some(&b':');
-    if !marks || !part(1, 23) || !part(4, 59) || !part(7, 59) {
+    let is_up_to = |most, digits: [u8; 2]| number(&digits).is_some_and(|value| value <= most);
+    is_up_to(23, [*h1, *h2]) && is_up_to(59, [*m1, *m2]) && is_up_to(59, [*s1, *s2])
+}
+
+/// `T15:04:05`, perhaps a fraction of a second, and a time zone.
+fn is_time(bytes: &[u8]) -> bool {
+    let [b'T', time @ ..] = bytes else { return false };
+    let Some((clock, rest)) = time.split_at_checked("15:04:05".len()) else {
+        return false;
+    };
+    if !is_clock(clock) {
         return false;
     }
-    let Some(rest) = bytes.get(9..) else { return false };
     is_zone(match rest {
         // Go takes a comma as well.
         [b'.' | b',', fraction @ ..] => {
@@ -149,6 +189,33 @@ mod tests {
         }
     }
 
+    /// Texts with the verdict of `strfmt.IsDateTime` alone.
+    #[test]
+    fn the_crd_lets_some_times_through_that_go_does_not_read() {
+        for text in [
+            "2026-01-02t03:04:05z",
+            "2026-01-02T03:04:05x5Z",
+            "2026-01-02T03:04:05+99:99",
+            "2026-01-02T03:04:05ZtX",
+            "2026-01-02T03:04:05+5+09:00",
+            "2026-01-02T03:04:05,5Z",
+        ] {
+            assert!(crd_accepts_timestamp(text), "{text}");
+        }
+        for text in [
+            "",
+            "t",
+            "2026-01-02T03:04:05",
+            "2026-01-02T03:04:05.Z",
+            "2026-01-02T03:04:05\n5Z",
+            "2026-01-02T24:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "2026-01-02T03:04:05\u{e9}0:00",
+        ] {
+            assert!(!crd_accepts_timestamp(text), "{text}");
+        }
+    }
+
     #[test]
     fn near_misses_are_told_and_mended() {
         assert_eq!(
@@ -169,7 +236,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_judged(text in r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.,x][0-9]{0,3})?(Z|z|[+-][0-9]{2}:[0-9]{2})|\PC*") {
-            let _ = (check_timestamp(&text), mended_timestamp(&text));
+            let _ = mended_timestamp(&text);
+            prop_assert!(check_timestamp(&text).is_err() || crd_accepts_timestamp(&text));
         }
     }
 }

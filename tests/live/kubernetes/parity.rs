@@ -11,7 +11,7 @@ mod sides;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use poolgate_core::rule::Origin;
+use poolgate_core::diagnostic::Origin;
 use poolgate_core::rules::{CATALOGUE, find};
 use serde_json::Value;
 
@@ -21,22 +21,6 @@ use sides::{Side, Verdict};
 
 /// What the issue that asked for this table demands of it.
 const FEWEST_CASES: usize = 150;
-
-/// Rules on texts of which the schema checks a looser form: they refuse what it refuses, and more. So they must not
-/// claim to come from it.
-const STRICTER_GRAMMARS: [&str; 11] = [
-    "budget-duration",
-    "budget-nodes",
-    "consolidate-after",
-    "expire-after",
-    "limit-quantity",
-    "nodeclaim-request",
-    "schedule-syntax",
-    "taint-key",
-    "taint-time-added",
-    "taint-value",
-    "termination-grace-period",
-];
 
 /// The most characters of an object that are shown.
 const LONGEST_EXCERPT: usize = 400;
@@ -107,9 +91,9 @@ fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), S
                     refusal.rules
                 ));
             }
-            match find(rule).map(|rule| rule.origin) {
+            match find(rule).map(|rule| rule.origins) {
                 None => Err(format!("{rule} is no rule")),
-                Some(Origin::Schema) => Err(format!("{rule} says that the CRD refuses this too")),
+                Some([Origin::Schema]) => Err(format!("{rule} says that the CRD refuses this too")),
                 Some(_) => Ok(()),
             }
         }
@@ -122,7 +106,7 @@ fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), S
 /// Whether a rule refuses what the schema refuses. Without this question, a rule of poolgate's own that speaks of
 /// the same object could hide that the rule in the schema's place is missing.
 fn stands_for_schema(rule: &str) -> bool {
-    STRICTER_GRAMMARS.contains(&rule) || find(rule).is_some_and(|rule| rule.origin == Origin::Schema)
+    find(rule).is_some_and(|rule| rule.origins.contains(&Origin::Schema))
 }
 
 /// Whether the API server without poolgate objects to nothing but a type: then all other refusals are poolgate's.
@@ -161,9 +145,9 @@ fn excerpt(spec: &Value) -> String {
     shown
 }
 
-/// Rules that stand in for the API server and can refuse nothing behind it: it answers or prunes unknown fields before
-/// any webhook is asked.
-const OFFLINE: &[&str] = &["field-unknown"];
+/// Rules that stand in for the API server, but not for the definition: it answers or prunes unknown fields before any
+/// webhook is asked, and the table names its objects itself.
+const BEYOND_THE_TABLE: &[&str] = &["field-unknown", "nodepool-name"];
 
 /// The rules that stand in for the schema of v1 and refuse nothing in the table.
 fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
@@ -176,7 +160,7 @@ fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
         .iter()
         .filter(|rule| !rule.bad.contains("karpenter.sh/v1beta1"))
         .map(|rule| rule.id.as_str())
-        .filter(|id| stands_for_schema(id) && !OFFLINE.contains(id))
+        .filter(|id| stands_for_schema(id) && !BEYOND_THE_TABLE.contains(id))
         .filter(|id| !used.contains(id))
         .collect()
 }

@@ -1,10 +1,10 @@
 //! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's own, so there is nothing to
 //! say of it.
 
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Disruption, NodePool};
 use crate::policy::BudgetBounds;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
@@ -12,7 +12,7 @@ pub(in crate::rules) static BUDGET_PERCENT: Rule = Rule {
     id: RuleId::new("policy-budget-percent"),
     title: "The percentage of a budget is no larger than the policy allows",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "A large percentage lets drift or consolidation take much of a pool at once. Set by \
           `bounds.budgets.maxPercent` in the policy.",
     seen_in: &[],
@@ -36,7 +36,7 @@ pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("policy-budget-nodes"),
     title: "The node count of a budget is no larger than the policy allows",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "A count that is small for a large pool is all of a small one. Set by `bounds.budgets.maxNodes` in \
           the policy, for budgets that count nodes; for percentages there is `maxPercent`.",
     seen_in: &[],
@@ -60,7 +60,7 @@ pub(in crate::rules) static BUDGET_COUNT: Rule = Rule {
     id: RuleId::new("policy-budget-count"),
     title: "A pool has no more budgets than the policy allows",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "Of all budgets that hold at a time the lowest counts. With many of them nobody can tell any more \
           what holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
     seen_in: &[],
@@ -91,7 +91,7 @@ pub(in crate::rules) static BUDGET_ALWAYS: Rule = Rule {
     id: RuleId::new("policy-budget-always"),
     title: "One budget always holds, and for every reason",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "While no budget holds, Karpenter may disrupt all nodes of a pool at once: outside of every window, \
           and for every reason that no budget names. Set by `bounds.budgets.requireAlways` in the policy.",
     seen_in: &[],

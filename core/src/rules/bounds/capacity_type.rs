@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::{is_mistyped, listed, requirements};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// The capacity types that Karpenter knows.
@@ -17,7 +17,7 @@ pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("policy-capacity-type"),
     title: "A pool uses only the capacity types that the policy allows",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "Spot capacity can be reclaimed at two minutes' notice; on-demand capacity costs more. Which of \
           them a cluster may use is set by `bounds.template.capacityTypes` in the policy. All requirements \
           on `karpenter.sh/capacity-type` are taken together, and a pool without one may use every type.",

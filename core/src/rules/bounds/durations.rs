@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::policy::{DurationBounds, TemplateBounds};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::duration::GoDuration;
 
@@ -19,7 +19,7 @@ pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("policy-expire-after"),
     title: "`expireAfter` is within the policy's bounds",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "Old nodes run old images; young ones have hardly paid for their start. Set by \
           `bounds.template.expireAfter` in the policy. `Never` is longer than any maximum. Where the field \
           is left out, the `720h` that Karpenter's CRD writes is judged.",
@@ -44,7 +44,7 @@ pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
     id: RuleId::new("policy-termination-grace-period"),
     title: "`terminationGracePeriod` is within the policy's bounds",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "Without `terminationGracePeriod`, a node that a PodDisruptionBudget holds up drains for ever and \
           keeps its place under the node limit. Set by `bounds.template.terminationGracePeriod` in the \
           policy. A pool without the field may drain without end, which is longer than any maximum. v1beta1 \

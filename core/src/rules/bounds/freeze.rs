@@ -1,9 +1,9 @@
 //! The times in which the policy lets nothing be disrupted.
 
-use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Budget, Disruption, NodePool};
 use crate::policy::FreezeWindow;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::too_long;
 use crate::value::cron::Schedule;
@@ -14,7 +14,7 @@ pub(in crate::rules) static FREEZE_WINDOW: Rule = Rule {
     id: RuleId::new("policy-freeze-window"),
     title: "In the policy's freeze windows, nothing in a pool may be disrupted",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "Some hours are no time to move workloads: trading hours, a sale, the night of the batch run. In \
           each window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and \
           without `reasons` must hold: one that begins whenever the window begins and lasts as long, or one \

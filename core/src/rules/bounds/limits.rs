@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::is_mistyped;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::policy::{LimitBounds, Written};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 
@@ -17,7 +17,7 @@ pub(in crate::rules) static LIMIT_REQUIRED: Rule = Rule {
     id: RuleId::new("policy-limit-required"),
     title: "A pool has the limits that the policy requires",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "Without a limit a pool grows with whatever is deployed: a loop that creates pods creates nodes, \
           and the bill is the only alarm. Set by `bounds.limits.required` in the policy. Of a static pool \
           (`replicas`) only `nodes` is required, the only limit that Karpenter allows there.",
@@ -39,7 +39,7 @@ pub(in crate::rules) static LIMIT_MAX: Rule = Rule {
     id: RuleId::new("policy-limit-max"),
     title: "The limits of a pool are no larger than the policy allows",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "Addresses, licences and money are finite. Set by `bounds.limits.max` in the policy, for each \
           resource. A pool without a limit of that resource may grow without end, so it breaks this rule, \
           too.",

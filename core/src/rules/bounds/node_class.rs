@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::policy::{Glob, NodeClassPattern};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static NODE_CLASS: Rule = Rule {
     id: RuleId::new("policy-node-class"),
     title: "A pool uses only node classes that the policy allows",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "A node class decides the image, network and permissions of the nodes. Set by \
           `bounds.template.nodeClasses` in the policy: group, kind and name, in each of which `*` stands for \
           any characters.",

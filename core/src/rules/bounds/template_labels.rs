@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::requirements;
-use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, NodePool};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static TEMPLATE_LABELS: Rule = Rule {
     id: RuleId::new("policy-template-labels"),
     title: "A pool gives its nodes the labels that the policy requires",
     severity: Severity::Error,
-    origin: Origin::Poolgate,
+    origins: &[Origin::Poolgate],
     why: "Cost reports, dashboards and ownership need labels that every node has. Set by \
           `bounds.template.requiredLabels` in the policy. A label in `spec.template.metadata.labels` will \
           do, and so will a requirement with `In`, which Karpenter turns into a label.",

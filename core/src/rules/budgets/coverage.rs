@@ -2,8 +2,8 @@
 
 use super::reading::Reading;
 use crate::budget::{Reason, Reasons, Window};
-use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
-use crate::rule::{Origin, Rule};
+use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity, quoted};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::cron::WeekMinutes;
 
@@ -11,7 +11,7 @@ pub(in crate::rules) static BUDGET_ALLOW_WINDOW: Rule = Rule {
     id: RuleId::new("budget-allow-window"),
     title: "A window in which nodes may go has a budget for the other hours",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Budgets only restrict. A budget of 10% with a schedule limits disruption in its window; outside of \
           it nothing does, and all nodes may go at once. To let nodes go in some hours only, block the \
           others: add a budget of 0 whose schedule and duration cover them.",
@@ -41,7 +41,7 @@ pub(in crate::rules) static BUDGET_UNCOVERED_HOURS: Rule = Rule {
     id: RuleId::new("budget-uncovered-hours"),
     title: "At every hour some budget holds",
     severity: Severity::Info,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "The default of 10% holds only where no budget is written. Where the only budgets are freezes with \
           a schedule, nothing limits disruption outside of them, and all nodes may go at once.",
     seen_in: &["aws/karpenter-provider-aws#7026", "1190"],

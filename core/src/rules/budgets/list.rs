@@ -2,9 +2,9 @@
 
 use super::reading::Reading;
 use crate::budget::Reason;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Disruption};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// The longest list that the CRD takes.
@@ -14,7 +14,7 @@ pub(in crate::rules) static BUDGETS_COUNT: Rule = Rule {
     id: RuleId::new("budgets-count"),
     title: "A NodePool has at most 50 budgets",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "The CRD refuses a longer list. Several windows of the same kind often fit into one schedule, such as \
           `0 9 * * mon-fri`.",
     seen_in: &[],
@@ -32,7 +32,7 @@ pub(in crate::rules) static BUDGETS_EMPTY: Rule = Rule {
     id: RuleId::new("budgets-empty"),
     title: "The list of budgets is not empty",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "`budgets: []` does not mean that nothing may be disrupted but that nothing limits disruption: all \
           nodes of the pool may go at once. The default of 10% holds only where `budgets` is left out.",
     seen_in: &["Panfactum/stack#386"],
@@ -55,7 +55,7 @@ pub(in crate::rules) static BUDGET_BLOCKS_DRIFT: Rule = Rule {
     id: RuleId::new("budget-blocks-drift"),
     title: "Drifted nodes can be replaced at some time",
     severity: Severity::Info,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "A budget of 0 without a schedule blocks the replacement of drifted nodes for good: a new image, a \
           security fix or a changed template never reaches the nodes that run. They go only when they \
           expire, which no budget limits.",

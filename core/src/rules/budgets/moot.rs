@@ -1,8 +1,8 @@
 //! Budgets that never count, because a lower one always holds.
 
 use super::reading::Reading;
-use crate::diagnostic::{Diagnostic, Problem, RuleId, Severity, quoted};
-use crate::rule::{Origin, Rule};
+use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity, quoted};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
@@ -10,7 +10,7 @@ pub(in crate::rules) static BUDGET_MOOT: Rule = Rule {
     id: RuleId::new("budget-moot"),
     title: "No budget is made pointless by a lower one that always holds",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Of all budgets that hold for a reason, the lowest counts. So one budget cannot open what another \
           closes: beside `nodes: \"0\"` without a schedule, a window with `nodes: 10%` opens nothing. To \
           freeze a pool but for some hours, write a budget of 0 whose schedule and duration cover all the \

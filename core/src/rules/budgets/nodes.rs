@@ -1,9 +1,10 @@
 //! How many nodes a budget lets go: its `nodes`.
 
 use crate::budget::DEFAULT_NODES;
-use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
+use crate::rules::by_crd_or;
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
@@ -11,7 +12,7 @@ pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("budget-nodes"),
     title: "A budget's `nodes` is a count or a percentage",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Schema, Origin::Silent],
     why: "`nodes` is text: a whole number up to 2147483647, or 0% to 100%. The CRD refuses `101%` and `-1` \
           but takes larger whole numbers. Karpenter cuts those to 32 bits, and depending on the bits that \
           are left, the budget blocks everything, limits nothing, or means another number.",
@@ -46,6 +47,7 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
             findings.push(
                 BUDGET_NODES
                     .finding(budget.path("nodes"), problem, error.to_string())
+                    .origin(by_crd_or(Origin::Silent, error.is_let_through()))
                     .mend_if_known(error.mend())
                     .fix_if_known(error.meant().map(Fix::text)),
             );

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Budget, Karpenter, Known, Release, Vocabulary};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::spelling::closest;
 
@@ -19,7 +19,7 @@ pub(in crate::rules) static BUDGET_REASON: Rule = Rule {
     id: RuleId::new("budget-reason"),
     title: "The reasons of a budget are `Underutilized`, `Empty` and `Drifted`",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "Case matters. Karpenter 1.15 adds `Unhealthy`. Expiration is no reason: since v1 no budget limits \
           it. A budget without `reasons` is for all of them.",
     seen_in: &["1750", "aws/karpenter-provider-aws#7797"],
@@ -47,7 +47,7 @@ pub(in crate::rules) static BUDGET_REASON_REPEATED: Rule = Rule {
     id: RuleId::new("budget-reason-repeated"),
     title: "A budget names each reason once",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "The CRD refuses a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
           repeated reason changes nothing, so it may be a slip for another one.",
     seen_in: &[],
@@ -75,7 +75,7 @@ pub(in crate::rules) static BUDGET_REASONS_EMPTY: Rule = Rule {
     id: RuleId::new("budget-reasons-empty"),
     title: "A budget's list of reasons is not empty",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "A budget without `reasons` limits every kind of disruption; one with `reasons: []` limits none and \
           might as well not be there.",
     seen_in: &[],

@@ -3,16 +3,16 @@
 use super::list;
 use super::reading::Reading;
 use crate::budget::Reason;
-use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Disruption, NodePool};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static BUDGET_UNCOVERED_REASON: Rule = Rule {
     id: RuleId::new("budget-uncovered-reason"),
     title: "Some budget is for drift, and some for consolidation where that is on",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "The default of 10% holds only where no budget is written. If every budget names reasons and none \
           names `Drifted`, a new image may replace all nodes of the pool at once. The same holds for \
           `Underutilized`, unless consolidation is off or for empty nodes only.",

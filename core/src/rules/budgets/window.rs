@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use crate::budget::Window;
-use crate::diagnostic::{Diagnostic, Fix, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::{schedules, too_long};
+use crate::rules::{by_crd_or, schedules, too_long};
 use crate::value::duration::BudgetDuration;
 
 pub(in crate::rules) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
     id: RuleId::new("budget-schedule-duration"),
     title: "A budget has both `schedule` and `duration` or neither",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "A window needs a beginning and a length. A budget with neither always holds.",
     seen_in: &["1003"],
     bad: "\
@@ -40,7 +40,7 @@ pub(in crate::rules) static BUDGET_DURATION: Rule = Rule {
     id: RuleId::new("budget-duration"),
     title: "The `duration` of a budget is hours and minutes that Karpenter can read",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     why: "It is written in hours and minutes: `8h`, `90m` or `1h30m`. The CRD refuses days and seconds, but \
           takes `2562048h` and more, which is too long for Go's duration: Karpenter then cannot read this \
           NodePool, and because it reads all NodePools as one list, it cannot read any.",
@@ -69,7 +69,7 @@ pub(in crate::rules) static BUDGET_EMPTY_WINDOW: Rule = Rule {
     id: RuleId::new("budget-empty-window"),
     title: "The window of a budget is longer than zero",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "A duration of `0m` ends the window at the moment it begins, so the budget never limits anything.",
     seen_in: &[],
     bad: "\
@@ -96,7 +96,7 @@ pub(in crate::rules) static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
     id: RuleId::new("budget-always-active"),
     title: "The window of a budget ends before it begins again",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Where the duration is at least as long as the time between two beginnings, the window never \
           closes: the budget always holds, and its schedule has no effect. With `nodes: \"0\"` all voluntary \
           disruption stops for good.",
@@ -165,7 +165,11 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
     let text = budget.duration.present()?;
     let problem = || Problem::Invalid { value: quoted(text) };
     if let Some(reason) = too_long(text) {
-        findings.push(BUDGET_DURATION.finding(budget.path("duration"), problem(), reason));
+        findings.push(
+            BUDGET_DURATION
+                .finding(budget.path("duration"), problem(), reason)
+                .origin(by_crd_or(Origin::Poolgate, BudgetDuration::fits_pattern(text))),
+        );
         return None;
     }
     match BudgetDuration::parse(text) {
@@ -186,6 +190,7 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
             findings.push(
                 BUDGET_DURATION
                     .finding(budget.path("duration"), problem(), error.to_string())
+                    .origin(by_crd_or(Origin::Silent, error.is_let_through()))
                     .mend_if_known(error.mend())
                     .fix_if_known(error.meant().map(Fix::text)),
             );

@@ -1,11 +1,11 @@
 //! `spec.disruption.consolidateAfter`. That it is missing in v1 is nothing to speak of: where Karpenter requires
 //! it, admission writes it.
 
-use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Disruption, Field, Release};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::too_long;
+use crate::rules::{by_crd_or, too_long};
 use crate::value::duration::{DurationPattern, NillableDuration};
 
 /// The policy that stands where a v1beta1 NodePool names none.
@@ -18,7 +18,7 @@ pub(in crate::rules) static CONSOLIDATE_AFTER: Rule = Rule {
     id: RuleId::new("consolidate-after"),
     title: "`consolidateAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
     why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD refuses most other texts, \
           but before Karpenter 1.4, and in v1beta1, its pattern lets anything follow, such as `1hr`; and \
           every CRD takes `99999999h`, which is too long for Go's duration. Karpenter then cannot read this \
@@ -44,7 +44,7 @@ pub(in crate::rules) static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
     id: RuleId::new("consolidate-after-pair"),
     title: "In v1beta1, `consolidateAfter` goes with the policy `WhenEmpty` and with no other",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "v1beta1 requires a duration beside `WhenEmpty` and refuses one beside `WhenUnderutilized`, which \
           is also the default policy; there only `Never` is allowed. v1 has no such rule.",
     seen_in: &[],
@@ -68,7 +68,7 @@ pub(in crate::rules) static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
     id: RuleId::new("consolidate-after-conversion"),
     title: "In v1beta1, `consolidateAfter: Never` goes with the policy `WhenEmpty`",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter's conversion to v1 writes `0s` for whatever stands beside `WhenUnderutilized`. So a \
           `Never` that switched consolidation off becomes consolidation without delay.",
     seen_in: &[
@@ -95,7 +95,7 @@ pub(in crate::rules) static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
     id: RuleId::new("consolidate-after-never"),
     title: "A `consolidationPolicy` is written only where consolidation is on",
     severity: Severity::Info,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "`consolidateAfter: Never` switches consolidation off altogether: not even empty nodes are removed. The \
           policy beside it has no effect.",
     seen_in: &[],
@@ -137,23 +137,26 @@ fn pattern(version: ApiVersion, release: Release) -> DurationPattern {
 }
 
 fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>) {
-    let found = |reason: String| {
+    let is_let_through = pattern.accepts(text);
+    let found = |reason: String, otherwise| {
         let problem = Problem::Invalid { value: quoted(text) };
-        CONSOLIDATE_AFTER.finding(Disruption::path("consolidateAfter"), problem, reason)
+        CONSOLIDATE_AFTER
+            .finding(Disruption::path("consolidateAfter"), problem, reason)
+            .origin(by_crd_or(otherwise, is_let_through))
     };
     if let Some(reason) = too_long(text) {
-        findings.push(found(reason));
+        findings.push(found(reason, Origin::Poolgate));
         return;
     }
     let Err(error) = NillableDuration::parse(text, pattern) else {
         return;
     };
     let mut reason = error.to_string();
-    if pattern.accepts(text) {
+    if is_let_through {
         reason.push_str(", and Karpenter could then read no NodePool at all");
     }
     findings.push(
-        found(reason)
+        found(reason, Origin::Silent)
             .mend_if_known(error.mend())
             .fix_if_known(error.meant().map(Fix::text)),
     );

@@ -1,8 +1,8 @@
 //! `spec.disruption.consolidationPolicy`.
 
-use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Disruption, Karpenter, Known, Vocabulary};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 use crate::rules::findings::Findings;
 use crate::rules::spelling::closest;
@@ -16,7 +16,7 @@ pub(in crate::rules) static CONSOLIDATION_POLICY: Rule = Rule {
     id: RuleId::new("consolidation-policy"),
     title: "`consolidationPolicy` is one that the API version and the Karpenter release know",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "In v1 it is `WhenEmpty`, `WhenEmptyOrUnderutilized` or, since Karpenter 1.14, `Balanced`. In \
           v1beta1 it is `WhenEmpty` or `WhenUnderutilized`, the old name of `WhenEmptyOrUnderutilized`. The \
           old name is left over in many manifests of which only the `apiVersion` was raised. Case matters.",

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::consequence;
-use crate::diagnostic::{FieldPath, Fix, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Place};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::too_long;
+use crate::rules::{by_crd_or, too_long};
 use crate::value::duration::{DurationPattern, NillableDuration};
 
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
@@ -17,7 +17,7 @@ pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("expire-after"),
     title: "`expireAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD bounds no \
           number, and before Karpenter 1.4, and in v1beta1, it lets texts like `1hr` through. A value that \
           Karpenter cannot decode makes the list of **all** NodePools unreadable.",
@@ -40,7 +40,7 @@ pub(in crate::rules) static EXPIRE_AFTER_ZERO: Rule = Rule {
     id: RuleId::new("expire-after-zero"),
     title: "Nodes do not expire at once",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "With `expireAfter: 0s` every node has expired by the time it is created. Karpenter terminates it \
           and launches the next one, for ever; no budget limits this.",
     seen_in: &[],
@@ -62,7 +62,7 @@ pub(in crate::rules) static EXPIRE_AFTER_SHORT: Rule = Rule {
     id: RuleId::new("expire-after-short"),
     title: "Nodes live at least as long as a machine may take to become one",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter gives a machine 15 minutes to become a node. One that expires sooner may be terminated \
           before any pod has run on it. No budget limits expiration.",
     seen_in: &["1750"],
@@ -90,8 +90,13 @@ pub(super) fn check(
 ) -> Option<NillableDuration> {
     let text = field.present()?;
     let problem = || Problem::Invalid { value: quoted(text) };
+    let is_let_through = pattern.accepts(text);
     if let Some(reason) = too_long(text) {
-        findings.push(EXPIRE_AFTER.finding(path(), problem(), reason));
+        findings.push(
+            EXPIRE_AFTER
+                .finding(path(), problem(), reason)
+                .origin(by_crd_or(Origin::Poolgate, is_let_through)),
+        );
         return None;
     }
     match NillableDuration::parse(text, pattern) {
@@ -104,12 +109,12 @@ pub(super) fn check(
             Some(duration)
         }
         Err(error) => {
-            let is_let_through = pattern.accepts(text);
             let consequence = if is_let_through { consequence(place) } else { "" };
             let reason = format!("{error}{consequence}");
             findings.push(
                 EXPIRE_AFTER
                     .finding(path(), problem(), reason)
+                    .origin(by_crd_or(Origin::Silent, is_let_through))
                     .mend_if_known(error.mend())
                     .fix_if_known(error.meant().map(Fix::text)),
             );

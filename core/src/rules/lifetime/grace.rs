@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use super::consequence;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Field, Place};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::too_long;
+use crate::rules::{by_crd_or, too_long};
 use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
 
 pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
     id: RuleId::new("termination-grace-period"),
     title: "`terminationGracePeriod` is a duration that Karpenter can read",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     why: "It is whole seconds, minutes and hours, such as `48h`; there are no days, and no `Never`: leave \
           the field out instead. The CRD bounds no number, and one that Karpenter cannot decode makes the \
           list of **all** NodePools unreadable.",
@@ -37,7 +37,7 @@ pub(in crate::rules) static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
     id: RuleId::new("termination-grace-period-zero"),
     title: "Pods get time to leave a node that is terminated",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "With `terminationGracePeriod: 0s` pods are killed as soon as their node is to go, regardless of \
           PodDisruptionBudgets and `karpenter.sh/do-not-disrupt`.",
     seen_in: &[],
@@ -55,6 +55,10 @@ spec:
 ",
 };
 
+/// The CRD's pattern, but that it has no `Never`.
+const PATTERN: DurationPattern = DurationPattern::Anchored;
+const NEVER: &str = "Never";
+
 /// What to do to wait without end.
 const FOR_EVER: &str = "leave it out to wait as long as pods take";
 
@@ -69,11 +73,16 @@ pub(super) fn check(
     let text = field.present().filter(|_| version == ApiVersion::V1)?;
     let path = || place.path("terminationGracePeriod");
     let problem = || Problem::Invalid { value: quoted(text) };
+    let found = |reason: String, otherwise| {
+        TERMINATION_GRACE_PERIOD
+            .finding(path(), problem(), reason)
+            .origin(by_crd_or(otherwise, text != NEVER && PATTERN.accepts(text)))
+    };
     if let Some(reason) = too_long(text) {
-        findings.push(TERMINATION_GRACE_PERIOD.finding(path(), problem(), reason));
+        findings.push(found(reason, Origin::Poolgate));
         return None;
     }
-    let (reason, mend) = match NillableDuration::parse(text, DurationPattern::Anchored) {
+    let (reason, mend) = match NillableDuration::parse(text, PATTERN) {
         Ok(NillableDuration::After(length)) => {
             if length.is_zero() {
                 let reason = "pods would be killed at once, whatever PodDisruptionBudgets say";
@@ -97,11 +106,7 @@ pub(super) fn check(
         }
         Err(error) => (error.to_string(), error.mend()),
     };
-    findings.push(
-        TERMINATION_GRACE_PERIOD
-            .finding(path(), problem(), reason)
-            .mend_if_known(mend),
-    );
+    findings.push(found(reason, Origin::Silent).mend_if_known(mend));
     None
 }
 

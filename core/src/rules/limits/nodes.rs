@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::path;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, Release};
 use crate::nodelimit::{ClaimCounts, NodeLimit};
 use crate::policy::OverLimit;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::Context;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
@@ -19,7 +19,7 @@ pub(in crate::rules) static LIMIT_NODES_WHOLE: Rule = Rule {
     id: RuleId::new("limit-nodes-whole"),
     title: "`limits.nodes` is a whole number",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter compares the limit as it is written, so `1.5` acts as 2.",
     seen_in: &[],
     bad: "\
@@ -38,7 +38,7 @@ pub(in crate::rules) static LIMIT_NODES_RELEASE: Rule = Rule {
     id: RuleId::new("limit-nodes-release"),
     title: "`limits.nodes` is one that the Karpenter release enforces",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Before 1.8, Karpenter compares this limit with nothing. From 1.8 to 1.10 it looks only once the \
           nodes are there, so one batch of pods can bring any number of them. From 1.11 on it looks before \
           it launches, but a batch of pods, draining nodes and replacements can still exceed it; only \
@@ -61,7 +61,7 @@ pub(in crate::rules) static LIMIT_BELOW_NODES: Rule = Rule {
     id: RuleId::new("limit-below-nodes"),
     title: "A node limit is not lowered below the number of nodes that exist",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter removes no node because of a limit. The pool only launches none until enough have gone \
           for other reasons, and until then no node can be replaced before it goes. Where poolgate's \
           reconciler runs and the policy (`overLimit`) or the pool (annotation `poolgate.dev/over-limit`) \

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::path;
-use crate::diagnostic::{Problem, RuleId, Severity};
-use crate::rule::{Origin, Rule};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::spelling::closest;
 
@@ -25,7 +25,7 @@ pub(in crate::rules) static LIMIT_UNKNOWN: Rule = Rule {
     id: RuleId::new("limit-unknown"),
     title: "A limit names a resource that nodes have",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared \
           with nothing, so there is no limit at all, and nothing says so.",
     seen_in: &[],

@@ -3,16 +3,16 @@
 use serde_json::{Map, Value};
 
 use super::{path, text};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::Place;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static NODE_CLASS_IMMUTABLE: Rule = Rule {
     id: RuleId::new("node-class-immutable"),
     title: "Group and kind of `nodeClassRef` never change",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "Since Karpenter 1.1 the CRD refuses such a change: a pool cannot move to another provider. The \
           name may change; Karpenter then replaces the nodes.",
     seen_in: &[],

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{group_field, path, text};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place, Template, node_class_label};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::requirements::keys::LONGEST_KEY;
 use crate::value::label::{label_value, qualified_name};
@@ -14,7 +14,7 @@ pub(in crate::rules) static NODE_CLASS_NAME: Rule = Rule {
     id: RuleId::new("node-class-name"),
     title: "Group, kind and name of the node class can form a label",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter labels every NodeClaim with the node class: group and kind form the key, the name is the \
           value. If the name has more than 63 characters, or the label is illegal otherwise or longer than a \
           requirement's key may be, the API server refuses every NodeClaim of the pool.",

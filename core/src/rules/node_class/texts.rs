@@ -3,16 +3,16 @@
 use serde_json::{Map, Value};
 
 use super::{path, text};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static NODE_CLASS_REF: Rule = Rule {
     id: RuleId::new("node-class-ref"),
     title: "`nodeClassRef` has a group without a version, a kind and a name",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "The CRD refuses empty texts and a slash in the group. The slash is left over from v1beta1, where \
           the field was an `apiVersion`.",
     seen_in: &[],

@@ -1,16 +1,16 @@
 //! What may not stand beside `replicas`.
 
 use super::path;
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::NodePool;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REPLICAS_LIMITS: Rule = Rule {
     id: RuleId::new("replicas-limits"),
     title: "A static pool has no limit but `limits.nodes`",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "A static pool has as many nodes as `replicas` says, whatever pods request. Only their number can \
           be limited.",
     seen_in: &[],
@@ -33,7 +33,7 @@ pub(in crate::rules) static REPLICAS_WEIGHT: Rule = Rule {
     id: RuleId::new("replicas-weight"),
     title: "A static pool has no `weight`",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "A weight orders the pools among which Karpenter chooses for a pod. Static pools are not among \
           them.",
     seen_in: &[],

@@ -1,15 +1,15 @@
 //! `replicas` against `limits.nodes`, for NodePools and for `kubectl scale`.
 
 use super::path;
-use crate::diagnostic::{Diagnostic, FieldPath, Problem, RuleId, Severity};
-use crate::rule::{Origin, Rule};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
+use crate::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub(in crate::rules) static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-above-limit"),
     title: "`replicas` is not above `limits.nodes`",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter launches nodes up to the limit and then tries again every 30 seconds, for ever. The only \
           sign is a line in its log.",
     seen_in: &[],
@@ -31,7 +31,7 @@ pub(in crate::rules) static REPLICAS_AT_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-at-limit"),
     title: "A static pool has room to replace a drifted node",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter launches the replacement of a drifted node before it removes the node. Where \
           `limits.nodes` equals `replicas`, there is no room for it, so drifted nodes are never replaced.",
     seen_in: &["aws/karpenter-provider-aws#8873", "3203", "3312"],

@@ -23,7 +23,7 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
     let Some(replicas) = pool.replicas.present() else {
         return;
     };
-    if !number::check(replicas, findings) {
+    if !number::check(replicas, context.old.is_some(), findings) {
         return;
     }
     mode::note_gate(replicas, findings);

@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::path;
-use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, NodePool, Release};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REPLICAS_RELEASE: Rule = Rule {
     id: RuleId::new("replicas-release"),
     title: "`replicas` is known to the Karpenter release",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Static pools came with Karpenter 1.8. With an older CRD, the API server drops the field unless the \
           client asks for strict validation, and the pool follows the pods instead of keeping its number of \
           nodes.",
@@ -33,7 +33,7 @@ pub(in crate::rules) static REPLICAS_MODE: Rule = Rule {
     id: RuleId::new("replicas-mode"),
     title: "A static pool stays static, and a dynamic pool dynamic",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "`replicas` cannot be added to a stored pool or removed from it. So `kubectl scale` does not work \
           on a pool that was created without it. To change the kind, create a new pool under another name.",
     seen_in: &["2734"],
@@ -64,7 +64,7 @@ pub(in crate::rules) static REPLICAS_GATE: Rule = Rule {
     id: RuleId::new("replicas-gate"),
     title: "Karpenter's feature gate `StaticCapacity` is on where a pool is static",
     severity: Severity::Info,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "The gate is off unless Karpenter is started with `FEATURE_GATES=StaticCapacity=true`. Without it, \
           Karpenter launches no node for a static pool and says nothing. poolgate cannot see the gate.",
     seen_in: &["2703", "2734"],

@@ -1,16 +1,16 @@
 //! Bounds at the ends of the range of integers.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Operator, integer};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_BOUND: Rule = Rule {
     id: RuleId::new("requirement-bound"),
     title: "A bound leaves numbers to choose from",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "No label has a value below 0 or above 9223372036854775807, so with `Lt` 0 or a bound at the upper \
           end no instance type fits. For a custom label, Karpenter draws a random value between the bounds, \
           and drawing from an empty range **crashes Karpenter**, again at each attempt to launch a node for \

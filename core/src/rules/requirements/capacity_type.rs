@@ -1,9 +1,10 @@
 //! The values of `karpenter.sh/capacity-type`.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Vocabulary};
-use crate::rule::{Origin, Rule};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Release, Vocabulary};
+use crate::rule::Rule;
+use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
 
 const KNOWN: &[&str] = &["on-demand", "spot", "reserved"];
@@ -12,7 +13,7 @@ pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("capacity-type"),
     title: "A NodePool allows at least one capacity type that exists",
     severity: Severity::Error,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime, Origin::Silent],
     why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
           none of them, or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; \
           earlier releases silently never launch a node.",
@@ -41,7 +42,7 @@ pub(in crate::rules) static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
     id: RuleId::new("capacity-type-unknown"),
     title: "Every capacity type that a NodePool names exists",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter ignores a capacity type that it does not know. Listed with `In` beside others, the pool \
           silently does without it; in `NotIn`, it excludes nothing.",
     seen_in: &["2164"],
@@ -80,6 +81,11 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         .min_values
         .map_or(1, |least| usize::try_from(least).unwrap_or(1));
     let is_dead = entry.operator == Operator::In && good < least;
+    let origin = if scope.context.release.has(Release::CAPACITY_TYPES_CHECKED) {
+        by_runtime(scope.place)
+    } else {
+        Origin::Silent
+    };
     if is_dead && good > 0 {
         let problem = Problem::Invalid {
             value: least.to_string(),
@@ -88,13 +94,14 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         findings.push(
             CAPACITY_TYPE
                 .finding(scope.field(entry.index, "minValues"), problem, reason)
+                .origin(origin)
                 .mend("lower it, or name capacity types that exist"),
         );
     }
-    let rule = if is_dead && good == 0 {
-        &CAPACITY_TYPE
+    let (rule, origin) = if is_dead && good == 0 {
+        (&CAPACITY_TYPE, origin)
     } else {
-        &CAPACITY_TYPE_UNKNOWN
+        (&CAPACITY_TYPE_UNKNOWN, Origin::Silent)
     };
     let unknown = entry
         .values
@@ -113,6 +120,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         };
         findings.push(
             rule.finding(scope.value(entry.index, position), problem, reason)
+                .origin(origin)
                 .mend_if_known(meant(value).map(|meant| format!("did you mean {meant}?"))),
         );
     }

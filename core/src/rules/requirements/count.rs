@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use super::Context;
 use super::Findings;
-use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{
     ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, Place, Template, canonical_label,
     node_class_label,
 };
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 
 pub(in crate::rules) static REQUIREMENTS_COUNT: Rule = Rule {
     id: RuleId::new("requirements-count"),
     title: "A NodePool has at most 100 requirements",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "The CRD refuses a longer list (before Karpenter 0.37.7, more than 30). Several values of one key \
           go into one requirement with `operator: In`.",
     seen_in: &["1344"],
@@ -35,7 +35,7 @@ pub(in crate::rules) static NODECLAIM_REQUIREMENTS: Rule = Rule {
     id: RuleId::new("nodeclaim-requirements"),
     title: "Requirements and template labels together fit in a NodeClaim",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter turns each template label into a requirement and adds four of its own (NodePool, node \
           class, instance type, capacity type); a key with a lower and an upper bound counts twice. A \
           NodeClaim may have 100 in all. Beyond that the API server refuses every NodeClaim of the pool, so \

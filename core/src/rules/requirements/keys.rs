@@ -1,10 +1,11 @@
 //! The key of a requirement as a text.
 
-use super::Scope;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use super::{Scope, restricted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Requirement};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
+use crate::rules::{by_crd_or, by_runtime};
 use crate::value::label::{matches_crd_key, mended_key, qualified_name};
 
 /// Longest key, in bytes, that the CRD takes. A legal key may be one byte longer.
@@ -14,7 +15,7 @@ pub(in crate::rules) static REQUIREMENT_KEY: Rule = Rule {
     id: RuleId::new("requirement-key"),
     title: "The key of a requirement is a label's key",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "A key is a name of letters, digits, `-`, `_` and `.`, optionally preceded by a domain in lower \
           case and a slash.",
     seen_in: &[],
@@ -42,7 +43,7 @@ pub(in crate::rules) static REQUIREMENT_KEY_LENGTH: Rule = Rule {
     id: RuleId::new("requirement-key-length"),
     title: "The name in a requirement's key has at most 63 characters",
     severity: Severity::Error,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime, Origin::Silent, Origin::Schema],
     why: "The name is what follows the slash; the domain before it may have 253 characters. The CRD bounds \
           only the key as a whole.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
@@ -85,23 +86,24 @@ pub(super) fn check<'a>(
         }
     };
     let read = qualified_name(key);
-    let (rule, reason) = match read {
+    let found = |rule: &Rule, reason| {
+        let problem = Problem::Invalid { value: quoted(key) };
+        rule.finding(scope.field(requirement.index, "key"), problem, reason)
+    };
+    let finding = match read {
         Err(error) if matches_crd_key(key) && key.len() <= LONGEST_KEY => {
-            (&REQUIREMENT_KEY_LENGTH, error.to_string())
+            let is_let_through = restricted::reserved(key, scope).is_none();
+            found(&REQUIREMENT_KEY_LENGTH, error.to_string())
+                .origin(by_crd_or(by_runtime(scope.place), is_let_through))
         }
-        Err(error) => (&REQUIREMENT_KEY, error.to_string()),
+        Err(error) => found(&REQUIREMENT_KEY, error.to_string()),
         Ok(_) if key.len() > LONGEST_KEY => {
             let reason = format!("is {} bytes long and may have {LONGEST_KEY}", key.len());
-            (&REQUIREMENT_KEY, reason)
+            found(&REQUIREMENT_KEY, reason)
         }
         Ok(_) => return Some(key),
     };
-    let problem = Problem::Invalid { value: quoted(key) };
-    let mend = mended_key(key).map(|mended| format!("write {mended}"));
-    findings.push(
-        rule.finding(scope.field(requirement.index, "key"), problem, reason)
-            .mend_if_known(mend),
-    );
+    findings.push(finding.mend_if_known(mended_key(key).map(|mended| format!("write {mended}"))));
     None
 }
 

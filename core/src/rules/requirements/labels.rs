@@ -1,16 +1,17 @@
 //! Labels that the provider of the pool does not know.
 
 use super::Scope;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{LabelKind, Provider, likely_label};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
+use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
     id: RuleId::new("requirement-label-misspelt"),
     title: "A requirement spells a provider's label as the provider does",
     severity: Severity::Error,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime, Origin::Silent],
     why: "A provider reserves its domain for its own labels and refuses any other: some in the CRD, all once \
           the NodePool is stored. This key differs from a known label by a letter or two, or only by its \
           domain.",
@@ -39,7 +40,7 @@ pub(in crate::rules) static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
     id: RuleId::new("requirement-label-unknown"),
     title: "A requirement in a provider's domain is about a label that the provider has",
     severity: Severity::Warning,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime, Origin::Silent],
     why: "A provider refuses labels in its domain that it does not know, and a Kubernetes label that is \
           almost right selects nothing. The label is in none of poolgate's lists, but a newer provider may \
           have added it, so this is only a warning. The policy can name the labels of your own provider.",
@@ -68,7 +69,7 @@ pub(in crate::rules) static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
     id: RuleId::new("requirement-label-foreign"),
     title: "A requirement is not about the label of another provider",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "The instance types of one provider do not carry the labels of another. The requirement selects \
           nothing; Karpenter takes the label for a custom one and writes a value of it on every node.",
     seen_in: &[],
@@ -106,19 +107,23 @@ pub(super) fn check(
 ) -> bool {
     let own = scope.group.and_then(Provider::of_group);
     let did_you_mean = |meant: &String| format!("did you mean {meant}?");
-    let (rule, reason, mend) = match kind {
+    let by_provider = by_runtime(scope.place);
+    let (rule, origin, reason, mend) = match kind {
         LabelKind::Unknown { domain, meant } if meant.is_some() => (
             &REQUIREMENT_LABEL_MISSPELT,
+            by_provider,
             format!("{domain} is the provider's domain, and it has no such label"),
             meant.as_ref().map(did_you_mean),
         ),
         LabelKind::Unknown { domain, .. } => (
             &REQUIREMENT_LABEL_UNKNOWN,
+            by_provider,
             format!("poolgate knows no such label in the provider's domain {domain}"),
             Some("if there is one, name it under labels.wellKnown in the policy".to_owned()),
         ),
         LabelKind::Foreign(owner) => (
             &REQUIREMENT_LABEL_FOREIGN,
+            Origin::Silent,
             format!(
                 "it is a label of {}, and not of this pool's provider, so it selects nothing",
                 owner.name
@@ -132,6 +137,7 @@ pub(super) fn check(
         LabelKind::Custom => match likely_label(key, None) {
             Some(meant) => (
                 &REQUIREMENT_LABEL_UNKNOWN,
+                Origin::Silent,
                 "no instance type carries this label, so it selects nothing".into(),
                 Some(did_you_mean(&meant)),
             ),
@@ -142,6 +148,7 @@ pub(super) fn check(
     let problem = Problem::Invalid { value: quoted(key) };
     findings.push(
         rule.finding(scope.field(index, "key"), problem, reason)
+            .origin(origin)
             .mend_if_known(mend),
     );
     rule.severity != Severity::Error

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::{Entry, Scope};
-use crate::diagnostic::{FieldPath, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, Operator, Release, Requirement, whole_number};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// The largest number that the CRD takes.
@@ -15,7 +15,7 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES: Rule = Rule {
     id: RuleId::new("requirement-min-values"),
     title: "`minValues` is from 1 to 50, and the values can satisfy it",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema, Origin::Silent],
     why: "With operator `In` there must be at least as many values as `minValues` says.",
     seen_in: &[],
     bad: "\
@@ -44,7 +44,7 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = Rule {
     id: RuleId::new("requirement-min-values-distinct"),
     title: "`minValues` counts different values",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "The CRD and Karpenter's validation count a repeated value twice, the scheduler counts it once. The \
           scheduler then finds too few values and skips the NodePool.",
     seen_in: &[],
@@ -74,7 +74,7 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = Rule {
     id: RuleId::new("requirement-min-values-custom"),
     title: "`minValues` is about a label that instance types carry",
     severity: Severity::Error,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter counts values among the instance types. None of them carries a custom label, so the \
           count is always zero and the NodePool never launches a node, unless Karpenter runs with the \
           best-effort policy for `minValues`, under which the field has no effect.",
@@ -112,19 +112,17 @@ pub(super) fn check_range(
     };
     // A fraction is of the wrong type, and the type check has spoken.
     let least = whole_number(number)?;
-    let (reason, mend) = if !scope.context.release.has(Release::MIN_VALUES) {
-        let reason = "needs Karpenter 0.35 or newer; the API server drops it before".to_owned();
-        (reason, Some("remove it"))
+    let found =
+        |reason| REQUIREMENT_MIN_VALUES.finding(path(requirement.index, scope), invalid(least), reason);
+    findings.push(if !scope.context.release.has(Release::MIN_VALUES) {
+        found("needs Karpenter 0.35 or newer; the API server drops it before".to_owned())
+            .origin(Origin::Silent)
+            .mend("remove it")
     } else if (1..=LARGEST).contains(&least) {
         return Some(least);
     } else {
-        (format!("must be from 1 to {LARGEST}"), None)
-    };
-    findings.push(
-        REQUIREMENT_MIN_VALUES
-            .finding(path(requirement.index, scope), invalid(least), reason)
-            .mend_if_known(mend),
-    );
+        found(format!("must be from 1 to {LARGEST}"))
+    });
     None
 }
 

@@ -1,9 +1,9 @@
 //! Labels that a requirement may not be about: those of Karpenter itself and, before 1.9, those of Kubernetes.
 
 use super::Scope;
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Provider, likely_label};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
 
@@ -11,7 +11,7 @@ pub(in crate::rules) static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
     id: RuleId::new("requirement-key-restricted"),
     title: "The key of a requirement is not a label that Karpenter reserves",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "Of the labels in domains that end in `karpenter.sh`, a NodePool may require only \
           `karpenter.sh/capacity-type`. It may never require `kubernetes.io/hostname`, which is different on \
           each node. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and `k8s.io` are \
@@ -55,7 +55,8 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
     false
 }
 
-fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
+/// Why the label may not be required; none where it may.
+pub(super) fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
     Reserved::of(key, scope.version, scope.context.release)
         .filter(|reserved| !(*reserved == Reserved::NodePool && scope.may_require_nodepool()))
 }

@@ -1,9 +1,9 @@
 //! Values that no node has, because they are written as other systems write them or belong to another label.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ARCH_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 /// What people write for an architecture, in lower case, and what Kubernetes calls it.
@@ -35,7 +35,7 @@ pub(in crate::rules) static REQUIREMENT_VALUE_SLIP: Rule = Rule {
     id: RuleId::new("requirement-value-slip"),
     title: "A value is one that the label can have",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "No node has this value, so it matches nothing. Architectures are `amd64` and `arm64`, operating \
           systems `linux` and `windows`, in lower case. Labels that count something have whole numbers \
           without a unit. An instance category of AWS is letters only, such as `c`; `c5` is a family.",

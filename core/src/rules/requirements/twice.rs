@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use super::groups::Group;
 use super::{Entry, Scope};
-use crate::diagnostic::{Problem, RuleId, Severity, quoted};
-use crate::rule::{Origin, Rule};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_VALUE_TWICE: Rule = Rule {
     id: RuleId::new("requirement-value-twice"),
     title: "A requirement lists each value once",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter makes a set of the values, so a repeated one changes nothing; it may be a slip for \
           another one.",
     seen_in: &[],
@@ -40,7 +40,7 @@ pub(in crate::rules) static REQUIREMENT_TWICE: Rule = Rule {
     id: RuleId::new("requirement-twice"),
     title: "No requirement is repeated",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter combines all requirements on one label; of two that say the same, one changes nothing. \
           It may be a slip for another label or other values. If their `minValues` differ, the larger one \
           counts.",

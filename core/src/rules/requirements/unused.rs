@@ -1,16 +1,16 @@
 //! Operators and values that have nothing to do with each other: legal, but not what was meant.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::Operator;
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
     id: RuleId::new("requirement-values-ignored"),
     title: "`Exists` and `DoesNotExist` have no values",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Karpenter silently drops the values: `Exists` allows every value, `DoesNotExist` none. `In` or \
           `NotIn` is probably what was meant.",
     seen_in: &[],
@@ -38,7 +38,7 @@ pub(in crate::rules) static REQUIREMENT_NOT_IN_NOTHING: Rule = Rule {
     id: RuleId::new("requirement-not-in-nothing"),
     title: "`NotIn` excludes something",
     severity: Severity::Warning,
-    origin: Origin::Silent,
+    origins: &[Origin::Silent],
     why: "Without values, `NotIn` excludes nothing and acts as `Exists`.",
     seen_in: &[],
     bad: "\

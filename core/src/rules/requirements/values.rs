@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::Scope;
-use crate::diagnostic::{Fix, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Operator, Requirement, integer};
-use crate::rule::{Origin, Rule};
+use crate::rule::Rule;
+use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
 use crate::value::label::{label_value, mended_value};
 
@@ -13,7 +14,7 @@ pub(in crate::rules) static REQUIREMENT_VALUES: Rule = Rule {
     id: RuleId::new("requirement-values"),
     title: "A requirement has as many values as its operator takes",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "`In` takes at least one value; `Gt`, `Lt`, `Gte` and `Lte` take exactly one.",
     seen_in: &[],
     bad: "\
@@ -40,7 +41,7 @@ pub(in crate::rules) static REQUIREMENT_NUMBER: Rule = Rule {
     id: RuleId::new("requirement-number"),
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare with a whole number of 0 or more",
     severity: Severity::Error,
-    origin: Origin::Schema,
+    origins: &[Origin::Schema],
     why: "The value is text: a whole number of at most 64 bits, without a unit. The API server's own message \
           says *positive integer*, but 0 is accepted.",
     seen_in: &[],
@@ -68,7 +69,7 @@ pub(in crate::rules) static REQUIREMENT_VALUE: Rule = Rule {
     id: RuleId::new("requirement-value"),
     title: "Each value of a requirement can be the value of a label",
     severity: Severity::Error,
-    origin: Origin::Runtime,
+    origins: &[Origin::Runtime, Origin::Silent],
     why: "The value of a label has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a \
           letter or digit. The CRD is meant to check this, but its pattern is set on the list instead of on \
           its elements, and so checks nothing.",
@@ -152,18 +153,22 @@ fn check_count(
 /// The CRD demands a whole number, Karpenter also that it is written as a label's value: without a sign.
 fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let number = integer(text).filter(|number| *number >= 0);
-    let (rule, reason, mend) = match (number, label_value(text)) {
-        (Some(_), Ok(())) => return true,
-        (Some(number), Err(error)) => (&REQUIREMENT_VALUE, error.to_string(), Some(number)),
-        (None, _) => (
-            &REQUIREMENT_NUMBER,
-            "must be a whole number from 0 to 9223372036854775807".to_owned(),
-            integer(text.trim()).filter(|number| *number >= 0),
-        ),
-    };
     let problem = Problem::Invalid { value: quoted(text) };
+    let path = scope.value(index, 0);
+    let (finding, mend) = match (number, label_value(text)) {
+        (Some(_), Ok(())) => return true,
+        (Some(number), Err(error)) => {
+            let finding = REQUIREMENT_VALUE.finding(path, problem, error.to_string());
+            (finding.origin(by_runtime(scope.place)), Some(number))
+        }
+        (None, _) => {
+            let reason = "must be a whole number from 0 to 9223372036854775807";
+            let finding = REQUIREMENT_NUMBER.finding(path, problem, reason);
+            (finding, integer(text.trim()).filter(|number| *number >= 0))
+        }
+    };
     findings.push(
-        rule.finding(scope.value(index, 0), problem, reason)
+        finding
             .mend_if_known(mend.map(|number| format!("write \"{number}\"")))
             .fix_if_known(mend.map(|number| Fix::text(number.to_string()))),
     );
@@ -184,6 +189,7 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
         findings.push(
             REQUIREMENT_VALUE
                 .finding(scope.value(index, position), problem, error.to_string())
+                .origin(by_runtime(scope.place))
                 .mend_if_known(mend),
         );
     }

@@ -54,7 +54,7 @@ impl BudgetDuration {
     /// Reads a duration by the CRD's pattern `^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$`, in the range that
     /// Karpenter can decode.
     pub fn parse(text: &str) -> Result<Self, BudgetDurationError> {
-        if !fits_pattern(text) {
+        if !Self::fits_pattern(text) {
             return Err(diagnose(text));
         }
         let nanos = match GoDuration::parse(text) {
@@ -62,6 +62,22 @@ impl BudgetDuration {
             Err(_) => return Err(BudgetDurationError::Overflow(excerpt(text))),
         };
         Ok(Self(Duration::from_nanos(nanos.unsigned_abs())))
+    }
+
+    /// Whether the CRD lets a text through.
+    pub fn fits_pattern(text: &str) -> bool {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let text = text.strip_suffix("0s").unwrap_or(text);
+        if let Some(hours) = text.strip_suffix('h') {
+            return is_number(hours);
+        }
+        let Some(minutes) = text.strip_suffix('m') else {
+            return false;
+        };
+        match minutes.split_once('h') {
+            Some((hours, minutes)) => is_number(hours) && is_number(minutes),
+            None => is_number(minutes),
+        }
     }
 
     /// The length: whole minutes.
@@ -76,6 +92,11 @@ impl BudgetDuration {
 }
 
 impl BudgetDurationError {
+    /// Whether the CRD takes the text all the same.
+    pub const fn is_let_through(&self) -> bool {
+        matches!(self, Self::Overflow(_))
+    }
+
     /// What to write instead, where that is certain: a clause without final stop.
     pub fn mend(&self) -> Option<String> {
         self.meant().map(|meant| format!("write {meant}"))
@@ -94,22 +115,6 @@ impl BudgetDurationError {
             Self::Empty | Self::Sign(_) | Self::MissingUnit(_) | Self::Overflow(_) => None,
         };
         written.filter(|written| !is_cut(written))
-    }
-}
-
-/// Whether the whole text matches the CRD's pattern.
-fn fits_pattern(text: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let text = text.strip_suffix("0s").unwrap_or(text);
-    if let Some(hours) = text.strip_suffix('h') {
-        return is_number(hours);
-    }
-    let Some(minutes) = text.strip_suffix('m') else {
-        return false;
-    };
-    match minutes.split_once('h') {
-        Some((hours, minutes)) => is_number(hours) && is_number(minutes),
-        None => is_number(minutes),
     }
 }
 
@@ -246,7 +251,7 @@ mod tests {
         #[test]
         fn the_pattern_is_that_of_the_crd(text in r"([0-9]{0,3}(h|m|s|0s|d|\.| |\n)){0,4}|\PC*") {
             let pattern = regex::Regex::new(r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$").unwrap();
-            prop_assert_eq!(fits_pattern(&text), pattern.is_match(&text));
+            prop_assert_eq!(BudgetDuration::fits_pattern(&text), pattern.is_match(&text));
         }
 
         #[test]

@@ -15,7 +15,7 @@ pub enum QuantityError {
         /// The text without its blanks, cut to a bearable length.
         joined: String,
     },
-    /// More text than any sane quantity needs; Karpenter would take it.
+    /// More text than any sane quantity needs; the CRD takes it.
     #[error("it is {length} bytes long, poolgate reads at most {MAX_LENGTH}")]
     TooLong {
         /// Length in bytes.

@@ -36,9 +36,6 @@ const SUFFIXES: [(&str, Scale); 16] = [
 
 /// Reads a quantity, in units of 10^-9.
 pub(super) fn nanos(text: &str) -> Result<BigInt, QuantityError> {
-    if text.len() > MAX_LENGTH {
-        return Err(QuantityError::TooLong { length: text.len() });
-    }
     if text.is_empty() {
         return Err(QuantityError::Empty);
     }
@@ -54,6 +51,9 @@ pub(super) fn nanos(text: &str) -> Result<BigInt, QuantityError> {
         return Err(QuantityError::NotANumber);
     }
     let scale = scale_of(suffix)?;
+    if text.len() > MAX_LENGTH {
+        return Err(QuantityError::TooLong { length: text.len() });
+    }
     let digits: Vec<u8> = whole
         .bytes()
         .chain(fraction.bytes())
