@@ -1,5 +1,6 @@
 //! The API server, for tests that ask it more often than kubectl can be started, or all the time.
 
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -23,14 +24,20 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// A client of a control plane's first API server.
     pub(crate) fn of(plane: &ControlPlane) -> Self {
+        Self::by(plane.kubeconfig())
+    }
+
+    /// A client of the API server to which a kubeconfig leads.
+    pub(crate) fn by(kubeconfig: &Path) -> Self {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .expect("a runtime can be built");
         let client = runtime.block_on(async {
-            let kubeconfig = Kubeconfig::read_from(plane.kubeconfig()).expect("a kubeconfig");
+            let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
                 .await
                 .expect("a kubeconfig that names a cluster");
@@ -42,6 +49,13 @@ impl Client {
     /// What runs the client's requests, for those that last.
     pub(super) fn parts(&self) -> (&Runtime, kube::Client) {
         (&self.runtime, self.client.clone())
+    }
+
+    /// Whether the server says that it is ready.
+    pub(crate) fn is_ready(&self) -> bool {
+        let request = Request::get("/readyz").body(Vec::new()).expect("a request");
+        let answer = async { tokio::time::timeout(PATIENCE, self.client.request_text(request)).await };
+        matches!(self.runtime.block_on(answer), Ok(Ok(_)))
     }
 
     /// The object there, if there is one.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::assets::program;
+use super::client::Client;
 use super::pki::Pki;
 use super::process::{Outcome, Process, run};
 use super::wait::{PATIENCE, wait_for};
@@ -70,14 +71,11 @@ impl ControlPlane {
             self.kubectl.port,
         );
         self.api_server = Process::start("kube-apiserver", &command, self.directory.path());
+        let client = Client::of(self);
         wait_for("kube-apiserver to be ready again", PATIENCE, || {
             let exited = self.api_server.exited();
             assert_eq!(exited, None, "kube-apiserver ended:\n{}", self.api_server.log());
-            self.kubectl
-                .run(&["get", "--raw", "/readyz"], "")
-                .status
-                .success()
-                .then_some(())
+            client.is_ready().then_some(())
         });
     }
 
@@ -187,13 +185,12 @@ fn start_api_server(directory: &Path, pki: &Pki, etcd_address: &str) -> (Process
             home: directory.to_owned(),
             port,
         };
+        let client = Client::by(&kubectl.kubeconfig);
         let ready = wait_for("kube-apiserver to be ready", PATIENCE, || {
             if server.exited().is_some() {
                 return Some(false);
             }
-            // The first look is cheap, the second starts a process.
-            let listens = server.log().contains("Serving securely on");
-            (listens && kubectl.run(&["get", "--raw", "/readyz"], "").status.success()).then_some(true)
+            client.is_ready().then_some(true)
         });
         if ready {
             return (server, kubectl);

@@ -6,6 +6,11 @@ use std::time::{Duration, Instant};
 /// How long to wait for what has to come: far longer than anything takes, on however busy a machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
+/// How long to wait before the next look: looks cost something, and what has taken long may take longer.
+pub(crate) fn pause(waited: Duration) -> Duration {
+    (waited / 20).clamp(Duration::from_millis(20), Duration::from_millis(500))
+}
+
 /// Looks again and again until `look` gives a value; panics when `deadline` has passed without one.
 pub(crate) fn wait_for<T>(what: &str, deadline: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
@@ -13,10 +18,8 @@ pub(crate) fn wait_for<T>(what: &str, deadline: Duration, mut look: impl FnMut()
         if let Some(found) = look() {
             return found;
         }
-        assert!(
-            begun.elapsed() < deadline,
-            "waited {deadline:?} for {what}, in vain"
-        );
-        sleep(Duration::from_millis(20));
+        let waited = begun.elapsed();
+        assert!(waited < deadline, "waited {deadline:?} for {what}, in vain");
+        sleep(pause(waited));
     }
 }
