@@ -34,6 +34,7 @@ mod live {
         mod readme;
         mod reconcile;
         mod registration;
+        mod shared;
         mod watching;
     }
 }

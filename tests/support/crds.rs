@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::assets::assets;
 use super::control_plane::ControlPlane;
+use super::program;
 use super::wait::{PATIENCE, wait_for};
 
 /// The release whose NodePools are served as v1 alone.
@@ -22,6 +23,12 @@ pub(crate) fn running_karpenter() -> String {
 pub(crate) fn karpenter_crd(release: &str, file: &str) -> String {
     let path = directory(release).join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The NodePool definition of a release as `poolgate crd patch` makes it, with more arguments.
+pub(crate) fn patched_crd(release: &str, arguments: &[&str]) -> String {
+    let published = karpenter_crd(release, "karpenter.sh_nodepools.yaml");
+    program::run(&[&["crd", "patch"], arguments].concat(), &published).success()
 }
 
 fn directory(release: &str) -> PathBuf {

@@ -34,7 +34,8 @@ impl Poolgate {
         server
     }
 
-    fn wait_until_told(&self, line: &str) {
+    /// Waits until its readiness says so.
+    pub(crate) fn wait_until_told(&self, line: &str) {
         wait_for(line, PATIENCE, || {
             self.probe("/readyz").1.contains(line).then_some(())
         });

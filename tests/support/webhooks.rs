@@ -6,8 +6,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::wait::{PATIENCE, wait_for};
+
+/// The longest that an API server waits for a webhook: the machine may be busy.
+const TIMEOUT: u32 = 30;
 
 const PROBE_LABEL: &str = "poolgate.dev/registration";
 
@@ -22,39 +26,46 @@ impl ControlPlane {
     /// with the label of this one registration meet: once such an object is refused in its name, the whole
     /// configuration counts.
     pub(crate) fn register_webhooks(&self, base: &str, ca: &str) {
-        let number = REGISTRATIONS.fetch_add(1, Ordering::Relaxed);
+        self.register_webhooks_for("", base, ca);
+    }
+
+    /// The same for objects whose names begin with `prefix`, beside what is registered for others.
+    pub(crate) fn register_webhooks_for(&self, prefix: &str, base: &str, ca: &str) {
         for (kind, path) in [
             ("MutatingWebhookConfiguration", "mutate"),
             ("ValidatingWebhookConfiguration", "validate"),
         ] {
-            let registration = format!("{path}-{number}");
-            let probe = format!("probe.{path}.poolgate.dev");
-            let configuration = json!({
-                "apiVersion": "admissionregistration.k8s.io/v1",
-                "kind": kind,
-                "metadata": {"name": "poolgate"},
-                "webhooks": [karpenter_webhook(base, path, ca), probe_webhook(&probe, &registration)],
-            });
-            self.kubectl(&["apply", "-f", "-"], &configuration.to_string())
-                .success();
-            self.wait_for_probe(&probe, &registration);
+            self.register(kind, path, prefix, karpenter_webhook(base, path, ca));
         }
     }
 
     /// Registers the gate for NodeClaims at `base`, with this failure policy, and waits until that is in effect.
     pub(crate) fn register_gate(&self, base: &str, ca: &str, failure_policy: &str) {
+        self.register_gate_for("", base, ca, failure_policy);
+    }
+
+    /// The same for NodeClaims whose names begin with `prefix`, beside what is registered for others.
+    pub(crate) fn register_gate_for(&self, prefix: &str, base: &str, ca: &str, failure_policy: &str) {
+        let webhook = gate_webhook(base, ca, failure_policy);
+        self.register("ValidatingWebhookConfiguration", "gate", prefix, webhook);
+    }
+
+    fn register(&self, kind: &str, what: &str, prefix: &str, mut webhook: Value) {
         let number = REGISTRATIONS.fetch_add(1, Ordering::Relaxed);
-        let registration = format!("gate-{number}");
-        let probe = "probe.gate.poolgate.dev";
+        let registration = format!("{what}-{number}");
+        let probe = format!("probe.{what}.poolgate.dev");
+        if !prefix.is_empty() {
+            webhook["matchConditions"] = json!([named(prefix)]);
+        }
         let configuration = json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingWebhookConfiguration",
-            "metadata": {"name": "poolgate-gate"},
-            "webhooks": [gate_webhook(base, ca, failure_policy), probe_webhook(probe, &registration)],
+            "kind": kind,
+            "metadata": {"name": format!("{prefix}poolgate-{what}")},
+            "webhooks": [webhook, probe_webhook(&probe, &registration)],
         });
         self.kubectl(&["apply", "-f", "-"], &configuration.to_string())
             .success();
-        self.wait_for_probe(probe, &registration);
+        self.wait_for_probe(&probe, &registration);
     }
 
     fn wait_for_probe(&self, probe: &str, registration: &str) {
@@ -64,11 +75,19 @@ impl ControlPlane {
             "metadata": {"name": "probe", "namespace": "default", "labels": {PROBE_LABEL: registration}},
         });
         let what = format!("the webhook configuration of {probe} to take effect");
+        let client = Client::of(self);
+        let dry_run = "/api/v1/namespaces/default/configmaps?dryRun=All";
         wait_for(&what, PATIENCE, || {
-            let answer = self.kubectl(&["create", "--dry-run=server", "-f", "-"], &object.to_string());
-            answer.stderr.contains(probe).then_some(())
+            let refused = client.try_create(dry_run, &object).err();
+            refused.filter(|error| error.to_string().contains(probe))
         });
     }
+}
+
+/// The match condition by which a webhook is asked about objects alone whose names begin so.
+pub(crate) fn named(prefix: &str) -> Value {
+    let expression = format!("has(object.metadata.name) && object.metadata.name.startsWith('{prefix}')");
+    json!({"name": "named", "expression": expression})
 }
 
 fn karpenter_webhook(base: &str, path: &str, ca: &str) -> Value {
@@ -83,7 +102,7 @@ fn karpenter_webhook(base: &str, path: &str, ca: &str) -> Value {
         }],
         "matchPolicy": "Equivalent",
         "failurePolicy": "Fail",
-        "timeoutSeconds": 3,
+        "timeoutSeconds": TIMEOUT,
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
     })
@@ -101,7 +120,7 @@ fn gate_webhook(base: &str, ca: &str, failure_policy: &str) -> Value {
         }],
         "matchPolicy": "Equivalent",
         "failurePolicy": failure_policy,
-        "timeoutSeconds": 3,
+        "timeoutSeconds": TIMEOUT,
         "sideEffects": "NoneOnDryRun",
         "admissionReviewVersions": ["v1"],
     })

@@ -4,14 +4,13 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::shared::{both_versions, published};
 use crate::support::control_plane::ControlPlane;
-use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::nodepool::node_pool;
-use crate::support::wait::wait_for;
+use crate::support::wait::{PATIENCE, wait_for};
 
 /// Set for a copy of this test binary that starts a control plane, writes about it into the named file, and
 /// waits to be killed.
@@ -19,7 +18,7 @@ const VICTIM: &str = "POOLGATE_TEST_VICTIM";
 
 #[test]
 fn kubectl_and_server_are_the_pinned_release() {
-    let plane = ControlPlane::start();
+    let plane = &published().plane;
     let version = plane.kubectl_json(&["version"], "");
     let (client, server) = (
         &version["clientVersion"]["gitVersion"],
@@ -42,12 +41,8 @@ fn pinned_kubernetes() -> &'static str {
 
 #[test]
 fn two_at_once_serve_the_crds_of_their_karpenter() {
-    let new = ControlPlane::start();
-    let old = ControlPlane::start();
-    new.install_karpenter_crds(V1);
-    old.install_karpenter_crds(V1_AND_V1BETA1);
-    assert_eq!(served_versions(&new), json!(["v1"]));
-    assert_eq!(served_versions(&old), json!(["v1", "v1beta1"]));
+    assert_eq!(served_versions(&published().plane), json!(["v1"]));
+    assert_eq!(served_versions(&both_versions().plane), json!(["v1", "v1beta1"]));
 }
 
 fn served_versions(plane: &ControlPlane) -> Value {
@@ -64,11 +59,10 @@ fn served_versions(plane: &ControlPlane) -> Value {
 
 #[test]
 fn registered_webhooks_are_in_effect_at_once() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    // Nobody listens there: every NodePool is refused, and that is how it shows.
-    plane.register_webhooks("https://127.0.0.1:1", "");
-    let pool = node_pool("general", &json!({}));
+    let plane = &published().plane;
+    // Nobody listens there: such a NodePool is refused, and that is how it shows.
+    plane.register_webhooks_for("unheard-", "https://127.0.0.1:1", "");
+    let pool = node_pool("unheard-pool", &json!({}));
     let answer = plane.kubectl(&["apply", "-f", "-"], &pool.to_string());
     assert!(
         answer
@@ -105,7 +99,7 @@ fn a_killed_test_leaves_nothing() {
         .stdout(Stdio::null())
         .spawn()
         .expect("the test binary starts");
-    let directory = wait_for("the victim to report", Duration::from_mins(2), || {
+    let directory = wait_for("the victim to report", PATIENCE, || {
         assert_eq!(
             victim.try_wait().expect("a child can be waited for"),
             None,
@@ -126,7 +120,7 @@ fn be_the_victim(report: &Path) {
     fs::write(&unfinished, plane.directory().to_str().expect("a UTF-8 path"))
         .expect("a report can be written");
     fs::rename(&unfinished, report).expect("a report can be published");
-    std::thread::sleep(Duration::from_mins(1));
+    std::thread::sleep(PATIENCE * 2);
     panic!("nobody killed the victim");
 }
 
@@ -143,7 +137,7 @@ fn processes_about(directory: &Path) -> usize {
 }
 
 fn expect_nothing_left(directory: &Path) {
-    wait_for("processes and directory to go", Duration::from_secs(30), || {
+    wait_for("processes and directory to go", PATIENCE, || {
         (processes_about(directory) == 0 && !directory.exists()).then_some(())
     });
 }

@@ -3,9 +3,8 @@
 use kube::Error;
 use serde_json::{Value, json};
 
+use super::shared::published;
 use crate::support::client::Client;
-use crate::support::control_plane::ControlPlane;
-use crate::support::crds::V1;
 use crate::support::nodepool::node_pool;
 
 /// A spec that Karpenter's rules look into, with the same number wherever they look.
@@ -14,7 +13,7 @@ fn pool(number: &Value) -> Value {
         "key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["a", "b", "c"], "minValues": number,
     });
     node_pool(
-        "static",
+        "numbers-static",
         &json!({
             "replicas": number,
             "limits": {"nodes": number},
@@ -25,26 +24,24 @@ fn pool(number: &Value) -> Value {
 
 #[test]
 fn kubectl_sends_a_whole_number_without_its_point_and_raw_json_is_refused() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-
+    let plane = &published().plane;
     for (verb, number) in [("created", json!(2.0)), ("configured", json!(3.0))] {
         let applied = plane
             .kubectl(&["apply", "-f", "-"], &pool(&number).to_string())
             .success();
         assert!(applied.contains(verb), "{applied}");
     }
-    let stored = plane.kubectl_json(&["get", "nodepool", "static"], "");
+    let stored = plane.kubectl_json(&["get", "nodepool", "numbers-static"], "");
     assert_eq!(stored["spec"]["replicas"], json!(3));
     assert_eq!(stored["spec"]["limits"]["nodes"], json!(3));
 
-    let client = Client::of(&plane);
+    let client = Client::of(plane);
     let mut created = pool(&json!(2.0));
-    created["metadata"]["name"] = json!("raw");
+    created["metadata"]["name"] = json!("numbers-raw");
     expect_refused_for_its_point(client.try_create(&dry_run(""), &created));
     let mut replaced = pool(&json!(2.0));
     replaced["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
-    expect_refused_for_its_point(client.try_replace(&dry_run("/static"), &replaced));
+    expect_refused_for_its_point(client.try_replace(&dry_run("/numbers-static"), &replaced));
 }
 
 fn dry_run(name: &str) -> String {

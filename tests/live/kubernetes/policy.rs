@@ -1,40 +1,43 @@
 //! A policy's defaults in a cluster: what the CRD writes before poolgate is asked, and what a patched CRD makes of
 //! it.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
+use super::shared::published;
 use crate::support::control_plane::ControlPlane;
-use crate::support::crds::{V1, karpenter_crd};
+use crate::support::crds::{V1, patched_crd};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
-use crate::support::program;
 
-const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/policy/defaults.yaml");
+fn policy() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/policy/defaults.yaml");
+    path.to_str().expect("a path").to_owned()
+}
 
-/// `spec.disruption` of a NodePool that leaves it out, as it is stored with this definition.
-fn stored_disruption(crd: &str) -> Value {
-    let poolgate = Poolgate::serve_with(&["--policy", POLICY]);
-    let plane = ControlPlane::start();
-    plane.install_crd(crd);
-    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
-    let pool = node_pool("plain", &json!({}));
+/// `spec.disruption` of a NodePool that leaves it out, as it is stored with the policy's defaults.
+fn stored_disruption(plane: &ControlPlane) -> Value {
+    let poolgate = Poolgate::serve_with(&["--policy", &policy()]);
+    plane.register_webhooks_for("policy-", &poolgate.base_url(), &poolgate.ca());
+    let pool = node_pool("policy-plain", &json!({}));
     plane.kubectl(&["apply", "-f", "-"], &pool.to_string()).success();
-    plane.kubectl_json(&["get", "nodepool", "plain"], "")["spec"]["disruption"].clone()
+    plane.kubectl_json(&["get", "nodepool", "policy-plain"], "")["spec"]["disruption"].clone()
 }
 
 #[test]
 fn a_policys_defaults_hold_where_the_crd_was_patched_with_them_and_not_before() {
-    let published = karpenter_crd(V1, "karpenter.sh_nodepools.yaml");
-    let upstream = stored_disruption(&published);
+    let upstream = stored_disruption(&published().plane);
     assert_eq!(
         upstream["budgets"],
         json!([{"nodes": "10%"}]),
         "the CRD came first"
     );
 
-    let patched = program::run(&["crd", "patch", "--policy", POLICY], &published).success();
+    let plane = ControlPlane::start();
+    plane.install_crd(&patched_crd(V1, &["--policy", &policy()]));
     assert_eq!(
-        stored_disruption(&patched),
+        stored_disruption(&plane),
         json!({
             "budgets": [
                 {"nodes": "20%"},

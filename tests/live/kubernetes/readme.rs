@@ -1,8 +1,6 @@
 //! The picture in the README is what kubectl prints.
 
-use crate::support::control_plane::ControlPlane;
-use crate::support::crds::V1;
-use crate::support::poolgate::Poolgate;
+use super::shared::published;
 use crate::support::readme;
 
 const COMMAND: &str = "$ kubectl apply -f docs/examples/five-mistakes.yaml\n";
@@ -10,11 +8,10 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/examples/five-mist
 
 #[test]
 fn the_readme_shows_what_kubectl_prints() {
-    let poolgate = Poolgate::serve();
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
-    let answer = plane.kubectl(&["apply", "-f", FILE], "");
+    let shared = published();
+    // As the pool of the example is called.
+    shared.ask_about("general");
+    let answer = shared.plane.kubectl(&["apply", "-f", FILE], "");
     // kubectl leaves a blank at the end of its headline.
     let printed = answer.stderr.replace(" \n", "\n");
     assert_eq!(readme::block("console", COMMAND), format!("{COMMAND}{printed}"));

@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
+use super::shared::published;
 use crate::support::control_plane::ControlPlane;
-use crate::support::crds::V1;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
-use crate::support::wait::wait_for;
-use std::time::Duration;
+use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::webhooks::named;
 
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
 const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
@@ -32,35 +32,38 @@ fn object(plane: &ControlPlane, manifests: &str, kind: &str, name: &str) -> Valu
     plane.kubectl_json(&["create", "--dry-run=client", "-f", "-"], file)
 }
 
-/// A control plane that sends what `kind` of the base asks for to a port where nobody listens: what poolgate
-/// would be asked is refused, everything else passes.
-fn deaf(kind: &str) -> ControlPlane {
-    deaf_with(kind, &pool())
-}
-
-/// The same, with this pool stored before anybody is asked.
-fn deaf_with(kind: &str, stored: &Value) -> ControlPlane {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    plane
-        .kubectl(&["create", "-f", "-"], &stored.to_string())
-        .success();
-    let mut registration = registration(&plane, kind);
-    registration["webhooks"][0]["clientConfig"] = json!({"url": "https://127.0.0.1:1/"});
-    registration["webhooks"][0]["failurePolicy"] = json!("Fail");
+/// Stores an object, then sends what this registration asks for to a port where nobody listens, of objects whose names
+/// begin with `prefix`: what poolgate would be asked is refused, everything else passes. Waits until that shows by `probe`.
+fn send_to_nobody(plane: &ControlPlane, prefix: &str, mut registration: Value, probe: &Value) {
+    registration["metadata"]["name"] = json!(format!("{prefix}registration"));
+    for webhook in registration["webhooks"].as_array_mut().expect("webhooks") {
+        webhook["clientConfig"] = json!({"url": "https://127.0.0.1:1/"});
+        let conditions = webhook["matchConditions"].as_array_mut();
+        conditions.expect("conditions").push(named(prefix));
+    }
     plane
         .kubectl(&["create", "-f", "-"], &registration.to_string())
         .success();
-    let mut probe = pool();
-    probe["metadata"]["name"] = json!("probe");
-    wait_for("the registration to take effect", Duration::from_mins(1), || {
-        is_asked(&plane, &["create", "--dry-run=server", "-f", "-"], &probe).then_some(())
+    wait_for("the registration to take effect", PATIENCE, || {
+        is_asked(plane, &DRY, probe).then_some(())
     });
+}
+
+/// The shared control plane with this pool, and the base's registration of `kind`, sent to nobody, for names that begin
+/// with `prefix`.
+fn deaf(kind: &str, prefix: &str, stored: &Value) -> &'static ControlPlane {
+    let plane = &published().plane;
+    plane
+        .kubectl(&["create", "-f", "-"], &stored.to_string())
+        .success();
+    let mut registration = registration(plane, kind);
+    registration["webhooks"][0]["failurePolicy"] = json!("Fail");
+    send_to_nobody(plane, prefix, registration, &pool(&format!("{prefix}probe")));
     plane
 }
 
-fn pool() -> Value {
-    let mut pool = node_pool("general", &json!({"limits": {"cpu": "10"}}));
+fn pool(name: &str) -> Value {
+    let mut pool = node_pool(name, &json!({"limits": {"cpu": "10"}}));
     pool["metadata"]["annotations"] = json!({"poolgate.dev/node-limit-mode": "Soft", "team": "blue"});
     pool
 }
@@ -106,20 +109,24 @@ fn the_base_and_its_overlay_apply() {
 
 #[test]
 fn poolgate_is_asked_about_what_it_judges_and_about_nothing_else() {
-    for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
-        let plane = deaf(kind);
+    for (kind, prefix) in [
+        ("MutatingWebhookConfiguration", "mutated-"),
+        ("ValidatingWebhookConfiguration", "validated-"),
+    ] {
+        let name = &format!("{prefix}pool");
+        let plane = deaf(kind, prefix, &pool(name));
         let patch = |patch: Value| {
             let patch = patch.to_string();
             let args = [
                 "patch",
                 "nodepool",
-                "general",
+                name,
                 "--dry-run=server",
                 "--type=merge",
                 "-p",
                 &patch,
             ];
-            is_asked(&plane, &args, &Value::Null)
+            is_asked(plane, &args, &Value::Null)
         };
         let mode = |mode: Value| json!({"metadata": {"annotations": {"poolgate.dev/node-limit-mode": mode}}});
 
@@ -153,17 +160,17 @@ fn poolgate_is_asked_about_what_it_judges_and_about_nothing_else() {
         let status = [
             "patch",
             "nodepool",
-            "general",
+            name,
             "--dry-run=server",
             "--type=merge",
             "--subresource=status",
         ];
         let status = [&status[..], &["-p", r#"{"status":{"resources":{"cpu":"1"}}}"#]].concat();
-        assert!(!is_asked(&plane, &status, &Value::Null), "{kind}: the status");
+        assert!(!is_asked(plane, &status, &Value::Null), "{kind}: the status");
         assert!(
             !is_asked(
-                &plane,
-                &["delete", "nodepool", "general", "--dry-run=server"],
+                plane,
+                &["delete", "nodepool", name, "--dry-run=server"],
                 &Value::Null
             ),
             "{kind}: deletion"
@@ -173,37 +180,46 @@ fn poolgate_is_asked_about_what_it_judges_and_about_nothing_else() {
 
 #[test]
 fn a_static_pool_is_not_scaled_without_a_verdict() {
-    let mut fixed = pool();
+    let mut fixed = pool("fixed-pool");
     fixed["spec"]["replicas"] = json!(2);
     fixed["spec"]["limits"] = json!({"nodes": "5"});
-    let plane = deaf_with("ValidatingWebhookConfiguration", &fixed);
-    let scale = ["scale", "nodepool", "general", "--replicas=3"];
-    assert!(is_asked(&plane, &scale, &Value::Null));
+    let plane = deaf("ValidatingWebhookConfiguration", "fixed-", &fixed);
+    let scale = ["scale", "nodepool", "fixed-pool", "--replicas=3"];
+    assert!(is_asked(plane, &scale, &Value::Null));
 }
 
 #[test]
 fn a_pool_that_is_being_deleted_can_go_while_nobody_answers() {
-    let plane = deaf("ValidatingWebhookConfiguration");
+    let plane = deaf(
+        "ValidatingWebhookConfiguration",
+        "leaving-",
+        &pool("leaving-pool"),
+    );
     let patch = |patch: &str| {
-        let args = ["patch", "nodepool", "general", "--type=merge", "-p", patch];
-        is_asked(&plane, &args, &Value::Null)
+        let args = ["patch", "nodepool", "leaving-pool", "--type=merge", "-p", patch];
+        is_asked(plane, &args, &Value::Null)
     };
     assert!(!patch(r#"{"metadata":{"finalizers":["example.com/wait"]}}"#));
     plane
-        .kubectl(&["delete", "nodepool", "general", "--wait=false"], "")
+        .kubectl(&["delete", "nodepool", "leaving-pool", "--wait=false"], "")
         .success();
     assert!(!patch(r#"{"spec":{"limits":{"cpu":"20"}}}"#));
     assert!(!patch(r#"{"metadata":{"finalizers":null}}"#));
-    assert_eq!(
-        plane.kubectl(&["get", "nodepools", "-o", "name"], "").success(),
-        ""
-    );
+    let left = [
+        "get",
+        "nodepool",
+        "leaving-pool",
+        "--ignore-not-found",
+        "-o",
+        "name",
+    ];
+    assert_eq!(plane.kubectl(&left, "").success(), "");
 }
 
 #[test]
 fn both_registrations_have_the_same_conditions_and_the_image_is_this_version() {
-    let plane = ControlPlane::start();
-    let conditions = |kind| registration(&plane, kind)["webhooks"][0]["matchConditions"].clone();
+    let plane = &published().plane;
+    let conditions = |kind| registration(plane, kind)["webhooks"][0]["matchConditions"].clone();
     let [mutating, validating] =
         ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"].map(conditions);
     assert_eq!(mutating, validating);
@@ -230,61 +246,72 @@ fn claim(name: &str, pool: &str) -> Value {
 
 const DRY: [&str; 4] = ["create", "--dry-run=server", "-f", "-"];
 
-#[test]
-fn a_strict_pool_makes_no_nodes_without_the_gate_and_the_others_do() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
+/// The registration of the gate as an overlay has it.
+fn gate_registration(overlay: &str) -> Value {
+    object(
+        &published().plane,
+        overlay,
+        "ValidatingWebhookConfiguration",
+        "poolgate-gate",
+    )
+}
+
+/// Stores a claim of a pool, `…early`, and one of none, `…alone`; then sends what this registration asks for to nobody.
+fn deaf_gate(prefix: &str, registration: Value, asked_pool: &str) -> &'static ControlPlane {
+    let plane = &published().plane;
     for (name, pool) in [("early", "free"), ("alone", "")] {
+        let stored = claim(&format!("{prefix}{name}"), pool);
         plane
-            .kubectl(&["create", "-f", "-"], &claim(name, pool).to_string())
+            .kubectl(&["create", "-f", "-"], &stored.to_string())
             .success();
     }
-    let mut registration = object(&plane, STRICT, "ValidatingWebhookConfiguration", "poolgate-gate");
-    for webhook in registration["webhooks"].as_array_mut().expect("webhooks") {
-        webhook["clientConfig"] = json!({"url": "https://127.0.0.1:1/"});
-    }
+    let probe = claim(&format!("{prefix}new"), asked_pool);
+    send_to_nobody(plane, prefix, registration, &probe);
     plane
-        .kubectl(&["create", "-f", "-"], &registration.to_string())
-        .success();
-    wait_for("the registration to take effect", Duration::from_mins(1), || {
-        is_asked(&plane, &DRY, &claim("new", "default")).then_some(())
-    });
-    assert!(!is_asked(&plane, &DRY, &claim("new", "free")));
-    assert!(!is_asked(&plane, &DRY, &claim("new", "")));
-    let patch = |name: &str, patch: Value| {
-        let patch = patch.to_string();
-        let args = [
-            "patch",
-            "nodeclaim",
-            name,
-            "--dry-run=server",
-            "--type=merge",
-            "-p",
-            &patch,
-        ];
-        is_asked(&plane, &args, &Value::Null)
-    };
-    let pool = |pool: Value| json!({"metadata": {"labels": {"karpenter.sh/nodepool": pool}}});
-    assert!(patch("early", pool(json!("default"))), "it would slip in");
-    assert!(patch("alone", pool(json!("default"))), "it would slip in");
-    assert!(!patch("early", pool(json!("other"))));
-    assert!(!patch("early", json!({"metadata": {"labels": {"team": "blue"}}})));
-    assert!(!patch(
-        "early",
-        json!({"metadata": {"finalizers": ["example.com/drain"]}})
-    ));
+}
+
+/// Whether the gate was asked about a patch of a claim.
+#[track_caller]
+fn is_patch_asked(claim: &str, patch: &Value) -> bool {
+    let patch = patch.to_string();
+    let args = [
+        "patch",
+        "nodeclaim",
+        claim,
+        "--dry-run=server",
+        "--type=merge",
+        "-p",
+        &patch,
+    ];
+    is_asked(&published().plane, &args, &Value::Null)
+}
+
+/// A patch of a claim's pool.
+fn into_pool(pool: &str) -> Value {
+    json!({"metadata": {"labels": {"karpenter.sh/nodepool": pool}}})
+}
+
+#[test]
+fn a_strict_pool_makes_no_nodes_without_the_gate_and_the_others_do() {
+    let registration = gate_registration(STRICT);
+    let plane = deaf_gate("strict-", registration, "default");
+    assert!(!is_asked(plane, &DRY, &claim("strict-new", "free")));
+    assert!(!is_asked(plane, &DRY, &claim("strict-new", "")));
+    let slips_in = into_pool("default");
+    assert!(is_patch_asked("strict-early", &slips_in), "it would slip in");
+    assert!(is_patch_asked("strict-alone", &slips_in), "it would slip in");
+    for unasked in [
+        into_pool("other"),
+        json!({"metadata": {"labels": {"team": "blue"}}}),
+        json!({"metadata": {"finalizers": ["example.com/drain"]}}),
+    ] {
+        assert!(!is_patch_asked("strict-early", &unasked), "{unasked}");
+    }
 }
 
 #[test]
 fn the_gate_is_asked_about_places_and_about_nothing_else() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    for (name, pool) in [("early", "free"), ("alone", "")] {
-        plane
-            .kubectl(&["create", "-f", "-"], &claim(name, pool).to_string())
-            .success();
-    }
-    let mut registration = object(&plane, GATE, "ValidatingWebhookConfiguration", "poolgate-gate");
+    let mut registration = gate_registration(GATE);
     let webhook = &mut registration["webhooks"][0];
     assert_eq!(
         (
@@ -294,44 +321,20 @@ fn the_gate_is_asked_about_places_and_about_nothing_else() {
         ),
         (&json!("Ignore"), &json!("NoneOnDryRun"), &json!(3))
     );
-    webhook["clientConfig"] = json!({"url": "https://127.0.0.1:1/"});
     webhook["failurePolicy"] = json!("Fail");
-    plane
-        .kubectl(&["create", "-f", "-"], &registration.to_string())
-        .success();
-    wait_for("the registration to take effect", Duration::from_mins(1), || {
-        is_asked(&plane, &DRY, &claim("new", "free")).then_some(())
-    });
-    assert!(!is_asked(&plane, &DRY, &claim("new", "")), "a claim of no pool");
-    let patch = |name: &str, patch: Value| {
-        let patch = patch.to_string();
-        let args = [
-            "patch",
-            "nodeclaim",
-            name,
-            "--dry-run=server",
-            "--type=merge",
-            "-p",
-            &patch,
-        ];
-        is_asked(&plane, &args, &Value::Null)
-    };
-    assert!(patch(
-        "early",
-        json!({"metadata": {"labels": {"karpenter.sh/nodepool": "other"}}})
+    let plane = deaf_gate("gated-", registration, "free");
+    assert!(
+        !is_asked(plane, &DRY, &claim("gated-new", "")),
+        "a claim of no pool"
+    );
+    assert!(is_patch_asked("gated-early", &into_pool("other")));
+    assert!(is_patch_asked(
+        "gated-early",
+        &json!({"metadata": {"labels": null}})
     ));
-    assert!(patch("early", json!({"metadata": {"labels": null}})));
-    assert!(patch(
-        "alone",
-        json!({"metadata": {"labels": {"karpenter.sh/nodepool": "free"}}})
-    ));
-    assert!(!patch(
-        "early",
-        json!({"metadata": {"annotations": {"team": "blue"}}})
-    ));
-    assert!(!is_asked(
-        &plane,
-        &["delete", "nodeclaim", "early", "--dry-run=server"],
-        &Value::Null
-    ));
+    assert!(is_patch_asked("gated-alone", &into_pool("free")));
+    let annotated = json!({"metadata": {"annotations": {"team": "blue"}}});
+    assert!(!is_patch_asked("gated-early", &annotated));
+    let delete = ["delete", "nodeclaim", "gated-early", "--dry-run=server"];
+    assert!(!is_asked(plane, &delete, &Value::Null));
 }

@@ -2,19 +2,16 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::shared::published;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
-use crate::support::wait::wait_for;
-
-/// Far longer than a watch takes to bring news.
-const NEWS: Duration = Duration::from_secs(30);
+use crate::support::wait::{PATIENCE, wait_for};
 
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
 const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
@@ -22,19 +19,13 @@ const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate
 /// A pool of a policy that came with Karpenter 1.14.
 fn balanced() -> Value {
     node_pool(
-        "balanced",
+        "named-balanced",
         &json!({"disruption": {"consolidationPolicy": "Balanced", "consolidateAfter": "1m"}}),
     )
 }
 
 fn dry_run(plane: &ControlPlane, object: &Value) -> Outcome {
     plane.kubectl(&["apply", "--dry-run=server", "-f", "-"], &object.to_string())
-}
-
-fn wait_until_told(poolgate: &Poolgate, line: &str) {
-    wait_for(line, NEWS, || {
-        poolgate.probe("/readyz").1.contains(line).then_some(())
-    });
 }
 
 #[track_caller]
@@ -55,10 +46,7 @@ fn verdicts_follow_the_definition_that_is_installed() {
         "poolgate_karpenter_release_info{release=\"1.15.0\",source=\"newest\"} 1",
     );
     plane.install_karpenter_crds(V1_AND_V1BETA1);
-    wait_until_told(
-        &poolgate,
-        "judging for: Karpenter 1.0.8; installed is the definition of 1.0.2 to 1.0.8\n",
-    );
+    poolgate.wait_until_told("judging for: Karpenter 1.0.8; installed is the definition of 1.0.2 to 1.0.8\n");
     plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
     let refused = dry_run(&plane, &balanced()).stderr;
     assert!(
@@ -67,10 +55,7 @@ fn verdicts_follow_the_definition_that_is_installed() {
     );
 
     plane.install_karpenter_crds(V1);
-    wait_until_told(
-        &poolgate,
-        "judging for: Karpenter 1.15.0; installed is the definition of 1.15.0\n",
-    );
+    poolgate.wait_until_told("judging for: Karpenter 1.15.0; installed is the definition of 1.15.0\n");
     dry_run(&plane, &balanced()).success();
     assert_metric(
         &poolgate,
@@ -86,15 +71,11 @@ fn verdicts_follow_the_definition_that_is_installed() {
 
 #[test]
 fn a_release_that_the_user_names_holds_whatever_is_installed() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
+    let plane = &published().plane;
     let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &["--karpenter-version", "1.9"]);
-    wait_until_told(
-        &poolgate,
-        "judging for: Karpenter 1.9.0; installed is the definition of 1.15.0\n",
-    );
-    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
-    let refused = dry_run(&plane, &balanced()).stderr;
+    poolgate.wait_until_told("judging for: Karpenter 1.9.0; installed is the definition of 1.15.0\n");
+    plane.register_webhooks_for("named-", &poolgate.base_url(), &poolgate.ca());
+    let refused = dry_run(plane, &balanced()).stderr;
     assert!(
         refused.contains("Balanced needs Karpenter 1.14.0 or newer"),
         "{refused}"
@@ -103,24 +84,19 @@ fn a_release_that_the_user_names_holds_whatever_is_installed() {
 
 #[test]
 fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
-    plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
-    let fixed = |limit: &str| node_pool("fixed", &json!({"replicas": 2, "limits": {"nodes": limit}}));
+    let plane = &published().plane;
+    let fixed = |limit: &str| node_pool("asked-fixed", &json!({"replicas": 2, "limits": {"nodes": limit}}));
     let apply = |pool: Value| plane.kubectl(&["apply", "-f", "-"], &pool.to_string()).success();
-    let scale = |replicas: &str| plane.kubectl(&["scale", "nodepool", "fixed", "--replicas", replicas], "");
+    let scale = |replicas: &str, args: &[&str]| {
+        let scale = ["scale", "nodepool", "asked-fixed", "--replicas", replicas];
+        plane.kubectl(&[&scale, args].concat(), "")
+    };
     apply(fixed("5"));
-    wait_until_told(&poolgate, "static NodePools: watching\n");
-    wait_for("the pool to be known", NEWS, || {
-        poolgate
-            .probe("/metrics")
-            .1
-            .contains("poolgate_static_pools 1\n")
-            .then_some(())
+    wait_for("the pool to be known", PATIENCE, || {
+        (!scale("6", &["--dry-run=server"]).status.success()).then_some(())
     });
 
-    let refused = scale("6");
+    let refused = scale("6", &[]);
     assert!(!refused.status.success(), "{refused:?}");
     assert!(
         refused
@@ -128,16 +104,16 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
             .contains("spec.replicas: Invalid value: 6: limits.nodes is 5"),
         "{refused:?}"
     );
-    let warned = scale("5");
+    let warned = scale("5", &[]);
     assert!(warned.stderr.contains("Warning: "), "{warned:?}");
     warned.success();
-    let passed = scale("4");
+    let passed = scale("4", &[]);
     assert!(!passed.stderr.contains("Warning: spec.replicas"), "{passed:?}");
     passed.success();
 
     apply(fixed("9"));
-    wait_for("the new limit to be known", NEWS, || {
-        scale("6").status.success().then_some(())
+    wait_for("the new limit to be known", PATIENCE, || {
+        scale("6", &[]).status.success().then_some(())
     });
 }
 
@@ -147,8 +123,8 @@ fn the_rights_of_the_manifests_are_enough() {
     plane.install_karpenter_crds(V1);
     plane.kubectl(&["apply", "-k", BASE], "").success();
     let poolgate = Poolgate::serve_watching(&kubeconfig_of_the_account(&plane), &[]);
-    wait_until_told(&poolgate, "judging for: Karpenter 1.15.0; installed is");
-    wait_until_told(&poolgate, "static NodePools: watching\n");
+    poolgate.wait_until_told("judging for: Karpenter 1.15.0; installed is");
+    poolgate.wait_until_told("static NodePools: watching\n");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");
 }
@@ -171,8 +147,8 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
     let account = kubeconfig_of_the_account(&plane);
     let gate = ["--gate", "--gate-on-error=deny", "--namespace=poolgate-system"];
     let poolgate = Poolgate::serve_watching(&account, &gate);
-    wait_until_told(&poolgate, "NodeClaims: watching\n");
-    wait_until_told(&poolgate, "node limit ledgers: watching\n");
+    poolgate.wait_until_told("NodeClaims: watching\n");
+    poolgate.wait_until_told("node limit ledgers: watching\n");
     plane.register_gate(&poolgate.base_url(), &poolgate.ca(), "Fail");
     let limited = node_pool("limited", &json!({"limits": {"nodes": "1"}}));
     let mut claim = json!({

@@ -15,9 +15,8 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::control_plane::ControlPlane;
-use super::crds::{karpenter_crd, running_karpenter};
+use super::crds::{karpenter_crd, patched_crd, running_karpenter};
 use super::process::Process;
-use super::program;
 
 /// Karpenter's definitions, all that 1.14 and 1.15 have. Of its NodePools there is a second form: see [`Definition`].
 const DEFINITIONS: [&str; 4] = [
@@ -198,9 +197,9 @@ impl KarpenterCluster {
 }
 
 fn node_pool_definition(definition: Definition) -> String {
-    let published = karpenter_crd(&running_karpenter(), "karpenter.sh_nodepools.yaml");
+    let release = running_karpenter();
     match definition {
-        Definition::Published => published,
-        Definition::Patched => program::run(&["crd", "patch"], &published).success(),
+        Definition::Published => karpenter_crd(&release, "karpenter.sh_nodepools.yaml"),
+        Definition::Patched => patched_crd(&release, &[]),
     }
 }

@@ -1,33 +1,28 @@
 //! What the gate answers, with one replica.
 
 use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::objects::pool;
+use super::super::shared::published;
+use super::objects::{of_pool, pool};
 use crate::support::control_plane::ControlPlane;
-use crate::support::crds::V1;
 use crate::support::nodeclaim::node_claim as claim;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
-use crate::support::wait::wait_for;
+use crate::support::wait::{PATIENCE, wait_for};
 
-/// Far longer than a watch takes to bring news.
-const NEWS: Duration = Duration::from_secs(30);
-
-/// A control plane with a gate in front of its NodeClaims.
+/// A gate of a test's own in front of the NodeClaims whose names begin with a word of its own.
 struct Gated {
-    plane: ControlPlane,
+    plane: &'static ControlPlane,
     poolgate: Poolgate,
 }
 
 impl Gated {
-    fn start(args: &[&str]) -> Self {
-        let plane = ControlPlane::start();
-        plane.install_karpenter_crds(V1);
+    fn start(prefix: &str, args: &[&str]) -> Self {
+        let plane = &published().plane;
         let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[&["--gate"], args].concat());
-        plane.register_gate(&poolgate.base_url(), &poolgate.ca(), "Fail");
+        plane.register_gate_for(prefix, &poolgate.base_url(), &poolgate.ca(), "Fail");
         Self { plane, poolgate }
     }
 
@@ -48,8 +43,9 @@ impl Gated {
             .kubectl(&["patch", "nodeclaim", name, "--type=merge", "-p", &patch], "")
     }
 
-    fn claims(&self) -> usize {
-        let names = self.plane.kubectl(&["get", "nodeclaims", "-o", "name"], "");
+    fn claims(&self, pool: &str) -> usize {
+        let args = ["get", "nodeclaims", "-o", "name", "-l", &of_pool(pool)];
+        let names = self.plane.kubectl(&args, "");
         names.success().lines().count()
     }
 
@@ -72,39 +68,42 @@ impl Gated {
 
 #[test]
 fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
-    let gated = Gated::start(&[]);
-    gated.apply(&pool("general", Some(2)));
-    gated.create(&[], &claim("a", "general")).success();
+    let gated = Gated::start("filled-", &[]);
+    gated.apply(&pool("filled", Some(2)));
+    gated.create(&[], &claim("filled-a", "filled")).success();
     for number in 0..3 {
-        let dry = claim(&format!("dry-{number}"), "general");
+        let dry = claim(&format!("filled-dry-{number}"), "filled");
         gated.create(&["--dry-run=server"], &dry).success();
     }
-    gated.create(&[], &claim("b", "general")).success();
-    let refused = gated.create(&[], &claim("c", "general"));
+    gated.create(&[], &claim("filled-b", "filled")).success();
+    let refused = gated.create(&[], &claim("filled-c", "filled"));
     assert!(
         refused.stderr.contains(
             "(Forbidden): error when creating \"STDIN\": admission webhook \"gate.nodeclaims.poolgate.dev\" denied the \
-             request: no place is left in NodePool general: spec.limits.nodes is 2 (Hard), and 2 NodeClaims count \
+             request: no place is left in NodePool filled: spec.limits.nodes is 2 (Hard), and 2 NodeClaims count \
              towards it; raise spec.limits.nodes, or wait until a node has gone"
         ),
         "{refused:?}"
     );
-    let dry = gated.create(&["--dry-run=server"], &claim("dry", "general"));
+    let dry = gated.create(&["--dry-run=server"], &claim("filled-dry", "filled"));
     assert!(dry.stderr.contains("no place is left"), "{dry:?}");
     let object = gated
         .plane
-        .kubectl_json(&["get", "configmap", "poolgate-ledger-general"], "");
+        .kubectl_json(&["get", "configmap", "poolgate-ledger-filled"], "");
     assert_eq!(
         object["metadata"]["labels"],
         json!({"poolgate.dev/ledger": "true"})
     );
-    assert_eq!(object["metadata"]["ownerReferences"][0]["name"], "general");
-    assert_eq!(gated.ledger("general")["refused"]["claim"], "c");
+    assert_eq!(object["metadata"]["ownerReferences"][0]["name"], "filled");
+    assert_eq!(gated.ledger("filled")["refused"]["claim"], "filled-c");
 
-    gated.plane.kubectl(&["delete", "nodeclaim", "a"], "").success();
-    gated.create(&[], &claim("c", "general")).success();
-    gated.apply(&pool("general", Some(3)));
-    gated.create(&[], &claim("d", "general")).success();
+    gated
+        .plane
+        .kubectl(&["delete", "nodeclaim", "filled-a"], "")
+        .success();
+    gated.create(&[], &claim("filled-c", "filled")).success();
+    gated.apply(&pool("filled", Some(3)));
+    gated.create(&[], &claim("filled-d", "filled")).success();
     gated.assert_metric(
         "poolgate_gate_decisions_total{decision=\"denied\",mode=\"Hard\",dry_run=\"false\"} 1",
     );
@@ -115,12 +114,12 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
 
 #[test]
 fn terminating_nodes_hold_their_places_under_a_hard_limit_and_not_under_a_soft_one() {
-    let gated = Gated::start(&[]);
-    let mut soft = pool("soft", Some(1));
+    let gated = Gated::start("held-", &[]);
+    let mut soft = pool("held-soft", Some(1));
     soft["metadata"]["annotations"] = json!({"poolgate.dev/node-limit-mode": "Soft"});
-    gated.apply(&pool("hard", Some(1)));
+    gated.apply(&pool("held-hard", Some(1)));
     gated.apply(&soft);
-    for pool in ["hard", "soft"] {
+    for pool in ["held-hard", "held-soft"] {
         let mut held = claim(&format!("{pool}-a"), pool);
         held["metadata"]["finalizers"] = json!(["example.com/drain"]);
         gated.create(&[], &held).success();
@@ -130,13 +129,13 @@ fn terminating_nodes_hold_their_places_under_a_hard_limit_and_not_under_a_soft_o
             .kubectl(&["delete", "nodeclaim", &name, "--wait=false"], "")
             .success();
     }
-    let refused = gated.create(&[], &claim("hard-b", "hard"));
+    let refused = gated.create(&[], &claim("held-hard-b", "held-hard"));
     assert!(
         refused.stderr.contains("(1 of them is terminating)"),
         "{refused:?}"
     );
-    gated.create(&[], &claim("soft-b", "soft")).success();
-    let refused = gated.create(&[], &claim("soft-c", "soft"));
+    gated.create(&[], &claim("held-soft-b", "held-soft")).success();
+    let refused = gated.create(&[], &claim("held-soft-c", "held-soft"));
     assert!(
         refused
             .stderr
@@ -145,22 +144,26 @@ fn terminating_nodes_hold_their_places_under_a_hard_limit_and_not_under_a_soft_o
     );
 
     let finish = json!({"metadata": {"finalizers": null}});
-    gated.patch("hard-a", &finish).success();
-    gated.create(&[], &claim("hard-b", "hard")).success();
+    gated.patch("held-hard-a", &finish).success();
+    gated.create(&[], &claim("held-hard-b", "held-hard")).success();
 }
 
 #[test]
 fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
-    let gated = Gated::start(&[]);
-    gated.apply(&pool("full", Some(0)));
-    gated.apply(&pool("free", None));
-    for name in ["a", "b", "c"] {
-        gated.create(&[], &claim(name, "free")).success();
+    let gated = Gated::start("kept-", &[]);
+    gated.apply(&pool("kept-full", Some(0)));
+    gated.apply(&pool("kept-free", None));
+    for name in ["kept-a", "kept-b", "kept-c"] {
+        gated.create(&[], &claim(name, "kept-free")).success();
     }
-    let mut alone = claim("alone", "free");
+    let mut alone = claim("kept-alone", "kept-free");
     alone["metadata"]["labels"] = json!({"team": "blue"});
     gated.create(&[], &alone).success();
-    for (name, label) in [("a", json!("full")), ("a", Value::Null), ("alone", json!("full"))] {
+    for (name, label) in [
+        ("kept-a", json!("kept-full")),
+        ("kept-a", Value::Null),
+        ("kept-alone", json!("kept-full")),
+    ] {
         let patch = json!({"metadata": {"labels": {"karpenter.sh/nodepool": label}}});
         let refused = gated.patch(name, &patch);
         assert!(
@@ -169,10 +172,12 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
         );
     }
     gated
-        .patch("a", &json!({"metadata": {"labels": {"team": "blue"}}}))
+        .patch("kept-a", &json!({"metadata": {"labels": {"team": "blue"}}}))
         .success();
-    gated.create(&[], &claim("stray", "nobody-knows-it")).success();
-    let refused = gated.create(&[], &claim("x", "full"));
+    gated
+        .create(&[], &claim("kept-stray", "nobody-knows-it"))
+        .success();
+    let refused = gated.create(&[], &claim("kept-x", "kept-full"));
     assert!(
         refused
             .stderr
@@ -183,28 +188,28 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
 
 #[test]
 fn a_limit_holds_at_once_however_little_the_watches_have_told() {
-    let gated = Gated::start(&[]);
+    let gated = Gated::start("early-", &[]);
     // Each pool is asked for in the moment of its creation: what the watch has not told yet is read.
     for number in 0..5 {
-        let name = format!("pool-{number}");
+        let name = format!("early-{number}");
         let mut both = pool(&name, Some(0)).to_string();
         both += "\n---\n";
         both += &claim(&name, &name).to_string();
         let answer = gated.plane.kubectl(&["create", "-f", "-"], &both);
         assert!(answer.stderr.contains("no place is left"), "{answer:?}");
+        assert_eq!(gated.claims(&name), 0);
     }
-    assert_eq!(gated.claims(), 0);
 }
 
 #[test]
 fn many_at_once_share_what_is_left() {
-    let gated = Gated::start(&[]);
-    gated.apply(&pool("general", Some(5)));
+    let gated = Gated::start("crowd-", &[]);
+    gated.apply(&pool("crowd", Some(5)));
     let (created, refused) = thread::scope(|scope| {
         let creators: Vec<_> = (0..12)
             .map(|number| {
                 let gated = &gated;
-                scope.spawn(move || gated.create(&[], &claim(&format!("c-{number}"), "general")))
+                scope.spawn(move || gated.create(&[], &claim(&format!("crowd-{number}"), "crowd")))
             })
             .collect();
         let outcomes: Vec<Outcome> = creators
@@ -214,35 +219,35 @@ fn many_at_once_share_what_is_left() {
         let created = outcomes.iter().filter(|outcome| outcome.status.success());
         let refused = outcomes
             .iter()
-            .filter(|outcome| outcome.stderr.contains("no place is left in NodePool general"));
+            .filter(|outcome| outcome.stderr.contains("no place is left in NodePool crowd"));
         (created.count(), refused.count())
     });
-    assert_eq!((created, refused, gated.claims()), (5, 7, 5));
+    assert_eq!((created, refused, gated.claims("crowd")), (5, 7, 5));
 }
 
 #[test]
 fn an_observing_gate_counts_what_it_would_refuse() {
-    let gated = Gated::start(&["--gate-observe", "--gate-on-error", "deny"]);
-    gated.apply(&pool("general", Some(1)));
-    gated.create(&[], &claim("a", "general")).success();
-    gated.create(&[], &claim("b", "general")).success();
+    let gated = Gated::start("seen-", &["--gate-observe", "--gate-on-error", "deny"]);
+    gated.apply(&pool("seen", Some(1)));
+    gated.create(&[], &claim("seen-a", "seen")).success();
+    gated.create(&[], &claim("seen-b", "seen")).success();
     gated.assert_metric(
         "poolgate_gate_decisions_total{decision=\"would_deny\",mode=\"Hard\",dry_run=\"false\"} 1",
     );
-    assert_eq!(gated.claims(), 2);
+    assert_eq!(gated.claims("seen"), 2);
 }
 
 #[test]
 fn a_ledger_that_was_broken_by_hand_is_told_of_and_not_written_over() {
-    let gated = Gated::start(&["--gate-on-error", "deny"]);
-    gated.apply(&pool("general", Some(5)));
-    gated.create(&[], &claim("a", "general")).success();
+    let gated = Gated::start("broken-", &["--gate-on-error", "deny"]);
+    gated.apply(&pool("broken", Some(5)));
+    gated.create(&[], &claim("broken-a", "broken")).success();
     let broken = json!({"data": {"ledger.json": "{\"version\": 1}"}}).to_string();
     let patch = |patch: &str| {
         let args = [
             "patch",
             "configmap",
-            "poolgate-ledger-general",
+            "poolgate-ledger-broken",
             "--type=merge",
             "-p",
             patch,
@@ -250,50 +255,54 @@ fn a_ledger_that_was_broken_by_hand_is_told_of_and_not_written_over() {
         gated.plane.kubectl(&args, "").success();
     };
     patch(&broken);
-    let refused = gated.create(&[], &claim("b", "general"));
+    let refused = gated.create(&[], &claim("broken-b", "broken"));
     assert!(
         refused.stderr.contains(
-            "poolgate cannot say whether NodePool general has a place left: ConfigMap default/poolgate-ledger-general: \
+            "poolgate cannot say whether NodePool broken has a place left: ConfigMap default/poolgate-ledger-broken: \
              data[\"ledger.json\"]: the ledger has no `tickets`"
         ),
         "{refused:?}"
     );
     let kept = gated
         .plane
-        .kubectl_json(&["get", "configmap", "poolgate-ledger-general"], "");
+        .kubectl_json(&["get", "configmap", "poolgate-ledger-broken"], "");
     assert_eq!(kept["data"]["ledger.json"], "{\"version\": 1}");
-    wait_for("the unreadable ledger to be counted", NEWS, || {
+    wait_for("the unreadable ledger to be counted", PATIENCE, || {
         let (_, text) = gated.poolgate.probe("/metrics");
         text.contains("poolgate_gate_ledger_unreadable_total 1\n")
             .then_some(())
     });
     gated
         .plane
-        .kubectl(&["delete", "configmap", "poolgate-ledger-general"], "")
+        .kubectl(&["delete", "configmap", "poolgate-ledger-broken"], "")
         .success();
-    gated.create(&[], &claim("b", "general")).success();
+    gated.create(&[], &claim("broken-b", "broken")).success();
 }
 
 #[test]
 fn a_static_pool_is_scaled_and_gated_by_the_same_limit() {
-    let gated = Gated::start(&[]);
+    let gated = Gated::start("static-", &[]);
     gated
         .plane
-        .register_webhooks(&gated.poolgate.base_url(), &gated.poolgate.ca());
-    let mut fixed = pool("fixed", Some(3));
+        .register_webhooks_for("static-", &gated.poolgate.base_url(), &gated.poolgate.ca());
+    let mut fixed = pool("static-pool", Some(3));
     fixed["spec"]["replicas"] = json!(1);
     gated.apply(&fixed);
-    wait_for("the pool to be known", NEWS, || {
-        let (_, text) = gated.poolgate.probe("/metrics");
-        text.contains("poolgate_static_pools 1\n").then_some(())
+    let scaled = wait_for("a scale beyond the limit to be refused", PATIENCE, || {
+        let args = [
+            "scale",
+            "nodepool",
+            "static-pool",
+            "--replicas=4",
+            "--dry-run=server",
+        ];
+        let scaled = gated.plane.kubectl(&args, "");
+        (!scaled.status.success()).then_some(scaled)
     });
-    let scaled = gated
-        .plane
-        .kubectl(&["scale", "nodepool", "fixed", "--replicas=4"], "");
     assert!(scaled.stderr.contains("limits.nodes is 3"), "{scaled:?}");
-    for name in ["a", "b", "c"] {
-        gated.create(&[], &claim(name, "fixed")).success();
+    for name in ["static-a", "static-b", "static-c"] {
+        gated.create(&[], &claim(name, "static-pool")).success();
     }
-    let refused = gated.create(&[], &claim("d", "fixed"));
+    let refused = gated.create(&[], &claim("static-d", "static-pool"));
     assert!(refused.stderr.contains("no place is left"), "{refused:?}");
 }

@@ -11,3 +11,8 @@ pub(super) fn pool(name: &str, limit: Option<u32>) -> Value {
         None => node_pool(name, &json!({})),
     }
 }
+
+/// Selects the NodeClaims of a pool.
+pub(super) fn of_pool(pool: &str) -> String {
+    format!("karpenter.sh/nodepool={pool}")
+}
