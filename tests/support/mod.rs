@@ -10,6 +10,7 @@ pub(crate) mod control_plane;
 pub(crate) mod crds;
 pub(crate) mod files;
 pub(crate) mod fleet;
+pub(crate) mod full;
 pub(crate) mod karpenter;
 pub(crate) mod nodeclaim;
 pub(crate) mod nodepool;

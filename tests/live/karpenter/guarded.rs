@@ -1,9 +1,9 @@
 //! A cluster whose node limits poolgate holds: the gate before every NodeClaim, and the reconciler.
 
-use std::env;
 use std::time::{Duration, Instant};
 
 use crate::support::control_plane::ControlPlane;
+use crate::support::full::full;
 use crate::support::karpenter::{Definition, KarpenterCluster};
 use crate::support::poolgate::Poolgate;
 use crate::support::reconciler::Reconciler;
@@ -123,8 +123,5 @@ fn start_gate(plane: &ControlPlane) -> Poolgate {
 
 /// A minute in the usual run, five in the full one.
 pub(super) fn observation() -> Duration {
-    match env::var_os("POOLGATE_TEST_FULL") {
-        Some(_) => Duration::from_mins(5),
-        None => Duration::from_mins(1),
-    }
+    Duration::from_mins(if full() { 5 } else { 1 })
 }

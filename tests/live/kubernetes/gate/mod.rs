@@ -1,5 +1,8 @@
 //! The gate of node limits on a real API server.
 
 mod answers;
+mod census;
+mod creators;
+mod crowd;
 mod objects;
 mod replicas;

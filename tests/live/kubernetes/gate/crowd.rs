@@ -1,0 +1,317 @@
+//! Several gates before several API servers, and a crowd that asks for places.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use hyper::Request;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::GroupVersionKind;
+use kube::{Api, Client, Config};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::census::{Census, count};
+use super::creators::{Tally, Try, create_and_delete, try_create};
+use super::objects::{of_pool, pool};
+use crate::support::control_plane::{ApiServer, ControlPlane};
+use crate::support::crds::V1;
+use crate::support::poolgate::Poolgate;
+use crate::support::relay::Relay;
+use crate::support::wait::{PATIENCE, wait_for};
+
+pub(super) const LIMIT: u32 = 10;
+const CREATORS: u64 = 64;
+const REPLICAS: usize = 3;
+
+/// How many claims are created in each round before a replica is killed, and again after it.
+const HALF_A_ROUND: u64 = 20;
+
+/// Two API servers on one store.
+struct Servers {
+    second: ApiServer,
+    plane: ControlPlane,
+}
+
+static SERVERS: LazyLock<Servers> = LazyLock::new(|| {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    Servers {
+        second: plane.another_api_server(),
+        plane,
+    }
+});
+
+/// A pool on both servers, with gates behind a relay. Drops in the order of its fields.
+pub(super) struct Crowd {
+    replicas: Vec<Poolgate>,
+    relay: Relay,
+    on_error: &'static str,
+    pool: &'static str,
+    apis: [Api<DynamicObject>; 2],
+    tally: Arc<Tally>,
+    census: Arc<Census>,
+    counting: Option<JoinHandle<()>>,
+    runtime: Runtime,
+}
+
+impl Crowd {
+    pub(super) fn start(name: &'static str, failure_policy: &str, on_error: &'static str) -> Self {
+        let Servers { plane, second } = &*SERVERS;
+        plane
+            .kubectl(&["apply", "-f", "-"], &pool(name, Some(LIMIT)).to_string())
+            .success();
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let apis =
+            [plane.kubeconfig(), second.kubeconfig()].map(|kubeconfig| runtime.block_on(claims(kubeconfig)));
+        let mut crowd = Self {
+            replicas: Vec::new(),
+            relay: Relay::start(),
+            on_error,
+            pool: name,
+            apis,
+            tally: Arc::default(),
+            census: Arc::default(),
+            counting: None,
+            runtime,
+        };
+        crowd.replace_all();
+        let ca = fs::read_to_string(&plane.pki().ca).expect("the authority");
+        let base = format!("https://{}", crowd.relay.address());
+        plane.register_gate_for(&format!("{name}-"), &base, &ca, failure_policy);
+        let counting = count(crowd.apis[0].clone(), name, Arc::clone(&crowd.census));
+        crowd.counting = Some(crowd.runtime.spawn(counting));
+        crowd
+    }
+
+    /// Ends the census, which must have gone on until now.
+    pub(super) fn end_census(&mut self) {
+        let counting = self.counting.take().expect("a census");
+        assert!(!counting.is_finished(), "the census has ended early");
+        counting.abort();
+    }
+
+    /// A gate; they look at the API servers by turns.
+    fn replica(&self, number: usize) -> Poolgate {
+        let kubeconfig = [SERVERS.plane.kubeconfig(), SERVERS.second.kubeconfig()][number % 2];
+        Poolgate::replica(
+            kubeconfig,
+            SERVERS.plane.pki(),
+            &["--gate-on-error", self.on_error],
+        )
+    }
+
+    fn publish(&self) {
+        self.relay
+            .set_targets(self.replicas.iter().map(Poolgate::admission).collect());
+    }
+
+    /// Kills all replicas: nobody answers.
+    pub(super) fn kill_all(&mut self) {
+        self.replicas.clear();
+        self.publish();
+    }
+
+    /// Starts as many replicas as there should be.
+    pub(super) fn replace_all(&mut self) {
+        self.replicas = (0..REPLICAS).map(|number| self.replica(number)).collect();
+        self.publish();
+    }
+
+    /// Creators crowd in while a replica is killed, which comes back afterwards.
+    pub(super) fn round(&mut self, number: u64) {
+        let stop = Arc::new(AtomicBool::new(false));
+        let creators: Vec<_> = (0..CREATORS)
+            .map(|creator| {
+                let api = self.api(creator).clone();
+                let (tally, stop) = (Arc::clone(&self.tally), Arc::clone(&stop));
+                let chance = StdRng::seed_from_u64(number * CREATORS + creator);
+                self.runtime
+                    .spawn(create_and_delete(api, self.pool, tally, stop, chance))
+            })
+            .collect();
+        self.wait_until_created(HALF_A_ROUND);
+        let victim = usize::try_from(number).expect("a small number") % REPLICAS;
+        drop(self.replicas.remove(victim));
+        self.wait_until_created(HALF_A_ROUND);
+        stop.store(true, Ordering::Relaxed);
+        self.runtime.block_on(async {
+            for creator in creators {
+                timeout(PATIENCE, creator)
+                    .await
+                    .expect("a creator stops")
+                    .expect("a creator");
+            }
+        });
+        let successor = self.replica(victim);
+        self.replicas.insert(victim, successor);
+        self.publish();
+    }
+
+    fn wait_until_created(&self, more: u64) {
+        let created = || self.tally.created.load(Ordering::Relaxed);
+        let enough = created() + more;
+        wait_for("creators to create", PATIENCE, || {
+            (created() >= enough).then_some(())
+        });
+    }
+
+    /// Deletes all claims and waits until they are gone.
+    pub(super) fn clear(&self) {
+        let all = ListParams::default().labels(&of_pool(self.pool));
+        self.runtime.block_on(async {
+            let api = &self.apis[0];
+            api.delete_collection(&DeleteParams::default(), &all)
+                .await
+                .expect("claims can be deleted");
+            assert_eq!(api.list(&all).await.expect("a list").items.len(), 0);
+        });
+    }
+
+    /// How many claims can be had, one after the other.
+    pub(super) fn fill(&self) -> u32 {
+        let begun = Instant::now();
+        self.runtime.block_on(async {
+            let mut had = 0;
+            loop {
+                match try_create(self.api(had.into()), self.pool).await {
+                    Try::Created(_) if had < 5 * LIMIT => had += 1,
+                    Try::Created(_) => panic!("nothing is refused"),
+                    Try::Denied => return had,
+                    Try::Failed(error) => {
+                        assert!(begun.elapsed() < PATIENCE, "{error}");
+                        sleep(Duration::from_millis(200)).await;
+                    }
+                }
+            }
+        })
+    }
+
+    /// How many claims can be had if all creators come at once, and every call of theirs is answered by a gate that
+    /// knows what it says. Where one is not, all is tried again.
+    pub(super) fn crowd_in(&self) -> usize {
+        wait_for("a crowd whose every call is answered", PATIENCE, || {
+            let unanswered = self.unanswered();
+            let had = self.try_at_once();
+            (self.unanswered() == unanswered).then_some(had)
+        })
+    }
+
+    /// How many claims can be had at once while nobody answers.
+    pub(super) fn crowd_in_unasked(&self) -> usize {
+        assert!(self.replicas.is_empty(), "somebody may answer");
+        self.try_at_once()
+    }
+
+    fn try_at_once(&self) -> usize {
+        let tries = (0..CREATORS).map(|creator| try_create(self.api(creator), self.pool));
+        let tries = self.runtime.block_on(join_all(tries));
+        let had = tries.iter().filter(|tried| matches!(tried, Try::Created(_)));
+        had.count()
+    }
+
+    /// The API server that a creator asks.
+    fn api(&self, creator: u64) -> &Api<DynamicObject> {
+        &self.apis[usize::from(creator % 2 == 1)]
+    }
+
+    /// How many creations came in unanswered: let in by the API servers, or by gates that could not decide.
+    fn unanswered(&self) -> u64 {
+        let failed_open = self.apis.iter().map(|api| {
+            let request = Request::get("/metrics").body(Vec::new()).expect("a request");
+            let client = api.clone().into_client();
+            let text = self.runtime.block_on(client.request_text(request));
+            sum(
+                &text.expect("metrics"),
+                r#"apiserver_admission_webhook_fail_open_count{name="gate.nodeclaims.poolgate.dev""#,
+            )
+        });
+        let undecided = self.replicas.iter().map(|replica| {
+            let (_, text) = replica.probe("/metrics");
+            sum(&text, "poolgate_gate_errors_total{")
+        });
+        failed_open.chain(undecided).sum()
+    }
+
+    /// Waits until nothing of the past holds a place: what was admitted and never stored does so for one lifetime.
+    pub(super) fn wait_until_no_ticket_is_left(&self) {
+        let ledgers: Api<ConfigMap> = Api::default_namespaced(self.apis[0].clone().into_client());
+        let name = format!("poolgate-ledger-{}", self.pool);
+        wait_for("the last ticket to go", PATIENCE, || {
+            let object = self.runtime.block_on(ledgers.get(&name)).expect("a ledger");
+            let text = &object.data.expect("data")["ledger.json"];
+            let ledger: Value = serde_json::from_str(text).expect("JSON");
+            let tickets = ledger["tickets"].as_object().expect("tickets");
+            tickets.is_empty().then_some(())
+        });
+    }
+
+    /// The most claims that ever stood at once.
+    pub(super) fn most(&self) -> u64 {
+        self.census.most.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the census has counted so many.
+    pub(super) fn wait_until_counted(&self, claims: u32) {
+        wait_for("the census to count the last of them", PATIENCE, || {
+            (self.census.now.load(Ordering::Relaxed) == u64::from(claims)).then_some(())
+        });
+    }
+
+    /// Prints what was done.
+    pub(super) fn report(&self, rounds: u64, worked: Duration) {
+        let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let (name, created) = (self.pool, of(&self.tally.created));
+        println!(
+            "{name}: {rounds} rounds of {CREATORS} creators, limit {LIMIT}: most NodeClaims at a time {}, {created} created \
+             ({} a second), {} denied, {} failed",
+            self.most(),
+            u128::from(created) * 1_000 / worked.as_millis(),
+            of(&self.tally.denied),
+            of(&self.tally.failed),
+        );
+        println!(
+            "{name}: the last failure: {}",
+            self.tally.failure.lock().expect("a lock")
+        );
+    }
+}
+
+/// The sum of a metric over the labels that follow.
+fn sum(metrics: &str, series: &str) -> u64 {
+    let lines = metrics.lines().filter(|line| line.starts_with(series));
+    lines
+        .map(|line| {
+            let value = line
+                .rsplit(' ')
+                .next()
+                .and_then(|value| value.parse::<u64>().ok());
+            value.expect("a count")
+        })
+        .sum()
+}
+
+async fn claims(kubeconfig: &Path) -> Api<DynamicObject> {
+    // An error says that one is installed already.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .expect("a config");
+    let client = Client::try_from(config).expect("a client");
+    let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodeClaim");
+    Api::all_with(client, &ApiResource::from_gvk(&kind))
+}

@@ -1,0 +1,8 @@
+//! How much is repeated.
+
+use std::env;
+
+/// Whether the long repetitions are wanted: `tests/run --full`.
+pub(crate) fn full() -> bool {
+    env::var_os("POOLGATE_TEST_FULL").is_some_and(|value| value == "1")
+}
