@@ -2,7 +2,7 @@
 //! them, on a control plane where nobody else touches them.
 
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -11,6 +11,7 @@ use super::control_plane::ControlPlane;
 use super::crds::V1;
 use super::nodeclaim::node_claim;
 use super::nodepool::node_pool;
+use super::wait::{PATIENCE, pause};
 
 const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
@@ -179,15 +180,16 @@ impl Fleet {
 
     /// Waits until exactly these nodes of a pool are held.
     #[track_caller]
-    pub(crate) fn wait_until_held(&mut self, pool: &str, deadline: Duration, expected: &[&str]) {
+    pub(crate) fn wait_until_held(&mut self, pool: &str, expected: &[&str]) {
         let begun = Instant::now();
         let mut held = self.held(pool);
         while held != expected {
+            let waited = begun.elapsed();
             assert!(
-                begun.elapsed() < deadline,
-                "waited {deadline:?} for {expected:?} to be held: {held:?} are"
+                waited < PATIENCE,
+                "waited {PATIENCE:?} for {expected:?} to be held: {held:?} are"
             );
-            sleep(Duration::from_millis(20));
+            sleep(pause(waited));
             held = self.held(pool);
         }
     }

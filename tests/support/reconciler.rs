@@ -35,7 +35,7 @@ impl Reconciler {
     /// Starts one with more arguments, and waits until it answers probes.
     pub(crate) fn launch(kubeconfig: &Path, arguments: &[&str]) -> Self {
         let kubeconfig = path(kubeconfig);
-        let own = ["reconcile", "--lease-duration=3s", "--kubeconfig", kubeconfig];
+        let own = ["reconcile", "--kubeconfig", kubeconfig];
         Self(Running::start(
             Running::directory(),
             &[&own[..], arguments].concat(),

@@ -9,19 +9,22 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
 
-use super::LONG;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
+use crate::support::full::full;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::wait_for;
+use crate::support::wait::{PATIENCE, wait_for};
 
 /// How many nodes the pool has at the beginning of a round, and how many it may have then.
 const NODES: u32 = 6;
 const LIMIT: u32 = 4;
 
-fn is_full() -> bool {
-    env::var_os("POOLGATE_TEST_FULL").is_some_and(|value| value == "1")
-}
+/// Whoever dies is missed soon, and ends pools as fast as it can.
+const HASTE: [&str; 3] = [
+    "--lease-duration=3s",
+    "--settle=1s",
+    "--max-terminations-per-minute=1000",
+];
 
 /// Chance that can be had again: the seed is told.
 fn random() -> StdRng {
@@ -73,7 +76,7 @@ fn round(fleet: &mut Fleet, number: u32, dies: impl FnOnce() -> Reconciler) -> (
     let reconciler = dies();
     let begun = Instant::now();
     let rest: Vec<&str> = [0, 2, 3, 5].map(|node: usize| names[node].as_str()).to_vec();
-    wait_for("the pool to shrink and be held", LONG * 2, || {
+    wait_for("the pool to shrink and be held", PATIENCE, || {
         let living: BTreeSet<String> = fleet.living_claims(&pool).into_iter().collect();
         // The empty ones go, and never another one.
         for name in &rest {
@@ -85,22 +88,17 @@ fn round(fleet: &mut Fleet, number: u32, dies: impl FnOnce() -> Reconciler) -> (
     });
     let took = begun.elapsed();
     fleet.change_pool(&pool, &json!({"spec": {"limits": null}}));
-    fleet.wait_until_held(&pool, LONG, &[]);
+    fleet.wait_until_held(&pool, &[]);
     (reconciler, took)
 }
 
 #[test]
 fn a_killed_reconciler_leaves_nothing_wrong() {
-    let rounds = if is_full() { 100 } else { 5 };
+    let rounds = if full() { 100 } else { 5 };
     let mut random = random();
     let plane = ControlPlane::start();
     let mut fleet = Fleet::in_cluster(&plane);
-    let start = || {
-        Reconciler::launch(
-            plane.kubeconfig(),
-            &["--settle=1s", "--max-terminations-per-minute=1000"],
-        )
-    };
+    let start = || Reconciler::launch(plane.kubeconfig(), &HASTE);
     let mut reconciler = start();
     let mut seen = Seen::default();
     for number in 0..rounds {
@@ -117,7 +115,7 @@ fn a_killed_reconciler_leaves_nothing_wrong() {
 }
 
 fn wait_until_victims_are_listed(plane: &ControlPlane) {
-    wait_for("victims in a ledger", LONG, || {
+    wait_for("victims in a ledger", PATIENCE, || {
         let ledgers = plane.kubectl_json(&["get", "configmaps", "-A", "-l", "poolgate.dev/ledger"], "");
         ledgers.to_string().contains("victims").then_some(())
     });
@@ -125,15 +123,12 @@ fn wait_until_victims_are_listed(plane: &ControlPlane) {
 
 #[test]
 fn an_api_server_that_dies_leaves_nothing_wrong() {
-    let rounds = if is_full() { 10 } else { 1 };
+    let rounds = if full() { 10 } else { 1 };
     let mut random = random();
     let mut plane = ControlPlane::start();
     drop(Fleet::in_cluster(&plane));
     let kubeconfig = plane.kubeconfig().to_owned();
-    let mut reconciler = Reconciler::start(
-        &kubeconfig,
-        &["--settle=1s", "--max-terminations-per-minute=1000"],
-    );
+    let mut reconciler = Reconciler::start(&kubeconfig, &HASTE);
     let mut seen = Seen::default();
     for number in 0..=rounds {
         let wait = Duration::from_millis(random.random_range(0..4_000));

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::LONG;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
@@ -36,7 +35,7 @@ fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     fleet.change_node("node-c", &users);
     let hold_all = |fleet: &mut Fleet| {
         let mut reconciler = Reconciler::start(plane.kubeconfig(), &[]);
-        fleet.wait_until_held("general", LONG, &["node-a", "node-b"]);
+        fleet.wait_until_held("general", &["node-a", "node-b"]);
         assert!(reconciler.terminate().success(), "{}", reconciler.log());
     };
     hold_all(&mut fleet);

@@ -1,14 +1,13 @@
 //! Several replicas, of which one writes.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 
-use super::LONG;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::wait_for;
+use crate::support::wait::{PATIENCE, wait_for};
 
 #[test]
 fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
@@ -17,37 +16,41 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     fleet.pool("general", 2, &json!({}));
     fleet.busy("general", "node-a");
     let mut first = Reconciler::start(plane.kubeconfig(), &[]);
-    wait_for("the first to lead", LONG, || first.leads().then_some(()));
+    wait_for("the first to lead", PATIENCE, || first.leads().then_some(()));
     let second = Reconciler::start(plane.kubeconfig(), &[]);
-    std::thread::sleep(Duration::from_secs(4));
+    wait_for("the second to have asked for the Lease", PATIENCE, || {
+        let (_, told) = second.probe("/readyz");
+        (!told.contains("leader: not yet known")).then_some(())
+    });
     assert!(first.leads() && !second.leads());
 
     // Who is told to go hands over.
     let begun = Instant::now();
     assert!(first.terminate().success(), "{}", first.log());
-    wait_for("the second to lead", LONG, || second.leads().then_some(()));
+    wait_for("the second to lead", PATIENCE, || second.leads().then_some(()));
     println!("handed over after {:?}", begun.elapsed());
     fleet.busy("general", "node-b");
-    fleet.wait_until_held("general", LONG, &["node-a", "node-b"]);
+    fleet.wait_until_held("general", &["node-a", "node-b"]);
 
     // Who stalls does not lead when it goes on.
     let third = Reconciler::start(plane.kubeconfig(), &[]);
     let begun = Instant::now();
     second.signal("STOP");
-    wait_for("the third to lead", LONG, || third.leads().then_some(()));
+    wait_for("the third to lead", PATIENCE, || third.leads().then_some(()));
     println!("took over from a stalled one after {:?}", begun.elapsed());
     second.signal("CONT");
-    wait_for("the second to see it", LONG, || {
-        (second.metric("poolgate_leader") == Some(0.0)).then_some(())
+    wait_for("the second to see that the third leads", PATIENCE, || {
+        (second.metric("poolgate_leader") == Some(0.0) && third.leads()).then_some(())
     });
-    assert!(third.leads());
     fleet.limit("general", 9);
-    fleet.wait_until_held("general", LONG, &[]);
+    fleet.wait_until_held("general", &[]);
 
     let begun = Instant::now();
     third.kill();
-    wait_for("the second to lead again", LONG, || second.leads().then_some(()));
+    wait_for("the second to lead again", PATIENCE, || {
+        second.leads().then_some(())
+    });
     println!("took over from a killed one after {:?}", begun.elapsed());
     fleet.limit("general", 2);
-    fleet.wait_until_held("general", LONG, &["node-a", "node-b"]);
+    fleet.wait_until_held("general", &["node-a", "node-b"]);
 }

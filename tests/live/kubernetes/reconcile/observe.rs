@@ -1,14 +1,11 @@
 //! `--observe`: all of it but the writing.
 
-use std::time::Duration;
-
 use serde_json::json;
 
-use super::LONG;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::wait_for;
+use crate::support::wait::{PATIENCE, wait_for};
 
 #[test]
 fn who_observes_writes_nothing_and_tells_what_it_would() {
@@ -24,7 +21,7 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
         let items = list["items"].as_array().expect("objects").clone();
         let of_ours = items.into_iter().filter(|item| {
             // The API server has a lease and an identity of its own.
-            item["metadata"]["namespace"] != "kube-system"
+            item["metadata"]["namespace"] != "kube-system" && item["metadata"]["name"] != "elsewhere"
         });
         let mut versions: Vec<String> = of_ours
             .map(|item| {
@@ -40,10 +37,21 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
     let before = everything();
     let reconciler = Reconciler::start(plane.kubeconfig(), &["--observe", "--settle=0s"]);
     for line in ["would write", "would tell", "would list for termination"] {
-        wait_for(line, LONG, || reconciler.log().contains(line).then_some(()));
+        wait_for(line, PATIENCE, || reconciler.log().contains(line).then_some(()));
     }
     let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";
     assert_eq!(reconciler.metric(excess), Some(1.0));
-    std::thread::sleep(Duration::from_secs(2));
+    // It has gone on to another pool, after all that it might have written for the first.
+    fleet.pool("elsewhere", 0, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    fleet.unlaunched("elsewhere", "elsewhere", &json!({}));
+    wait_for("a plan for another pool", PATIENCE, || {
+        let log = reconciler.log();
+        let mut lines = log.lines();
+        lines
+            .any(|line| {
+                line.contains("would list for termination") && line.contains(r#""nodepool":"elsewhere""#)
+            })
+            .then_some(())
+    });
     assert_eq!(everything(), before);
 }

@@ -1,15 +1,9 @@
 //! Pools that have more nodes than they may.
 
-use std::thread::sleep;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use super::{LONG, REACTION, shared};
-use crate::support::wait::wait_for;
-
-/// For how long nothing may happen where nothing is to happen.
-const QUIET: Duration = Duration::from_secs(8);
+use super::{lose_a_node_elsewhere, shared, wait_until_shown};
+use crate::support::wait::{PATIENCE, wait_for};
 
 fn finalizer() -> Value {
     json!({"finalizers": ["example.com/slow-drain"]})
@@ -22,7 +16,7 @@ fn nodes_above_the_limit_are_told_of_and_stay() {
         fleet.busy("reported", node);
     }
     fleet.pool("reported", 1, &json!({}));
-    let (_, message, _) = wait_for("an event", REACTION, || {
+    let (_, message, _) = wait_for("an event", PATIENCE, || {
         let mut events = fleet.events("reported").into_iter();
         events.find(|(reason, ..)| reason == "NodeLimitExceeded")
     });
@@ -30,11 +24,9 @@ fn nodes_above_the_limit_are_told_of_and_stay() {
         message,
         "2 nodes above the limit of 1; none is terminated (over-limit: report)"
     );
-    assert_eq!(
-        reconciler.metric("poolgate_nodepools_excess_nodes{nodepool=\"reported\"}"),
-        Some(2.0)
-    );
-    sleep(QUIET);
+    let excess = r#"poolgate_nodepools_excess_nodes{nodepool="reported"}"#;
+    wait_until_shown(reconciler, excess, 2.0);
+    lose_a_node_elsewhere(&mut fleet, "beside-reported");
     assert_eq!(fleet.living_claims("reported").len(), 3);
 }
 
@@ -57,25 +49,25 @@ fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
             fleet.pod_with(&name, &format!("on-{name}"), "3", &annotations);
         }
     }
-    sleep(Duration::from_secs(2));
+    lose_a_node_elsewhere(&mut fleet, "before-shrinking");
     assert_eq!(fleet.living_claims("shrunk").len(), 8);
     fleet.limit("shrunk", 5);
     let rest = ["shrunk-1", "shrunk-2", "shrunk-4", "shrunk-6", "shrunk-7"];
-    wait_for("three claims to be deleted", LONG, || {
+    wait_for("three claims to be deleted", PATIENCE, || {
         (fleet.living_claims("shrunk").len() == 5).then_some(())
     });
     assert_eq!(fleet.living_claims("shrunk"), rest);
     // The finalizers hold the three for as long as they like.
-    sleep(QUIET);
+    lose_a_node_elsewhere(&mut fleet, "while-draining");
     assert_eq!(fleet.living_claims("shrunk"), rest);
     assert_eq!(fleet.claims("shrunk").len(), 8);
     let terminated = "poolgate_nodeclaims_terminated_total{nodepool=\"shrunk\",reason=\"over_limit\"}";
-    assert_eq!(reconciler.metric(terminated), Some(3.0));
+    wait_until_shown(reconciler, terminated, 3.0);
 
     for victim in ["shrunk-3", "shrunk-5", "shrunk-8"] {
         fleet.let_go(victim);
     }
-    wait_for("the list of victims to end", REACTION, || {
+    wait_for("the list of victims to end", PATIENCE, || {
         let path = "/api/v1/namespaces/default/configmaps/poolgate-ledger-shrunk";
         let ledger = fleet.client().get(path).expect("a ledger");
         let text = ledger["data"]["ledger.json"]
@@ -84,7 +76,7 @@ fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
             .to_owned();
         (!text.contains("victims")).then_some(())
     });
-    sleep(Duration::from_secs(2));
+    lose_a_node_elsewhere(&mut fleet, "after-shrinking");
     assert_eq!(fleet.living_claims("shrunk"), rest);
 }
 
@@ -94,12 +86,12 @@ fn a_limit_that_is_raised_again_spares_those_that_were_listed() {
     fleet.pool("spared", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.claim("spared", "spared-a", &finalizer());
     fleet.claim("spared", "spared-b", &finalizer());
-    wait_for("one claim to be deleted", LONG, || {
+    wait_for("one claim to be deleted", PATIENCE, || {
         (fleet.living_claims("spared").len() == 1).then_some(())
     });
     fleet.limit("spared", 5);
     fleet.claim("spared", "spared-c", &finalizer());
-    sleep(QUIET);
+    lose_a_node_elsewhere(&mut fleet, "beside-spared");
     assert_eq!(fleet.living_claims("spared").len(), 2);
     for claim in fleet.claims("spared") {
         fleet.let_go(&claim);

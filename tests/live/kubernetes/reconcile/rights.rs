@@ -4,10 +4,10 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::LONG;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
+use crate::support::wait::{PATIENCE, wait_for};
 
 const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reconcile-overlay");
 
@@ -31,14 +31,14 @@ fn the_rights_of_the_manifests_are_enough() {
     fleet.busy("general", "node-a");
     fleet.empty("general", "node-b");
     let reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
-    crate::support::wait::wait_for("the empty node to go", LONG, || {
+    wait_for("the empty node to go", PATIENCE, || {
         (fleet.living_claims("general") == ["node-a"]).then_some(())
     });
-    fleet.wait_until_held("general", LONG, &["node-a"]);
-    crate::support::wait::wait_for("an event", LONG, || {
+    fleet.wait_until_held("general", &["node-a"]);
+    wait_for("an event", PATIENCE, || {
         (!fleet.events("general").is_empty()).then_some(())
     });
     fleet.limit("general", 5);
-    fleet.wait_until_held("general", LONG, &[]);
+    fleet.wait_until_held("general", &[]);
     assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
 }
