@@ -13,15 +13,17 @@ mod live {
     mod gitops;
 
     mod karpenter {
-        mod cheaper;
+        mod consolidation;
         mod demonstration;
         mod drain;
         mod drift;
+        mod expiry;
         mod guarded;
         mod hard_limit;
         mod over_limit;
+        mod overrun;
+        mod shared;
         mod soft_limit;
-        mod undisturbed;
     }
 
     mod kubernetes {

@@ -58,7 +58,8 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Starts to record a collection, such as `/api/v1/nodes`; the objects that are there come first.
+    /// Starts to record a collection, such as `/api/v1/nodes`, or what a selector in its parameters leaves of it; the
+    /// objects that are there come first.
     pub(crate) fn start(client: &Client, collection: &str) -> Self {
         let tape = Arc::new(Mutex::new(Tape::default()));
         let list = client
@@ -202,8 +203,9 @@ fn write(tape: &Mutex<Tape>, object: Value, gone: bool) {
 /// where the last one stopped.
 async fn record(client: kube::Client, collection: String, mut version: String, tape: Arc<Mutex<Tape>>) {
     loop {
+        let and = if collection.contains('?') { '&' } else { '?' };
         let path = format!(
-            "{collection}?watch=true&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=3600"
+            "{collection}{and}watch=true&resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=3600"
         );
         let request = Request::get(path).body(Vec::new()).expect("a request");
         let Ok(events) = client.request_events::<Value>(request).await else {

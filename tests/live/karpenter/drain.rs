@@ -1,120 +1,132 @@
 //! A node that cannot finish draining keeps its place in a Hard pool, while Karpenter no longer counts it.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::guarded::{Guarded, PROVISION};
+use super::guarded::{Guarded, observation};
+use super::shared::REFUSING;
 use crate::support::karpenter::KarpenterCluster;
-use crate::support::karpenter::look::{claim_names, of_pool};
+use crate::support::karpenter::look::claim_names;
 use crate::support::karpenter::objects::{disruption_budget, node_pool, one_pod_a_node, pods};
-use crate::support::recording::{counts, peak};
 
 const LIMIT: usize = 3;
-/// How long the drain that nobody helps is watched.
-const STUCK: Duration = Duration::from_secs(40);
 
 /// A full Hard pool of high weight, a pool without limit of low weight, pods that both could serve, two on each
 /// node, of which one at a time may be evicted. Then a user deletes a node.
-fn draining(guarded: &mut Guarded, grace_period: &Value) -> String {
-    let first = json!({
-        "weight": 10,
-        "limits": {"nodes": LIMIT.to_string()},
-        "disruption": {"nodeLimitMode": "Hard"},
-        "template": {"spec": {"terminationGracePeriod": grace_period}},
-    });
-    guarded.cluster.create_pool(&node_pool("first", &first));
-    guarded
-        .cluster
-        .create_pool(&node_pool("second", &json!({"weight": 1})));
-    guarded.cluster.create_pool(&node_pool("aside", &json!({})));
-    guarded
-        .cluster
-        .create_in_default("policy/v1", "poddisruptionbudgets", &disruption_budget("web", 1));
-    let mut web = pods("web", "", 6, "900m");
-    web["spec"]["template"]["spec"]["nodeSelector"] = Value::Null;
-    web["spec"]["template"]["spec"]["affinity"] = json!({"nodeAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [
-            {"key": "karpenter.sh/nodepool", "operator": "In", "values": ["first", "second"]},
-        ]}]},
-    }});
-    guarded.cluster.deploy(&web);
-    guarded.wait_for("six pods to run on three nodes", PROVISION, |cluster| {
-        let running = cluster.pods_in_phase("web", "Running") == 6;
-        (running && cluster.claims("first").len() == LIMIT).then_some(())
-    });
-    let claim = claim_names(&guarded.cluster, "first")
-        .pop_first()
-        .expect("a NodeClaim");
-    guarded.cluster.delete_claim(&claim);
-    claim
+struct Drain {
+    guarded: Arc<Guarded>,
+    full: String,
+    second: String,
+    pods: String,
+    /// The NodeClaim that is deleted.
+    claim: String,
 }
 
-fn pending(cluster: &KarpenterCluster) -> usize {
-    cluster.pods_in_phase("web", "Pending")
+impl Drain {
+    fn begin(name: &str, grace_period: &Value) -> Self {
+        let guarded = REFUSING.get();
+        let names = ["full", "second", "web"].map(|part| format!("{name}-{part}"));
+        let [full, second, web] = &names;
+        let first = json!({
+            "weight": 10,
+            "limits": {"nodes": LIMIT.to_string()},
+            "disruption": {"nodeLimitMode": "Hard"},
+            "template": {"spec": {"terminationGracePeriod": grace_period}},
+        });
+        let cluster = &guarded.cluster;
+        cluster.create_pool(&node_pool(full, &first));
+        cluster.create_pool(&node_pool(second, &json!({"weight": 1})));
+        cluster.create_in_default("policy/v1", "poddisruptionbudgets", &disruption_budget(web, 1));
+        let mut deployment = pods(web, "", 6, "900m");
+        deployment["spec"]["template"]["spec"]["nodeSelector"] = Value::Null;
+        deployment["spec"]["template"]["spec"]["affinity"] = json!({"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [
+                {"key": "karpenter.sh/nodepool", "operator": "In", "values": [full, second]},
+            ]}]},
+        }});
+        cluster.deploy(&deployment);
+        guarded.wait_until_running(web, 6);
+        let claim = claim_names(cluster, full).pop_first().expect("a NodeClaim");
+        let [full, second, pods] = names;
+        Self {
+            guarded,
+            full,
+            second,
+            pods,
+            claim,
+        }
+    }
+
+    fn pending(&self) -> usize {
+        self.guarded.cluster.pods_in_phase(&self.pods, "Pending")
+    }
+
+    fn is_over(&self, cluster: &KarpenterCluster) -> bool {
+        let running = cluster.pods_in_phase(&self.pods, "Running") == 6;
+        running && !claim_names(cluster, &self.full).contains(&self.claim)
+    }
 }
 
 #[test]
 fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_becomes_soft() {
-    let mut guarded = Guarded::start(&[]);
-    let claims = guarded.cluster.record_claims();
-    let claim = draining(&mut guarded, &Value::Null);
-    let before = guarded.refusals();
-    guarded.wait_for("a pod to be evicted", PROVISION, |cluster| {
-        (pending(cluster) == 1).then_some(())
-    });
-    let node = guarded.cluster.node_of(&claim);
-    let begun = Instant::now();
-    guarded.cluster.deploy(&one_pod_a_node("lone", "aside", 1));
-    let aside = guarded.wait_for("a pod of another pool to run", PROVISION, |cluster| {
-        (cluster.pods_in_phase("lone", "Running") == 1).then(|| begun.elapsed())
-    });
-    guarded.linger(STUCK);
+    let drain = Drain::begin("stuck", &Value::Null);
+    let (guarded, cluster) = (&drain.guarded, &drain.guarded.cluster);
+    let claims = cluster.record_claims(&drain.full);
+    let node = cluster.node_of(&drain.claim);
+    cluster.delete_claim(&drain.claim);
+    guarded.wait_for("a pod to be evicted", |_| (drain.pending() == 1).then_some(()));
+    let (begun, before) = (Instant::now(), guarded.refusals("Hard"));
+    guarded.cluster.create_pool(&node_pool("aside", &json!({})));
+    guarded.cluster.deploy(&one_pod_a_node("aside", "aside", 1));
+    guarded.wait_until_running("aside", 1);
+    println!("a pod for another pool ran after {:?}", begun.elapsed());
+    guarded.linger(observation());
     println!(
-        "after {:?} {} pods wait, {} creations refused, {} nodes in the second pool; a pod for another pool ran after {aside:?}",
+        "after {:?} {} pods wait, {} creations refused, {} nodes in the second pool",
         begun.elapsed(),
-        pending(&guarded.cluster),
-        guarded.refusals() - before,
-        guarded.cluster.claims("second").len(),
+        drain.pending(),
+        guarded.refusals("Hard") - before,
+        cluster.claims(&drain.second).len(),
     );
-    let told = guarded.cluster.events("first", "NodeLimitReached");
     assert!(
-        told.iter().any(|event| message(event).contains(&node)),
-        "no event names {node}: {told:?}\n{}",
+        claim_names(cluster, &drain.full).contains(&drain.claim),
+        "{}",
         guarded.story()
     );
+    guarded.wait_for("an event that names the node", |cluster| {
+        let told = cluster.events(&drain.full, "NodeLimitReached");
+        told.iter()
+            .any(|event| message(event).contains(&node))
+            .then_some(())
+    });
 
-    guarded
-        .cluster
-        .change_pool("first", &json!({"disruption": {"nodeLimitMode": "Soft"}}));
+    cluster.change_pool(&drain.full, &json!({"disruption": {"nodeLimitMode": "Soft"}}));
     let softened = Instant::now();
-    guarded.wait_for("the drain to end and all pods to run", PROVISION, |cluster| {
-        let running = cluster.pods_in_phase("web", "Running") == 6;
-        (running && !claim_names(cluster, "first").contains(&claim)).then_some(())
+    guarded.wait_for("the drain to end and all pods to run", |cluster| {
+        drain.is_over(cluster).then_some(())
     });
     println!("with Soft the drain ended after {:?}", softened.elapsed());
-    let history = counts(&claims.changes(guarded.cluster.client()), of_pool("first"));
-    assert!(peak(&history) <= LIMIT + 1);
+    assert!(guarded.most(&claims) <= LIMIT + 1, "{}", guarded.story());
 }
 
 #[test]
 fn a_termination_grace_period_ends_a_drain_that_is_held_up_within_the_limit() {
-    let mut guarded = Guarded::start(&[]);
-    let claims = guarded.cluster.record_claims();
-    let claim = draining(&mut guarded, &json!("30s"));
+    let drain = Drain::begin("graced", &json!("30s"));
+    let guarded = &drain.guarded;
+    let claims = guarded.cluster.record_claims(&drain.full);
+    guarded.cluster.delete_claim(&drain.claim);
     let begun = Instant::now();
-    guarded.wait_for("the drain to end and all pods to run", PROVISION, |cluster| {
-        let running = cluster.pods_in_phase("web", "Running") == 6;
-        (running && !claim_names(cluster, "first").contains(&claim)).then_some(())
+    guarded.wait_for("the drain to end and all pods to run", |cluster| {
+        drain.is_over(cluster).then_some(())
     });
     println!(
-        "with a grace period of 30 s all was over after {:?}, {} refusals, {} nodes in the second pool",
+        "with a grace period of 30 s all was over after {:?}, {} nodes in the second pool",
         begun.elapsed(),
-        guarded.refusals(),
-        guarded.cluster.claims("second").len()
+        guarded.cluster.claims(&drain.second).len()
     );
-    let history = counts(&claims.changes(guarded.cluster.client()), of_pool("first"));
-    assert_eq!(peak(&history), LIMIT);
+    assert_eq!(guarded.most(&claims), LIMIT, "{}", guarded.story());
 }
 
 fn message(event: &Value) -> &str {

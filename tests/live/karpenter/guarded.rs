@@ -1,5 +1,6 @@
 //! A cluster whose node limits poolgate holds: the gate before every NodeClaim, and the reconciler.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::support::control_plane::ControlPlane;
@@ -7,15 +8,19 @@ use crate::support::full::full;
 use crate::support::karpenter::{Definition, KarpenterCluster};
 use crate::support::poolgate::Poolgate;
 use crate::support::reconciler::Reconciler;
+use crate::support::recording::{Recording, counts, peak};
+use crate::support::wait::{PATIENCE, wait_for};
 
-/// How long nodes may take to come, on a machine with other work.
-pub(super) const PROVISION: Duration = Duration::from_mins(3);
+/// How long to wait for what Karpenter brings about, perhaps one node after the other, and rarer with every error: far
+/// longer than it takes, on however busy a machine.
+const DEADLINE: Duration = Duration::from_mins(5);
 
-/// Real Karpenter behind `serve --gate` under failure policy Fail, with `reconcile` beside it.
+/// Real Karpenter behind `serve --gate` under failure policy Fail, with `reconcile` beside it. Tests that share one
+/// keep to pools and Deployments of their own names.
 pub(super) struct Guarded {
     pub(super) cluster: KarpenterCluster,
-    reconciler: Option<Reconciler>,
-    gate: Option<Poolgate>,
+    reconciler: Option<Mutex<Reconciler>>,
+    gate: Option<Mutex<Poolgate>>,
 }
 
 impl Guarded {
@@ -32,14 +37,14 @@ impl Guarded {
         Self {
             cluster,
             reconciler: None,
-            gate: Some(gate),
+            gate: Some(Mutex::new(gate)),
         }
     }
 
-    /// Starts neither: Karpenter alone, until [`Self::guard`].
+    /// Starts neither: Karpenter alone with its own definitions, until [`Self::guard`].
     pub(super) fn unguarded() -> Self {
         Self {
-            cluster: KarpenterCluster::start(Definition::Patched, |_| ()).0,
+            cluster: KarpenterCluster::start(Definition::Published, |_| ()).0,
             reconciler: None,
             gate: None,
         }
@@ -47,81 +52,144 @@ impl Guarded {
 
     /// Starts the gate where there was none.
     pub(super) fn guard(&mut self) {
-        self.gate = Some(start_gate(self.cluster.plane()));
+        self.gate = Some(Mutex::new(start_gate(self.cluster.plane())));
     }
 
     /// Starts the reconciler.
     pub(super) fn reconcile(&mut self, args: &[&str]) {
-        self.reconciler = Some(Reconciler::start(self.cluster.plane().kubeconfig(), args));
-    }
-
-    pub(super) fn reconciler(&self) -> &Reconciler {
-        self.reconciler.as_ref().expect("a reconciler was started")
+        let reconciler = Reconciler::start(self.cluster.plane().kubeconfig(), args);
+        self.reconciler = Some(Mutex::new(reconciler));
     }
 
     /// Lets poolgate judge NodePools too.
     pub(super) fn judge_pools(&self) {
-        let server = self.gate.as_ref().expect("the gate was started");
+        let server = self.gate();
         self.cluster
             .plane()
             .register_webhooks(&server.base_url(), &server.ca());
     }
 
-    /// How many creations of NodeClaims were refused so far, as Karpenter tells it.
-    pub(super) fn refusals(&self) -> usize {
-        self.cluster.karpenter_log().matches("denied the request").count()
+    /// How many creations of NodeClaims the gate has refused so far because of limits of this mode.
+    pub(super) fn refusals(&self, mode: &str) -> usize {
+        let labels = format!("{{decision=\"denied\",mode=\"{mode}\",dry_run=\"false\"}}");
+        let metric = format!("poolgate_gate_decisions_total{labels}");
+        // It begins to stand there with the first.
+        self.gate().metric(&metric).map_or(0, whole)
     }
 
-    /// Waits for something that Karpenter and poolgate bring about. Panics with the whole story if it takes longer
-    /// than `deadline`.
+    /// What the reconciler shows of a pool.
+    pub(super) fn number(&self, name: &str, pool: &str) -> Option<usize> {
+        let metric = format!("poolgate_nodepools_{name}{{nodepool=\"{pool}\"}}");
+        let reconciler = self.reconciler.as_ref().expect("a reconciler was started");
+        lock(reconciler).metric(&metric).map(whole)
+    }
+
+    /// The most objects that ever stood at once, of what a recording shows.
+    pub(super) fn most(&self, recording: &Recording) -> usize {
+        peak(&counts(&recording.changes(self.cluster.client()), |_| true))
+    }
+
+    /// Waits for something that Karpenter and poolgate bring about; panics with the whole story where it does not come.
     #[track_caller]
-    pub(super) fn wait_for<T>(
-        &mut self,
-        what: &str,
-        deadline: Duration,
-        look: impl FnMut(&KarpenterCluster) -> Option<T>,
-    ) -> T {
-        self.cluster
-            .comes(deadline, look)
-            .unwrap_or_else(|| panic!("waited {deadline:?} for {what}, in vain\n{}", self.story()))
+    pub(super) fn wait_for<T>(&self, what: &str, mut look: impl FnMut(&KarpenterCluster) -> Option<T>) -> T {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = look(&self.cluster) {
+                return found;
+            }
+            assert!(
+                begun.elapsed() < DEADLINE,
+                "waited {DEADLINE:?} for {what}, in vain\n{}",
+                self.story()
+            );
+            self.pause();
+        }
+    }
+
+    /// Waits until so many pods of a Deployment run.
+    #[track_caller]
+    pub(super) fn wait_until_running(&self, deployment: &str, pods: usize) {
+        self.wait_for(&format!("{pods} pods of {deployment} to run"), |cluster| {
+            (cluster.pods_in_phase(deployment, "Running") == pods).then_some(())
+        });
+    }
+
+    /// Waits until poolgate holds so many nodes of a pool.
+    #[track_caller]
+    pub(super) fn wait_until_held(&self, pool: &str, nodes: usize) {
+        self.wait_for(&format!("{nodes} nodes of {pool} to be held"), |cluster| {
+            (cluster.held(pool) == nodes).then_some(())
+        });
     }
 
     /// Lets the cluster do what it does for so long.
     #[track_caller]
-    pub(super) fn linger(&mut self, time: Duration) {
+    pub(super) fn linger(&self, time: Duration) {
         let until = Instant::now() + time;
         while Instant::now() < until {
-            self.cluster.assert_alive();
-            if let Some(reconciler) = &mut self.reconciler {
-                reconciler.expect_alive();
-            }
-            std::thread::sleep(Duration::from_millis(200));
+            self.pause();
         }
+    }
+
+    /// A moment; panics where a program has ended. Each look at the cluster is a request or more.
+    #[track_caller]
+    fn pause(&self) {
+        self.cluster.assert_alive();
+        if let Some(gate) = &self.gate {
+            lock(gate).expect_alive();
+        }
+        if let Some(reconciler) = &self.reconciler {
+            lock(reconciler).expect_alive();
+        }
+        std::thread::sleep(Duration::from_millis(400));
     }
 
     /// Everything that was said and what stands where, for a test that fails.
     pub(super) fn story(&self) -> String {
-        let gate = self.gate.as_ref().map(|gate| gate.log()).unwrap_or_default();
-        let reconciler = self
-            .reconciler
-            .as_ref()
-            .map(|reconciler| reconciler.log())
-            .unwrap_or_default();
+        let gate = self.gate.as_ref().map(|gate| lock(gate).log());
+        let reconciler = self.reconciler.as_ref().map(|reconciler| lock(reconciler).log());
         format!(
-            "{}\n== karpenter\n{}\n== gate\n{gate}\n== reconciler\n{reconciler}",
+            "{}\n== karpenter\n{}\n== gate\n{}\n== reconciler\n{}",
             self.cluster.situation(),
             self.cluster.karpenter_log(),
+            gate.unwrap_or_default(),
+            reconciler.unwrap_or_default(),
         )
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Poolgate> {
+        lock(self.gate.as_ref().expect("the gate was started"))
     }
 }
 
+/// A metric that counts a few.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(metric: f64) -> usize {
+    metric as usize
+}
+
+/// A test that fails leaves nothing half-done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A gate that fails closed: what it cannot decide in time, on a busy machine, is not to count against the limit.
 fn start_gate(plane: &ControlPlane) -> Poolgate {
-    let gate = Poolgate::serve_watching(plane.kubeconfig(), &["--gate"]);
+    let gate = Poolgate::serve_watching(plane.kubeconfig(), &["--gate", "--gate-on-error=deny"]);
+    wait_for("the gate to watch NodeClaims", PATIENCE, || {
+        let (_, told) = gate.probe("/readyz");
+        told.contains("NodeClaims: watching\n").then_some(())
+    });
     plane.register_gate(&gate.base_url(), &gate.ca(), "Fail");
     gate
 }
 
-/// A minute in the usual run, five in the full one.
+/// How long to look on where nothing is to happen: long enough for three of Karpenter's looks at what to disrupt, one
+/// every ten seconds; five minutes in the full run.
 pub(super) fn observation() -> Duration {
-    Duration::from_mins(if full() { 5 } else { 1 })
+    if full() {
+        Duration::from_mins(5)
+    } else {
+        Duration::from_secs(30)
+    }
 }

@@ -5,68 +5,71 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::guarded::{Guarded, PROVISION};
+use super::guarded::Guarded;
+use super::overrun::{ALONE, LIMIT, OVERRUN};
+use super::shared::CONSOLIDATING;
+use crate::support::full::full;
 use crate::support::karpenter::KarpenterCluster;
-use crate::support::karpenter::look::claim_names;
 use crate::support::karpenter::objects::{disruption_budget, node_pool, one_pod_a_node};
 use crate::support::recording::{Change, name};
 
-/// For how long victims are held up: long enough for many plans.
-const HELD_UP: Duration = Duration::from_mins(1);
+/// For how long nothing more is to happen: long enough for many plans, and longer than the reconciler waits for things
+/// to settle here.
+const STEADY: Duration = Duration::from_secs(15);
+/// How long after a termination the reconciler may do as many more as a minute has.
+const MINUTE: Duration = Duration::from_mins(1);
 const FINALIZER: &str = "poolgate.dev/test";
 
-/// Eight nodes in a pool that may have eight: two without pods, one with a cheap pod, five with plain ones of which
-/// one may go at a time.
-fn eight_nodes(guarded: &mut Guarded, annotations: &Value) -> Vec<String> {
+/// Eight nodes in a pool that may have eight and lets go what is above its limit: two without pods, one with a cheap
+/// pod, five with plain ones. Those to go first, in order; the first two are alike.
+fn eight_nodes(guarded: &Guarded, pool: &str, plain_that_may_go: u32) -> Vec<String> {
+    let cluster = &guarded.cluster;
     // Empty nodes are to stay until they are victims.
-    let spec = json!({
-        "limits": {"nodes": "8"},
-        "disruption": {"nodeLimitMode": "Hard", "consolidateAfter": "Never"},
-    });
-    let mut pool = node_pool("general", &spec);
-    pool["metadata"]["annotations"] = annotations.clone();
-    guarded.cluster.create_pool(&pool);
-    guarded
-        .cluster
-        .create_in_default("policy/v1", "poddisruptionbudgets", &disruption_budget("web", 1));
-    let mut cheap = one_pod_a_node("cheap", "general", 1);
-    cheap["spec"]["template"]["metadata"]["annotations"] =
-        json!({"controller.kubernetes.io/pod-deletion-cost": "-1000000000"});
-    for deployment in [
-        cheap,
-        one_pod_a_node("spare", "general", 2),
-        one_pod_a_node("web", "general", 5),
-    ] {
-        guarded.cluster.deploy(&with_room_of_its_own(deployment));
+    let spec = json!({"limits": {"nodes": "8"}, "disruption": {"consolidateAfter": "Never"}});
+    let mut limited = node_pool(pool, &spec);
+    limited["metadata"]["annotations"] = json!({"poolgate.dev/over-limit": "Terminate"});
+    cluster.create_pool(&limited);
+    let names = ["cheap", "spare", "plain"].map(|part| format!("{pool}-{part}"));
+    let [cheap, spare, plain] = &names;
+    cluster.create_in_default(
+        "policy/v1",
+        "poddisruptionbudgets",
+        &disruption_budget(plain, plain_that_may_go),
+    );
+    for (name, pods) in [(cheap, 1), (spare, 2), (plain, 5)] {
+        let mut deployment = one_pod_a_node(name, pool, pods);
+        let pod = &mut deployment["spec"]["template"];
+        // No two pods fit on one node.
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("1500m");
+        if name == cheap {
+            pod["metadata"]["annotations"] =
+                json!({"controller.kubernetes.io/pod-deletion-cost": "-1000000000"});
+        }
+        cluster.deploy(&deployment);
     }
-    guarded.wait_for("eight pods to run on eight nodes", PROVISION, |cluster| {
-        let running = ["cheap", "spare", "web"].map(|name| cluster.pods_in_phase(name, "Running"));
-        (running == [1, 2, 5] && cluster.claims("general").len() == 8).then_some(())
+    guarded.wait_for("eight pods to run on eight nodes", |cluster| {
+        let running = names
+            .each_ref()
+            .map(|name| cluster.pods_in_phase(name, "Running"));
+        (running == [1, 2, 5] && cluster.claims(pool).len() == 8).then_some(())
     });
-    let mut right = claims_under(&guarded.cluster, "spare");
-    right.extend(claims_under(&guarded.cluster, "cheap"));
-    guarded.cluster.scale("spare", 0);
-    guarded.wait_for("two nodes to be empty", PROVISION, |cluster| {
-        cluster.pods_of("spare").is_empty().then_some(())
+    let mut order = claims_under(cluster, pool, spare);
+    order.extend(claims_under(cluster, pool, cheap));
+    cluster.scale(spare, 0);
+    guarded.wait_for("two nodes to be empty", |cluster| {
+        cluster.pods_of(spare).is_empty().then_some(())
     });
-    right
+    order
 }
 
-/// No two pods fit on one node.
-fn with_room_of_its_own(mut deployment: Value) -> Value {
-    let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
-    container["resources"]["requests"]["cpu"] = json!("1500m");
-    deployment
-}
-
-/// The NodeClaims whose nodes carry the pods of a Deployment.
-fn claims_under(cluster: &KarpenterCluster, deployment: &str) -> Vec<String> {
+/// The NodeClaims of a pool whose nodes carry the pods of a Deployment.
+fn claims_under(cluster: &KarpenterCluster, pool: &str, deployment: &str) -> Vec<String> {
     let nodes: BTreeSet<_> = cluster
         .pods_of(deployment)
         .iter()
         .filter_map(|pod| pod["spec"]["nodeName"].as_str().map(str::to_owned))
         .collect();
-    let claims = cluster.claims("general");
+    let claims = cluster.claims(pool);
     let under = |claim: &&Value| nodes.contains(claim["status"]["nodeName"].as_str().unwrap_or_default());
     claims
         .iter()
@@ -79,9 +82,9 @@ fn is_going(claim: &Value) -> bool {
     !claim["metadata"]["deletionTimestamp"].is_null()
 }
 
-fn going(cluster: &KarpenterCluster) -> usize {
+fn going(cluster: &KarpenterCluster, pool: &str) -> usize {
     cluster
-        .claims("general")
+        .claims(pool)
         .iter()
         .filter(|claim| is_going(claim))
         .count()
@@ -101,140 +104,120 @@ fn deleted_in_order(changes: &[Change]) -> Vec<String> {
 
 #[test]
 fn a_lowered_limit_terminates_the_cheapest_nodes_and_no_more_however_long_they_take() {
-    let mut guarded = Guarded::start(&["--settle=5s", "--max-terminations-per-minute=60"]);
-    let claims = guarded.cluster.record_claims();
-    let right = eight_nodes(&mut guarded, &json!({"poolgate.dev/over-limit": "Terminate"}));
-    for claim in guarded.cluster.claims("general") {
-        let mut finalizers = claim["metadata"]["finalizers"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
+    let guarded = CONSOLIDATING.get();
+    let cluster = &guarded.cluster;
+    let claims = cluster.record_claims("lowered");
+    let right = eight_nodes(&guarded, "lowered", 1);
+    for claim in cluster.claims("lowered") {
+        let mut finalizers = finalizers(&claim);
         finalizers.push(json!(FINALIZER));
-        guarded.cluster.set_finalizers(name(&claim), &finalizers);
+        cluster.set_finalizers(name(&claim), &finalizers);
     }
 
-    guarded.judge_pools();
-    let told = lower_on_trial(&guarded, "5");
+    let told = lower_on_trial(&guarded, "lowered", "5");
     assert!(
         told.contains(
             "the pool has 8 NodeClaims, so 3 stand above the limit; the reconciler will terminate 3"
         ),
         "{told}"
     );
-    guarded
-        .cluster
-        .change_pool("general", &json!({"limits": {"nodes": "5"}}));
+    cluster.change_pool("lowered", &json!({"limits": {"nodes": "5"}}));
     let lowered = Instant::now();
-    guarded.wait_for("three victims", PROVISION, |cluster| {
-        (going(cluster) == 3).then_some(())
+    guarded.wait_for("three victims", |cluster| {
+        (going(cluster, "lowered") == 3).then_some(())
     });
     println!(
         "three victims {:?} after the limit was lowered",
         lowered.elapsed()
     );
-    guarded.linger(HELD_UP);
-    let order = deleted_in_order(&claims.changes(guarded.cluster.client()));
-    assert_eq!(going(&guarded.cluster), 3, "{}", guarded.story());
+    guarded.linger(if full() { MINUTE } else { STEADY });
+    let order = deleted_in_order(&claims.changes(cluster.client()));
+    assert_eq!(going(cluster, "lowered"), 3, "{}", guarded.story());
     // Two are alike; then comes the one with the cheap pod.
     assert_eq!(sorted(&order[..2]), sorted(&right[..2]), "{}", guarded.story());
     assert_eq!(order[2..], right[2..], "{}", guarded.story());
-    assert_eq!(guarded.cluster.pods_in_phase("web", "Running"), 5);
+    assert_eq!(cluster.pods_in_phase("lowered-plain", "Running"), 5);
 
-    for claim in guarded.cluster.claims("general") {
-        let finalizers = claim["metadata"]["finalizers"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        let others: Vec<_> = finalizers.into_iter().filter(|one| one != FINALIZER).collect();
-        guarded.cluster.set_finalizers(name(&claim), &others);
+    for claim in cluster.claims("lowered") {
+        let mut finalizers = finalizers(&claim);
+        finalizers.retain(|one| one != FINALIZER);
+        cluster.set_finalizers(name(&claim), &finalizers);
     }
-    guarded.wait_for("three nodes to go", PROVISION, |cluster| {
-        (cluster.claims("general").len() == 5).then_some(())
+    guarded.wait_for("three nodes to go", |cluster| {
+        (cluster.claims("lowered").len() == 5).then_some(())
     });
-    guarded.linger(Duration::from_secs(10));
-    let order = deleted_in_order(&claims.changes(guarded.cluster.client()));
+    guarded.linger(STEADY);
+    let order = deleted_in_order(&claims.changes(cluster.client()));
     assert_eq!(order.len(), 3, "{order:?}\n{}", guarded.story());
 }
 
 #[test]
 fn terminations_keep_to_their_pace_and_to_pod_disruption_budgets() {
-    let mut guarded = Guarded::start(&["--settle=5s", "--max-terminations-per-minute=3"]);
-    let claims = guarded.cluster.record_claims();
-    let right = eight_nodes(&mut guarded, &json!({"poolgate.dev/over-limit": "Terminate"}));
-    guarded.cluster.client().merge(
-        "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web",
-        &json!({"spec": {"maxUnavailable": 0}}),
-    );
-    guarded
-        .cluster
-        .change_pool("general", &json!({"limits": {"nodes": "4"}}));
-    guarded.wait_for("four victims", PROVISION, |_| {
+    let overrun = OVERRUN.get();
+    let (guarded, cluster) = (&overrun.guarded, &overrun.guarded.cluster);
+    let claims = cluster.record_claims("paced");
+    let right = eight_nodes(guarded, "paced", 0);
+    cluster.change_pool("paced", &json!({"limits": {"nodes": "3"}}));
+    guarded.wait_for("four victims", |_| {
         (deleted_in_order(&claims.so_far()).len() == 4).then_some(())
     });
-    guarded.linger(Duration::from_secs(20));
-    let changes = claims.changes(guarded.cluster.client());
-    let order = deleted_in_order(&changes);
-    assert_eq!(order.len(), 4, "{}", guarded.story());
-    assert_eq!(sorted(&order[..3]), sorted(&right));
+    let begun = Instant::now();
     // The fourth has a pod of which none may be evicted: it drains for as long as that holds.
+    guarded.wait_for("three nodes to go", |cluster| {
+        (cluster.claims("paced").len() == 5).then_some(())
+    });
+    // The fifth has to wait until the minute is over.
+    guarded.linger(STEADY);
+    let order = deleted_in_order(&claims.changes(cluster.client()));
+    let soon = begun.elapsed() < MINUTE / 2;
+    assert!(order.len() == 4 || !soon, "{order:?}\n{}", guarded.story());
+    assert_eq!(sorted(&order[..3]), sorted(&right), "{}", guarded.story());
     assert_eq!(
-        guarded.cluster.pods_in_phase("web", "Running"),
+        cluster.pods_in_phase("paced-plain", "Running"),
         5,
         "{}",
         guarded.story()
     );
-    assert_eq!(going(&guarded.cluster), 1);
-    let times = deletion_times(&changes);
-    println!("fourth termination {:?} after the first", times[3] - times[0]);
-    assert!(times[3] - times[0] >= Duration::from_secs(59), "{times:?}");
+    if full() {
+        guarded.wait_for("the fifth victim", |cluster| {
+            (going(cluster, "paced") == 2).then_some(())
+        });
+        println!("the fifth termination {:?} after the fourth", begun.elapsed());
+    }
 }
 
 #[test]
 fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
-    let mut guarded = Guarded::unguarded();
-    let claims = guarded.cluster.record_claims();
-    let spec = json!({"limits": {"nodes": "5"}, "disruption": {"nodeLimitMode": "Hard"}});
-    guarded.cluster.create_pool(&node_pool("general", &spec));
-    guarded.cluster.deploy(&one_pod_a_node("web", "general", 8));
-    guarded.wait_for("eight pods to run", PROVISION, |cluster| {
-        (cluster.pods_in_phase("web", "Running") == 8).then_some(())
+    let overrun = OVERRUN.get();
+    let (guarded, cluster) = (&overrun.guarded, &overrun.guarded.cluster);
+    let nodes = overrun.outcome.nodes;
+    assert!(nodes > LIMIT, "Karpenter alone overran nothing");
+    let events = || cluster.events(ALONE, "NodeLimitExceeded").len();
+    let told = |times: usize| guarded.wait_for("an event", |_| (events() == times).then_some(()));
+    told(1);
+    guarded.wait_for("the number of nodes above the limit", |_| {
+        (guarded.number("excess_nodes", ALONE) == Some(nodes - LIMIT)).then_some(())
     });
-    guarded.guard();
-    guarded.judge_pools();
-    guarded.reconcile(&["--settle=5s"]);
-    guarded.wait_for("the event", PROVISION, |cluster| {
-        (!cluster.events("general", "NodeLimitExceeded").is_empty()).then_some(())
-    });
-    guarded.linger(Duration::from_secs(20));
-    let excess = r#"poolgate_nodepools_excess_nodes{nodepool="general"}"#;
-    assert_eq!(guarded.reconciler().metric(excess), Some(3.0));
-    let told = lower_on_trial(&guarded, "4");
-    assert!(
-        told.contains("the pool has 8 NodeClaims, so 4 stand above the limit; none is removed"),
-        "{told}"
-    );
-    guarded
-        .cluster
-        .change_pool("general", &json!({"limits": {"nodes": "4"}}));
-    guarded.linger(Duration::from_secs(20));
-    let changes = claims.changes(guarded.cluster.client());
+    let said = lower_on_trial(guarded, ALONE, "4");
+    let above = nodes - 4;
+    let right = format!("the pool has {nodes} NodeClaims, so {above} stand above the limit; none is removed");
+    assert!(said.contains(&right), "{said}");
+    cluster.change_pool(ALONE, &json!({"limits": {"nodes": "4"}}));
+    told(2);
+    guarded.linger(STEADY);
+    let changes = overrun.claims.changes(cluster.client());
     assert_eq!(deleted_in_order(&changes), [""; 0], "{}", guarded.story());
-    assert_eq!(claim_names(&guarded.cluster, "general").len(), 8);
-    assert_eq!(
-        guarded.cluster.events("general", "NodeLimitExceeded").len(),
-        2,
-        "{}",
-        guarded.story()
-    );
+    assert_eq!(cluster.claims(ALONE).len(), nodes);
+    assert_eq!(events(), 2, "{}", guarded.story());
 }
 
 /// What a user is told who tries a limit without setting it.
-fn lower_on_trial(guarded: &Guarded, limit: &str) -> String {
+fn lower_on_trial(guarded: &Guarded, pool: &str, limit: &str) -> String {
     let patch = json!({"spec": {"limits": {"nodes": limit}}}).to_string();
     let args = [
         "patch",
         "nodepool",
-        "general",
+        pool,
         "--type=merge",
         "--dry-run=server",
         "-p",
@@ -245,18 +228,13 @@ fn lower_on_trial(guarded: &Guarded, limit: &str) -> String {
     answer.stderr
 }
 
-fn sorted(names: &[String]) -> BTreeSet<&String> {
-    names.iter().collect()
+fn finalizers(claim: &Value) -> Vec<Value> {
+    claim["metadata"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
 }
 
-/// When each NodeClaim was deleted, in order.
-fn deletion_times(changes: &[Change]) -> Vec<Instant> {
-    let mut seen = BTreeSet::new();
-    let mut first =
-        |change: &&Change| is_going(&change.object) && seen.insert(name(&change.object).to_owned());
-    changes
-        .iter()
-        .filter(|change| first(change))
-        .map(|change| change.at)
-        .collect()
+fn sorted(names: &[String]) -> BTreeSet<&String> {
+    names.iter().collect()
 }

@@ -5,49 +5,46 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::guarded::{Guarded, PROVISION};
-use crate::support::karpenter::look::{claim_names, disrupted, of_pool};
+use super::shared::DRIFTING;
+use crate::support::karpenter::look::{claim_names, disrupted};
 use crate::support::karpenter::objects::{node_pool, one_pod_a_node};
-use crate::support::recording::{Change, counts, merged, name, peak};
+use crate::support::recording::{Change, merged, name};
 
 const LIMIT: usize = 5;
 
 #[test]
 fn a_soft_limit_is_exceeded_by_no_more_than_the_nodes_under_disruption_and_kept_in_the_end() {
-    let mut guarded = Guarded::start(&[]);
-    let (claims, nodes) = (guarded.cluster.record_claims(), guarded.cluster.record_nodes());
+    let guarded = DRIFTING.get();
+    let (claims, nodes) = (
+        guarded.cluster.record_claims("soft"),
+        guarded.cluster.record_nodes("soft"),
+    );
     let spec = json!({"limits": {"nodes": LIMIT.to_string()}, "disruption": {"nodeLimitMode": "Soft"}});
-    guarded.cluster.create_pool(&node_pool("general", &spec));
-    guarded.cluster.deploy(&one_pod_a_node("web", "general", 30));
-    guarded.wait_for("five pods to run", PROVISION, |cluster| {
-        (cluster.pods_in_phase("web", "Running") == LIMIT).then_some(())
+    guarded.cluster.create_pool(&node_pool("soft", &spec));
+    guarded.cluster.deploy(&one_pod_a_node("soft", "soft", 12));
+    guarded.wait_until_running("soft", LIMIT);
+    guarded.cluster.scale("soft", 5);
+    guarded.wait_for("five pods to be left", |cluster| {
+        (cluster.pods_of("soft").len() == LIMIT).then_some(())
     });
-    guarded.cluster.scale("web", 5);
-    guarded.wait_for("five pods to be left", PROVISION, |cluster| {
-        (cluster.pods_of("web").len() == LIMIT).then_some(())
-    });
-    let provisioned = counts(&claims.changes(guarded.cluster.client()), of_pool("general"));
-    assert_eq!(peak(&provisioned), LIMIT);
+    assert_eq!(guarded.most(&claims), LIMIT, "{}", guarded.story());
 
-    let old = claim_names(&guarded.cluster, "general");
-    guarded.cluster.drift("general", "second");
+    let old = claim_names(&guarded.cluster, "soft");
+    guarded.cluster.drift("soft", "second");
     let drifted = Instant::now();
-    guarded.wait_for("all nodes to be replaced", PROVISION, |cluster| {
-        let now = claim_names(cluster, "general");
+    guarded.wait_for("all nodes to be replaced", |cluster| {
+        let now = claim_names(cluster, "soft");
         (now.len() == LIMIT && now.is_disjoint(&old)).then_some(())
     });
-    let (claims, nodes) = (
-        claims.changes(guarded.cluster.client()),
-        nodes.changes(guarded.cluster.client()),
-    );
-    let most = peak(&counts(&claims, of_pool("general")));
+    let most = guarded.most(&claims);
     println!(
         "five nodes replaced after {:?}, at most {most} at once",
         drifted.elapsed()
     );
     assert!(most > LIMIT, "nothing went over the limit");
+    let client = guarded.cluster.client();
     assert_eq!(
-        most_undisturbed(&merged(&claims, &nodes)),
+        most_undisturbed(&merged(&claims.changes(client), &nodes.changes(client))),
         LIMIT,
         "{}",
         guarded.story()

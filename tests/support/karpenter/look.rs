@@ -13,26 +13,30 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 
 impl KarpenterCluster {
-    /// Records every NodeClaim from now on.
-    pub(crate) fn record_claims(&self) -> Recording {
-        Recording::start(self.client(), NODE_CLAIMS)
+    /// Records every NodeClaim of a pool from now on.
+    pub(crate) fn record_claims(&self, pool: &str) -> Recording {
+        Recording::start(self.client(), &of_pool(NODE_CLAIMS, pool))
     }
 
-    /// Records every Node from now on.
-    pub(crate) fn record_nodes(&self) -> Recording {
-        Recording::start(self.client(), NODES)
+    /// Records every Node of a pool from now on.
+    pub(crate) fn record_nodes(&self, pool: &str) -> Recording {
+        Recording::start(self.client(), &of_pool(NODES, pool))
     }
 
     /// The NodeClaims of a pool.
     pub(crate) fn claims(&self, pool: &str) -> Vec<Value> {
-        let claims = self.client().list(NODE_CLAIMS);
-        claims.into_iter().filter(of_pool(pool)).collect()
+        self.client().list(&of_pool(NODE_CLAIMS, pool))
     }
 
     /// The Nodes of a pool.
     pub(crate) fn nodes(&self, pool: &str) -> Vec<Value> {
-        let nodes = self.client().list(NODES);
-        nodes.into_iter().filter(of_pool(pool)).collect()
+        self.client().list(&of_pool(NODES, pool))
+    }
+
+    /// How many Nodes of a pool poolgate holds.
+    pub(crate) fn held(&self, pool: &str) -> usize {
+        let held = |node: &&Value| !node["metadata"]["labels"]["poolgate.dev/held"].is_null();
+        self.nodes(pool).iter().filter(held).count()
     }
 
     /// The name of a NodeClaim's Node.
@@ -50,16 +54,14 @@ impl KarpenterCluster {
 
     /// The pods of a Deployment.
     pub(crate) fn pods_of(&self, deployment: &str) -> Vec<Value> {
-        let pods = self.client().list(PODS);
-        let of = |pod: &Value| pod["metadata"]["labels"]["app"] == deployment;
-        pods.into_iter().filter(of).collect()
+        self.client()
+            .list(&format!("{PODS}?labelSelector=app={deployment}"))
     }
 
     /// The events about an object that give this reason.
     pub(crate) fn events(&self, about: &str, reason: &str) -> Vec<Value> {
-        let events = self.client().list(EVENTS);
-        let wanted = |event: &Value| event["involvedObject"]["name"] == about && event["reason"] == reason;
-        events.into_iter().filter(wanted).collect()
+        let selector = format!("involvedObject.name={about},reason={reason}");
+        self.client().list(&format!("{EVENTS}?fieldSelector={selector}"))
     }
 
     /// What stands where, in a few lines, for a test that fails.
@@ -103,9 +105,9 @@ pub(crate) fn claim_names(cluster: &KarpenterCluster, pool: &str) -> BTreeSet<St
     claims.iter().map(|claim| name(claim).to_owned()).collect()
 }
 
-/// Whether an object belongs to a pool.
-pub(crate) fn of_pool(pool: &str) -> impl Fn(&Value) -> bool {
-    move |object| object["metadata"]["labels"]["karpenter.sh/nodepool"] == pool
+/// The part of a collection that belongs to a pool.
+fn of_pool(collection: &str, pool: &str) -> String {
+    format!("{collection}?labelSelector=karpenter.sh/nodepool={pool}")
 }
 
 /// Whether a Node carries the taint by which Karpenter closes it before it takes it away.

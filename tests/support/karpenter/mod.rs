@@ -9,7 +9,7 @@ pub(crate) mod look;
 pub(crate) mod objects;
 mod programs;
 
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -39,22 +39,16 @@ pub(crate) enum Definition {
     Patched,
 }
 
-/// Drops in the order of its fields: the control plane last.
+/// Drops in the order of its fields: the control plane last. Several tests may use one, each with pools and
+/// Deployments of its own.
 pub(crate) struct KarpenterCluster {
-    karpenter: Process,
-    kwok: Process,
-    scheduler: Process,
-    controller_manager: Process,
+    karpenter: Mutex<Process>,
+    others: Mutex<[Process; 3]>,
     client: Client,
     plane: ControlPlane,
 }
 
 impl KarpenterCluster {
-    /// Starts one in which nobody is asked.
-    pub(crate) fn upstream() -> Self {
-        Self::start(Definition::Published, |_| ()).0
-    }
-
     /// Starts one. `prepare` sees the control plane before Karpenter does: the place for webhooks. What it returns
     /// is handed back.
     pub(crate) fn start<T>(definition: Definition, prepare: impl FnOnce(&ControlPlane) -> T) -> (Self, T) {
@@ -70,10 +64,12 @@ impl KarpenterCluster {
         );
         let prepared = prepare(&plane);
         let cluster = Self {
-            controller_manager: programs::start_controller_manager(&plane),
-            scheduler: programs::start_scheduler(&plane),
-            kwok: programs::start_kwok(&plane),
-            karpenter: programs::start_karpenter(&plane),
+            others: Mutex::new([
+                programs::start_controller_manager(&plane),
+                programs::start_scheduler(&plane),
+                programs::start_kwok(&plane),
+            ]),
+            karpenter: Mutex::new(programs::start_karpenter(&plane)),
             client,
             plane,
         };
@@ -90,52 +86,14 @@ impl KarpenterCluster {
 
     /// What Karpenter has logged so far.
     pub(crate) fn karpenter_log(&self) -> String {
-        self.karpenter.log()
-    }
-
-    /// Waits for something that the programs bring about. Panics with what stands where if it takes longer than
-    /// `deadline`, or with the last words of a program that has ended.
-    #[track_caller]
-    pub(crate) fn wait_for<T>(
-        &mut self,
-        what: &str,
-        deadline: Duration,
-        look: impl FnMut(&Self) -> Option<T>,
-    ) -> T {
-        self.comes(deadline, look).unwrap_or_else(|| {
-            let (situation, log) = (self.situation(), self.karpenter_log());
-            panic!("waited {deadline:?} for {what}, in vain\n{situation}\n{log}")
-        })
-    }
-
-    /// Looks until there is something, or `deadline` has passed.
-    #[track_caller]
-    pub(crate) fn comes<T>(
-        &mut self,
-        deadline: Duration,
-        mut look: impl FnMut(&Self) -> Option<T>,
-    ) -> Option<T> {
-        let begun = Instant::now();
-        loop {
-            let found = look(self);
-            if found.is_some() || begun.elapsed() > deadline {
-                return found;
-            }
-            self.assert_alive();
-            // Each look is a request or more.
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        lock(&self.karpenter).log()
     }
 
     /// Panics with the last words of a program that has ended.
     #[track_caller]
-    pub(crate) fn assert_alive(&mut self) {
-        for process in [
-            &mut self.karpenter,
-            &mut self.kwok,
-            &mut self.scheduler,
-            &mut self.controller_manager,
-        ] {
+    pub(crate) fn assert_alive(&self) {
+        let (mut karpenter, mut others) = (lock(&self.karpenter), lock(&self.others));
+        for process in others.iter_mut().chain([&mut *karpenter]) {
             if let Some(status) = process.exited() {
                 panic!("a program of the cluster ended ({status}):\n{}", process.log());
             }
@@ -194,6 +152,11 @@ impl KarpenterCluster {
         let change = json!({"spec": {"replicas": replicas}});
         self.client.merge(&format!("{DEPLOYMENTS}/{deployment}"), &change);
     }
+}
+
+/// A test that fails leaves nothing half-done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn node_pool_definition(definition: Definition) -> String {

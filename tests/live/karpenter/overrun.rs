@@ -1,0 +1,97 @@
+//! A cluster in which Karpenter alone has overrun a node limit before poolgate came.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::guarded::Guarded;
+use super::shared::Shared;
+use crate::support::karpenter::look::condition;
+use crate::support::karpenter::objects::{node_pool, one_pod_a_node};
+use crate::support::recording::Recording;
+
+/// The limit that is overrun.
+pub(super) const LIMIT: usize = 5;
+/// How many pods ask for a node each.
+pub(super) const PODS: u32 = 30;
+
+/// The longest that Karpenter collects pods before it makes nodes for them.
+const BATCH: Duration = Duration::from_secs(10);
+
+/// The name of the pool that was overrun, and of the Deployment that overran it.
+pub(super) const ALONE: &str = "alone";
+
+pub(super) static OVERRUN: Shared<Overrun> = Shared::among(5, Overrun::start);
+
+/// The cluster, with poolgate. Its definitions are as Karpenter publishes them, so the policy says that limits are
+/// Hard.
+pub(super) struct Overrun {
+    pub(super) guarded: Guarded,
+    /// What became of the pool with Karpenter alone.
+    pub(super) outcome: Outcome,
+    /// The NodeClaims of the pool from its beginning.
+    pub(super) claims: Recording,
+}
+
+/// What became of a pool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outcome {
+    /// The most NodeClaims at any moment.
+    pub(super) nodes: usize,
+    /// Pods that run in the end.
+    pub(super) running: usize,
+    /// Pods that still wait then.
+    pub(super) waiting: usize,
+}
+
+impl Overrun {
+    fn start() -> Self {
+        let mut guarded = Guarded::unguarded();
+        let claims = guarded.cluster.record_claims(ALONE);
+        let outcome = ask_for_too_many(&guarded, ALONE, &claims);
+        guarded.guard();
+        guarded.judge_pools();
+        guarded.reconcile(&["--settle=5s", "--max-terminations-per-minute=4"]);
+        Self {
+            guarded,
+            outcome,
+            claims,
+        }
+    }
+}
+
+/// Makes a pool for pods that ask for more nodes than it may have, and waits until nothing more comes of it. The pods
+/// come first: then Karpenter makes nodes for all of them at once, however slow the machine is.
+pub(super) fn ask_for_too_many(guarded: &Guarded, name: &str, claims: &Recording) -> Outcome {
+    let limit = json!({"limits": {"nodes": LIMIT.to_string()}});
+    guarded.cluster.deploy(&one_pod_a_node(name, name, PODS));
+    guarded.wait_for("pods for which there is no node", |cluster| {
+        let waits = |pod: &&Value| condition(pod, "PodScheduled") == "False";
+        let waiting = cluster.pods_of(name).iter().filter(waits).count();
+        (waiting == PODS as usize).then_some(())
+    });
+    guarded.cluster.create_pool(&node_pool(name, &limit));
+    let standing = || {
+        let running = guarded.cluster.pods_in_phase(name, "Running");
+        let waiting = guarded.cluster.pods_in_phase(name, "Pending");
+        (running, waiting, guarded.cluster.claims(name).len())
+    };
+    let mut before = standing();
+    let (running, waiting) = loop {
+        guarded.wait_for("a pod on each node", |_| {
+            let (running, _, nodes) = standing();
+            (running >= LIMIT && running == nodes).then_some(())
+        });
+        let now @ (running, waiting, _) = standing();
+        if waiting == 0 || now == before {
+            break (running, waiting);
+        }
+        before = now;
+        guarded.linger(BATCH);
+    };
+    Outcome {
+        nodes: guarded.most(claims),
+        running,
+        waiting,
+    }
+}

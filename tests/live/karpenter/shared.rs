@@ -1,0 +1,59 @@
+//! Clusters that several tests use at the same time: to start one takes more than most tests do.
+//!
+//! Tests that share a cluster do not wait for each other in Karpenter's disruption, which is one loop for all pools.
+//! Creations that are refused on and on slow Karpenter down for every pool: tests that bring them about share nothing
+//! with the others.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::guarded::Guarded;
+
+/// For pools that are consolidated, and one that is above its limit.
+pub(super) static CONSOLIDATING: Shared<Guarded> = Shared::among(2, || {
+    let guarded = Guarded::start(&["--settle=5s", "--max-terminations-per-minute=60"]);
+    guarded.judge_pools();
+    guarded
+});
+
+/// For drift in a Hard pool and in a Soft one.
+pub(super) static DRIFTING: Shared<Guarded> = Shared::among(2, || Guarded::start(&[]));
+
+/// For what the rest must not share: creations that are refused for as long as a node drains.
+pub(super) static REFUSING: Shared<Guarded> = Shared::among(2, || Guarded::start(&[]));
+
+/// Something that begins with the first of the tests that use it, and ends with the last.
+pub(super) struct Shared<T> {
+    start: fn() -> T,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    running: Option<Arc<T>>,
+    /// How many tests have yet to ask for it.
+    to_come: usize,
+}
+
+impl<T> Shared<T> {
+    /// For so many tests, each of which asks once.
+    pub(super) const fn among(tests: usize, start: fn() -> T) -> Self {
+        Self {
+            start,
+            state: Mutex::new(State {
+                running: None,
+                to_come: tests,
+            }),
+        }
+    }
+
+    /// It, started if need be.
+    pub(super) fn get(&self) -> Arc<T> {
+        // Where it did not start for another test, it may yet start for this one.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = Arc::clone(state.running.get_or_insert_with(|| Arc::new((self.start)())));
+        state.to_come = state.to_come.saturating_sub(1);
+        if state.to_come == 0 {
+            state.running = None;
+        }
+        running
+    }
+}
