@@ -15,7 +15,7 @@ use super::assets::program;
 use super::client::Client;
 use super::pki::Pki;
 use super::process::{Outcome, Process, run};
-use super::wait::{PATIENCE, wait_for};
+use super::wait::wait_for;
 
 /// Drops in the order of its fields: the API server before its store, the directory last.
 pub(crate) struct ControlPlane {
@@ -72,7 +72,7 @@ impl ControlPlane {
         );
         self.api_server = Process::start("kube-apiserver", &command, self.directory.path());
         let client = Client::of(self);
-        wait_for("kube-apiserver to be ready again", PATIENCE, || {
+        wait_for("kube-apiserver to be ready again", || {
             let exited = self.api_server.exited();
             assert_eq!(exited, None, "kube-apiserver ended:\n{}", self.api_server.log());
             client.is_ready().then_some(())
@@ -154,7 +154,7 @@ fn start_etcd(directory: &Path) -> (Process, String) {
         "--log-level=info",
     ]);
     let mut etcd = Process::start("etcd", &command, directory);
-    let address = wait_for("etcd to serve", PATIENCE, || {
+    let address = wait_for("etcd to serve", || {
         assert_eq!(etcd.exited(), None, "etcd ended:\n{}", etcd.log());
         etcd.log().lines().find_map(served_address)
     });
@@ -186,7 +186,7 @@ fn start_api_server(directory: &Path, pki: &Pki, etcd_address: &str) -> (Process
             port,
         };
         let client = Client::by(&kubectl.kubeconfig);
-        let ready = wait_for("kube-apiserver to be ready", PATIENCE, || {
+        let ready = wait_for("kube-apiserver to be ready", || {
             if server.exited().is_some() {
                 return Some(false);
             }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::assets::assets;
 use super::control_plane::ControlPlane;
 use super::program;
-use super::wait::{PATIENCE, wait_for};
+use super::wait::wait_for;
 
 /// The release whose NodePools are served as v1 alone.
 pub(crate) const V1: &str = "1.15.0";
@@ -53,7 +53,7 @@ impl ControlPlane {
             .trim()
             .split_once('/')
             .expect("kubectl names what it applied");
-        wait_for(&format!("{resource} to be served"), PATIENCE, || {
+        wait_for(&format!("{resource} to be served"), || {
             self.kubectl(&["get", resource], "")
                 .status
                 .success()

@@ -94,7 +94,7 @@ impl Process {
     /// Waits until the program has ended by itself.
     pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
         let end = format!("{} to end", self.name);
-        wait_for(&end, PATIENCE, || self.exited())
+        wait_for(&end, || self.exited())
     }
 }
 

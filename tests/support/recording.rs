@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::client::Client;
-use super::wait::{PATIENCE, wait_for};
+use super::wait::wait_for;
 
 /// One change of one object.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Recording {
 
     /// All changes so far, once the recording has caught up with the server.
     pub(crate) fn changes(&self, client: &Client) -> Vec<Change> {
-        wait_for("a recording to catch up", PATIENCE, || {
+        wait_for("a recording to catch up", || {
             // The tape first: what happens between the two looks is on the next one.
             let changes = self.so_far();
             let mut stored: Vec<_> = client.list(&self.collection).iter().map(identity).collect();

@@ -38,7 +38,7 @@ impl Running {
             listening: Value::Null,
             directory,
         };
-        running.listening = wait_for("poolgate to listen", PATIENCE, || {
+        running.listening = wait_for("poolgate to listen", || {
             running.expect_alive();
             running.logged("listening").pop()
         });
@@ -47,7 +47,7 @@ impl Running {
 
     /// Waits until it says that it is ready.
     pub(super) fn wait_until_ready(&mut self) {
-        wait_for("poolgate to be ready", PATIENCE, || {
+        wait_for("poolgate to be ready", || {
             self.expect_alive();
             (self.probe("/readyz").0 == 200).then_some(())
         });

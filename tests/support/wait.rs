@@ -11,15 +11,15 @@ pub(crate) fn pause(waited: Duration) -> Duration {
     (waited / 20).clamp(Duration::from_millis(20), Duration::from_millis(500))
 }
 
-/// Looks again and again until `look` gives a value; panics when `deadline` has passed without one.
-pub(crate) fn wait_for<T>(what: &str, deadline: Duration, mut look: impl FnMut() -> Option<T>) -> T {
+/// Looks again and again until `look` gives a value; panics if it never does.
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
         let waited = begun.elapsed();
-        assert!(waited < deadline, "waited {deadline:?} for {what}, in vain");
+        assert!(waited < PATIENCE, "waited {PATIENCE:?} for {what}, in vain");
         sleep(pause(waited));
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::pki::Pki;
 use super::poolgate::Poolgate;
-use super::wait::{PATIENCE, wait_for};
+use super::wait::wait_for;
 
 impl Poolgate {
     /// Starts one that looks at the cluster of this kubeconfig, and waits until it watches all that it looks at.
@@ -36,9 +36,7 @@ impl Poolgate {
 
     /// Waits until its readiness says so.
     pub(crate) fn wait_until_told(&self, line: &str) {
-        wait_for(line, PATIENCE, || {
-            self.probe("/readyz").1.contains(line).then_some(())
-        });
+        wait_for(line, || self.probe("/readyz").1.contains(line).then_some(()));
     }
 
     /// Where the admission endpoints are, as a webhook configuration names them.

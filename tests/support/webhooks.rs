@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::control_plane::ControlPlane;
-use super::wait::{PATIENCE, wait_for};
+use super::wait::wait_for;
 
 /// The longest that an API server waits for a webhook: the machine may be busy.
 const TIMEOUT: u32 = 30;
@@ -77,7 +77,7 @@ impl ControlPlane {
         let what = format!("the webhook configuration of {probe} to take effect");
         let client = Client::of(self);
         let dry_run = "/api/v1/namespaces/default/configmaps?dryRun=All";
-        wait_for(&what, PATIENCE, || {
+        wait_for(&what, || {
             let refused = client.try_create(dry_run, &object).err();
             refused.filter(|error| error.to_string().contains(probe))
         });

@@ -8,7 +8,7 @@ use crate::support::crds::{V1_AND_V1BETA1, patched_crd};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 fn apply(plane: &ControlPlane, object: &Value) -> Outcome {
     plane.kubectl(&["apply", "-f", "-"], &object.to_string())
@@ -280,7 +280,7 @@ fn v1beta1_pools_get_their_own_defaults_and_the_same_verdicts() {
     expect_defaults_of_v1beta1(plane, "asked-before", &Value::Null);
     plane.install_crd(&patched_crd(V1_AND_V1BETA1, &[]));
     let would_be = v1beta1(pool("asked-after", &Value::Null)).to_string();
-    wait_for("poolgate to know of the other definition", PATIENCE, || {
+    wait_for("poolgate to know of the other definition", || {
         let pool = plane.kubectl_json(&["apply", "--dry-run=server", "-f", "-"], &would_be);
         (!pool["spec"]["disruption"]["nodeLimitMode"].is_null()).then_some(())
     });

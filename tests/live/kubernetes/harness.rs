@@ -99,7 +99,7 @@ fn a_killed_test_leaves_nothing() {
         .stdout(Stdio::null())
         .spawn()
         .expect("the test binary starts");
-    let directory = wait_for("the victim to report", PATIENCE, || {
+    let directory = wait_for("the victim to report", || {
         assert_eq!(
             victim.try_wait().expect("a child can be waited for"),
             None,
@@ -137,7 +137,7 @@ fn processes_about(directory: &Path) -> usize {
 }
 
 fn expect_nothing_left(directory: &Path) {
-    wait_for("processes and directory to go", PATIENCE, || {
+    wait_for("processes and directory to go", || {
         (processes_about(directory) == 0 && !directory.exists()).then_some(())
     });
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 /// A cluster with one reconciler, for tests that keep to pools of their own.
 struct Shared {
@@ -29,9 +29,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     drop(Fleet::in_cluster(&plane));
     let args = ["--settle=1s", "--max-terminations-per-minute=1000"];
     let reconciler = Reconciler::start(plane.kubeconfig(), &args);
-    wait_for("the reconciler to lead", PATIENCE, || {
-        reconciler.leads().then_some(())
-    });
+    wait_for("the reconciler to lead", || reconciler.leads().then_some(()));
     Shared { plane, reconciler }
 });
 
@@ -42,7 +40,7 @@ fn shared() -> (Fleet, &'static Reconciler) {
 /// Waits until the reconciler shows this number.
 #[track_caller]
 fn wait_until_shown(reconciler: &Reconciler, metric: &str, number: f64) {
-    wait_for(&format!("{metric} to be {number}"), PATIENCE, || {
+    wait_for(&format!("{metric} to be {number}"), || {
         (reconciler.metric(metric) == Some(number)).then_some(())
     });
 }
@@ -52,7 +50,7 @@ fn wait_until_shown(reconciler: &Reconciler, metric: &str, number: f64) {
 fn lose_a_node_elsewhere(fleet: &mut Fleet, pool: &str) {
     fleet.pool(pool, 0, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.unlaunched(pool, &format!("{pool}-a"), &json!({}));
-    wait_for("the node elsewhere to go", PATIENCE, || {
+    wait_for("the node elsewhere to go", || {
         fleet.claims(pool).is_empty().then_some(())
     });
 }
@@ -74,7 +72,7 @@ fn nodes_of_a_pool_at_its_limit_are_held_and_let_go_when_there_is_room() {
     ] {
         wait_until_shown(reconciler, &format!("poolgate_nodepools_{of}"), number);
     }
-    let told = wait_for("an event", PATIENCE, || {
+    let told = wait_for("an event", || {
         let mut events = fleet.events("full").into_iter();
         events.find(|(reason, ..)| reason == "DisruptionBlocked")
     });
@@ -87,7 +85,7 @@ fn nodes_of_a_pool_at_its_limit_are_held_and_let_go_when_there_is_room() {
     // A hand that opens a node closed by poolgate is answered.
     let open = json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": null}}});
     fleet.change_node("full-a", &open);
-    wait_for("the node to be closed again", PATIENCE, || {
+    wait_for("the node to be closed again", || {
         let node = fleet.stored_node("full-a");
         (node["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] == "true").then_some(())
     });
@@ -209,7 +207,7 @@ fn marks_go_with_what_they_were_set_for() {
     fleet.wait_until_held("stray", &["stray-a"]);
     fleet.client().delete("/apis/karpenter.sh/v1/nodeclaims/stray-a");
     fleet.wait_until_held("stray", &[]);
-    wait_for("the numbers of a pool without a limit to go", PATIENCE, || {
+    wait_for("the numbers of a pool without a limit to go", || {
         let gone = reconciler.metric("poolgate_nodepools_limit{nodepool=\"unlimited\"}");
         gone.is_none().then_some(())
     });

@@ -7,7 +7,7 @@ use super::shared::published;
 use crate::support::control_plane::ControlPlane;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 use crate::support::webhooks::named;
 
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
@@ -44,7 +44,7 @@ fn send_to_nobody(plane: &ControlPlane, prefix: &str, mut registration: Value, p
     plane
         .kubectl(&["create", "-f", "-"], &registration.to_string())
         .success();
-    wait_for("the registration to take effect", PATIENCE, || {
+    wait_for("the registration to take effect", || {
         is_asked(plane, &DRY, probe).then_some(())
     });
 }

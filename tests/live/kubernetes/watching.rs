@@ -11,7 +11,7 @@ use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
 const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
@@ -92,7 +92,7 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
         plane.kubectl(&[&scale, args].concat(), "")
     };
     apply(fixed("5"));
-    wait_for("the pool to be known", PATIENCE, || {
+    wait_for("the pool to be known", || {
         (!scale("6", &["--dry-run=server"]).status.success()).then_some(())
     });
 
@@ -112,7 +112,7 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
     passed.success();
 
     apply(fixed("9"));
-    wait_for("the new limit to be known", PATIENCE, || {
+    wait_for("the new limit to be known", || {
         scale("6", &[]).status.success().then_some(())
     });
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::client::{Connection, assert_works, good_review, head, is_end};
 use crate::support::poolgate::Poolgate;
 use crate::support::running::dial;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 #[test]
 fn garbage_instead_of_tls_is_closed_and_counted() {
@@ -153,7 +153,7 @@ fn connections_that_have_ended_leave_nothing_behind() {
     for _ in 0..50 {
         Connection::to(&server);
     }
-    wait_for("the connections to end", PATIENCE, || {
+    wait_for("the connections to end", || {
         (server.metric(open) == Some(0.0)).then_some(())
     });
     assert_works(&server);

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::client::{Connection, assert_works, review};
 use super::mount::Mount;
 use crate::support::poolgate::Poolgate;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 const FILE: &str = "policy.yaml";
 
@@ -59,7 +59,7 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
     assert_eq!(server.metric("poolgate_policy_loads_total"), Some(1.0));
 
     config_map.swap(Some(&AT_MOST_TEN.replace("10", "20")));
-    wait_for("the new bound", PATIENCE, || admits_twenty(&server).then_some(()));
+    wait_for("the new bound", || admits_twenty(&server).then_some(()));
     assert_eq!(server.metric("poolgate_policy_loads_total"), Some(2.0));
     assert_eq!(server.metric("poolgate_policy_load_failing"), Some(0.0));
     let (_, metrics) = server.probe("/metrics");
@@ -73,7 +73,7 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
     );
 
     config_map.swap(Some(&AT_MOST_TEN.replace("max:", "most:")));
-    wait_for("the failure to show", PATIENCE, || {
+    wait_for("the failure to show", || {
         (server.metric("poolgate_policy_load_failing") == Some(1.0)).then_some(())
     });
     assert!(admits_twenty(&server), "the policy before stays in force");
@@ -87,9 +87,7 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
     );
 
     config_map.swap(Some(AT_MOST_TEN));
-    wait_for("the mended policy", PATIENCE, || {
-        (!admits_twenty(&server)).then_some(())
-    });
+    wait_for("the mended policy", || (!admits_twenty(&server)).then_some(()));
     assert_eq!(server.metric("poolgate_policy_load_failing"), Some(0.0));
     assert_eq!(server.metric("poolgate_policy_load_errors_total"), Some(1.0));
     assert_eq!(server.logged("policy in force").len(), 3, "{}", server.log());
@@ -110,7 +108,7 @@ fn a_changed_policy_is_in_force_within_fifteen_seconds() {
     ] {
         config_map.swap(Some(&policy));
         let began = Instant::now();
-        wait_for("the new bound", PATIENCE, || {
+        wait_for("the new bound", || {
             (admits_twenty(&server) == admitted).then_some(())
         });
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
@@ -135,10 +133,8 @@ fn an_optional_policy_may_come_and_go() {
         "{ready}"
     );
     config_map.swap(Some(AT_MOST_TEN));
-    wait_for("the policy", PATIENCE, || (!admits_twenty(&server)).then_some(()));
+    wait_for("the policy", || (!admits_twenty(&server)).then_some(()));
     config_map.swap(None);
-    wait_for("the built-in policy", PATIENCE, || {
-        admits_twenty(&server).then_some(())
-    });
+    wait_for("the built-in policy", || admits_twenty(&server).then_some(()));
     assert_eq!(server.metric("poolgate_policy_load_errors_total"), Some(0.0));
 }

@@ -5,7 +5,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use super::client::{Connection, good_review};
 use super::mount::Mount;
 use crate::support::poolgate::Poolgate;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 /// A mounted Secret.
 struct Secret {
@@ -74,7 +74,7 @@ fn every_rotation_of_a_secret_is_picked_up_and_no_connection_is_lost() {
     for rotation in 1..=3 {
         let pair = secret.issue();
         secret.swap(&pair.certificate, &pair.key);
-        wait_for("the new certificate", PATIENCE, || {
+        wait_for("the new certificate", || {
             (Connection::trusting(&server, &ca).leaf() == pair.leaf).then_some(())
         });
         assert_eq!(
@@ -91,7 +91,7 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_mended() {
     let (server, mut secret, first) = serve();
     let ca = secret.authority.pem();
     let failed = |times| {
-        wait_for("the failure to show", PATIENCE, || {
+        wait_for("the failure to show", || {
             (server.metric("poolgate_certificate_load_errors_total") == Some(times)).then_some(())
         });
         assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(1.0));
@@ -109,7 +109,7 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_mended() {
     assert_eq!(server.logged(message).len(), 3, "{}", server.log());
 
     secret.swap(&pair.certificate, &pair.key);
-    wait_for("the mended pair", PATIENCE, || {
+    wait_for("the mended pair", || {
         (Connection::trusting(&server, &ca).leaf() == pair.leaf).then_some(())
     });
     assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(0.0));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::client::{Connection, assert_works, good_review, head};
 use crate::support::poolgate::Poolgate;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 #[test]
 fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
@@ -26,9 +26,7 @@ fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
     let mut unused = Connection::to(&server);
 
     server.signal("TERM");
-    wait_for("not ready", PATIENCE, || {
-        (server.probe("/readyz").0 == 503).then_some(())
-    });
+    wait_for("not ready", || (server.probe("/readyz").0 == 503).then_some(()));
     assert_eq!(server.probe("/livez").0, 200);
     let answer = Connection::to(&server).post("/validate", &good_review("new"));
     assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
@@ -75,9 +73,7 @@ fn a_second_signal_ends_it_at_once() {
     // No test waits for that long.
     let mut server = Poolgate::serve_with(&["--shutdown-delay", "10m"]);
     server.signal("TERM");
-    wait_for("the first signal", PATIENCE, || {
-        server.logged("shutting down").pop()
-    });
+    wait_for("the first signal", || server.logged("shutting down").pop());
     server.signal("TERM");
     let status = server.wait_for_exit();
     assert_eq!((status.code(), status.signal()), (Some(143), None));

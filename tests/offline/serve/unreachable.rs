@@ -4,7 +4,7 @@ use super::super::no_cluster::{kubeconfig, port, refusing, silent};
 use super::client::{Connection, bad_review, good_review};
 use crate::support::poolgate::Poolgate;
 use crate::support::program;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 #[test]
 fn a_cluster_that_does_not_answer_delays_nothing() {
@@ -18,7 +18,7 @@ fn a_cluster_that_does_not_answer_delays_nothing() {
         assert_eq!(connection.post("/validate", &bad_review("b")).status, 200);
         assert_eq!(server.probe("/readyz").0, 200);
         // It gives up on the cluster later than it begins to serve: a connection that nobody answers, after ten seconds.
-        wait_for("the cluster to be given up", PATIENCE, || {
+        wait_for("the cluster to be given up", || {
             server.logged("not watching").pop()
         });
         let log = server.log();
@@ -35,7 +35,7 @@ fn a_cluster_that_does_not_answer_is_told_once_and_counted() {
         "--kubeconfig",
         file.path().to_str().expect("a path"),
     ]);
-    wait_for("several tries", PATIENCE, || {
+    wait_for("several tries", || {
         (server.metric("poolgate_watch_errors_total{watch=\"definition\"}") >= Some(3.0)).then_some(())
     });
     let (status, told) = server.probe("/readyz");

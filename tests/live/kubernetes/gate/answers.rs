@@ -10,7 +10,7 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::nodeclaim::node_claim as claim;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 /// A gate of a test's own in front of the NodeClaims whose names begin with a word of its own.
 struct Gated {
@@ -267,7 +267,7 @@ fn a_ledger_that_was_broken_by_hand_is_told_of_and_not_written_over() {
         .plane
         .kubectl_json(&["get", "configmap", "poolgate-ledger-broken"], "");
     assert_eq!(kept["data"]["ledger.json"], "{\"version\": 1}");
-    wait_for("the unreadable ledger to be counted", PATIENCE, || {
+    wait_for("the unreadable ledger to be counted", || {
         let (_, text) = gated.poolgate.probe("/metrics");
         text.contains("poolgate_gate_ledger_unreadable_total 1\n")
             .then_some(())
@@ -288,7 +288,7 @@ fn a_static_pool_is_scaled_and_gated_by_the_same_limit() {
     let mut fixed = pool("static-pool", Some(3));
     fixed["spec"]["replicas"] = json!(1);
     gated.apply(&fixed);
-    let scaled = wait_for("a scale beyond the limit to be refused", PATIENCE, || {
+    let scaled = wait_for("a scale beyond the limit to be refused", || {
         let args = [
             "scale",
             "nodepool",

@@ -164,9 +164,7 @@ impl Crowd {
     fn wait_until_created(&self, more: u64) {
         let created = || self.tally.created.load(Ordering::Relaxed);
         let enough = created() + more;
-        wait_for("creators to create", PATIENCE, || {
-            (created() >= enough).then_some(())
-        });
+        wait_for("creators to create", || (created() >= enough).then_some(()));
     }
 
     /// Deletes all claims and waits until they are gone.
@@ -203,7 +201,7 @@ impl Crowd {
     /// How many claims can be had if all creators come at once, and every call of theirs is answered by a gate that
     /// knows what it says. Where one is not, all is tried again.
     pub(super) fn crowd_in(&self) -> usize {
-        wait_for("a crowd whose every call is answered", PATIENCE, || {
+        wait_for("a crowd whose every call is answered", || {
             let unanswered = self.unanswered();
             let had = self.try_at_once();
             (self.unanswered() == unanswered).then_some(had)
@@ -250,7 +248,7 @@ impl Crowd {
     pub(super) fn wait_until_no_ticket_is_left(&self) {
         let ledgers: Api<ConfigMap> = Api::default_namespaced(self.apis[0].clone().into_client());
         let name = format!("poolgate-ledger-{}", self.pool);
-        wait_for("the last ticket to go", PATIENCE, || {
+        wait_for("the last ticket to go", || {
             let object = self.runtime.block_on(ledgers.get(&name)).expect("a ledger");
             let text = &object.data.expect("data")["ledger.json"];
             let ledger: Value = serde_json::from_str(text).expect("JSON");
@@ -266,7 +264,7 @@ impl Crowd {
 
     /// Waits until the census has counted so many.
     pub(super) fn wait_until_counted(&self, claims: u32) {
-        wait_for("the census to count the last of them", PATIENCE, || {
+        wait_for("the census to count the last of them", || {
             (self.census.now.load(Ordering::Relaxed) == u64::from(claims)).then_some(())
         });
     }

@@ -1,7 +1,5 @@
 //! The two API servers that are compared, and what each says of an object.
 
-use std::time::Duration;
-
 use kube::Error;
 use kube::core::Status;
 use poolgate::manifest::{Limits, parse};
@@ -70,16 +68,12 @@ impl Side {
             let no_spec = json!({
                 "apiVersion": "karpenter.sh/v1", "kind": kind, "metadata": {"name": "no-spec"},
             });
-            wait_for(
-                "the published definitions to be in force",
-                Duration::from_mins(1),
-                || {
-                    let answer = self
-                        .client
-                        .try_create(&format!("{collection}{DRY_RUN}"), &no_spec);
-                    answer.is_err().then_some(())
-                },
-            );
+            wait_for("the published definitions to be in force", || {
+                let answer = self
+                    .client
+                    .try_create(&format!("{collection}{DRY_RUN}"), &no_spec);
+                answer.is_err().then_some(())
+            });
         }
     }
 

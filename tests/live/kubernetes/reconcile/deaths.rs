@@ -13,7 +13,7 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::full::full;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 /// How many nodes the pool has at the beginning of a round, and how many it may have then.
 const NODES: u32 = 6;
@@ -76,7 +76,7 @@ fn round(fleet: &mut Fleet, number: u32, dies: impl FnOnce() -> Reconciler) -> (
     let reconciler = dies();
     let begun = Instant::now();
     let rest: Vec<&str> = [0, 2, 3, 5].map(|node: usize| names[node].as_str()).to_vec();
-    wait_for("the pool to shrink and be held", PATIENCE, || {
+    wait_for("the pool to shrink and be held", || {
         let living: BTreeSet<String> = fleet.living_claims(&pool).into_iter().collect();
         // The empty ones go, and never another one.
         for name in &rest {
@@ -115,7 +115,7 @@ fn a_killed_reconciler_leaves_nothing_wrong() {
 }
 
 fn wait_until_victims_are_listed(plane: &ControlPlane) {
-    wait_for("victims in a ledger", PATIENCE, || {
+    wait_for("victims in a ledger", || {
         let ledgers = plane.kubectl_json(&["get", "configmaps", "-A", "-l", "poolgate.dev/ledger"], "");
         ledgers.to_string().contains("victims").then_some(())
     });

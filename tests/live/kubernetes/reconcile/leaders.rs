@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 #[test]
 fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
@@ -16,9 +16,9 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     fleet.pool("general", 2, &json!({}));
     fleet.busy("general", "node-a");
     let mut first = Reconciler::start(plane.kubeconfig(), &[]);
-    wait_for("the first to lead", PATIENCE, || first.leads().then_some(()));
+    wait_for("the first to lead", || first.leads().then_some(()));
     let second = Reconciler::start(plane.kubeconfig(), &[]);
-    wait_for("the second to have asked for the Lease", PATIENCE, || {
+    wait_for("the second to have asked for the Lease", || {
         let (_, told) = second.probe("/readyz");
         (!told.contains("leader: not yet known")).then_some(())
     });
@@ -27,7 +27,7 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     // Who is told to go hands over.
     let begun = Instant::now();
     assert!(first.terminate().success(), "{}", first.log());
-    wait_for("the second to lead", PATIENCE, || second.leads().then_some(()));
+    wait_for("the second to lead", || second.leads().then_some(()));
     println!("handed over after {:?}", begun.elapsed());
     fleet.busy("general", "node-b");
     fleet.wait_until_held("general", &["node-a", "node-b"]);
@@ -36,10 +36,10 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     let third = Reconciler::start(plane.kubeconfig(), &[]);
     let begun = Instant::now();
     second.signal("STOP");
-    wait_for("the third to lead", PATIENCE, || third.leads().then_some(()));
+    wait_for("the third to lead", || third.leads().then_some(()));
     println!("took over from a stalled one after {:?}", begun.elapsed());
     second.signal("CONT");
-    wait_for("the second to see that the third leads", PATIENCE, || {
+    wait_for("the second to see that the third leads", || {
         (second.metric("poolgate_leader") == Some(0.0) && third.leads()).then_some(())
     });
     fleet.limit("general", 9);
@@ -47,9 +47,7 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
 
     let begun = Instant::now();
     third.kill();
-    wait_for("the second to lead again", PATIENCE, || {
-        second.leads().then_some(())
-    });
+    wait_for("the second to lead again", || second.leads().then_some(()));
     println!("took over from a killed one after {:?}", begun.elapsed());
     fleet.limit("general", 2);
     fleet.wait_until_held("general", &["node-a", "node-b"]);

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 #[test]
 fn who_observes_writes_nothing_and_tells_what_it_would() {
@@ -37,14 +37,14 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
     let before = everything();
     let reconciler = Reconciler::start(plane.kubeconfig(), &["--observe", "--settle=0s"]);
     for line in ["would write", "would tell", "would list for termination"] {
-        wait_for(line, PATIENCE, || reconciler.log().contains(line).then_some(()));
+        wait_for(line, || reconciler.log().contains(line).then_some(()));
     }
     let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";
     assert_eq!(reconciler.metric(excess), Some(1.0));
     // It has gone on to another pool, after all that it might have written for the first.
     fleet.pool("elsewhere", 0, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.unlaunched("elsewhere", "elsewhere", &json!({}));
-    wait_for("a plan for another pool", PATIENCE, || {
+    wait_for("a plan for another pool", || {
         let log = reconciler.log();
         let mut lines = log.lines();
         lines

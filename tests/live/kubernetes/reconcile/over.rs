@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{lose_a_node_elsewhere, shared, wait_until_shown};
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 fn finalizer() -> Value {
     json!({"finalizers": ["example.com/slow-drain"]})
@@ -16,7 +16,7 @@ fn nodes_above_the_limit_are_told_of_and_stay() {
         fleet.busy("reported", node);
     }
     fleet.pool("reported", 1, &json!({}));
-    let (_, message, _) = wait_for("an event", PATIENCE, || {
+    let (_, message, _) = wait_for("an event", || {
         let mut events = fleet.events("reported").into_iter();
         events.find(|(reason, ..)| reason == "NodeLimitExceeded")
     });
@@ -53,7 +53,7 @@ fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
     assert_eq!(fleet.living_claims("shrunk").len(), 8);
     fleet.limit("shrunk", 5);
     let rest = ["shrunk-1", "shrunk-2", "shrunk-4", "shrunk-6", "shrunk-7"];
-    wait_for("three claims to be deleted", PATIENCE, || {
+    wait_for("three claims to be deleted", || {
         (fleet.living_claims("shrunk").len() == 5).then_some(())
     });
     assert_eq!(fleet.living_claims("shrunk"), rest);
@@ -67,7 +67,7 @@ fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
     for victim in ["shrunk-3", "shrunk-5", "shrunk-8"] {
         fleet.let_go(victim);
     }
-    wait_for("the list of victims to end", PATIENCE, || {
+    wait_for("the list of victims to end", || {
         let path = "/api/v1/namespaces/default/configmaps/poolgate-ledger-shrunk";
         let ledger = fleet.client().get(path).expect("a ledger");
         let text = ledger["data"]["ledger.json"]
@@ -86,7 +86,7 @@ fn a_limit_that_is_raised_again_spares_those_that_were_listed() {
     fleet.pool("spared", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.claim("spared", "spared-a", &finalizer());
     fleet.claim("spared", "spared-b", &finalizer());
-    wait_for("one claim to be deleted", PATIENCE, || {
+    wait_for("one claim to be deleted", || {
         (fleet.living_claims("spared").len() == 1).then_some(())
     });
     fleet.limit("spared", 5);

@@ -6,7 +6,7 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::files::directory;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 /// A pool that may have one node and has three.
 fn pool(fleet: &mut Fleet, name: &str, annotations: &Value) {
@@ -17,14 +17,14 @@ fn pool(fleet: &mut Fleet, name: &str, annotations: &Value) {
 }
 
 fn wait_until_one_is_left(fleet: &mut Fleet, pool: &str) {
-    wait_for("the nodes above the limit to go", PATIENCE, || {
+    wait_for("the nodes above the limit to go", || {
         (fleet.living_claims(pool).len() == 1).then_some(())
     });
 }
 
 /// The reconciler has looked at the pool, and says that it ends nobody.
 fn assert_spared(fleet: &mut Fleet, pool: &str) {
-    let message = wait_for("an event", PATIENCE, || {
+    let message = wait_for("an event", || {
         let mut events = fleet.events(pool).into_iter();
         events.find_map(|(reason, message, _)| (reason == "NodeLimitExceeded").then_some(message))
     });

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reconcile-overlay");
 
@@ -31,13 +31,11 @@ fn the_rights_of_the_manifests_are_enough() {
     fleet.busy("general", "node-a");
     fleet.empty("general", "node-b");
     let reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
-    wait_for("the empty node to go", PATIENCE, || {
+    wait_for("the empty node to go", || {
         (fleet.living_claims("general") == ["node-a"]).then_some(())
     });
     fleet.wait_until_held("general", &["node-a"]);
-    wait_for("an event", PATIENCE, || {
-        (!fleet.events("general").is_empty()).then_some(())
-    });
+    wait_for("an event", || (!fleet.events("general").is_empty()).then_some(()));
     fleet.limit("general", 5);
     fleet.wait_until_held("general", &[]);
     assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
