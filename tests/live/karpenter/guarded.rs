@@ -1,11 +1,11 @@
 //! A cluster whose node limits poolgate holds: the gate before every NodeClaim, and the reconciler.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::full::full;
-use crate::support::karpenter::{Definition, KarpenterCluster};
+use crate::support::karpenter::{Definition, KarpenterCluster, lock};
 use crate::support::poolgate::Poolgate;
 use crate::support::reconciler::Reconciler;
 use crate::support::recording::{Recording, counts, peak};
@@ -162,15 +162,9 @@ impl Guarded {
     }
 }
 
-/// A metric that counts a few.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+/// A metric that counts.
 fn whole(metric: f64) -> usize {
-    metric as usize
-}
-
-/// A test that fails leaves nothing half-done.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    metric.to_string().parse().expect("a whole number")
 }
 
 /// A gate that fails closed: what it cannot decide in time, on a busy machine, is not to count against the limit.

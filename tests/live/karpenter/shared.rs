@@ -4,9 +4,10 @@
 //! Creations that are refused on and on slow Karpenter down for every pool: tests that bring them about share nothing
 //! with the others.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::guarded::Guarded;
+use crate::support::karpenter::lock;
 
 /// For pools that are consolidated, and one that is above its limit.
 pub(super) static CONSOLIDATING: Shared<Guarded> = Shared::among(2, || {
@@ -48,7 +49,7 @@ impl<T> Shared<T> {
     /// It, started if need be.
     pub(super) fn get(&self) -> Arc<T> {
         // Where it did not start for another test, it may yet start for this one.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let running = Arc::clone(state.running.get_or_insert_with(|| Arc::new((self.start)())));
         state.to_come = state.to_come.saturating_sub(1);
         if state.to_come == 0 {

@@ -154,8 +154,8 @@ impl KarpenterCluster {
     }
 }
 
-/// A test that fails leaves nothing half-done.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// What tests share one at a time: a test that fails leaves nothing half-done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
