@@ -83,7 +83,7 @@ impl Release {
     pub const UNIQUE_REASONS: Self = Self::new(1, 13, 0);
     /// The consolidation policy `Balanced`.
     pub const BALANCED: Self = Self::new(1, 14, 0);
-    /// The budget reason `Unhealthy`.
+    /// The budget reason `Unhealthy`: repair of nodes is a disruption like others.
     pub const UNHEALTHY: Self = Self::new(1, 15, 0);
     /// `consolidateAfter` may be left out of `spec.disruption`: it becomes `0s`.
     pub const CONSOLIDATE_AFTER_OPTIONAL: Self = Self::new(1, 15, 0);

@@ -241,7 +241,7 @@ fn check_template(
     annotations::check(template, findings);
     node_class::check(template, version, context, findings);
     taints::check(template, findings);
-    taint_lists::check(template, findings);
+    taint_lists::check(template, context.release, findings);
     kubelet::check(template, version, context.release, findings);
 }
 

@@ -5,13 +5,16 @@ use std::collections::HashMap;
 use super::findings::Findings;
 use super::required::all_taints;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Place, Taint, TaintList, Template};
+use crate::karpenter::{Place, Release, Taint, TaintList, Template};
 use crate::rule::Rule;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];
 /// Karpenter's taint on nodes that it has not yet registered.
 const UNREGISTERED: &str = "karpenter.sh/unregistered";
+
+/// Karpenter's taint on nodes that it reboots to repair them, from 1.15 on.
+const REBOOTING: &str = "karpenter.sh/rebooting";
 
 /// Taints that an agent removes from every node once it runs there.
 const REMOVED_BY_AGENTS: &[(&str, &str)] = &[
@@ -54,8 +57,9 @@ pub(super) static TAINT_RESERVED: Rule = Rule {
     severity: Severity::Warning,
     origins: &[Origin::Silent],
     why: "Karpenter puts `karpenter.sh/disrupted` on a node that it is about to remove, and takes it off \
-          every other node. It takes `karpenter.sh/unregistered` off as soon as a node has registered. If \
-          either stands under `taints`, Karpenter expects pods to tolerate it, so the pool gets no pods.",
+          every other node. It takes `karpenter.sh/unregistered` off as soon as a node has registered, and \
+          from 1.15 on `karpenter.sh/rebooting` when a node has rebooted. If one of them stands under \
+          `taints`, Karpenter expects pods to tolerate it, so the pool gets no pods.",
     seen_in: &[],
     bad: "\
 spec:
@@ -102,13 +106,13 @@ spec:
 ",
 };
 
-pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(template: &Template<'_>, release: Release, findings: &mut Findings<'_>) {
     // Of a NodeClaim Karpenter checks nothing, and of two taints it keeps the first.
     if template.place == Place::Pool {
         check_repeated(template, findings);
     }
     for taint in all_taints(template) {
-        check_reserved(taint, findings);
+        check_reserved(taint, release, findings);
         check_startup(taint, findings);
     }
 }
@@ -137,9 +141,11 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_reserved(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+fn check_reserved(taint: &Taint<'_>, release: Release, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
-    let is_reserved = DISRUPTED.contains(&key) || (key == UNREGISTERED && taint.list == TaintList::Taints);
+    let is_reserved = DISRUPTED.contains(&key)
+        || (key == UNREGISTERED && taint.list == TaintList::Taints)
+        || (key == REBOOTING && release.has(Release::UNHEALTHY));
     if is_reserved {
         let reason = "Karpenter sets and removes this taint itself, so here it keeps pods away or vanishes";
         let problem = Problem::Invalid { value: quoted(key) };
@@ -173,7 +179,7 @@ mod tests {
 
     use crate::karpenter::{ApiVersion, Release};
     use crate::review::Subject;
-    use crate::rules::testing::{errors, errors_for, errors_on, warnings};
+    use crate::rules::testing::{errors, errors_for, errors_on, warnings, warnings_for};
 
     fn pool(taints: &Value, startup: &Value) -> Value {
         json!({"spec": {"template": {"spec": {"taints": taints, "startupTaints": startup}}}})
@@ -222,6 +228,13 @@ mod tests {
         assert_eq!(warnings(&pool(&json!([]), &unregistered)), [""; 0]);
         let disrupted = json!([taint("karpenter.sh/disrupted", "NoSchedule")]);
         assert!(warnings(&pool(&json!([]), &disrupted))[0].ends_with("[taint-reserved]"));
+        let rebooting = pool(
+            &json!([taint("karpenter.sh/rebooting", "NoSchedule")]),
+            &json!([]),
+        );
+        assert!(warnings(&rebooting)[0].ends_with("[taint-reserved]"));
+        let before = warnings_for(ApiVersion::V1, Release::new(1, 14, 3), &rebooting, None);
+        assert_eq!(before, [""; 0], "it means nothing there");
     }
 
     #[test]

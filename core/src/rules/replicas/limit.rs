@@ -33,7 +33,8 @@ pub(in crate::rules) static REPLICAS_AT_LIMIT: Rule = Rule {
     severity: Severity::Warning,
     origins: &[Origin::Silent],
     why: "Karpenter launches the replacement of a drifted node before it removes the node. Where \
-          `limits.nodes` equals `replicas`, there is no room for it, so drifted nodes are never replaced.",
+          `limits.nodes` equals `replicas`, there is no room for it, so drifted nodes are never replaced. \
+          From 1.15 on Karpenter removes the node first if its feature gate `TerminateFirstDrift` is on.",
     seen_in: &["aws/karpenter-provider-aws#8873", "3203", "3312"],
     bad: "\
 spec:
