@@ -9,7 +9,7 @@ use crate::support::karpenter::{Definition, KarpenterCluster, lock};
 use crate::support::poolgate::Poolgate;
 use crate::support::reconciler::Reconciler;
 use crate::support::recording::{Recording, counts, peak};
-use crate::support::wait::{PATIENCE, wait_for};
+use crate::support::wait::wait_for;
 
 /// How long to wait for what Karpenter brings about, perhaps one node after the other, and rarer with every error: far
 /// longer than it takes, on however busy a machine.
@@ -170,7 +170,7 @@ fn whole(metric: f64) -> usize {
 /// A gate that fails closed: what it cannot decide in time, on a busy machine, is not to count against the limit.
 fn start_gate(plane: &ControlPlane) -> Poolgate {
     let gate = Poolgate::serve_watching(plane.kubeconfig(), &["--gate", "--gate-on-error=deny"]);
-    wait_for("the gate to watch NodeClaims", PATIENCE, || {
+    wait_for("the gate to watch NodeClaims", || {
         let (_, told) = gate.probe("/readyz");
         told.contains("NodeClaims: watching\n").then_some(())
     });
