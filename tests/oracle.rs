@@ -11,15 +11,21 @@ mod oracle {
     mod budgets;
     mod case;
     mod compare;
+    mod effort;
     mod explained;
+    mod judgement;
+    mod mismatch;
     mod mutate;
     mod nodepools;
     mod pools;
     mod program;
     mod readme;
+    mod reasons;
+    mod regressions;
     mod run;
     mod seeds;
     mod shrink;
+    mod symptoms;
     mod values;
     mod words;
 }

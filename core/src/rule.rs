@@ -2,6 +2,17 @@
 
 use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
 
+/// How it is known what Karpenter makes of a mistake that nobody refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// Karpenter's own code shows it on the bad example, linked into a test (`tests/oracle/symptoms.rs`).
+    Shown,
+    /// It stands in the sources, of Karpenter unless another project is named: where, as Markdown.
+    Read(&'static str),
+    /// Users met it: [`Rule::seen_in`] says where.
+    Reported,
+}
+
 /// One rule of the catalogue. Its documentation is part of it, so that the two cannot drift apart.
 #[derive(Debug)]
 pub struct Rule {
@@ -13,6 +24,8 @@ pub struct Rule {
     pub severity: Severity,
     /// Who else would notice: what its findings can say, first what they say unless the check knows better.
     pub origins: &'static [Origin],
+    /// How it is known what comes of findings that are [`Origin::Silent`]; none where the rule has no such finding.
+    pub evidence: Option<Evidence>,
     /// Why it matters: a paragraph of Markdown.
     pub why: &'static str,
     /// Where users met it: issues of `kubernetes-sigs/karpenter` unless another repository is named.

@@ -8,13 +8,13 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
+use super::effort::Effort;
 use super::pools;
 use super::program::Oracle;
-use super::run::Effort;
 use super::words::{self, one_of};
 
 /// The reasons that the linked Karpenter knows.
-const REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason::Drifted];
+const REASONS: [Reason; 4] = Reason::ALL;
 
 /// What Karpenter says where nothing limits.
 const UNLIMITED: u64 = 2_147_483_647;

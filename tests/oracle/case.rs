@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::mutate::mutate;
 use super::pools::nodepool;
+use super::regressions::version_of;
 
 /// What the user sends, and what is stored before, as its author once sent it.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,10 +34,7 @@ impl Case {
             };
             nodepool(rng, version)
         };
-        let version = match base["apiVersion"].as_str() {
-            Some("karpenter.sh/v1beta1") => ApiVersion::V1Beta1,
-            _ => ApiVersion::V1,
-        };
+        let version = version_of(&base);
         let mut object = base;
         if rng.random_bool(0.35) {
             // Three stored objects in ten are such as an older definition would have let in.

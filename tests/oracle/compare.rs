@@ -3,75 +3,33 @@
 use std::fmt::Write as _;
 
 use poolgate_core::defaults::DefaultValue;
-use poolgate_core::diagnostic::{Diagnostic, Segment, Severity};
+use poolgate_core::diagnostic::{Diagnostic, Origin, Segment, Severity};
+use poolgate_core::karpenter::ApiVersion;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, review};
 use poolgate_core::rules;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::case::Case;
-use super::program::{Answer, Oracle};
+use super::judgement::{Judgement, Objection, Step, fields_behind, is_around, is_same, plain};
+use super::mismatch::{Kind, Mismatch};
+use super::program::{Oracle, Oracles};
+use super::reasons::{is_together, stands_for};
+use super::symptoms::{Patient, symptom};
 
-/// A difference that one of the two has to answer for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mismatch {
-    pub(crate) kind: Kind,
-    /// What Karpenter says, or the rule of poolgate that is alone with its opinion.
-    pub(crate) what: String,
-    /// The same without what differs from object to object.
-    pub(crate) signature: String,
-}
-
-/// Who says what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    /// The API server refuses by the definition, poolgate accepts.
-    MissedSchema,
-    /// Karpenter cannot read what is stored, poolgate accepts.
-    MissedDecode,
-    /// Karpenter sets the pool aside, poolgate accepts.
-    MissedRuntime,
-    /// Karpenter hangs or dies, poolgate accepts.
-    MissedHarm,
-    /// The API server refuses the NodeClaim that Karpenter makes of the pool, poolgate says nothing at all.
-    MissedClaim,
-    /// The API server holds against an update what poolgate forgives it as stored already.
-    RatchetStricter,
-    /// A rule that claims to repeat the definition or Karpenter refuses what both take.
-    Invented,
-    /// poolgate judges what the user wrote and what the API server made of it differently.
-    ViewsDiffer,
-    /// poolgate judges an object with its own defaults differently.
-    DefaultsDiffer,
-}
-
-/// What `judge` answers, and of an object that is stored `suffer`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Judgement {
-    metadata: Vec<Finding>,
-    schema: Vec<Finding>,
-    decode: Option<String>,
-    runtime: Option<String>,
-    launch: Option<String>,
-    claim: Vec<Finding>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Finding {
-    field: String,
-    detail: String,
-}
-
-impl Judgement {
-    /// What was answered; nothing where the oracle did not survive the question.
-    fn of(answer: &Answer) -> Self {
-        match answer {
-            Answer::Given(answer) => Self::deserialize(answer).expect("judge answers as documented"),
-            Answer::Harmed(_) => Self::default(),
-        }
-    }
+/// What came of one case.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Comparison {
+    /// The API server cannot even decode the object or refuses its metadata, or what it is said to have stored before
+    /// cannot have come there.
+    Unjudged,
+    /// Both had their say.
+    Judged {
+        /// Whether Karpenter's own code was asked, not the definition alone.
+        followed: bool,
+        /// Where they differ.
+        mismatches: Vec<Mismatch>,
+    },
 }
 
 /// A case on its way through both.
@@ -82,9 +40,23 @@ struct Passage<'a> {
     patched: Value,
 }
 
-/// The differences in each case. None where the API server cannot even decode the object or refuses its metadata,
-/// and where what it is said to have stored before cannot have come there.
-pub(crate) fn mismatches(oracle: &mut Oracle, cases: &[Case]) -> Vec<Option<Vec<Mismatch>>> {
+/// What comes of each case.
+pub(crate) fn compare(oracles: &mut Oracles, cases: &[Case]) -> Vec<Comparison> {
+    let mut compared = vec![Comparison::Unjudged; cases.len()];
+    for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
+        let of_version = cases
+            .iter()
+            .enumerate()
+            .filter(|(_, case)| case.version == version);
+        let (places, cases): (Vec<usize>, Vec<&Case>) = of_version.unzip();
+        for (place, comparison) in places.into_iter().zip(compare_all(oracles.of(version), &cases)) {
+            compared[place] = comparison;
+        }
+    }
+    compared
+}
+
+fn compare_all(oracle: &mut Oracle, cases: &[&Case]) -> Vec<Comparison> {
     let questions: Vec<Value> = cases
         .iter()
         .map(|case| question("admit", &case.object, case.old.as_ref()))
@@ -100,13 +72,13 @@ pub(crate) fn mismatches(oracle: &mut Oracle, cases: &[Case]) -> Vec<Option<Vec<
         .map(|passage| question("judge", passage.sent(), passage.stored.as_ref()))
         .collect();
     let mut answers = oracle.ask(&questions).into_iter();
-    passages
-        .into_iter()
-        .map(|passage| {
-            let passage = passage?;
-            let answer = answers.next().expect("an answer for each question");
-            passage.compare(&answer, oracle)
-        })
+    let compared = passages.into_iter().map(|passage| {
+        let passage = passage?;
+        let answer = answers.next().expect("an answer for each question");
+        passage.compare(&Judgement::of(&answer), oracle)
+    });
+    compared
+        .map(|compared| compared.unwrap_or(Comparison::Unjudged))
         .collect()
 }
 
@@ -154,67 +126,157 @@ impl<'a> Passage<'a> {
         }
     }
 
-    fn compare(&self, answer: &Answer, oracle: &mut Oracle) -> Option<Vec<Mismatch>> {
-        let judgement = Judgement::of(answer);
+    fn compare(&self, judgement: &Judgement, oracle: &mut Oracle) -> Option<Comparison> {
         // Refused whatever the kind; the API server then says less of the rest.
         if !judgement.metadata.is_empty() {
             return None;
         }
-        let (karpenter, claim) = verdict(answer);
-        let refuses = self.review.report.refuses();
-        let mut found = Vec::new();
-        match karpenter {
-            Some(missed) if !refuses => found.extend(self.unforgiven(missed, answer, oracle)),
-            None if refuses => found.extend(self.errors().filter_map(invented)),
-            _ => {}
+        let mut mismatches = Vec::new();
+        if let Some((step, objections)) = judgement.refusal() {
+            if self.review.report.refuses() {
+                self.compare_reasons(step, &objections, &mut mismatches);
+            } else {
+                self.find_missed(step, &objections, oracle, &mut mismatches);
+            }
         }
-        let is_silent = self.review.report.diagnostics().is_empty();
-        found.extend(claim.filter(|_| is_silent));
+        for finding in self.errors() {
+            mismatches.extend(invented(finding, judgement));
+            mismatches.extend(self.not_silent(finding, judgement));
+            mismatches.extend(self.unfounded(finding, judgement, oracle));
+        }
+        self.compare_claims(&judgement.claim, &mut mismatches);
         // On an update, what the user wrote may differ from what is stored merely by defaults.
         if self.case.old.is_none() {
-            found.extend(self.views_differ(&self.case.object, Kind::ViewsDiffer));
+            mismatches.extend(self.views_differ(&self.case.object, Kind::ViewsDiffer));
         }
-        found.extend(self.views_differ(&self.patched, Kind::DefaultsDiffer));
-        Some(found)
+        mismatches.extend(self.views_differ(&self.patched, Kind::DefaultsDiffer));
+        Some(Comparison::Judged {
+            followed: judgement.followed,
+            mismatches,
+        })
+    }
+
+    fn findings(&self) -> &[Diagnostic] {
+        self.review.report.diagnostics()
     }
 
     fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.review.report.with_severity(Severity::Error)
     }
 
-    /// What is left of a missed refusal of an update that leaves the mistake alone, of which poolgate warns.
-    fn unforgiven(&self, missed: Mismatch, answer: &Answer, oracle: &mut Oracle) -> Option<Mismatch> {
-        let forgiven: Vec<String> = self
-            .review
-            .report
-            .with_severity(Severity::Warning)
-            .filter(|finding| {
-                rules::find(finding.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
-            })
-            .map(|finding| finding.path.to_string())
-            .collect();
-        let Some(stored) = self.stored.as_ref().filter(|_| !forgiven.is_empty()) else {
-            return Some(missed);
-        };
-        if missed.kind == Kind::MissedSchema {
-            let is_warned = Judgement::of(answer).schema.iter().all(|found| {
-                found.detail.contains("some validation rules were not checked")
-                    || forgiven.iter().any(|path| is_around(path, &found.field))
-            });
-            return Some(if is_warned {
-                Mismatch {
-                    kind: Kind::RatchetStricter,
-                    ..missed
-                }
-            } else {
-                missed
-            });
+    /// What the others refuse and poolgate admits.
+    fn find_missed(
+        &self,
+        step: Step,
+        objections: &[Objection],
+        oracle: &mut Oracle,
+        mismatches: &mut Vec<Mismatch>,
+    ) {
+        if step != Step::Schema && self.suffers_already(step, oracle) {
+            return;
         }
-        // Karpenter suffers from the stored object already, and no less.
-        let before = verdict(&oracle.ask_one(question("suffer", stored, None))).0;
-        before
-            .is_none_or(|before| !is_as_bad(before.kind, missed.kind))
-            .then_some(missed)
+        for objection in objections.iter().filter(|objection| !objection.is_note()) {
+            let is_forgiven = step == Step::Schema && self.forgives(objection);
+            let kind = match step {
+                Step::Schema if is_forgiven => Kind::RatchetStricter,
+                Step::Schema => Kind::MissedSchema,
+                Step::Decode => Kind::MissedDecode,
+                Step::Runtime => Kind::MissedRuntime,
+                Step::Harm => Kind::MissedHarm,
+            };
+            mismatches.push(Mismatch::theirs(kind, objection));
+        }
+    }
+
+    /// Whether poolgate warns of what it would refuse in a new object. Who else refuses that depends on what was in
+    /// force when it was stored.
+    fn is_forgiven(&self, finding: &Diagnostic) -> bool {
+        self.stored.is_some() && finding.severity == Severity::Warning && is_error(finding)
+    }
+
+    fn forgives(&self, objection: &Objection) -> bool {
+        let mut forgiven = self.findings().iter().filter(|finding| self.is_forgiven(finding));
+        forgiven.any(|finding| is_around(&plain(&finding.path), &objection.field))
+    }
+
+    /// Whether Karpenter suffers from the stored object already, and no less: of a pool that it cannot read, it reads
+    /// no other either; one that it sets aside harms nobody.
+    fn suffers_already(&self, step: Step, oracle: &mut Oracle) -> bool {
+        let has_warned = self.findings().iter().any(is_error);
+        let Some(stored) = self.stored.as_ref().filter(|_| has_warned) else {
+            return false;
+        };
+        let before = Judgement::of(&oracle.ask_one(question("suffer", stored, None)));
+        let before = before.refusal().map(|(before, _)| before);
+        before.is_some_and(|before| before == step || before == Step::Decode)
+    }
+
+    /// Whether poolgate refuses for the same reasons: for each, something is said at that field or around it, of the
+    /// origin that the refusal shows it to have.
+    fn compare_reasons(&self, step: Step, objections: &[Objection], mismatches: &mut Vec<Mismatch>) {
+        for objection in objections.iter().filter(|objection| !objection.is_note()) {
+            let stands_there =
+                |finding: &&Diagnostic| is_error(finding) && stands_for(finding, objection, step);
+            let there: Vec<&Diagnostic> = self.findings().iter().filter(stands_there).collect();
+            if there.is_empty() {
+                mismatches.push(Mismatch::theirs(Kind::MissedReason, objection));
+            } else if !there
+                .iter()
+                .any(|finding| finding.origin == step.origin() || self.is_forgiven(finding))
+            {
+                mismatches.push(Mismatch::both(Kind::Misclassified, there[0], objection));
+            }
+        }
+    }
+
+    /// A finding that claims that nobody else refuses, at a field that the API server refuses for nothing else that
+    /// poolgate knows.
+    fn not_silent(&self, finding: &Diagnostic, judgement: &Judgement) -> Option<Mismatch> {
+        let is_at =
+            |finding: &Diagnostic, objection: &Objection| is_same(&plain(&finding.path), &objection.field);
+        let is_explained = |objection: &Objection| {
+            let mut others = self.findings().iter();
+            others.any(|other| other.origin == Origin::Schema && is_at(other, objection))
+        };
+        let objection = judgement
+            .schema
+            .iter()
+            .find(|objection| {
+                is_at(finding, objection) && !is_together(objection) && !is_explained(objection)
+            })
+            .filter(|_| !finding.origin.is_karpenters())?;
+        Some(Mismatch::both(Kind::Misclassified, finding, objection))
+    }
+
+    /// A finding for which, by its origin, Karpenter suffers, where it does not.
+    fn unfounded(
+        &self,
+        finding: &Diagnostic,
+        judgement: &Judgement,
+        oracle: &mut Oracle,
+    ) -> Option<Mismatch> {
+        if finding.origin != Origin::Silent || !judgement.schema.is_empty() {
+            return None;
+        }
+        let shows = symptom(finding.rule.as_str())?;
+        let mut patient = Patient {
+            oracle,
+            object: &self.patched,
+            judgement,
+        };
+        let is_well = shows(&mut patient, &finding.path) == Some(false);
+        is_well.then(|| Mismatch::ours(Kind::Unfounded, finding))
+    }
+
+    /// Whether something is said of each field for which the API server refuses the NodeClaim.
+    fn compare_claims(&self, objections: &[Objection], mismatches: &mut Vec<Mismatch>) {
+        for objection in objections {
+            let fields = fields_behind(&objection.field);
+            let mut findings = self.findings().iter().map(|finding| plain(&finding.path));
+            if !findings.any(|path| fields.iter().any(|field| is_around(field, &path))) {
+                mismatches.push(Mismatch::theirs(Kind::MissedClaim, objection));
+            }
+        }
     }
 
     fn views_differ(&self, object: &Value, kind: Kind) -> Option<Mismatch> {
@@ -227,23 +289,50 @@ impl<'a> Passage<'a> {
             kind,
             what: errors.map(ToString::to_string).collect::<Vec<_>>().join("\n"),
             signature: errors_of(&other, &self.review),
+            ours: None,
+            theirs: None,
         })
     }
 
     /// What poolgate has to say, for a report.
     fn opinion(&self) -> String {
         let mut text = String::new();
-        for finding in self.review.report.diagnostics() {
-            let _ = writeln!(text, "  {}: {finding}", finding.severity);
+        for finding in self.findings() {
+            let _ = writeln!(text, "  {}, {:?}: {finding}", finding.severity, finding.origin);
         }
         text
     }
 }
 
-/// Whether Karpenter suffers from what is stored at least as it will: of a pool that it cannot read, it reads no other
-/// either; one that it sets aside harms nobody.
-fn is_as_bad(before: Kind, after: Kind) -> bool {
-    before == after || before == Kind::MissedDecode
+/// Whether a finding is of a rule that refuses, though it may be forgiven here.
+fn is_error(finding: &Diagnostic) -> bool {
+    let rule = rules::find(finding.rule.as_str()).expect("a finding is of a rule of the catalogue");
+    assert!(
+        rule.origins.contains(&finding.origin),
+        "{:?} is no origin of its rule: {finding}",
+        finding.origin
+    );
+    rule.severity == Severity::Error
+}
+
+/// A finding that claims that the API server or Karpenter refuses, where they do not.
+fn invented(finding: &Diagnostic, judgement: &Judgement) -> Option<Mismatch> {
+    // Of several repetitions in one list the API server tells one.
+    let field = match finding.path.parent() {
+        Some(list) if finding.rule.as_str() == "budget-reason-repeated" => plain(&list),
+        _ => plain(&finding.path),
+    };
+    let confirms = |objections: &[Objection]| {
+        let mut objections = objections.iter().filter(|objection| !objection.is_note());
+        objections.any(|objection| is_around(&field, &objection.field))
+    };
+    let is_invented = match finding.origin {
+        // Behind findings on single fields the API server looks at nothing that takes several.
+        Origin::Schema => !confirms(&judgement.schema) && !judgement.is_unchecked(),
+        Origin::Runtime => judgement.is_validated() && !confirms(&judgement.runtime),
+        Origin::Silent | Origin::Poolgate => false,
+    };
+    is_invented.then(|| Mismatch::ours(Kind::Invented, finding))
 }
 
 fn errors_of(one: &Review, other: &Review) -> String {
@@ -258,93 +347,12 @@ fn errors_of(one: &Review, other: &Review) -> String {
 }
 
 /// What poolgate says of a case on a server, for a report.
-pub(crate) fn opinion(oracle: &mut Oracle, case: &Case) -> String {
-    let answer = oracle
+pub(crate) fn opinion(oracles: &mut Oracles, case: &Case) -> String {
+    let answer = oracles
+        .of(case.version)
         .ask_one(question("admit", &case.object, case.old.as_ref()))
         .given();
     Passage::begin(case, &answer).map_or_else(String::new, |passage| passage.opinion())
-}
-
-/// Whether one of two fields is within the other, or both are one.
-fn is_around(one: &str, other: &str) -> bool {
-    let steps = |path: &str| -> Vec<String> {
-        path.split(['.', '[', ']'])
-            .filter(|step| !step.is_empty())
-            .map(str::to_owned)
-            .collect()
-    };
-    let (one, other) = (steps(one), steps(other));
-    one.starts_with(&other) || other.starts_with(&one)
-}
-
-/// Why Karpenter or the API server refuses, and why they refuse the NodeClaim, where they do.
-fn verdict(answer: &Answer) -> (Option<Mismatch>, Option<Mismatch>) {
-    let judgement: Judgement = match answer {
-        Answer::Given(_) => Judgement::of(answer),
-        Answer::Harmed(why) => return (Some(missed(Kind::MissedHarm, "", why)), None),
-    };
-    let listed = |kind, findings: &[Finding]| {
-        let first = findings.first()?;
-        let all: Vec<String> = findings
-            .iter()
-            .map(|found| format!("{}: {}", found.field, found.detail))
-            .collect();
-        Some(Mismatch {
-            what: all.join("\n"),
-            ..missed(kind, &first.field, &first.detail)
-        })
-    };
-    let said = |kind, text: &Option<String>| text.as_ref().map(|text| missed(kind, "", text));
-    let karpenter = listed(Kind::MissedSchema, &judgement.schema)
-        .or_else(|| said(Kind::MissedDecode, &judgement.decode))
-        .or_else(|| said(Kind::MissedRuntime, &judgement.runtime))
-        .or_else(|| said(Kind::MissedHarm, &judgement.launch));
-    (karpenter, listed(Kind::MissedClaim, &judgement.claim))
-}
-
-fn missed(kind: Kind, field: &str, what: &str) -> Mismatch {
-    Mismatch {
-        kind,
-        what: what.to_owned(),
-        signature: format!("{} {}", place(field), without_particulars(what)),
-    }
-}
-
-/// The finding where its rule claims that somebody else refuses too.
-fn invented(finding: &Diagnostic) -> Option<Mismatch> {
-    finding.origin.is_karpenters().then(|| Mismatch {
-        kind: Kind::Invented,
-        what: finding.to_string(),
-        signature: finding.rule.to_string(),
-    })
-}
-
-/// A field without the keys of maps and the places in lists.
-fn place(field: &str) -> String {
-    let map = ["labels.", "annotations.", "limits."]
-        .iter()
-        .find_map(|map| Some(field.find(map)? + map.len()));
-    let general = map.and_then(|end| field.get(..end)).unwrap_or(field);
-    general.chars().filter(|c| !c.is_ascii_digit()).collect()
-}
-
-/// The words of a text that are words, without what stands in quotes; as much as a sentence.
-fn without_particulars(text: &str) -> String {
-    let mut kept = String::new();
-    let unquoted = text
-        .split(['"', '\''])
-        .step_by(2)
-        .flat_map(|part| part.split([' ', ',']));
-    for word in unquoted {
-        let is_word = word
-            .chars()
-            .all(|c| c.is_ascii_alphabetic() || ".:[]()'=".contains(c));
-        if is_word && !word.is_empty() && kept.len() < 80 {
-            kept.push_str(word);
-            kept.push(' ');
-        }
-    }
-    kept
 }
 
 /// Puts a default where the API server would put it.

@@ -1,15 +1,18 @@
 //! Differences that are meant, each with its reason and an example that shows that it is still there.
 
-use poolgate_core::diagnostic::Origin;
+use poolgate_core::diagnostic::{FieldPath, Segment};
 use poolgate_core::karpenter::ApiVersion;
-use poolgate_core::rules;
+use poolgate_core::value::label::{domain_of, is_within};
 use serde_json::{Value, json};
 
 use super::case::Case;
-use super::compare::{Kind, Mismatch};
+use super::mismatch::{Kind, Mismatch};
+use super::reasons::is_together;
 
 /// A difference that is meant.
 pub(crate) struct Explained {
+    /// What the results call it.
+    pub(crate) name: &'static str,
     /// Why the two differ, and why that is right.
     pub(crate) why: &'static str,
     /// Whether this is the difference.
@@ -21,11 +24,11 @@ pub(crate) struct Explained {
 /// All of them.
 pub(crate) const EXPLAINED: &[Explained] = &[
     Explained {
-        why: "The API server forgives an update what it leaves alone, but not everything: a missing required field, \
-              a rule that cannot be evaluated, a label beside a changed one, the replicas behind the scale \
-              subresource. poolgate forgives by field, warns, and leaves the refusal to the API server: it may not \
-              be the one that keeps Karpenter from removing its finalizer.",
-        covers: |_, mismatch| mismatch.kind == Kind::RatchetStricter,
+        name: "ratchet-unevaluated",
+        why: "The API server forgives an update what it leaves alone, but not a rule that it cannot evaluate. poolgate \
+              forgives by field, warns, and leaves the refusal to the API server: it may not be the one that keeps \
+              Karpenter from removing its finalizer.",
+        covers: |_, mismatch| is_stricter(mismatch, |detail| detail.contains("evaluating rule: ")),
         example: || {
             let object = pool(
                 json!({"limits": {"cpu": "5"}}),
@@ -38,29 +41,108 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         },
     },
     Explained {
+        name: "ratchet-float",
+        why: "A list in which a whole number has a decimal point is another list to the API server than the stored one, \
+              so it forgives nothing in it. Only who writes JSON by hand can send one.",
+        covers: |case, mismatch| {
+            is_stricter(mismatch, |detail| !is_about_float(detail))
+                && mismatch.theirs.as_ref().is_some_and(|theirs| {
+                    let list = theirs.field.split_once('[').map(|(list, _)| list);
+                    list.and_then(|list| at(&case.object, list))
+                        .is_some_and(has_whole_float)
+                })
+        },
+        example: || {
+            let requirement = json!({"key": "a=b", "operator": "Exists", "minValues": 39.0});
+            // Nothing left to fill in: a patch would have the object written anew, without the point.
+            let disruption = json!({
+                "consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty", "budgets": [{"nodes": "10%"}],
+            });
+            let object = pool(json!({"disruption": disruption}), &json!([requirement]));
+            Case {
+                old: Some(object.clone()),
+                ..v1(object)
+            }
+        },
+    },
+    Explained {
+        name: "ratchet-together",
+        why: "A rule over an object or a map is looked at again when anything in it changes. poolgate goes field by \
+              field, and warns of what stayed as it was.",
+        covers: |_, mismatch| {
+            is_stricter(mismatch, |detail| !detail.contains("evaluating rule: "))
+                && mismatch.theirs.as_ref().is_some_and(is_together)
+        },
+        example: || {
+            let with = |value: &str| {
+                let mut object = pool(json!({}), &json!([]));
+                object["spec"]["template"]["metadata"] =
+                    json!({"labels": {"karpenter.sh/managed": "true", "example.com/team": value}});
+                object
+            };
+            Case {
+                old: Some(with("blue")),
+                ..v1(with("green"))
+            }
+        },
+    },
+    Explained {
+        name: "ratchet-replicas",
+        why: "The scale subresource looks at the replicas of a stored object on every update, also where they stay what \
+              they are. poolgate warns of replicas that were stored before.",
+        covers: |_, mismatch| {
+            is_stricter(mismatch, |_| true)
+                && mismatch
+                    .theirs
+                    .as_ref()
+                    .is_some_and(|theirs| theirs.field == ".spec.replicas")
+        },
+        example: || {
+            let with = |weight: &str| {
+                pool(
+                    json!({"replicas": 2_147_483_648_u32, "limits": {"nodes": weight}}),
+                    &json!([]),
+                )
+            };
+            Case {
+                old: Some(with("1")),
+                ..v1(with("2"))
+            }
+        },
+    },
+    Explained {
+        name: "pruned-unknown",
         why: "The API server prunes unknown fields before any webhook is called, so only the offline side sees them.",
-        covers: |_, mismatch| is_pruned(mismatch),
+        covers: |_, mismatch| is_pruned(mismatch, |line| line.ends_with("[field-unknown]")),
         example: || v1(pool(json!({"ttlSecondsAfterEmpty": 30}), &json!([]))),
     },
     Explained {
+        name: "pruned-mode",
         why: "Karpenter's own definition lacks nodeLimitMode, so there it is pruned like any unknown field, whatever \
               it holds. The definition that `poolgate crd patch` writes has it.",
-        covers: |_, mismatch| is_pruned(mismatch),
+        covers: |_, mismatch| {
+            is_pruned(mismatch, |line| {
+                line.ends_with("[field-unknown]") || line.starts_with("spec.disruption.nodeLimitMode: ")
+            })
+        },
         example: || with_node_limit_mode(&json!("hard")),
     },
     Explained {
-        why: "The same of a nodeLimitMode that is no text.",
-        covers: |_, mismatch| is_pruned(mismatch),
-        example: || with_node_limit_mode(&json!(5)),
-    },
-    Explained {
+        name: "whole-float",
         why: "Only who writes JSON by hand can send `9.0` for `9`: kubectl and all else that uses Kubernetes' own \
               libraries leaves the point out (tests/live/kubernetes/numbers.rs). A webhook is shown `9`, and the API server \
               refuses the float by itself, so nothing gets past.",
         covers: |case, mismatch| {
-            mismatch.kind == Kind::MissedSchema
-                && has_whole_float(&case.object["spec"])
-                && mismatch.what.lines().all(is_about_float)
+            let Some(theirs) = mismatch
+                .theirs
+                .as_ref()
+                .filter(|theirs| is_about_float(&theirs.detail))
+            else {
+                return false;
+            };
+            let is_missed =
+                [Kind::MissedSchema, Kind::MissedReason, Kind::Misclassified].contains(&mismatch.kind);
+            is_missed && at(&case.object, &theirs.field).is_some_and(has_whole_float)
         },
         example: || {
             let requirement = json!({
@@ -83,46 +165,57 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         },
     },
     Explained {
-        why: "The linked Karpenter has no types for v1beta1, so of what 1.0.8 said after its definition the oracle \
-              knows nothing: neither what it could not decode nor what its runtime validation refused.",
+        name: "count-beside-type-error",
+        why: "An element of the wrong type is told by itself, and not counted among the others. Once it is of the right \
+              type, the count is told.",
         covers: |case, mismatch| {
-            let rule = rules::find(&mismatch.signature);
-            let is_more_than_schema = rule.is_some_and(|rule| rule.origins != [Origin::Schema]);
-            mismatch.kind == Kind::Invented && case.version == ApiVersion::V1Beta1 && is_more_than_schema
+            let Some(theirs) = &mismatch.theirs else {
+                return false;
+            };
+            let list = at(&case.object, &theirs.field).and_then(Value::as_array);
+            theirs.error_type == "FieldValueTooMany"
+                && list.is_some_and(|list| list.iter().any(|element| !element.is_object()))
         },
         example: || {
-            let requirement = json!({"key": "example.com/team", "operator": "In", "values": ["a b"]});
-            let spec = json!({
-                "template": {"spec": {"requirements": [requirement], "nodeClassRef": {"name": "default"}}},
-            });
-            Case {
-                version: ApiVersion::V1Beta1,
-                object: object("karpenter.sh/v1beta1", &spec),
-                old: None,
-            }
+            let requirement = |number| json!({"key": format!("k{number}"), "operator": "Exists"});
+            let mut requirements: Vec<Value> = (0..100).map(requirement).collect();
+            requirements.push(json!([]));
+            v1(pool(json!({}), &requirements.into()))
         },
     },
     Explained {
-        why: "The oracle is Karpenter without a provider. With one, its runtime validation refuses every label in the \
-              provider's domain that the provider does not know, and so does poolgate where one is misspelt.",
-        covers: |_, mismatch| {
+        name: "other-providers-label",
+        why: "The oracle is Karpenter with the kwok provider. Every provider has Karpenter's runtime validation refuse \
+              the labels of its domain that it does not know, and so does poolgate where one is misspelt; of other \
+              providers' domains the oracle knows nothing.",
+        covers: |case, mismatch| {
+            let is_label =
+                ["requirement-label-misspelt", "label-provider-misspelt"].contains(&mismatch.rule());
+            let key = mismatch
+                .ours
+                .as_ref()
+                .and_then(|finding| label_at(case, &finding.path));
             mismatch.kind == Kind::Invented
-                && ["requirement-label-misspelt", "label-provider-misspelt"]
-                    .contains(&mismatch.signature.as_str())
+                && is_label
+                && key.is_some_and(|key| !is_within(domain_of(key), LINKED_PROVIDER))
         },
         example: || {
             let requirement =
-                json!({"key": "karpenter.kwok.sh/instance-famly", "operator": "In", "values": ["c"]});
-            v1(pool(json!({}), &json!([requirement])))
+                json!({"key": "karpenter.k8s.aws/instance-famly", "operator": "In", "values": ["c"]});
+            let mut object = pool(json!({}), &json!([requirement]));
+            object["spec"]["template"]["spec"]["nodeClassRef"] =
+                json!({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"});
+            v1(object)
         },
     },
     Explained {
+        name: "reasons-repeated-before",
         why: "Where the stored object repeats a reason anywhere, the API server checks the new one for none. poolgate \
               forgives only lists that stay as they are, so a new repetition does not slip in behind an old one.",
         covers: |case, mismatch| {
             mismatch.kind == Kind::Invented
-                && case.old.is_some()
-                && mismatch.signature == "budget-reason-repeated"
+                && mismatch.rule() == "budget-reason-repeated"
+                && case.old.as_ref().is_some_and(repeats_a_reason)
         },
         example: || {
             let with = |nodes| {
@@ -140,15 +233,30 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     },
 ];
 
-/// Whether poolgate differs over nothing but fields that the API server prunes.
-fn is_pruned(mismatch: &Mismatch) -> bool {
-    mismatch.kind == Kind::ViewsDiffer
-        && mismatch.what.lines().all(|line| {
-            line.ends_with("[field-unknown]") || line.starts_with("spec.disruption.nodeLimitMode: ")
-        })
+/// The provider that the oracle has.
+const LINKED_PROVIDER: &str = "karpenter.kwok.sh";
+
+/// Whether the API server holds something of this kind against an update that poolgate forgives.
+fn is_stricter(mismatch: &Mismatch, is_meant: impl FnOnce(&str) -> bool) -> bool {
+    let detail = mismatch.theirs.as_ref().map_or("", |theirs| &theirs.detail);
+    mismatch.kind == Kind::RatchetStricter && is_meant(detail)
 }
 
-/// Whether a whole number stands anywhere with a decimal point.
+/// Whether poolgate differs over nothing but fields that the API server prunes.
+fn is_pruned(mismatch: &Mismatch, is_pruned: impl Fn(&str) -> bool) -> bool {
+    mismatch.kind == Kind::ViewsDiffer && mismatch.what.lines().all(is_pruned)
+}
+
+/// What stands in a field, as the API server writes it.
+fn at<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
+    let steps = field
+        .trim_start_matches('.')
+        .replace(['.', '['], "/")
+        .replace(']', "");
+    object.pointer(&format!("/{steps}"))
+}
+
+/// Whether a whole number stands there or below with a decimal point.
 fn has_whole_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|value| value.fract() == 0.0),
@@ -159,21 +267,41 @@ fn has_whole_float(value: &Value) -> bool {
 }
 
 /// Whether a finding of the API server is that it has a float where it can only compare integers.
-fn is_about_float(finding: &str) -> bool {
+fn is_about_float(detail: &str) -> bool {
     [
         "is of the type float64, expected int64",
         "invalid data, expected int, got float64 evaluating rule",
         "expected XIntOrString value to be either a string or integer",
     ]
     .iter()
-    .any(|text| finding.contains(text))
+    .any(|text| detail.contains(text))
 }
 
-/// Whether a difference is meant.
-pub(crate) fn is_explained(case: &Case, mismatch: &Mismatch) -> bool {
-    EXPLAINED
-        .iter()
-        .any(|explained| (explained.covers)(case, mismatch))
+/// The key of the label that a finding points at: of the template, or in the field of a requirement.
+fn label_at<'v>(case: &'v Case, path: &'v FieldPath) -> Option<&'v str> {
+    match path.segments().last()? {
+        Segment::Key(field) if field == "key" => path.find(&case.object)?.as_str(),
+        Segment::Key(label) => Some(label),
+        Segment::Index(_) => None,
+    }
+}
+
+/// Whether some budget names a reason twice.
+fn repeats_a_reason(object: &Value) -> bool {
+    let budgets = object
+        .pointer("/spec/disruption/budgets")
+        .and_then(Value::as_array);
+    budgets.into_iter().flatten().any(|budget| {
+        let reasons = budget["reasons"].as_array().map_or(&[][..], Vec::as_slice);
+        (1..reasons.len()).any(|end| reasons[..end].contains(&reasons[end]))
+    })
+}
+
+/// The difference that this one is, where it is meant.
+pub(crate) fn explained(case: &Case, mismatch: &Mismatch) -> Option<&'static str> {
+    let mut explained = EXPLAINED.iter();
+    let explained = explained.find(|explained| (explained.covers)(case, mismatch))?;
+    Some(explained.name)
 }
 
 fn with_node_limit_mode(mode: &Value) -> Case {

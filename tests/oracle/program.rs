@@ -7,19 +7,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use poolgate_core::karpenter::ApiVersion;
 use serde_json::Value;
+
+use super::effort::{is_full, is_set};
 
 use crate::assets;
 
 /// The version of the protocol that this module speaks.
-const PROTOCOL: u64 = 2;
+const PROTOCOL: u64 = 3;
 
 /// How long an answer may take. The oracle itself gives up after a second of processor time; this is for an
 /// oracle that cannot even do that, on a machine that does much else.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// What a process says when its question was unreadable, which is our mistake.
-const UNREADABLE: i32 = 2;
+const UNREADABLE: i32 = 4;
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,15 +35,47 @@ pub(crate) enum Answer {
 
 /// A running oracle.
 pub(crate) struct Oracle {
+    /// Which one it is.
+    name: &'static str,
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
-impl Oracle {
-    /// Starts one.
+/// An oracle for each version of the API.
+pub(crate) struct Oracles {
+    newest: Oracle,
+    /// Karpenter 1.0.8, the last with types for v1beta1. Without it, of v1beta1 only the definition is known.
+    before: Option<Oracle>,
+}
+
+impl Oracles {
+    /// Starts them: that for v1beta1 where all tests are wanted, or where `POOLGATE_ORACLE_V1BETA1` is `1`.
     pub(crate) fn start() -> Self {
-        let program = assets::program("oracle-1.15.0");
+        let is_wanted = is_full() || is_set("POOLGATE_ORACLE_V1BETA1");
+        Self {
+            newest: Oracle::start(),
+            before: is_wanted.then(|| Oracle::run("oracle-1.0.8")),
+        }
+    }
+
+    /// Whom to ask about objects of a version.
+    pub(crate) fn of(&mut self, version: ApiVersion) -> &mut Oracle {
+        match (version, &mut self.before) {
+            (ApiVersion::V1Beta1, Some(before)) => before,
+            _ => &mut self.newest,
+        }
+    }
+}
+
+impl Oracle {
+    /// Starts the one that links the newest Karpenter.
+    pub(crate) fn start() -> Self {
+        Self::run("oracle-1.15.0")
+    }
+
+    fn run(name: &'static str) -> Self {
+        let program = assets::program(name);
         let older = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/tests/data/crds/karpenter-1.0.8-nodepools.yaml"
@@ -65,6 +100,7 @@ impl Oracle {
         let greeting: Value = serde_json::from_str(&greeting).expect("the greeting is JSON");
         assert_eq!(greeting["protocol"], PROTOCOL, "{greeting}");
         Self {
+            name,
             stdin: child.stdin.take(),
             child,
             lines,
@@ -108,7 +144,7 @@ impl Oracle {
         });
         if let Some(why) = harmed {
             answers.push(Answer::Harmed(why));
-            *self = Self::start();
+            *self = Self::run(self.name);
         } else {
             self.stdin = writer.join().ok();
         }

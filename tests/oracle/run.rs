@@ -1,7 +1,6 @@
 //! Many cases at once: on every core an oracle of its own, and every kind of difference told once.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +9,12 @@ use std::thread;
 use serde_json::Value;
 
 use super::case::Case;
-use super::compare::{Kind, Mismatch, mismatches, opinion};
-use super::explained::is_explained;
-use super::program::Oracle;
+use super::compare::{Comparison, compare, opinion};
+use super::effort::{Effort, is_set};
+use super::explained::{EXPLAINED, explained};
+use super::mismatch::{Kind, Mismatch};
+use super::program::Oracles;
+use super::regressions::{line, record, regressions};
 use super::shrink::shrink;
 
 /// How many cases an oracle is asked at once.
@@ -21,78 +23,52 @@ const BATCH: u64 = 100;
 /// How many kinds of difference are shrunk and told in full; of the rest, only the kind.
 const TOLD: usize = 30;
 
-/// How much to do, from the environment.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Effort {
-    pub(crate) seed: u64,
-    pub(crate) first: u64,
-    pub(crate) cases: u64,
-}
-
-impl Effort {
-    /// `bounded` cases, or `full` where all tests are wanted; `POOLGATE_ORACLE_CASES` overrules both,
-    /// `POOLGATE_ORACLE_CASE` picks one.
-    pub(crate) fn wanted(bounded: u64, full: u64) -> Self {
-        let seed = number("POOLGATE_ORACLE_SEED").unwrap_or(1);
-        if let Some(first) = number("POOLGATE_ORACLE_CASE") {
-            return Self {
-                seed,
-                first,
-                cases: 1,
-            };
-        }
-        let usual = if env::var_os("POOLGATE_TEST_FULL").is_some() {
-            full
-        } else {
-            bounded
-        };
-        let cases = number("POOLGATE_ORACLE_CASES").unwrap_or(usual);
-        Self {
-            seed,
-            first: 0,
-            cases,
-        }
-    }
-}
-
-fn number(variable: &str) -> Option<u64> {
-    let text = env::var(variable).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable} is not a number: {text}")),
-    )
-}
-
 /// What came of all cases.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// How many both sides judged.
     pub(crate) judged: u64,
+    /// How many of them only by the definition: no types of theirs are linked.
+    pub(crate) by_definition: u64,
     /// How many the API server refused for what they have in common with every kind.
     pub(crate) unjudged: u64,
+    /// How many have a difference that is meant, by its name.
+    excused: BTreeMap<&'static str, u64>,
     differences: BTreeMap<(Kind, String), Difference>,
 }
 
 #[derive(Debug)]
 struct Difference {
     count: u64,
-    number: u64,
+    source: Source,
     case: Case,
     mismatch: Mismatch,
 }
 
-/// Compares all cases that `effort` names.
+/// Where a case comes from.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// A line of the regressions.
+    Regression(usize),
+    /// Its number under the seed.
+    Generated(u64),
+}
+
+/// Compares the regressions and all cases that `effort` names.
 pub(crate) fn run(effort: Effort, corpus: &[Value]) -> Outcome {
     let next = AtomicU64::new(effort.first);
     let end = effort.first + effort.cases;
     let outcome = Mutex::new(Outcome::default());
+    if effort.is_whole() {
+        outcome.lock().expect("nobody panicked").take_regressions();
+    }
     let workers = thread::available_parallelism()
         .map_or(2, std::num::NonZero::get)
         .min(8);
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                let mut oracle = Oracle::start();
+                let mut oracles = Oracles::start();
                 loop {
                     let first = next.fetch_add(BATCH, Ordering::Relaxed);
                     if first >= end {
@@ -103,10 +79,10 @@ pub(crate) fn run(effort: Effort, corpus: &[Value]) -> Outcome {
                         .iter()
                         .map(|number| Case::generate(effort.seed, *number, corpus))
                         .collect();
-                    let found = mismatches(&mut oracle, &cases);
+                    let compared = compare(&mut oracles, &cases);
                     let mut outcome = outcome.lock().expect("no worker panicked");
-                    for ((number, case), found) in numbers.into_iter().zip(cases).zip(found) {
-                        outcome.take(number, &case, found);
+                    for ((number, case), comparison) in numbers.into_iter().zip(cases).zip(compared) {
+                        outcome.take(Source::Generated(number), &case, comparison);
                     }
                 }
             });
@@ -116,24 +92,40 @@ pub(crate) fn run(effort: Effort, corpus: &[Value]) -> Outcome {
 }
 
 impl Outcome {
-    fn take(&mut self, number: u64, case: &Case, found: Option<Vec<Mismatch>>) {
-        let Some(found) = found else {
+    fn take_regressions(&mut self) {
+        let cases = regressions();
+        let compared = compare(&mut Oracles::start(), &cases);
+        for (number, (case, comparison)) in (1..).zip(cases.iter().zip(compared)) {
+            self.take(Source::Regression(number), case, comparison);
+        }
+    }
+
+    fn take(&mut self, source: Source, case: &Case, comparison: Comparison) {
+        let Comparison::Judged { followed, mismatches } = comparison else {
             self.unjudged += 1;
             return;
         };
         self.judged += 1;
-        for mismatch in found {
-            if is_explained(case, &mismatch) {
+        self.by_definition += u64::from(!followed);
+        let mut excuses = Vec::new();
+        for mismatch in mismatches {
+            if let Some(name) = explained(case, &mismatch) {
+                excuses.push(name);
                 continue;
             }
             let key = (mismatch.kind, mismatch.signature.clone());
             let seen = self.differences.entry(key).or_insert_with(|| Difference {
                 count: 0,
-                number,
+                source,
                 case: case.clone(),
                 mismatch,
             });
             seen.count += 1;
+        }
+        excuses.sort_unstable();
+        excuses.dedup();
+        for name in excuses {
+            *self.excused.entry(name).or_default() += 1;
         }
     }
 
@@ -142,26 +134,48 @@ impl Outcome {
         self.differences.values().map(|difference| difference.count).sum()
     }
 
+    /// How many cases were judged, and how many were excused by what.
+    pub(crate) fn summary(&self) -> String {
+        let mut text = format!(
+            "{} cases judged, {} of them by the definition alone; {} not judged; excused:",
+            self.judged, self.by_definition, self.unjudged
+        );
+        for explained in EXPLAINED {
+            let count = self.excused.get(explained.name).unwrap_or(&0);
+            let _ = write!(text, "\n  {count:>8}  {}", explained.name);
+        }
+        text
+    }
+
     /// Every kind of difference, with its smallest case.
     pub(crate) fn report(&self, seed: u64) -> String {
-        let mut oracle = Oracle::start();
+        let mut oracles = Oracles::start();
         let mut text = String::new();
+        let mut lines = Vec::new();
         for (told, ((kind, signature), difference)) in self.differences.iter().enumerate() {
-            let Difference { count, number, .. } = difference;
+            let first = match difference.source {
+                Source::Regression(number) => format!("line {number} of the regressions"),
+                Source::Generated(number) => format!("case {number} of seed {seed}"),
+            };
             let _ = writeln!(
                 text,
-                "\n{kind:?}, {count} times, first in case {number} of seed {seed}: {signature}"
+                "\n{kind:?}, {} times, first in {first}: {signature}",
+                difference.count
             );
             if told >= TOLD {
                 continue;
             }
-            let (case, mismatch) = shrink(&mut oracle, &difference.case, &difference.mismatch);
-            let _ = writeln!(text, "  object: {}", case.object);
-            if let Some(old) = &case.old {
-                let _ = writeln!(text, "  stored: {old}");
-            }
+            let (case, mismatch) = shrink(&mut oracles, &difference.case, &difference.mismatch);
+            let line = line(&case, &format!("{kind:?}: {signature}"));
             let _ = writeln!(text, "  difference: {}", mismatch.what.replace('\n', "\n    "));
-            let _ = writeln!(text, "  poolgate:\n{}", opinion(&mut oracle, &case));
+            let _ = writeln!(text, "  poolgate:\n{}", opinion(&mut oracles, &case));
+            let _ = writeln!(text, "  for tests/oracle/regressions.jsonl:\n{line}");
+            if matches!(difference.source, Source::Generated(_)) {
+                lines.push(line);
+            }
+        }
+        if is_set("POOLGATE_ORACLE_RECORD") {
+            record(&lines);
         }
         text
     }

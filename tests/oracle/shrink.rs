@@ -5,15 +5,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::case::Case;
-use super::compare::{Mismatch, mismatches};
+use super::compare::{Comparison, compare};
+use super::mismatch::Mismatch;
 use super::mutate::{pointers, remove, split};
-use super::program::Oracle;
+use super::program::Oracles;
 
 /// How long one case may be shrunk. A case that harms the oracle costs a second at every look.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The smallest case found that still differs in the same way, and how.
-pub(crate) fn shrink(oracle: &mut Oracle, case: &Case, mismatch: &Mismatch) -> (Case, Mismatch) {
+pub(crate) fn shrink(oracles: &mut Oracles, case: &Case, mismatch: &Mismatch) -> (Case, Mismatch) {
     let begun = Instant::now();
     let mut smallest = (case.clone(), mismatch.clone());
     loop {
@@ -24,7 +25,7 @@ pub(crate) fn shrink(oracle: &mut Oracle, case: &Case, mismatch: &Mismatch) -> (
             if candidate == smallest.0 {
                 continue;
             }
-            if let Some(still) = same(oracle, &candidate, mismatch) {
+            if let Some(still) = same(oracles, &candidate, mismatch) {
                 smallest = (candidate, still);
             }
             if begun.elapsed() > PATIENCE {
@@ -37,11 +38,13 @@ pub(crate) fn shrink(oracle: &mut Oracle, case: &Case, mismatch: &Mismatch) -> (
     }
 }
 
-fn same(oracle: &mut Oracle, case: &Case, wanted: &Mismatch) -> Option<Mismatch> {
-    let found = mismatches(oracle, std::slice::from_ref(case)).remove(0)?;
-    found
-        .into_iter()
-        .find(|found| found.kind == wanted.kind && found.signature == wanted.signature)
+fn same(oracles: &mut Oracles, case: &Case, wanted: &Mismatch) -> Option<Mismatch> {
+    match compare(oracles, std::slice::from_ref(case)).remove(0) {
+        Comparison::Unjudged => None,
+        Comparison::Judged { mismatches, .. } => mismatches
+            .into_iter()
+            .find(|found| found.kind == wanted.kind && found.signature == wanted.signature),
+    }
 }
 
 type Step = Box<dyn Fn(&Case) -> Case>;

@@ -10,8 +10,8 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 
+use super::effort::Effort;
 use super::program::{Answer, Oracle};
-use super::run::Effort;
 use super::words;
 
 /// How many texts an oracle is asked at once.

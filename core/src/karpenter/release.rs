@@ -60,6 +60,8 @@ impl Release {
     pub const DISRUPTION_DEFAULT: Self = Self::new(1, 0, 2);
     /// `karpenter.sh/v1beta1` is served no more.
     pub const V1_ALONE: Self = Self::new(1, 1, 0);
+    /// Group, kind and name of the node class form a label of every NodeClaim.
+    pub const NODE_CLASS_LABELLED: Self = Self::new(1, 1, 0);
     /// Group and kind of `nodeClassRef` cannot change.
     pub const NODE_CLASS_FIXED: Self = Self::new(1, 1, 0);
     /// `consolidateAfter` and `expireAfter` are matched as a whole; before, anything could follow a duration
@@ -71,6 +73,8 @@ impl Release {
     pub const STATIC_CAPACITY: Self = Self::new(1, 8, 0);
     /// A budget has at most 50 reasons.
     pub const REASONS_LIMITED: Self = Self::new(1, 8, 0);
+    /// Every NodeClaim requires the capacity types of its instance types.
+    pub const CAPACITY_TYPES_REQUIRED: Self = Self::new(1, 8, 2);
     /// The requirement operators `Gte` and `Lte`.
     pub const GTE_LTE: Self = Self::new(1, 9, 0);
     /// Labels under `kubernetes.io` and `k8s.io` may be set; before, only those on a list.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Place, Template};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::label::{mended_key, qualified_name};
 
 /// Most bytes that the keys and values of an object's annotations may have together
@@ -25,6 +25,7 @@ pub(super) static TEMPLATE_ANNOTATIONS: Rule = Rule {
     title: "The annotations of a template are ones that a NodeClaim can have",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter copies the template's annotations to every NodeClaim and adds two of its own. The API \
           server refuses a NodeClaim with an illegal key, or with more than 256 KiB of keys and values \
           together. The pool then looks healthy and never launches a node.",
@@ -50,6 +51,7 @@ pub(super) static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
     title: "A template does not exempt every node of the pool from disruption",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter copies `karpenter.sh/do-not-disrupt` from the template to every node, so it never \
           consolidates or replaces any of them, not even drifted ones. A budget of `nodes: \"0\"` does the \
           same, can be limited to times and reasons, and is visible to whoever reads `spec.disruption`.",

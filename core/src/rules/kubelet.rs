@@ -6,7 +6,7 @@ use super::findings::Findings;
 use super::{by_quantity, too_long};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place, Release, Template};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
 
@@ -28,6 +28,9 @@ pub(super) static KUBELET: Rule = Rule {
     title: "The kubelet settings of a v1beta1 template fit together",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
+    evidence: Some(Evidence::Read(
+        "`k8s.io/apimachinery`, `pkg/apis/meta/v1/duration.go`, `UnmarshalJSON`",
+    )),
     why: "The CRD knows which eviction signals and reserved resources there are. It requires a grace period \
           for each soft eviction threshold and the other way round, and a high image threshold above the low \
           one. It does not check that Karpenter can read a grace period; one that it cannot read makes the \
@@ -60,6 +63,7 @@ pub(super) static TEMPLATE_RESOURCES: Rule = Rule {
     title: "The template of a v1beta1 NodePool has no `resources`",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "Karpenter adds up what pods request. Only NodeClaims have `resources`.",
     seen_in: &[],
     bad: "\

@@ -1,7 +1,7 @@
 //! Template labels in domains that Karpenter or the provider of the machines keeps for itself.
 
 use super::findings::Findings;
-use super::reserved_labels::Reserved;
+use super::reserved_labels::{Reserved, present_name};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, LabelKind, Release};
 use crate::rule::Rule;
@@ -10,12 +10,14 @@ pub(super) static LABEL_RESTRICTED: Rule = Rule {
     id: RuleId::new("label-restricted"),
     title: "A template label is not one that Karpenter reserves",
     severity: Severity::Error,
-    origins: &[Origin::Schema],
+    origins: &[Origin::Schema, Origin::Runtime],
+    evidence: None,
     why: "Of the labels in domains that end in `karpenter.sh`, a template may set only \
           `karpenter.sh/capacity-type`; Karpenter sets `karpenter.sh/nodepool` itself, and the kubelet \
           `kubernetes.io/hostname`. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and \
           `k8s.io` are restricted, too, except `node.kubernetes.io`, `node-restriction.kubernetes.io`, \
-          `kops.k8s.io` and the labels that Karpenter knows.",
+          `kops.k8s.io` and the labels that Karpenter knows, and those not by an old name such as \
+          `beta.kubernetes.io/arch`.",
     seen_in: &["2586"],
     bad: "\
 spec:
@@ -38,6 +40,7 @@ pub(super) static LABEL_PROVIDER_MISSPELT: Rule = Rule {
     title: "A template label spells a provider's label as the provider does",
     severity: Severity::Error,
     origins: &[Origin::Runtime],
+    evidence: None,
     why: "A provider reserves its domain for its own labels and refuses any other. This key differs from a \
           known label by a letter or two, or only by its domain.",
     seen_in: &[],
@@ -62,6 +65,7 @@ pub(super) static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
     title: "A template label in a provider's domain is one that the provider has",
     severity: Severity::Warning,
     origins: &[Origin::Runtime],
+    evidence: None,
     why: "A provider refuses labels in its domain that it does not know. The label is in none of poolgate's \
           lists, but a newer provider may have added it, so this is only a warning. Put a label of your own \
           in a domain of your own.",
@@ -95,6 +99,13 @@ pub(super) fn check<'l>(
     if let Some(reserved) = Reserved::of(key, version, release) {
         let (reason, mend) = reason_and_mend(reserved);
         findings.push(LABEL_RESTRICTED.finding(path(), problem(), reason).mend(mend));
+        return;
+    }
+    if let Some(present) = present_name(key, version, release) {
+        let reason =
+            "before Karpenter 1.9, and in v1beta1, a template label is taken by its present name alone";
+        let finding = LABEL_RESTRICTED.finding(path(), problem(), reason);
+        findings.push(finding.origin(Origin::Runtime).mend(format!("write {present}")));
         return;
     }
     if let LabelKind::Unknown { domain, meant } = kind() {

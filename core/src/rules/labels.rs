@@ -8,7 +8,7 @@ use super::reserved_labels::Reserved;
 use super::{Context, by_crd_or};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place, Template};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::label::{label_value, mended_key, mended_value, qualified_name};
 
 /// Most labels that the CRD takes.
@@ -19,6 +19,7 @@ pub(super) static LABELS_COUNT: Rule = Rule {
     title: "A template has at most 100 labels",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The CRD refuses more. Each label also becomes a requirement of the NodeClaim, which may have 100 \
           in all.",
     seen_in: &[],
@@ -37,6 +38,7 @@ pub(super) static LABEL_KEY: Rule = Rule {
     title: "The key of a template label is one that Kubernetes accepts",
     severity: Severity::Error,
     origins: &[Origin::Runtime, Origin::Schema],
+    evidence: None,
     why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
           `.`. Of a wrong one, Karpenter tells only in the condition `ValidationSucceeded`.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
@@ -61,6 +63,7 @@ pub(super) static LABEL_KEY_LENGTH: Rule = Rule {
     title: "The key of a template label fits in a requirement",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Kubernetes takes a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
           turns each template label into a requirement of the NodeClaim, whose key may have 316. The API \
           server then refuses every NodeClaim of the pool, which looks healthy and never launches a node.",
@@ -80,6 +83,7 @@ pub(super) static LABEL_VALUE: Rule = Rule {
     title: "The value of a template label is one that Kubernetes accepts",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "A value is empty, or at most 63 letters, digits, `-`, `_` and `.` that begin and end with a letter \
           or digit.",
     seen_in: &[],

@@ -9,7 +9,7 @@ use super::findings::Findings;
 use super::lifetime::Lifetime;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, Place};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::duration::NillableDuration;
 
 const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
@@ -23,6 +23,7 @@ pub(super) static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
     title: "In EKS Auto Mode, nodes live at most 21 days",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Reported),
     why: "EKS Auto Mode refuses a NodePool whose `expireAfter` and `terminationGracePeriod` add up to more \
           than 21 days. It takes 24 hours for the second where that is left out, so Karpenter's default of \
           `720h` for the first is too long.",
@@ -48,6 +49,7 @@ pub(super) static HARD_LIMIT_DRAIN: Rule = Rule {
     title: "Nodes that expire under a hard node limit have a `terminationGracePeriod`",
     severity: Severity::Warning,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Under `nodeLimitMode: Hard` a node counts until its machine is gone. One that expires drains \
           first, and a PodDisruptionBudget can hold up the drain for ever: the node then keeps its place \
           under the limit, and no other node can be launched for it. `terminationGracePeriod` ends such a \

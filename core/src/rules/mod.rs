@@ -259,8 +259,9 @@ const fn by_crd_or(otherwise: Origin, is_let_through: bool) -> Origin {
 }
 
 /// Who else notices a text that is no quantity.
-const fn by_quantity(error: &QuantityError) -> Origin {
+fn by_quantity(error: &QuantityError) -> Origin {
     match error {
+        QuantityError::ExponentOutOfBounds { exponent } if !is_endless(exponent) => Origin::Poolgate,
         QuantityError::TooLong { .. } => Origin::Poolgate,
         QuantityError::FractionalExponent { .. } | QuantityError::ExponentOutOfBounds { .. } => {
             Origin::Silent
@@ -270,6 +271,13 @@ const fn by_quantity(error: &QuantityError) -> Origin {
         | QuantityError::UnknownSuffix { .. }
         | QuantityError::NotANumber => Origin::Schema,
     }
+}
+
+/// Whether Karpenter takes many seconds for an exponent, or for ever: it has nine digits or more. At seven digits, it
+/// takes a second.
+fn is_endless(exponent: &str) -> bool {
+    let digits = exponent.trim_start_matches(['+', '-', '0']);
+    digits.len() > 8
 }
 
 /// Longest schedule or duration, in bytes, that is read. Nobody writes one by hand that is a tenth as long, and

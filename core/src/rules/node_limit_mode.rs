@@ -12,6 +12,7 @@ pub(super) static NODE_LIMIT_MODE: Rule = Rule {
     title: "`nodeLimitMode` is `Hard` or `Soft`",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "`Hard` never lets a pool have more nodes than `limits.nodes`; `Soft` lets replacements exceed it \
           for a while. Any other mode would leave the limit without a meaning. Where the installed CRD lacks \
           the field, the annotation `poolgate.dev/node-limit-mode` carries the mode; where both are set, the \

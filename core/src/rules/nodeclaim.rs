@@ -6,7 +6,7 @@ use super::by_quantity;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Field, NodeClaim};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::quantity::Quantity;
 
 pub(super) static NODECLAIM_IMMUTABLE: Rule = Rule {
@@ -14,6 +14,7 @@ pub(super) static NODECLAIM_IMMUTABLE: Rule = Rule {
     title: "The `spec` of a NodeClaim never changes",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "A NodeClaim is one machine, and the CRD of v1 refuses any change of its `spec`. Change the NodePool \
           instead: Karpenter replaces the nodes that differ from it.",
     seen_in: &[],
@@ -48,6 +49,7 @@ pub(super) static NODECLAIM_REQUEST: Rule = Rule {
     title: "A resource that a NodeClaim requests is a quantity that Karpenter can read",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
+    evidence: Some(Evidence::Shown),
     why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \
           (`1e2147483648`). The first makes the list of **all** NodeClaims unreadable, the second hangs \
           Karpenter.",

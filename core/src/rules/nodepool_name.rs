@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::by_crd_or;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::label::{is_object_name, label_value};
 
 pub(super) static NODEPOOL_NAME: Rule = Rule {
@@ -13,6 +13,7 @@ pub(super) static NODEPOOL_NAME: Rule = Rule {
     title: "The name of a NodePool can be the value of a label",
     severity: Severity::Error,
     origins: &[Origin::Silent, Origin::Schema],
+    evidence: Some(Evidence::Shown),
     why: "Kubernetes takes names of up to 253 characters, but Karpenter writes the pool's name into the \
           label `karpenter.sh/nodepool` of every NodeClaim, and the value of a label has at most 63. The API \
           server then refuses every NodeClaim of the pool, and the name of a stored pool cannot be changed.",

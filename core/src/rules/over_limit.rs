@@ -13,6 +13,7 @@ pub(super) static OVER_LIMIT: Rule = Rule {
     title: "`poolgate.dev/over-limit` is `Terminate` or `Report`",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "It says what becomes of nodes above `limits.nodes`: `Terminate` lets poolgate's reconciler delete the \
           cheapest, `Report` only tells of them. Any other word counts for nothing, so that the policy decides, \
           which is perhaps not what the pool is meant to do.",

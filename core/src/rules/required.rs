@@ -15,6 +15,7 @@ pub(super) static FIELD_REQUIRED: Rule = Rule {
     title: "Every field that the API requires is there",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "A NodePool needs `spec.template.spec` with `requirements`, which may be an empty list, and a \
           `nodeClassRef` of `group`, `kind` and `name`; a taint needs `key` and `effect`. Manifests written for \
           v1beta1 name the node class by `apiVersion`, which v1 does not know.",

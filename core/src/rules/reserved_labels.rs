@@ -35,6 +35,13 @@ impl Reserved {
     }
 }
 
+/// The present name of a label that is written by an old one, where a template label may not be: Karpenter's
+/// validation translates old names in requirements alone, and takes no other label of these domains.
+pub(super) fn present_name(key: &str, version: ApiVersion, release: Release) -> Option<&str> {
+    let present = canonical_label(key);
+    (present != key && keeps_kubernetes_domains(version, release)).then_some(present)
+}
+
 fn keeps_kubernetes_domains(version: ApiVersion, release: Release) -> bool {
     version == ApiVersion::V1Beta1 || !release.has(Release::KUBERNETES_DOMAINS_FREE)
 }
@@ -52,6 +59,14 @@ fn is_kubernetes_own(domain: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_old_name_stood_for_the_present_one_until_the_domains_were_free() {
+        let old = "beta.kubernetes.io/arch";
+        assert_eq!(present_name(old, ApiVersion::V1, OLD), Some("kubernetes.io/arch"));
+        assert_eq!(present_name(old, ApiVersion::V1, Release::new(1, 9, 0)), None);
+        assert_eq!(present_name("kubernetes.io/arch", ApiVersion::V1, OLD), None);
+    }
 
     const OLD: Release = Release::new(1, 8, 2);
 

@@ -6,7 +6,7 @@ use super::findings::Findings;
 use super::{by_crd_or, too_long};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::Budget;
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::cron::{Schedule, crd_accepts};
 
 pub(super) static SCHEDULE_SYNTAX: Rule = Rule {
@@ -14,6 +14,7 @@ pub(super) static SCHEDULE_SYNTAX: Rule = Rule {
     title: "The `schedule` of a budget is one that Karpenter can read",
     severity: Severity::Error,
     origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
+    evidence: Some(Evidence::Shown),
     why: "The CRD checks a schedule only roughly, so texts that Karpenter cannot read are stored: `sat-sun`, \
           day of week `7`, a time zone prefix, a sixth field. One such budget then stops **all** voluntary \
           disruption of the pool, even for reasons that the budget does not name. The only sign is a line in \
@@ -46,6 +47,7 @@ pub(super) static SCHEDULE_NEVER_FIRES: Rule = Rule {
     title: "The `schedule` of a budget can fire",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "A date that does not exist (31 February) or a field of only commas never fires, and Karpenter \
           takes that for *always*: the budget holds for ever, the opposite of what anybody would expect. \
           With `nodes: \"0\"` the pool is frozen.",
@@ -75,6 +77,7 @@ pub(super) static SCHEDULE_EVERY: Rule = Rule {
     title: "The `schedule` of a budget names times of the clock, not an interval",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "`@every 1h` counts from the moment at which Karpenter looks, not from the clock. So its window is \
           always open or never, depending on whether the interval or the duration is longer. The CRD refuses \
           the plain form, but not one with enough blanks around it.",
@@ -106,6 +109,7 @@ pub(super) static SCHEDULE_EITHER_DAY: Rule = Rule {
     title: "The `schedule` of a budget restricts the day of the month or the day of the week, not both",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Where both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first \
           seven days of each month and on every Monday, not on the first Monday. Unlike in other crons, \
           `*/2` counts as restricted, too.",

@@ -6,7 +6,7 @@ use super::findings::Findings;
 use super::required::all_taints;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Place, Release, Taint, TaintList, Template};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];
@@ -28,6 +28,7 @@ pub(super) static TAINT_REPEATED: Rule = Rule {
     title: "No two taints have the same key and effect, startup taints included",
     severity: Severity::Error,
     origins: &[Origin::Runtime],
+    evidence: None,
     why: "A node has at most one taint of a key and an effect, whatever the value. Karpenter checks `taints` \
           and `startupTaints` together.",
     seen_in: &[],
@@ -56,6 +57,9 @@ pub(super) static TAINT_RESERVED: Rule = Rule {
     title: "A template does not set the taints by which Karpenter marks nodes",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/disruption/controller.go`, `Reconcile`, and `pkg/controllers/nodeclaim/lifecycle/registration.go`, `syncNode`",
+    )),
     why: "Karpenter puts `karpenter.sh/disrupted` on a node that it is about to remove, and takes it off \
           every other node. It takes `karpenter.sh/unregistered` off as soon as a node has registered, and \
           from 1.15 on `karpenter.sh/rebooting` when a node has rebooted. If one of them stands under \
@@ -84,6 +88,7 @@ pub(super) static TAINT_STARTUP: Rule = Rule {
     title: "A taint that an agent removes is in `startupTaints`",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter expects what is in `taints` to stay on the node and launches none for pods that do not \
           tolerate it. A taint that an agent on the node removes belongs in `startupTaints`, which pods need \
           not tolerate.",

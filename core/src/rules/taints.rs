@@ -5,7 +5,7 @@ use super::required::all_taints;
 use super::{by_crd_or, by_runtime};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Place, Taint, Template};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::label::{label_value, matches_crd_key, mended_key, mended_value, qualified_name};
 use crate::value::timestamp::{check_timestamp, crd_accepts_timestamp, mended_timestamp};
 
@@ -16,6 +16,9 @@ pub(super) static TAINT_KEY: Rule = Rule {
     title: "The key of a taint is one that Kubernetes accepts",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Runtime, Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
+    )),
     why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
           `.`. The CRD refuses other characters but bounds no length. Of a longer name, Karpenter tells only \
           in the condition `ValidationSucceeded`, and launches nothing.",
@@ -43,6 +46,7 @@ pub(super) static TAINT_EFFECT: Rule = Rule {
     title: "The effect of a taint is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The CRD accepts these three words only. Case matters.",
     seen_in: &[],
     bad: "\
@@ -68,6 +72,9 @@ pub(super) static TAINT_VALUE: Rule = Rule {
     title: "The value of a taint is one that a node can have",
     severity: Severity::Error,
     origins: &[Origin::Silent, Origin::Schema, Origin::Runtime],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/nodeclaim/lifecycle/registration.go`, `syncNode`, and of Kubernetes `pkg/apis/core/validation/validation.go`, `validateNodeTaints`",
+    )),
     why: "The CRD and Karpenter check the value like a key, but on the node it must be like a label's value. \
           So `team/blue` passes both checks; then no node of the pool can register, and each is terminated \
           after a quarter of an hour. The CRD refuses an empty value: leave `value` out.",
@@ -97,6 +104,7 @@ pub(super) static TAINT_TIME_ADDED: Rule = Rule {
     title: "The `timeAdded` of a taint is a time that Karpenter can read",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "The CRD accepts lower-case letters in a time, Karpenter's decoder does not. One such NodePool \
           makes the list of **all** NodePools unreadable. Leave the field out: it is for the kubelet and the \
           control plane to write.",

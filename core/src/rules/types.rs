@@ -12,6 +12,7 @@ pub(super) static FIELD_TYPE: Rule = Rule {
     title: "Every field has the type that the API requires",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The API server refuses a value of the wrong type. Most often it is a number where the API wants \
           text: budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate names the field and goes on \
           to the other mistakes.",

@@ -15,6 +15,7 @@ pub(super) static FIELD_UNKNOWN: Rule = Rule {
     title: "Every field is one that the API knows",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "`kubectl` refuses a field that the CRD does not know; other clients lose it silently, and the pool \
           then behaves as if it had never been written. Usually the field is misspelt, stands in the wrong \
           place, or comes from an older API version: `disruption.expireAfter` of v1beta1 is \

@@ -13,6 +13,7 @@ pub(super) static WEIGHT: Rule = Rule {
     title: "`weight` is from 1 to 100",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "Karpenter tries pools with a higher weight first. A pool without `weight` counts as 0, but 0 \
           cannot be written: leave the field out.",
     seen_in: &[],

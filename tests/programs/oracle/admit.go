@@ -7,6 +7,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -31,6 +32,9 @@ func admit(definitions definitions, object, old json.RawMessage) (any, error) {
 		stored, defined, err := decode(definitions, old)
 		if err != nil {
 			return admitAnswer{Undecodable: err.Error()}, nil
+		}
+		if wrong := validation.NameIsDNSSubdomain(stored.GetName(), false); len(wrong) > 0 {
+			return admitAnswer{Unstorable: wrong[0]}, nil
 		}
 		if why := defined.unstorable(stored); why != "" {
 			return admitAnswer{Unstorable: why}, nil

@@ -21,10 +21,12 @@ import (
 // aftermath is what becomes of a NodePool that the API server has stored. Each step is taken only if the one
 // before it went well.
 type aftermath struct {
+	// Followed says that there is anything to tell: the linked Karpenter has types for the object.
+	Followed bool `json:"followed"`
 	// Decode is why Karpenter cannot read the object. It reads all NodePools as one list, so then it reads none.
-	Decode string `json:"decode,omitempty"`
+	Decode []finding `json:"decode,omitempty"`
 	// Runtime is why Karpenter sets the pool aside.
-	Runtime string `json:"runtime,omitempty"`
+	Runtime []finding `json:"runtime,omitempty"`
 	// Launch is the panic that ends Karpenter when it makes a NodeClaim of the pool.
 	Launch string `json:"launch,omitempty"`
 	// Claim is why the API server refuses that NodeClaim.
@@ -40,32 +42,33 @@ func suffer(definitions definitions, object json.RawMessage) (any, error) {
 	return follow(definitions, decoded)
 }
 
+// isFollowed is whether the linked Karpenter has types for an object.
+func isFollowed(object *unstructured.Unstructured) bool {
+	return scheme.Scheme.Recognizes(object.GroupVersionKind())
+}
+
 // follow knows the versions that the linked Karpenter has types for; of others there is nothing to say.
 func follow(definitions definitions, object *unstructured.Unstructured) (aftermath, error) {
-	if !scheme.Scheme.Recognizes(object.GroupVersionKind()) {
+	if !isFollowed(object) {
 		return aftermath{}, nil
 	}
-	stored, err := object.MarshalJSON()
+	decoded, err := asKarpenter(object)
 	if err != nil {
-		return aftermath{}, err
+		return aftermath{Followed: true, Decode: unreadable(object, err)}, nil
 	}
-	typed, err := read(stored)
-	if err != nil {
-		return aftermath{Decode: err.Error()}, nil
-	}
-	pool, ok := typed.(*karpenter.NodePool)
+	pool, ok := decoded.(*karpenter.NodePool)
 	if !ok {
-		return aftermath{}, nil
+		return aftermath{Followed: true}, nil
 	}
 	if err := validate(pool); err != nil {
-		return aftermath{Runtime: err.Error()}, nil
+		return aftermath{Followed: true, Runtime: setAside(pool, err)}, nil
 	}
 	claim, panicked := launch(pool)
 	if panicked != "" {
-		return aftermath{Launch: panicked}, nil
+		return aftermath{Followed: true, Launch: panicked}, nil
 	}
 	found, err := judgeClaim(definitions, claim)
-	return aftermath{Claim: found}, err
+	return aftermath{Followed: true, Claim: found}, err
 }
 
 // launch makes the NodeClaim that Karpenter would make for a pod that fits the pool.
@@ -80,7 +83,7 @@ func launch(pool *karpenter.NodePool) (claim *karpenter.NodeClaim, panicked stri
 	return claimOf(template, pool), ""
 }
 
-// instanceTypes are those that the pool names, or else any: as many as minValues asks for.
+// instanceTypes are those that the pool names, or else any, of every capacity type: as many as minValues asks for.
 func instanceTypes(template *scheduling.NodeClaimTemplate) cloudprovider.InstanceTypes {
 	wanted := template.Requirements.Get(corev1.LabelInstanceTypeStable)
 	names := []string{"any"}
@@ -92,7 +95,7 @@ func instanceTypes(template *scheduling.NodeClaimTemplate) cloudprovider.Instanc
 	}
 	var types cloudprovider.InstanceTypes
 	for _, name := range names {
-		types = append(types, &cloudprovider.InstanceType{Name: name})
+		types = append(types, &cloudprovider.InstanceType{Name: name, Offerings: offerings()})
 	}
 	return types
 }

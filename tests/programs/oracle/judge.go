@@ -46,7 +46,7 @@ func judge(definitions definitions, object, old json.RawMessage) (any, error) {
 		}
 		findings = update(defined, decoded, stored)
 	}
-	answer := judgeAnswer{Metadata: []finding{}, Schema: []finding{}}
+	answer := judgeAnswer{Metadata: []finding{}, Schema: []finding{}, aftermath: aftermath{Followed: isFollowed(decoded)}}
 	for _, found := range findings {
 		written := finding{found.Type, found.Field, found.ErrorBody()}
 		if found.Field == "metadata" || strings.HasPrefix(found.Field, "metadata.") {

@@ -5,9 +5,11 @@ package main
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	requirements "sigs.k8s.io/karpenter/pkg/scheduling"
 )
@@ -36,6 +38,19 @@ func claimOf(template *scheduling.NodeClaimTemplate, _ *karpenter.NodePool) *kar
 
 func minValues(requirement *requirements.Requirement) *int {
 	return requirement.MinValues()
+}
+
+// offerings are of every capacity type.
+func offerings() cloudprovider.Offerings {
+	var offerings cloudprovider.Offerings
+	for capacityType := range karpenter.WellKnownValuesForRequirements[karpenter.CapacityTypeLabelKey] {
+		offerings = append(offerings, &cloudprovider.Offering{
+			Available: true,
+			Requirements: requirements.NewRequirements(requirements.NewRequirement(
+				karpenter.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, capacityType)),
+		})
+	}
+	return offerings
 }
 
 // allowed is how many nodes may go for a reason: what Karpenter acts on, and why it cannot say more.

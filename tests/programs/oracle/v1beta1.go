@@ -5,12 +5,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
+	// It registers the labels of its instance types.
+	_ "sigs.k8s.io/karpenter/kwok/apis/v1alpha1"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1beta1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
 	requirements "sigs.k8s.io/karpenter/pkg/scheduling"
@@ -64,6 +68,16 @@ func claimOf(template *scheduling.NodeClaimTemplate, pool *karpenter.NodePool) *
 
 func minValues(requirement *requirements.Requirement) *int {
 	return requirement.MinValues
+}
+
+// offerings are none: a NodeClaim of this Karpenter says nothing of them.
+func offerings() cloudprovider.Offerings {
+	return nil
+}
+
+// launchKinds are the questions about launching nodes. They are asked of the newest Karpenter alone.
+func launchKinds(question) (any, error) {
+	return nil, errors.New("this oracle launches nothing")
 }
 
 // allowed is how many nodes may go for a reason: what Karpenter acts on, and why it cannot say more.

@@ -13,6 +13,7 @@ pub(in crate::rules) static BUDGET_PERCENT: Rule = Rule {
     title: "The percentage of a budget is no larger than the policy allows",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "A large percentage lets drift or consolidation take much of a pool at once. Set by \
           `bounds.budgets.maxPercent` in the policy.",
     seen_in: &[],
@@ -37,6 +38,7 @@ pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     title: "The node count of a budget is no larger than the policy allows",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "A count that is small for a large pool is all of a small one. Set by `bounds.budgets.maxNodes` in \
           the policy, for budgets that count nodes; for percentages there is `maxPercent`.",
     seen_in: &[],
@@ -61,6 +63,7 @@ pub(in crate::rules) static BUDGET_COUNT: Rule = Rule {
     title: "A pool has no more budgets than the policy allows",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Of all budgets that hold at a time the lowest counts. With many of them nobody can tell any more \
           what holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
     seen_in: &[],
@@ -92,6 +95,7 @@ pub(in crate::rules) static BUDGET_ALWAYS: Rule = Rule {
     title: "One budget always holds, and for every reason",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "While no budget holds, Karpenter may disrupt all nodes of a pool at once: outside of every window, \
           and for every reason that no budget names. Set by `bounds.budgets.requireAlways` in the policy.",
     seen_in: &[],

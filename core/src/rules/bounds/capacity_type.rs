@@ -18,6 +18,7 @@ pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
     title: "A pool uses only the capacity types that the policy allows",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Spot capacity can be reclaimed at two minutes' notice; on-demand capacity costs more. Which of \
           them a cluster may use is set by `bounds.template.capacityTypes` in the policy. All requirements \
           on `karpenter.sh/capacity-type` are taken together, and a pool without one may use every type.",

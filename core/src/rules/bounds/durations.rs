@@ -20,6 +20,7 @@ pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
     title: "`expireAfter` is within the policy's bounds",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Old nodes run old images; young ones have hardly paid for their start. Set by \
           `bounds.template.expireAfter` in the policy. `Never` is longer than any maximum. Where the field \
           is left out, the `720h` that Karpenter's CRD writes is judged.",
@@ -45,6 +46,7 @@ pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
     title: "`terminationGracePeriod` is within the policy's bounds",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Without `terminationGracePeriod`, a node that a PodDisruptionBudget holds up drains for ever and \
           keeps its place under the node limit. Set by `bounds.template.terminationGracePeriod` in the \
           policy. A pool without the field may drain without end, which is longer than any maximum. v1beta1 \

@@ -15,6 +15,7 @@ pub(in crate::rules) static FREEZE_WINDOW: Rule = Rule {
     title: "In the policy's freeze windows, nothing in a pool may be disrupted",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Some hours are no time to move workloads: trading hours, a sale, the night of the batch run. In \
           each window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and \
           without `reasons` must hold: one that begins whenever the window begins and lasts as long, or one \

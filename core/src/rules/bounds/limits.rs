@@ -18,6 +18,7 @@ pub(in crate::rules) static LIMIT_REQUIRED: Rule = Rule {
     title: "A pool has the limits that the policy requires",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Without a limit a pool grows with whatever is deployed: a loop that creates pods creates nodes, \
           and the bill is the only alarm. Set by `bounds.limits.required` in the policy. Of a static pool \
           (`replicas`) only `nodes` is required, the only limit that Karpenter allows there.",
@@ -40,6 +41,7 @@ pub(in crate::rules) static LIMIT_MAX: Rule = Rule {
     title: "The limits of a pool are no larger than the policy allows",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Addresses, licences and money are finite. Set by `bounds.limits.max` in the policy, for each \
           resource. A pool without a limit of that resource may grow without end, so it breaks this rule, \
           too.",

@@ -13,6 +13,7 @@ pub(in crate::rules) static NODE_CLASS: Rule = Rule {
     title: "A pool uses only node classes that the policy allows",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "A node class decides the image, network and permissions of the nodes. Set by \
           `bounds.template.nodeClasses` in the policy: group, kind and name, in each of which `*` stands for \
           any characters.",

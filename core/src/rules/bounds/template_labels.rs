@@ -13,6 +13,7 @@ pub(in crate::rules) static TEMPLATE_LABELS: Rule = Rule {
     title: "A pool gives its nodes the labels that the policy requires",
     severity: Severity::Error,
     origins: &[Origin::Poolgate],
+    evidence: None,
     why: "Cost reports, dashboards and ownership need labels that every node has. Set by \
           `bounds.template.requiredLabels` in the policy. A label in `spec.template.metadata.labels` will \
           do, and so will a requirement with `In`, which Karpenter turns into a label.",

@@ -3,7 +3,7 @@
 use super::reading::Reading;
 use crate::budget::{Reason, Reasons, Window};
 use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity, quoted};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::cron::WeekMinutes;
 
@@ -12,6 +12,7 @@ pub(in crate::rules) static BUDGET_ALLOW_WINDOW: Rule = Rule {
     title: "A window in which nodes may go has a budget for the other hours",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Budgets only restrict. A budget of 10% with a schedule limits disruption in its window; outside of \
           it nothing does, and all nodes may go at once. To let nodes go in some hours only, block the \
           others: add a budget of 0 whose schedule and duration cover them.",
@@ -42,6 +43,7 @@ pub(in crate::rules) static BUDGET_UNCOVERED_HOURS: Rule = Rule {
     title: "At every hour some budget holds",
     severity: Severity::Info,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "The default of 10% holds only where no budget is written. Where the only budgets are freezes with \
           a schedule, nothing limits disruption outside of them, and all nodes may go at once.",
     seen_in: &["aws/karpenter-provider-aws#7026", "1190"],

@@ -4,7 +4,7 @@ use super::reading::Reading;
 use crate::budget::Reason;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Disruption};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 /// The longest list that the CRD takes.
@@ -15,6 +15,7 @@ pub(in crate::rules) static BUDGETS_COUNT: Rule = Rule {
     title: "A NodePool has at most 50 budgets",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The CRD refuses a longer list. Several windows of the same kind often fit into one schedule, such as \
           `0 9 * * mon-fri`.",
     seen_in: &[],
@@ -33,6 +34,7 @@ pub(in crate::rules) static BUDGETS_EMPTY: Rule = Rule {
     title: "The list of budgets is not empty",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "`budgets: []` does not mean that nothing may be disrupted but that nothing limits disruption: all \
           nodes of the pool may go at once. The default of 10% holds only where `budgets` is left out.",
     seen_in: &["Panfactum/stack#386"],
@@ -56,6 +58,7 @@ pub(in crate::rules) static BUDGET_BLOCKS_DRIFT: Rule = Rule {
     title: "Drifted nodes can be replaced at some time",
     severity: Severity::Info,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "A budget of 0 without a schedule blocks the replacement of drifted nodes for good: a new image, a \
           security fix or a changed template never reaches the nodes that run. They go only when they \
           expire, which no budget limits.",

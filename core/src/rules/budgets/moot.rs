@@ -2,7 +2,7 @@
 
 use super::reading::Reading;
 use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity, quoted};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
@@ -11,6 +11,7 @@ pub(in crate::rules) static BUDGET_MOOT: Rule = Rule {
     title: "No budget is made pointless by a lower one that always holds",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Of all budgets that hold for a reason, the lowest counts. So one budget cannot open what another \
           closes: beside `nodes: \"0\"` without a schedule, a window with `nodes: 10%` opens nothing. To \
           freeze a pool but for some hours, write a budget of 0 whose schedule and duration cover all the \

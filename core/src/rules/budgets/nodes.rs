@@ -3,7 +3,7 @@
 use crate::budget::DEFAULT_NODES;
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::by_crd_or;
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
@@ -13,6 +13,7 @@ pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     title: "A budget's `nodes` is a count or a percentage",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "`nodes` is text: a whole number up to 2147483647, or 0% to 100%. The CRD refuses `101%` and `-1` \
           but takes larger whole numbers. Karpenter cuts those to 32 bits, and depending on the bits that \
           are left, the budget blocks everything, limits nothing, or means another number.",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::budget::{Reason, Reasons};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Budget, Karpenter, Known, Release, Vocabulary};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::spelling::closest;
 
@@ -20,6 +20,7 @@ pub(in crate::rules) static BUDGET_REASON: Rule = Rule {
     title: "The reasons of a budget are `Underutilized`, `Empty` and `Drifted`",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "Case matters. Karpenter 1.15 adds `Unhealthy`. Expiration is no reason: since v1 no budget limits \
           it. A budget without `reasons` is for all of them.",
     seen_in: &["1750", "aws/karpenter-provider-aws#7797"],
@@ -48,6 +49,7 @@ pub(in crate::rules) static BUDGET_REASON_REPEATED: Rule = Rule {
     title: "A budget names each reason once",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The CRD refuses a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
           repeated reason changes nothing, so it may be a slip for another one.",
     seen_in: &[],
@@ -76,6 +78,7 @@ pub(in crate::rules) static BUDGET_REASONS_EMPTY: Rule = Rule {
     title: "A budget's list of reasons is not empty",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "A budget without `reasons` limits every kind of disruption; one with `reasons: []` limits none and \
           might as well not be there.",
     seen_in: &[],

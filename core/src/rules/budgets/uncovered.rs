@@ -5,7 +5,7 @@ use super::reading::Reading;
 use crate::budget::Reason;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Disruption, NodePool};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static BUDGET_UNCOVERED_REASON: Rule = Rule {
@@ -13,6 +13,7 @@ pub(in crate::rules) static BUDGET_UNCOVERED_REASON: Rule = Rule {
     title: "Some budget is for drift, and some for consolidation where that is on",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "The default of 10% holds only where no budget is written. If every budget names reasons and none \
           names `Drifted`, a new image may replace all nodes of the pool at once. The same holds for \
           `Underutilized`, unless consolidation is off or for empty nodes only.",

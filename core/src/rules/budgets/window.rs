@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::budget::Window;
 use crate::diagnostic::{Diagnostic, Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, schedules, too_long};
 use crate::value::duration::BudgetDuration;
@@ -15,6 +15,7 @@ pub(in crate::rules) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
     title: "A budget has both `schedule` and `duration` or neither",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "A window needs a beginning and a length. A budget with neither always holds.",
     seen_in: &["1003"],
     bad: "\
@@ -41,6 +42,7 @@ pub(in crate::rules) static BUDGET_DURATION: Rule = Rule {
     title: "The `duration` of a budget is hours and minutes that Karpenter can read",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
+    evidence: Some(Evidence::Shown),
     why: "It is written in hours and minutes: `8h`, `90m` or `1h30m`. The CRD refuses days and seconds, but \
           takes `2562048h` and more, which is too long for Go's duration: Karpenter then cannot read this \
           NodePool, and because it reads all NodePools as one list, it cannot read any.",
@@ -70,6 +72,7 @@ pub(in crate::rules) static BUDGET_EMPTY_WINDOW: Rule = Rule {
     title: "The window of a budget is longer than zero",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "A duration of `0m` ends the window at the moment it begins, so the budget never limits anything.",
     seen_in: &[],
     bad: "\
@@ -97,6 +100,7 @@ pub(in crate::rules) static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
     title: "The window of a budget ends before it begins again",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Where the duration is at least as long as the time between two beginnings, the window never \
           closes: the budget always holds, and its schedule has no effect. With `nodes: \"0\"` all voluntary \
           disruption stops for good.",

@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Disruption, Field, Release};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, too_long};
 use crate::value::duration::{DurationPattern, NillableDuration};
@@ -19,6 +19,7 @@ pub(in crate::rules) static CONSOLIDATE_AFTER: Rule = Rule {
     title: "`consolidateAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
     origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
+    evidence: Some(Evidence::Shown),
     why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD refuses most other texts, \
           but before Karpenter 1.4, and in v1beta1, its pattern lets anything follow, such as `1hr`; and \
           every CRD takes `99999999h`, which is too long for Go's duration. Karpenter then cannot read this \
@@ -45,6 +46,7 @@ pub(in crate::rules) static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
     title: "In v1beta1, `consolidateAfter` goes with the policy `WhenEmpty` and with no other",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "v1beta1 requires a duration beside `WhenEmpty` and refuses one beside `WhenUnderutilized`, which \
           is also the default policy; there only `Never` is allowed. v1 has no such rule.",
     seen_in: &[],
@@ -69,6 +71,9 @@ pub(in crate::rules) static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
     title: "In v1beta1, `consolidateAfter: Never` goes with the policy `WhenEmpty`",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "Karpenter 1.0.8, `pkg/apis/v1/nodepool_conversion.go`, `convertFrom`",
+    )),
     why: "Karpenter's conversion to v1 writes `0s` for whatever stands beside `WhenUnderutilized`. So a \
           `Never` that switched consolidation off becomes consolidation without delay.",
     seen_in: &[
@@ -96,6 +101,9 @@ pub(in crate::rules) static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
     title: "A `consolidationPolicy` is written only where consolidation is on",
     severity: Severity::Info,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/disruption/emptiness.go` and `consolidation.go`, `ShouldDisrupt`",
+    )),
     why: "`consolidateAfter: Never` switches consolidation off altogether: not even empty nodes are removed. The \
           policy beside it has no effect.",
     seen_in: &[],

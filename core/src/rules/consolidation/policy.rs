@@ -17,6 +17,7 @@ pub(in crate::rules) static CONSOLIDATION_POLICY: Rule = Rule {
     title: "`consolidationPolicy` is one that the API version and the Karpenter release know",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "In v1 it is `WhenEmpty`, `WhenEmptyOrUnderutilized` or, since Karpenter 1.14, `Balanced`. In \
           v1beta1 it is `WhenEmpty` or `WhenUnderutilized`, the old name of `WhenEmptyOrUnderutilized`. The \
           old name is left over in many manifests of which only the `apiVersion` was raised. Case matters.",

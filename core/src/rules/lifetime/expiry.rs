@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::consequence;
 use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Place};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, too_long};
 use crate::value::duration::{DurationPattern, NillableDuration};
@@ -18,6 +18,7 @@ pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
     title: "`expireAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
+    evidence: Some(Evidence::Shown),
     why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD bounds no \
           number, and before Karpenter 1.4, and in v1beta1, it lets texts like `1hr` through. A value that \
           Karpenter cannot decode makes the list of **all** NodePools unreadable.",
@@ -41,6 +42,9 @@ pub(in crate::rules) static EXPIRE_AFTER_ZERO: Rule = Rule {
     title: "Nodes do not expire at once",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/nodeclaim/expiration/controller.go`, `Reconcile`",
+    )),
     why: "With `expireAfter: 0s` every node has expired by the time it is created. Karpenter terminates it \
           and launches the next one, for ever; no budget limits this.",
     seen_in: &[],
@@ -63,6 +67,9 @@ pub(in crate::rules) static EXPIRE_AFTER_SHORT: Rule = Rule {
     title: "Nodes live at least as long as a machine may take to become one",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/nodeclaim/expiration/controller.go`, `Reconcile`, and `pkg/controllers/nodeclaim/lifecycle/liveness.go`, `registrationTimeout`",
+    )),
     why: "Karpenter gives a machine 15 minutes to become a node. One that expires sooner may be terminated \
           before any pod has run on it. No budget limits expiration.",
     seen_in: &["1750"],

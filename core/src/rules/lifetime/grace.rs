@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::consequence;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Field, Place};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, too_long};
 use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
@@ -15,6 +15,7 @@ pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
     title: "`terminationGracePeriod` is a duration that Karpenter can read",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
+    evidence: Some(Evidence::Shown),
     why: "It is whole seconds, minutes and hours, such as `48h`; there are no days, and no `Never`: leave \
           the field out instead. The CRD bounds no number, and one that Karpenter cannot decode makes the \
           list of **all** NodePools unreadable.",
@@ -38,6 +39,9 @@ pub(in crate::rules) static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
     title: "Pods get time to leave a node that is terminated",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/nodeclaim/lifecycle/controller.go`, `ensureTerminationGracePeriodTerminationTimeAnnotation`, and `pkg/controllers/node/termination/controller.go`, `hasTerminationGracePeriodElapsed`",
+    )),
     why: "With `terminationGracePeriod: 0s` pods are killed as soon as their node is to go, regardless of \
           PodDisruptionBudgets and `karpenter.sh/do-not-disrupt`.",
     seen_in: &[],

@@ -6,7 +6,7 @@ use super::path;
 use super::resource::PLAIN_RESOURCES;
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity};
 use crate::karpenter::NodePool;
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::by_quantity;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
@@ -16,6 +16,7 @@ pub(in crate::rules) static LIMIT_QUANTITY: Rule = Rule {
     title: "A limit is a quantity that Karpenter can read",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
+    evidence: Some(Evidence::Shown),
     why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \
           (`1e2147483648`). The first makes the list of **all** NodePools unreadable. The second hangs \
           Karpenter: from then on no pool of the cluster gets a node, and deleting the NodePool does not \
@@ -38,6 +39,7 @@ pub(in crate::rules) static LIMIT_NEGATIVE: Rule = Rule {
     title: "A limit is not negative",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Every instance type exceeds a negative limit, so the pool never launches a node. The only sign is \
           a line in Karpenter's log for each pending pod.",
     seen_in: &["3160"],
@@ -58,6 +60,7 @@ pub(in crate::rules) static LIMIT_ZERO: Rule = Rule {
     title: "A limit leaves room for a node",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Every node has cpu, memory, pods and storage, so a limit of 0 for one of them switches the pool \
           off: it never launches a node, and Karpenter logs an error for each pending pod that the pool \
           could serve. That is a way to switch a pool off, but not a way to say *no limit*. A limit of 0 for \
@@ -81,6 +84,9 @@ pub(in crate::rules) static LIMIT_UNQUOTED: Rule = Rule {
     title: "A limit is written in quotes",
     severity: Severity::Info,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`k8s.io/apimachinery`, `pkg/api/resource/quantity.go`, `CanonicalizeBytes`",
+    )),
     why: "The API stores `1000` as a number, but Go clients that write the object back write `1k` or \
           `\"1000\"`. GitOps tools then show a difference where there is none. A quoted value stays as it \
           is. Karpenter reads both alike.",

@@ -7,7 +7,7 @@ use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, Release};
 use crate::nodelimit::{ClaimCounts, NodeLimit};
 use crate::policy::OverLimit;
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::Context;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
@@ -20,6 +20,7 @@ pub(in crate::rules) static LIMIT_NODES_WHOLE: Rule = Rule {
     title: "`limits.nodes` is a whole number",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter compares the limit as it is written, so `1.5` acts as 2.",
     seen_in: &[],
     bad: "\
@@ -39,6 +40,7 @@ pub(in crate::rules) static LIMIT_NODES_RELEASE: Rule = Rule {
     title: "`limits.nodes` is one that the Karpenter release enforces",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Reported),
     why: "Before 1.8, Karpenter compares this limit with nothing. From 1.8 to 1.10 it looks only once the \
           nodes are there, so one batch of pods can bring any number of them. From 1.11 on it looks before \
           it launches, but a batch of pods, draining nodes and replacements can still exceed it; only \
@@ -62,6 +64,7 @@ pub(in crate::rules) static LIMIT_BELOW_NODES: Rule = Rule {
     title: "A node limit is not lowered below the number of nodes that exist",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Reported),
     why: "Karpenter removes no node because of a limit. The pool only launches none until enough have gone \
           for other reasons, and until then no node can be replaced before it goes. Where poolgate's \
           reconciler runs and the policy (`overLimit`) or the pool (annotation `poolgate.dev/over-limit`) \

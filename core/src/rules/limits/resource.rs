@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::path;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::spelling::closest;
 
@@ -26,6 +26,7 @@ pub(in crate::rules) static LIMIT_UNKNOWN: Rule = Rule {
     title: "A limit names a resource that nodes have",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared \
           with nothing, so there is no limit at all, and nothing says so.",
     seen_in: &[],

@@ -13,6 +13,7 @@ pub(in crate::rules) static NODE_CLASS_IMMUTABLE: Rule = Rule {
     title: "Group and kind of `nodeClassRef` never change",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "Since Karpenter 1.1 the CRD refuses such a change: a pool cannot move to another provider. The \
           name may change; Karpenter then replaces the nodes.",
     seen_in: &[],

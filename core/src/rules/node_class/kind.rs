@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, NodeClassKind, Place};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static NODE_CLASS_KIND: Rule = Rule {
@@ -13,6 +13,7 @@ pub(in crate::rules) static NODE_CLASS_KIND: Rule = Rule {
     title: "Group and kind of `nodeClassRef` belong together",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter ignores a NodePool whose node class is of a group and kind that its provider does not \
           have. No event, condition or log line says so; the READY column stays empty. poolgate knows the \
           node classes of the usual providers and accepts those of others.",

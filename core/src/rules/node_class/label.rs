@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Place, Template, node_class_label};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::requirements::keys::LONGEST_KEY;
 use crate::value::label::{label_value, qualified_name};
@@ -15,7 +15,8 @@ pub(in crate::rules) static NODE_CLASS_NAME: Rule = Rule {
     title: "Group, kind and name of the node class can form a label",
     severity: Severity::Error,
     origins: &[Origin::Silent],
-    why: "Karpenter labels every NodeClaim with the node class: group and kind form the key, the name is the \
+    evidence: Some(Evidence::Shown),
+    why: "Since 1.1, Karpenter labels every NodeClaim with the node class: group and kind form the key, the name is the \
           value. If the name has more than 63 characters, or the label is illegal otherwise or longer than a \
           requirement's key may be, the API server refuses every NodeClaim of the pool.",
     seen_in: &[],
@@ -39,24 +40,30 @@ spec:
 ",
 };
 
-/// Checks the name by what becomes of it: the value of a label.
-pub(super) fn check_value(
+/// Speaks of an empty name in v1beta1. In v1 the CRD demands a name, of which another rule speaks.
+pub(super) fn check_name(
     reference: &Map<String, Value>,
     version: ApiVersion,
     place: Place,
     findings: &mut Findings<'_>,
 ) {
+    if version == ApiVersion::V1Beta1 && text(reference, "name") == Some("") {
+        push_name("", "no node class has this name".to_owned(), place, findings);
+    }
+}
+
+/// Checks the name by what becomes of it: the value of a label.
+pub(super) fn check_value(reference: &Map<String, Value>, place: Place, findings: &mut Findings<'_>) {
     let Some(name) = text(reference, "name") else {
         return;
     };
-    let reason = match label_value(name) {
-        Err(error) => format!("{error}, because Karpenter writes it into a label of every NodeClaim"),
-        // In v1 the CRD demands a name, and that has been said.
-        Ok(()) if name.is_empty() && version == ApiVersion::V1Beta1 => {
-            "no node class has this name".to_owned()
-        }
-        Ok(()) => return,
-    };
+    if let Err(error) = label_value(name) {
+        let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
+        push_name(name, reason, place, findings);
+    }
+}
+
+fn push_name(name: &str, reason: String, place: Place, findings: &mut Findings<'_>) {
     let problem = Problem::Invalid { value: quoted(name) };
     findings.push(NODE_CLASS_NAME.finding(path(place, "name"), problem, reason));
 }

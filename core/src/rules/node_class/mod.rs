@@ -27,10 +27,16 @@ pub(super) fn check(
     };
     let place = template.place;
     let is_sound = texts::check(reference, version, place, findings);
-    label::check_value(reference, version, place, findings);
+    label::check_name(reference, version, place, findings);
+    let is_labelled = context.release.has(Release::NODE_CLASS_LABELLED);
+    if is_labelled {
+        label::check_value(reference, place, findings);
+    }
     if is_sound && let Some(group) = template.node_class_group() {
         kind::check(group, reference, version, place, findings);
-        label::check_key(template, version, findings);
+        if is_labelled {
+            label::check_key(template, version, findings);
+        }
     }
     if version == ApiVersion::V1 && place == Place::Pool && context.release.has(Release::NODE_CLASS_FIXED) {
         fixed::check(reference, context.old, findings);

@@ -13,6 +13,7 @@ pub(in crate::rules) static NODE_CLASS_REF: Rule = Rule {
     title: "`nodeClassRef` has a group without a version, a kind and a name",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The CRD refuses empty texts and a slash in the group. The slash is left over from v1beta1, where \
           the field was an `apiVersion`.",
     seen_in: &[],

@@ -11,6 +11,7 @@ pub(in crate::rules) static REPLICAS_LIMITS: Rule = Rule {
     title: "A static pool has no limit but `limits.nodes`",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "A static pool has as many nodes as `replicas` says, whatever pods request. Only their number can \
           be limited.",
     seen_in: &[],
@@ -34,6 +35,7 @@ pub(in crate::rules) static REPLICAS_WEIGHT: Rule = Rule {
     title: "A static pool has no `weight`",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "A weight orders the pools among which Karpenter chooses for a pod. Static pools are not among \
           them.",
     seen_in: &[],

@@ -2,7 +2,7 @@
 
 use super::path;
 use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::value::quantity::Quantity;
 
 pub(in crate::rules) static REPLICAS_ABOVE_LIMIT: Rule = Rule {
@@ -10,6 +10,7 @@ pub(in crate::rules) static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     title: "`replicas` is not above `limits.nodes`",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter launches nodes up to the limit and then tries again every 30 seconds, for ever. The only \
           sign is a line in its log.",
     seen_in: &[],
@@ -32,6 +33,7 @@ pub(in crate::rules) static REPLICAS_AT_LIMIT: Rule = Rule {
     title: "A static pool has room to replace a drifted node",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter launches the replacement of a drifted node before it removes the node. Where \
           `limits.nodes` equals `replicas`, there is no room for it, so drifted nodes are never replaced. \
           From 1.15 on Karpenter removes the node first if its feature gate `TerminateFirstDrift` is on.",

@@ -23,7 +23,7 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
     let Some(replicas) = pool.replicas.present() else {
         return;
     };
-    if !number::check(replicas, context.old.is_some(), findings) {
+    if !number::check(replicas, findings) {
         return;
     }
     mode::note_gate(replicas, findings);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::path;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, NodePool, Release};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REPLICAS_RELEASE: Rule = Rule {
@@ -13,6 +13,9 @@ pub(in crate::rules) static REPLICAS_RELEASE: Rule = Rule {
     title: "`replicas` is known to the Karpenter release",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "Karpenter 1.7, `pkg/apis/crds/karpenter.sh_nodepools.yaml`, which has no `replicas`",
+    )),
     why: "Static pools came with Karpenter 1.8. With an older CRD, the API server drops the field unless the \
           client asks for strict validation, and the pool follows the pods instead of keeping its number of \
           nodes.",
@@ -34,6 +37,7 @@ pub(in crate::rules) static REPLICAS_MODE: Rule = Rule {
     title: "A static pool stays static, and a dynamic pool dynamic",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "`replicas` cannot be added to a stored pool or removed from it. So `kubectl scale` does not work \
           on a pool that was created without it. To change the kind, create a new pool under another name.",
     seen_in: &["2734"],
@@ -65,6 +69,9 @@ pub(in crate::rules) static REPLICAS_GATE: Rule = Rule {
     title: "Karpenter's feature gate `StaticCapacity` is on where a pool is static",
     severity: Severity::Info,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/controllers.go`, `NewControllers`",
+    )),
     why: "The gate is off unless Karpenter is started with `FEATURE_GATES=StaticCapacity=true`. Without it, \
           Karpenter launches no node for a static pool and says nothing. poolgate cannot see the gate.",
     seen_in: &["2703", "2734"],

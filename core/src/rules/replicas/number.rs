@@ -3,7 +3,6 @@
 use super::path;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::rule::Rule;
-use crate::rules::by_crd_or;
 use crate::rules::findings::Findings;
 
 /// The largest number that `kubectl scale` can carry.
@@ -13,9 +12,10 @@ pub(in crate::rules) static REPLICAS_RANGE: Rule = Rule {
     id: RuleId::new("replicas-range"),
     title: "`replicas` is from 0 to 2147483647",
     severity: Severity::Error,
-    origins: &[Origin::Schema, Origin::Silent],
-    why: "The CRD refuses a negative number. It accepts one beyond 32 bits when the pool is created, but the \
-          API server then refuses every update, even of a label, because the scale subresource has 32 bits.",
+    origins: &[Origin::Schema],
+    evidence: None,
+    why: "The CRD refuses a negative number, and the API server one beyond 32 bits, which the scale \
+          subresource cannot carry.",
     seen_in: &[],
     bad: "\
 spec:
@@ -27,26 +27,20 @@ spec:
 ",
 };
 
-/// Answers whether it is a legal number, in a pool that is new or was `stored` before.
-pub(super) fn check(replicas: i64, is_stored: bool, findings: &mut Findings<'_>) -> bool {
-    let (reason, mend, is_let_through) = match replicas {
+/// Answers whether it is a legal number.
+pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
+    let (reason, mend) = match replicas {
         0..=LARGEST => return true,
-        ..0 => ("the number of nodes cannot be negative", "write 0 or more", false),
+        ..0 => ("the number of nodes cannot be negative", "write 0 or more"),
         _ => (
-            "the API server would refuse every later update of this pool",
+            "the scale subresource carries no larger number",
             "write 2147483647 or less",
-            !is_stored,
         ),
     };
     let problem = Problem::Invalid {
         value: replicas.to_string(),
     };
-    findings.push(
-        REPLICAS_RANGE
-            .finding(path(), problem, reason)
-            .origin(by_crd_or(Origin::Silent, is_let_through))
-            .mend(mend),
-    );
+    findings.push(REPLICAS_RANGE.finding(path(), problem, reason).mend(mend));
     false
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Operator, integer};
-use crate::rule::Rule;
+use crate::karpenter::{Operator, Release, integer};
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_BOUND: Rule = Rule {
@@ -11,10 +11,12 @@ pub(in crate::rules) static REQUIREMENT_BOUND: Rule = Rule {
     title: "A bound leaves numbers to choose from",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "No label has a value below 0 or above 9223372036854775807, so with `Lt` 0 or a bound at the upper \
           end no instance type fits. For a custom label, Karpenter draws a random value between the bounds, \
           and drawing from an empty range **crashes Karpenter**, again at each attempt to launch a node for \
-          the pool.",
+          the pool. Only `Gt` 9223372036854775807 does not crash it since Karpenter 1.9: nodes come without the \
+          label.",
     seen_in: &["2674"],
     bad: "\
 spec:
@@ -52,8 +54,13 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         }
         _ => return true,
     };
+    let is_nothing = entry.operator == Operator::Gt
+        && integer(text) == Some(i64::MAX)
+        && scope.context.release.has(Release::GTE_LTE);
     let effect = if entry.kind.is_well_known() {
         "so the pool never launches a node"
+    } else if is_nothing {
+        "so nodes are launched without this label"
     } else {
         "and Karpenter crashes when it draws a value for this label"
     };
@@ -97,6 +104,15 @@ mod tests {
                 assert_eq!(of(key, operator, value), [""; 0], "{key} {operator} {value}");
             }
         }
+    }
+
+    #[test]
+    fn above_the_largest_number_karpenter_launches_without_the_label() {
+        let refused = of("example.com/n", "Gt", "9223372036854775807");
+        assert!(
+            refused[0].contains("so nodes are launched without this label"),
+            "{refused:?}"
+        );
     }
 
     #[test]

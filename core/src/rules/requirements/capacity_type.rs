@@ -3,7 +3,7 @@
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Release, Vocabulary};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
 
@@ -14,6 +14,7 @@ pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
     title: "A NodePool allows at least one capacity type that exists",
     severity: Severity::Error,
     origins: &[Origin::Runtime, Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
           none of them, or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; \
           earlier releases silently never launch a node.",
@@ -43,6 +44,7 @@ pub(in crate::rules) static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
     title: "Every capacity type that a NodePool names exists",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter ignores a capacity type that it does not know. Listed with `In` beside others, the pool \
           silently does without it; in `NotIn`, it excludes nothing.",
     seen_in: &["2164"],

@@ -4,7 +4,7 @@ use super::Scope;
 use super::groups::{Group, Source};
 use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
 use crate::karpenter::Selection;
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 /// How many values the entries of one label may have in all for every pair of them to be compared. Beyond that the
@@ -16,6 +16,7 @@ pub(in crate::rules) static REQUIREMENT_CONTRADICTION: Rule = Rule {
     title: "Requirements and template labels leave a value for every label",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label, template labels included; an old name of a label \
           (`beta.kubernetes.io/arch`) counts as the new one. If no value satisfies them all, Karpenter looks \
           for machines without the label. There are none, so the pool never launches a node, while it looks \
@@ -49,6 +50,7 @@ pub(in crate::rules) static REQUIREMENT_CONTRADICTION_CUSTOM: Rule = Rule {
     title: "Requirements and template labels leave a value for every custom label",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "If no value satisfies all requirements on a custom label, Karpenter launches nodes **without** \
           that label. Pods that select it never run, and nodes that already have it count as drifted and are \
           replaced.",

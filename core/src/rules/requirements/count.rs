@@ -6,16 +6,17 @@ use super::Context;
 use super::Findings;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, Place, Template, canonical_label,
-    node_class_label,
+    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, Place, Release, Template,
+    canonical_label, node_class_label,
 };
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 
 pub(in crate::rules) static REQUIREMENTS_COUNT: Rule = Rule {
     id: RuleId::new("requirements-count"),
     title: "A NodePool has at most 100 requirements",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The CRD refuses a longer list (before Karpenter 0.37.7, more than 30). Several values of one key \
           go into one requirement with `operator: In`.",
     seen_in: &["1344"],
@@ -36,8 +37,9 @@ pub(in crate::rules) static NODECLAIM_REQUIREMENTS: Rule = Rule {
     title: "Requirements and template labels together fit in a NodeClaim",
     severity: Severity::Error,
     origins: &[Origin::Silent],
-    why: "Karpenter turns each template label into a requirement and adds four of its own (NodePool, node \
-          class, instance type, capacity type); a key with a lower and an upper bound counts twice. A \
+    evidence: Some(Evidence::Shown),
+    why: "Karpenter turns each template label into a requirement and adds up to four of its own (NodePool and \
+          instance type, since 1.1 the node class, since 1.8.2 the capacity type); a key with a lower and an upper bound counts twice. A \
           NodeClaim may have 100 in all. Beyond that the API server refuses every NodeClaim of the pool, so \
           it never launches a node, while the NodePool itself looks healthy. Keys that pods select are added \
           to these.",
@@ -80,13 +82,13 @@ pub(super) fn check(
         return false;
     }
     if template.place == Place::Pool {
-        check_claim(template, most, findings);
+        check_claim(template, most, context.release, findings);
     }
     true
 }
 
-fn check_claim(template: &Template<'_>, most: usize, findings: &mut Findings<'_>) {
-    let actual = count_in_nodeclaim(template);
+fn check_claim(template: &Template<'_>, most: usize, release: Release, findings: &mut Findings<'_>) {
+    let actual = count_in_nodeclaim(template, release);
     if actual > most {
         let reason = format!(
             "with the template labels and what Karpenter adds, a NodeClaim of this pool has {actual} \
@@ -108,10 +110,13 @@ struct Bounds {
     upper: bool,
 }
 
-fn count_in_nodeclaim(template: &Template<'_>) -> usize {
+fn count_in_nodeclaim(template: &Template<'_>, release: Release) -> usize {
     let mut keys: HashMap<&str, Bounds> = HashMap::new();
-    for key in [NODEPOOL_LABEL, INSTANCE_TYPE_LABEL, CAPACITY_TYPE_LABEL] {
+    for key in [NODEPOOL_LABEL, INSTANCE_TYPE_LABEL] {
         keys.entry(key).or_default();
+    }
+    if release.has(Release::CAPACITY_TYPES_REQUIRED) {
+        keys.entry(CAPACITY_TYPE_LABEL).or_default();
     }
     for (label, value) in template.labels.present().into_iter().flatten() {
         // What is null the API server drops.
@@ -130,10 +135,8 @@ fn count_in_nodeclaim(template: &Template<'_>) -> usize {
             _ => {}
         }
     }
-    let node_class = node_class_label(template);
-    let has_node_class = node_class
-        .as_deref()
-        .is_some_and(|label| keys.contains_key(label));
+    let has_node_class = !release.has(Release::NODE_CLASS_LABELLED)
+        || node_class_label(template).is_some_and(|label| keys.contains_key(label.as_str()));
     let twice = keys
         .values()
         .filter(|bounds| bounds.lower && bounds.upper)
@@ -190,14 +193,17 @@ mod tests {
 
     #[test]
     fn a_key_counts_once_under_all_its_names_and_twice_when_bounded_from_both_sides() {
-        let count = |requirements: Value| {
+        let count_for = |release: Release, requirements: Value| {
             let object = json!({"spec": {"template": {
                 "metadata": {"labels": {"kubernetes.io/arch": "amd64", "example.com/none": null}},
                 "spec": {"requirements": requirements},
             }}});
             let pool = NodePool::view(crate::karpenter::ApiVersion::V1, &object);
-            count_in_nodeclaim(&pool.template)
+            count_in_nodeclaim(&pool.template, release)
         };
+        assert_eq!(count_for(Release::new(1, 0, 8), json!([])), 3);
+        assert_eq!(count_for(Release::new(1, 8, 0), json!([])), 4);
+        let count = |requirements| count_for(Release::NEWEST, requirements);
         assert_eq!(count(json!([])), 5);
         assert_eq!(
             count(json!([{"key": "beta.kubernetes.io/arch", "operator": "Exists"}])),

@@ -4,7 +4,7 @@ use super::Scope;
 use super::groups::{Group, Source};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::Selection;
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
@@ -12,6 +12,7 @@ pub(in crate::rules) static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
     title: "A custom label gets its value from the NodePool, not by chance",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Instance types do not carry custom labels, so Karpenter writes one on each node. With `Exists`, \
           `NotIn` or a bound it uses the value that the pods select, and where they select none it **invents \
           a random number**, such as `example.com/team=4448439206956840427`. That is fine if every pod of \

@@ -3,7 +3,7 @@
 use super::{Scope, restricted};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Requirement};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, by_runtime};
 use crate::value::label::{matches_crd_key, mended_key, qualified_name};
@@ -16,6 +16,7 @@ pub(in crate::rules) static REQUIREMENT_KEY: Rule = Rule {
     title: "The key of a requirement is a label's key",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "A key is a name of letters, digits, `-`, `_` and `.`, optionally preceded by a domain in lower \
           case and a slash.",
     seen_in: &[],
@@ -44,6 +45,9 @@ pub(in crate::rules) static REQUIREMENT_KEY_LENGTH: Rule = Rule {
     title: "The name in a requirement's key has at most 63 characters",
     severity: Severity::Error,
     origins: &[Origin::Runtime, Origin::Silent, Origin::Schema],
+    evidence: Some(Evidence::Read(
+        "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
+    )),
     why: "The name is what follows the slash; the domain before it may have 253 characters. The CRD bounds \
           only the key as a whole.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
@@ -120,12 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_broken_key_is_refused_without_follow_ups() {
+    fn a_missing_or_broken_key_is_refused_beside_what_else_is_wrong() {
         assert_eq!(
             errors(&requirements(&json!([{"operator": "In", "values": []}]))),
             [
                 "spec.template.spec.requirements[0].key: Required value: must name the label that the requirement is \
-                 about [requirement-key]"
+                 about [requirement-key]",
+                "spec.template.spec.requirements[0].values: Required value: operator In needs at least one value \
+                 [requirement-values]",
             ]
         );
         assert_eq!(

@@ -3,7 +3,7 @@
 use super::Scope;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{LabelKind, Provider, likely_label};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
 
@@ -12,6 +12,9 @@ pub(in crate::rules) static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
     title: "A requirement spells a provider's label as the provider does",
     severity: Severity::Error,
     origins: &[Origin::Runtime, Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
+    )),
     why: "A provider reserves its domain for its own labels and refuses any other: some in the CRD, all once \
           the NodePool is stored. This key differs from a known label by a letter or two, or only by its \
           domain.",
@@ -41,6 +44,7 @@ pub(in crate::rules) static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
     title: "A requirement in a provider's domain is about a label that the provider has",
     severity: Severity::Warning,
     origins: &[Origin::Runtime, Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "A provider refuses labels in its domain that it does not know, and a Kubernetes label that is \
           almost right selects nothing. The label is in none of poolgate's lists, but a newer provider may \
           have added it, so this is only a warning. The policy can name the labels of your own provider.",
@@ -70,6 +74,7 @@ pub(in crate::rules) static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
     title: "A requirement is not about the label of another provider",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "The instance types of one provider do not carry the labels of another. The requirement selects \
           nothing; Karpenter takes the label for a custom one and writes a value of it on every node.",
     seen_in: &[],

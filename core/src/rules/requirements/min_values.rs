@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Entry, Scope};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, Operator, Release, Requirement, whole_number};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 /// The largest number that the CRD takes.
@@ -16,6 +16,9 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES: Rule = Rule {
     title: "`minValues` is from 1 to 50, and the values can satisfy it",
     severity: Severity::Error,
     origins: &[Origin::Schema, Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "Karpenter 0.34, `pkg/apis/crds/karpenter.sh_nodepools.yaml`, which has no `minValues`",
+    )),
     why: "With operator `In` there must be at least as many values as `minValues` says.",
     seen_in: &[],
     bad: "\
@@ -45,6 +48,7 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = Rule {
     title: "`minValues` counts different values",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "The CRD and Karpenter's validation count a repeated value twice, the scheduler counts it once. The \
           scheduler then finds too few values and skips the NodePool.",
     seen_in: &[],
@@ -75,6 +79,7 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = Rule {
     title: "`minValues` is about a label that instance types carry",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter counts values among the instance types. None of them carries a custom label, so the \
           count is always zero and the NodePool never launches a node, unless Karpenter runs with the \
           best-effort policy for `minValues`, under which the field has no effect.",

@@ -5,7 +5,7 @@ use super::min_values::{invalid, is_more_than, path};
 use super::{Entry, Scope};
 use crate::diagnostic::{Diagnostic, Origin, RuleId, Severity};
 use crate::karpenter::Selection;
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
@@ -13,6 +13,7 @@ pub(in crate::rules) static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
     title: "Requirements and template labels together leave as many values as `minValues` asks for",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label, template labels included, and holds the largest \
           `minValues` against the values that are left. Where these are too few, it finds no instance types, \
           or the API server refuses every NodeClaim of the pool, which looks healthy and never launches a \

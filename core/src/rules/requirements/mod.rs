@@ -1,8 +1,7 @@
 //! Requirements: what a NodePool or NodeClaim demands of its nodes' labels.
 //!
 //! First each entry is judged by itself. What stays sound is then taken together by label, with the labels of the
-//! template, because that is how Karpenter reads it. An entry that cannot be read gets one finding and is left out
-//! of everything that follows.
+//! template, because that is how Karpenter reads it. An entry of which a part cannot be read is left out of that.
 
 pub(super) mod bounds;
 pub(super) mod capacity_type;
@@ -142,13 +141,17 @@ fn check_entry<'a>(
     let least = min_values::check_range(requirement, scope, findings);
     let key = keys::check(requirement, scope, findings);
     let operator = operators::check(requirement, scope, findings);
-    let (key, operator) = (key?, operator?);
-    let kind = scope.context.labels.kind_of(key, scope.group);
-    let is_known = restricted::check(requirement.index, key, scope, findings)
-        && labels::check(requirement.index, key, &kind, scope, findings);
+    let about = key.map(|key| {
+        let kind = scope.context.labels.kind_of(key, scope.group);
+        let is_known = restricted::check(requirement.index, key, scope, findings)
+            && labels::check(requirement.index, key, &kind, scope, findings);
+        (key, kind, is_known)
+    });
+    let operator = operator?;
     let values = values::check(requirement, operator, scope, findings)?;
     let min_values = least
         .and_then(|least| min_values::check_count(least, requirement, operator, &values, scope, findings));
+    let (key, kind, is_known) = about?;
     let entry = Entry {
         index: requirement.index,
         key: canonical_label(key),

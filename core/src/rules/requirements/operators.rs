@@ -3,7 +3,7 @@
 use super::{Entry, Scope};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Known, LabelKind, LabelValues, Operator, Requirement, Vocabulary};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 const ALL: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"];
@@ -37,6 +37,7 @@ pub(in crate::rules) static REQUIREMENT_OPERATOR: Rule = Rule {
     title: "The operator of a requirement is one that Karpenter knows",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The operators are `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` and `Lt`, and in v1, since \
           Karpenter 1.9, also `Gte` and `Lte`. Case matters.",
     seen_in: &["2674"],
@@ -65,6 +66,7 @@ pub(in crate::rules) static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare labels whose values are numbers",
     severity: Severity::Error,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "To Karpenter, a value that is not a whole number lies outside of every bound. A zone or an \
           instance type is never greater or less than anything, so no instance type fits and the pool never \
           launches a node. The only sign is an event on the NodePool.",

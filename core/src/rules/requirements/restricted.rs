@@ -12,6 +12,7 @@ pub(in crate::rules) static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
     title: "The key of a requirement is not a label that Karpenter reserves",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "Of the labels in domains that end in `karpenter.sh`, a NodePool may require only \
           `karpenter.sh/capacity-type`. It may never require `kubernetes.io/hostname`, which is different on \
           each node. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and `k8s.io` are \

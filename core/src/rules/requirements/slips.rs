@@ -3,7 +3,7 @@
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ARCH_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 /// What people write for an architecture, in lower case, and what Kubernetes calls it.
@@ -36,6 +36,7 @@ pub(in crate::rules) static REQUIREMENT_VALUE_SLIP: Rule = Rule {
     title: "A value is one that the label can have",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "No node has this value, so it matches nothing. Architectures are `amd64` and `arm64`, operating \
           systems `linux` and `windows`, in lower case. Labels that count something have whole numbers \
           without a unit. An instance category of AWS is letters only, such as `c`; `c5` is a family.",

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::groups::Group;
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_VALUE_TWICE: Rule = Rule {
@@ -13,6 +13,7 @@ pub(in crate::rules) static REQUIREMENT_VALUE_TWICE: Rule = Rule {
     title: "A requirement lists each value once",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter makes a set of the values, so a repeated one changes nothing; it may be a slip for \
           another one.",
     seen_in: &[],
@@ -41,6 +42,7 @@ pub(in crate::rules) static REQUIREMENT_TWICE: Rule = Rule {
     title: "No requirement is repeated",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label; of two that say the same, one changes nothing. \
           It may be a slip for another label or other values. If their `minValues` differ, the larger one \
           counts.",

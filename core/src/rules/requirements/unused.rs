@@ -3,7 +3,7 @@
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::Operator;
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
@@ -11,6 +11,7 @@ pub(in crate::rules) static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
     title: "`Exists` and `DoesNotExist` have no values",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Karpenter silently drops the values: `Exists` allows every value, `DoesNotExist` none. `In` or \
           `NotIn` is probably what was meant.",
     seen_in: &[],
@@ -39,6 +40,7 @@ pub(in crate::rules) static REQUIREMENT_NOT_IN_NOTHING: Rule = Rule {
     title: "`NotIn` excludes something",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
     why: "Without values, `NotIn` excludes nothing and acts as `Exists`.",
     seen_in: &[],
     bad: "\

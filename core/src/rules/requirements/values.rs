@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Scope;
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Operator, Requirement, integer};
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
 use crate::value::label::{label_value, mended_value};
@@ -15,6 +15,7 @@ pub(in crate::rules) static REQUIREMENT_VALUES: Rule = Rule {
     title: "A requirement has as many values as its operator takes",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "`In` takes at least one value; `Gt`, `Lt`, `Gte` and `Lte` take exactly one.",
     seen_in: &[],
     bad: "\
@@ -42,6 +43,7 @@ pub(in crate::rules) static REQUIREMENT_NUMBER: Rule = Rule {
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare with a whole number of 0 or more",
     severity: Severity::Error,
     origins: &[Origin::Schema],
+    evidence: None,
     why: "The value is text: a whole number of at most 64 bits, without a unit. The API server's own message \
           says *positive integer*, but 0 is accepted.",
     seen_in: &[],
@@ -70,6 +72,9 @@ pub(in crate::rules) static REQUIREMENT_VALUE: Rule = Rule {
     title: "Each value of a requirement can be the value of a label",
     severity: Severity::Error,
     origins: &[Origin::Runtime, Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
+    )),
     why: "The value of a label has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a \
           letter or digit. The CRD is meant to check this, but its pattern is set on the list instead of on \
           its elements, and so checks nothing.",

@@ -1,0 +1,189 @@
+//! What the oracle answers of an object: what the API server and Karpenter have against it.
+
+use poolgate_core::diagnostic::{FieldPath, Origin, Segment};
+use serde::Deserialize;
+
+use super::program::Answer;
+
+/// One thing that is wrong with an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Objection {
+    /// The kind of mistake, as the API server calls it; empty where Karpenter objects.
+    #[serde(rename = "type")]
+    pub(crate) error_type: String,
+    /// The field, as the API server writes it; empty where nobody knows it.
+    pub(crate) field: String,
+    /// What is wrong.
+    pub(crate) detail: String,
+}
+
+impl Objection {
+    /// Takes the field out of the sentence, where the API server names it only there.
+    fn locate(&mut self) {
+        if self.field != "<nil>" || self.is_note() {
+            return;
+        }
+        let named = self
+            .detail
+            .split(['"', ' '])
+            .rfind(|word| word.starts_with("spec"));
+        self.field = named.unwrap_or_default().to_owned();
+    }
+
+    /// Whether it only says that others were not looked for: the CEL rules.
+    pub(crate) fn is_note(&self) -> bool {
+        self.detail.contains("some validation rules were not checked")
+    }
+}
+
+/// What `judge` answers, and of an object that is stored `suffer`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Judgement {
+    /// What the API server says of metadata, whatever the kind.
+    pub(crate) metadata: Vec<Objection>,
+    /// What it says by the definition.
+    pub(crate) schema: Vec<Objection>,
+    /// Whether the rest says anything: the linked Karpenter has types of this version.
+    pub(crate) followed: bool,
+    /// Why Karpenter cannot read it, and with it no other.
+    pub(crate) decode: Vec<Objection>,
+    /// Why Karpenter sets it aside.
+    pub(crate) runtime: Vec<Objection>,
+    /// The panic that ends Karpenter when it makes a NodeClaim of it.
+    pub(crate) launch: Option<String>,
+    /// Why the API server refuses that NodeClaim.
+    pub(crate) claim: Vec<Objection>,
+    /// How the question harmed the oracle, as it would Karpenter.
+    #[serde(skip)]
+    pub(crate) harmed: Option<String>,
+}
+
+/// At which step an object fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The definition.
+    Schema,
+    /// Karpenter's decoder.
+    Decode,
+    /// Karpenter's validation.
+    Runtime,
+    /// Karpenter hangs on it, or dies of it.
+    Harm,
+}
+
+impl Step {
+    /// The origin of a finding on what fails there.
+    pub(crate) const fn origin(self) -> Origin {
+        match self {
+            Self::Schema => Origin::Schema,
+            Self::Runtime => Origin::Runtime,
+            Self::Decode | Self::Harm => Origin::Silent,
+        }
+    }
+}
+
+impl Judgement {
+    /// What was answered.
+    pub(crate) fn of(answer: &Answer) -> Self {
+        match answer {
+            Answer::Given(answer) => {
+                let mut judgement = Self::deserialize(answer).expect("judge answers as documented");
+                judgement.schema.iter_mut().for_each(Objection::locate);
+                judgement
+            }
+            Answer::Harmed(why) => Self {
+                followed: true,
+                harmed: Some(why.clone()),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// The first step at which the object fails, and why.
+    pub(crate) fn refusal(&self) -> Option<(Step, Vec<Objection>)> {
+        let harm = self.harmed.as_ref().or(self.launch.as_ref());
+        let harm: Vec<Objection> = harm
+            .map(|detail| Objection {
+                detail: detail.clone(),
+                ..Objection::default()
+            })
+            .into_iter()
+            .collect();
+        [
+            (Step::Schema, self.schema.clone()),
+            (Step::Decode, self.decode.clone()),
+            (Step::Runtime, self.runtime.clone()),
+            (Step::Harm, harm),
+        ]
+        .into_iter()
+        .find(|(_, objections)| !objections.is_empty())
+    }
+
+    /// Whether Karpenter's validation was asked: it looks at what is stored and can be read.
+    pub(crate) fn is_validated(&self) -> bool {
+        let is_read = self.decode.is_empty() && self.harmed.is_none();
+        self.followed && self.schema.is_empty() && is_read
+    }
+
+    /// Whether the definition's CEL rules were left out.
+    pub(crate) fn is_unchecked(&self) -> bool {
+        self.schema.iter().any(Objection::is_note)
+    }
+}
+
+/// Whether one of two fields is within the other, or both are one. A field that nobody knows is around all.
+pub(crate) fn is_around(one: &str, other: &str) -> bool {
+    let (one, other) = (steps(one), steps(other));
+    one.starts_with(&other) || other.starts_with(&one)
+}
+
+/// Whether two writings name the same field: poolgate puts the keys of maps in brackets, the API server does not.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    steps(one) == steps(other)
+}
+
+/// A path of poolgate's with its keys as they are.
+pub(crate) fn plain(path: &FieldPath) -> String {
+    let mut written = String::new();
+    for segment in path.segments() {
+        match segment {
+            Segment::Key(key) => written.push_str(key),
+            Segment::Index(index) => written.push_str(&index.to_string()),
+        }
+        written.push('.');
+    }
+    written
+}
+
+fn steps(path: &str) -> Vec<&str> {
+    let steps = path.split(['.', '[', ']']);
+    steps.filter(|step| !step.is_empty()).collect()
+}
+
+/// What of a NodePool stands in a field of the NodeClaim that is made of it.
+pub(crate) fn fields_behind(claims_field: &str) -> Vec<String> {
+    const TEMPLATE: &str = "spec.template.spec";
+    const LABELLED: [&str; 4] = [
+        "metadata.name",
+        "spec.template.metadata.labels",
+        "spec.template.spec.requirements",
+        "spec.template.spec.nodeClassRef",
+    ];
+    let is_within = |parent: &str| is_around(claims_field, parent) && claims_field.starts_with(parent);
+    if ["metadata.labels", "spec.requirements"]
+        .iter()
+        .any(|labels| is_within(labels))
+    {
+        LABELLED.map(str::to_owned).to_vec()
+    } else if is_within("metadata.annotations") {
+        vec![format!("spec.template.{claims_field}")]
+    } else if is_within("metadata") {
+        // The name is the pool's with more behind it.
+        vec!["metadata.name".to_owned()]
+    } else {
+        let field = claims_field.strip_prefix("spec").unwrap_or_default();
+        vec![format!("{TEMPLATE}{field}")]
+    }
+}

@@ -1,0 +1,66 @@
+//! Which findings of poolgate say what the API server says.
+
+use poolgate_core::diagnostic::Diagnostic;
+
+use super::judgement::{Objection, Step, is_around, plain};
+
+/// The rules of the definitions that take several fields together, by their messages, and the rules of poolgate that
+/// stand for them. The API server names the object around those fields, so that the field alone proves little.
+const TOGETHER: &[(&str, &[&str])] = &[
+    (
+        "'schedule' must be set with 'duration'",
+        &["budget-schedule-duration"],
+    ),
+    ("'weight' is not supported", &["replicas-weight"]),
+    ("Cannot transition NodePool", &["replicas-mode"]),
+    ("only 'limits.nodes' is supported", &["replicas-limits"]),
+    ("may not be empty", &["node-class-ref"]),
+    ("is immutable", &["node-class-immutable"]),
+    (
+        "is restricted",
+        &[
+            "requirement-key-restricted",
+            "requirement-key",
+            "requirement-key-length",
+            "label-restricted",
+            "label-key",
+        ],
+    ),
+    (
+        "must have a single positive integer value",
+        &["requirement-values", "requirement-number"],
+    ),
+    ("no such key: values", &["requirement-values"]),
+    (
+        "must have at least that many values",
+        &["requirement-min-values", "requirement-values"],
+    ),
+    (
+        "requirements with operator 'In' must have a value",
+        &["requirement-values"],
+    ),
+    ("consolidateAfter cannot be combined", &["consolidate-after-pair"]),
+    ("consolidateAfter must be specified", &["consolidate-after-pair"]),
+    ("OwnerKey does not have a matching", &["kubelet"]),
+    ("valid keys for", &["kubelet"]),
+    ("must be greater than imageGCLowThresholdPercent", &["kubelet"]),
+    ("cannot be a negative resource quantity", &["kubelet"]),
+];
+
+/// Whether the API server objects by a rule that takes several fields together.
+pub(crate) fn is_together(objection: &Objection) -> bool {
+    TOGETHER
+        .iter()
+        .any(|(message, _)| objection.detail.contains(message))
+}
+
+/// Whether a finding may be about what the others object to: it stands at the same field or around it, and is of a rule
+/// that speaks of it.
+pub(crate) fn stands_for(finding: &Diagnostic, objection: &Objection, step: Step) -> bool {
+    let is_there = is_around(&plain(&finding.path), &objection.field);
+    let together = TOGETHER
+        .iter()
+        .filter(|_| step == Step::Schema)
+        .find(|(message, _)| objection.detail.contains(message));
+    is_there && together.is_none_or(|(_, rules)| rules.contains(&finding.rule.as_str()))
+}

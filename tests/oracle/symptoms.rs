@@ -1,0 +1,149 @@
+//! What Karpenter suffers from what it takes: a question to its own code for each rule, so far as one question shows it.
+//! Asked of the examples of the catalogue ([`super::demonstrations`]) and of whatever poolgate alone refuses
+//! ([`super::compare`]).
+
+mod budgets;
+mod launch;
+
+use poolgate_core::diagnostic::{FieldPath, Segment};
+use serde_json::Value;
+
+use super::judgement::{Judgement, fields_behind, is_around, plain};
+use super::program::{Answer, Oracle};
+
+/// An object of which poolgate says that it harms, as it is stored.
+pub(crate) struct Patient<'a> {
+    pub(crate) oracle: &'a mut Oracle,
+    pub(crate) object: &'a Value,
+    pub(crate) judgement: &'a Judgement,
+}
+
+/// Whether Karpenter suffers from what stands in a field; none where this object cannot tell.
+pub(crate) type Symptom = fn(&mut Patient<'_>, &FieldPath) -> Option<bool>;
+
+/// The rules whose findings can be shown to be true, and how.
+pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
+    ("nodepool-name", has_no_claims),
+    ("consolidate-after", is_unreadable),
+    ("budgets-empty", budgets::limit_nothing),
+    ("budget-nodes", budgets::count_otherwise),
+    ("budget-reasons-empty", budgets::limits_nothing),
+    ("budget-duration", is_unreadable),
+    ("budget-empty-window", budgets::is_never_active),
+    ("budget-always-active", budgets::is_always_active),
+    ("schedule-syntax", budgets::stops_all),
+    ("schedule-never-fires", budgets::is_always_active),
+    ("schedule-every", budgets::is_constant),
+    ("schedule-either-day", budgets::fires_on_other_days),
+    ("budget-moot", budgets::changes_nothing),
+    ("budget-allow-window", budgets::leave_hours_without_limit),
+    ("budget-uncovered-hours", budgets::leave_hours_without_limit),
+    ("budget-uncovered-reason", budgets::leave_a_reason_without_limit),
+    ("budget-blocks-drift", budgets::block_drift),
+    ("limit-quantity", hangs_or_is_unreadable),
+    ("limit-negative", launch::has_no_room),
+    ("limit-zero", launch::has_no_room),
+    ("limit-unknown", launch::is_exceeded_by_nothing),
+    ("limit-nodes-whole", launch::is_rounded_up),
+    ("replicas-above-limit", launch::is_granted_fewer),
+    ("replicas-at-limit", launch::has_none_to_spare),
+    ("nodeclaim-requirements", has_no_claims),
+    ("requirement-label-unknown", launch::becomes_a_custom_label),
+    ("requirement-label-foreign", launch::becomes_a_custom_label),
+    ("requirement-operator-numeric", launch::launches_nothing),
+    ("requirement-values-ignored", launch::values_change_nothing),
+    ("requirement-not-in-nothing", launch::is_exists),
+    ("requirement-value-twice", launch::element_changes_nothing),
+    ("requirement-value-slip", launch::launches_nothing_alone),
+    ("requirement-bound", launch::launches_nothing_with_the_label),
+    ("requirement-min-values-distinct", launch::launches_nothing),
+    ("requirement-min-values-custom", launch::launches_nothing),
+    ("requirement-min-values-together", launch::launches_nothing),
+    ("capacity-type", launch::launches_nothing),
+    ("capacity-type-unknown", launch::launches_nothing_alone),
+    ("requirement-contradiction", launch::launches_nothing),
+    (
+        "requirement-contradiction-custom",
+        launch::launches_without_the_label,
+    ),
+    ("requirement-twice", launch::element_changes_nothing),
+    ("requirement-random-label", launch::invents_a_label),
+    ("label-key-length", has_no_claims),
+    ("template-annotations", has_no_claims),
+    ("do-not-disrupt-template", launch::annotates_all),
+    ("node-class-kind", launch::is_ignored),
+    ("node-class-name", has_no_claims_of_the_class),
+    ("taint-time-added", is_unreadable),
+    ("taint-startup", launch::keeps_pods_away),
+    ("expire-after", is_unreadable),
+    ("termination-grace-period", is_unreadable),
+    ("nodeclaim-request", hangs_or_is_unreadable),
+];
+
+/// How to see what a rule speaks of, where one question shows it.
+pub(crate) fn symptom(rule: &str) -> Option<Symptom> {
+    SYMPTOMS
+        .iter()
+        .find(|(known, _)| *known == rule)
+        .map(|(_, symptom)| *symptom)
+}
+
+impl Patient<'_> {
+    fn ask(&mut self, question: Value) -> Answer {
+        self.oracle.ask_one(question)
+    }
+
+    /// Whether Karpenter can read it, so that there is more to ask.
+    fn is_read(&self) -> bool {
+        self.judgement.followed && self.judgement.decode.is_empty() && self.judgement.harmed.is_none()
+    }
+}
+
+/// Karpenter cannot decode the field.
+fn is_unreadable(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let judgement = patient.judgement;
+    // Of an object that hangs the decoder, nothing else is known.
+    let is_known = judgement.followed && judgement.harmed.is_none();
+    let field = plain(path);
+    is_known.then(|| {
+        let mut unreadable = judgement.decode.iter();
+        unreadable.any(|objection| is_around(&field, &objection.field))
+    })
+}
+
+/// Karpenter cannot decode the field, or does not come back from it.
+fn hangs_or_is_unreadable(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    if patient.judgement.harmed.is_some() {
+        return Some(true);
+    }
+    is_unreadable(patient, path)
+}
+
+/// The API server refuses every NodeClaim, for something that comes from the field.
+fn has_no_claims(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let judgement = patient.judgement;
+    let is_known = patient.is_read() && judgement.runtime.is_empty() && judgement.launch.is_none();
+    let field = plain(path);
+    is_known.then(|| {
+        let behind = judgement
+            .claim
+            .iter()
+            .flat_map(|objection| fields_behind(&objection.field));
+        behind.into_iter().any(|behind| is_around(&field, &behind))
+    })
+}
+
+/// The same of a node class that has a name.
+fn has_no_claims_of_the_class(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let is_named = path.find(patient.object) != Some(&"".into());
+    has_no_claims(patient, path).filter(|_| is_named)
+}
+
+/// The places in lists along a path.
+fn indexes(path: &FieldPath) -> Vec<usize> {
+    let indexes = path.segments().iter().filter_map(|segment| match segment {
+        Segment::Index(index) => Some(*index),
+        Segment::Key(_) => None,
+    });
+    indexes.collect()
+}

@@ -1,0 +1,222 @@
+//! What budgets do that their authors did not mean.
+
+use jiff::{SignedDuration, Timestamp};
+use poolgate_core::diagnostic::FieldPath;
+use serde_json::{Value, json};
+
+use super::{Patient, indexes};
+
+/// What Karpenter says where nothing limits.
+const UNLIMITED: u64 = 2_147_483_647;
+
+/// Monday to Sunday, at odd times and even ones.
+const MOMENTS: [&str; 8] = [
+    "2026-01-05T00:00:00Z",
+    "2026-01-06T03:17:42Z",
+    "2026-01-07T08:30:00Z",
+    "2026-01-08T12:00:30Z",
+    "2026-01-09T16:45:00Z",
+    "2026-01-10T20:59:59Z",
+    "2026-01-11T23:59:59.5Z",
+    "2028-02-29T12:00:00Z",
+];
+
+/// What Karpenter says of budgets at a time.
+struct Reckoned(Value);
+
+impl Patient<'_> {
+    fn reckon(&mut self, budgets: &Value, at: &str, nodes: u32) -> Reckoned {
+        let object = json!({"spec": {"disruption": {"budgets": budgets}}});
+        let question = json!({"kind": "budgets", "object": object, "at": at, "nodes": nodes});
+        Reckoned(self.ask(question).given())
+    }
+
+    fn budgets(&self) -> Option<&Value> {
+        let budgets = self.object.pointer("/spec/disruption/budgets");
+        budgets.filter(|_| self.is_read())
+    }
+
+    /// The budget that a path leads into, as the only one.
+    fn budget(&self, path: &FieldPath) -> Option<Value> {
+        let budget = self.budgets()?.get(*indexes(path).first()?)?;
+        Some(json!([budget]))
+    }
+
+    /// Whether the only budget is active at each of some moments.
+    fn activity(&mut self, budget: &Value, moments: &[String]) -> Option<Vec<bool>> {
+        let at = |moment: &String| self.reckon(budget, moment, 10).0["budgets"][0]["active"].as_bool();
+        moments.iter().map(at).collect()
+    }
+
+    /// The next times at which the only budget's schedule fires.
+    fn fires(&mut self, budget: &Value, count: usize) -> Option<Vec<Timestamp>> {
+        let text = budget.pointer("/0/schedule")?.as_str()?;
+        let question = json!({"kind": "cron", "text": text, "at": MOMENTS[0], "count": count});
+        let answer = self.ask(question).given();
+        let fires = answer["next"].as_array()?.iter();
+        fires.map(|fire| fire.as_str()?.parse().ok()).collect()
+    }
+}
+
+impl Reckoned {
+    /// The reasons that this Karpenter knows.
+    fn reasons(&self) -> impl Iterator<Item = &str> {
+        let allowed = self.0["allowed"].as_object().expect("a map by reason");
+        allowed.keys().map(String::as_str)
+    }
+
+    fn nodes(&self, reason: &str) -> Option<u64> {
+        self.0["allowed"][reason]["nodes"].as_u64()
+    }
+
+    fn is_limited(&self, reason: &str) -> bool {
+        self.nodes(reason) != Some(UNLIMITED)
+    }
+}
+
+fn moments() -> Vec<String> {
+    MOMENTS.map(str::to_owned).to_vec()
+}
+
+/// Every hour of a week.
+fn hours() -> Vec<String> {
+    let monday: Timestamp = MOMENTS[0].parse().expect("a time");
+    let hours = (0..7 * 24).map(|hour| (monday + SignedDuration::from_hours(hour)).to_string());
+    hours.collect()
+}
+
+/// No reason is limited at any time.
+pub(super) fn limit_nothing(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let budgets = patient.budgets()?.clone();
+    Some(moments().iter().all(|at| {
+        let reckoned = patient.reckon(&budgets, at, 10);
+        reckoned.reasons().all(|reason| !reckoned.is_limited(reason))
+    }))
+}
+
+/// The one budget limits no reason at any time.
+pub(super) fn limits_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = patient.budget(path)?;
+    Some(moments().iter().all(|at| {
+        let reckoned = patient.reckon(&budget, at, 10);
+        reckoned.reasons().all(|reason| !reckoned.is_limited(reason))
+    }))
+}
+
+/// Karpenter takes the number of nodes for another one, or for none.
+pub(super) fn count_otherwise(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = patient.budget(path)?;
+    let written = budget[0]["nodes"].as_str()?.parse::<u64>().ok();
+    let always = json!([{"nodes": budget[0]["nodes"]}]);
+    Some(patient.reckon(&always, MOMENTS[0], 10).nodes("Drifted") != written)
+}
+
+/// The budget keeps every reason from every disruption.
+pub(super) fn stops_all(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = patient.budget(path)?;
+    let reckoned = patient.reckon(&budget, MOMENTS[0], 100);
+    let is_stopped = |reason| {
+        let allowed = &reckoned.0["allowed"][reason];
+        allowed["nodes"] == 0 && allowed["error"].is_string()
+    };
+    Some(reckoned.reasons().all(is_stopped))
+}
+
+/// The budget holds at all times, also just before its window begins.
+pub(super) fn is_always_active(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = patient.budget(path)?;
+    let mut moments = moments();
+    let before = SignedDuration::from_nanos(-1);
+    let fires = patient.fires(&budget, 3)?.into_iter();
+    moments.extend(fires.map(|fire| (fire + before).to_string()));
+    Some(
+        patient
+            .activity(&budget, &moments)?
+            .into_iter()
+            .all(|active| active),
+    )
+}
+
+/// The budget does not hold even as its window begins.
+pub(super) fn is_never_active(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = patient.budget(path)?;
+    let fires = patient.fires(&budget, 3)?;
+    // A schedule that never fires is always active, whatever the duration.
+    if fires.is_empty() {
+        return None;
+    }
+    let moments: Vec<String> = fires.iter().map(ToString::to_string).collect();
+    Some(
+        patient
+            .activity(&budget, &moments)?
+            .into_iter()
+            .all(|active| !active),
+    )
+}
+
+/// The budget holds always or never, and its schedule does not matter.
+pub(super) fn is_constant(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = patient.budget(path)?;
+    let mut moments = moments();
+    let fires = patient.fires(&budget, 3)?;
+    moments.extend(fires.iter().map(ToString::to_string));
+    let states = patient.activity(&budget, &moments)?;
+    Some(states.windows(2).all(|pair| pair[0] == pair[1]))
+}
+
+/// The schedule fires on days that its days of the week alone do not name.
+pub(super) fn fires_on_other_days(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = patient.budget(path)?;
+    let fires = patient.fires(&budget, 20)?;
+    let mut by_week = budget.clone();
+    let schedule = budget[0]["schedule"].as_str()?;
+    let mut fields: Vec<&str> = schedule.split_whitespace().collect();
+    *fields.get_mut(2)? = "*";
+    by_week[0]["schedule"] = fields.join(" ").into();
+    Some(fires != patient.fires(&by_week, 20)?)
+}
+
+/// Without the budget, all is as it is with it.
+pub(super) fn changes_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let with = patient.budgets()?.clone();
+    let mut without = with.clone();
+    let index = *indexes(path).first()?;
+    let list = without.as_array_mut()?;
+    (index < list.len()).then(|| list.remove(index))?;
+    Some(hours().iter().all(|at| {
+        [1, 10, 100].into_iter().all(|nodes| {
+            let (with, without) = (
+                patient.reckon(&with, at, nodes),
+                patient.reckon(&without, at, nodes),
+            );
+            with.0["allowed"] == without.0["allowed"]
+        })
+    }))
+}
+
+/// At some hour of the week nothing limits some reason.
+pub(super) fn leave_hours_without_limit(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let budgets = patient.budgets()?.clone();
+    Some(hours().iter().any(|at| {
+        let reckoned = patient.reckon(&budgets, at, 10);
+        reckoned.reasons().any(|reason| !reckoned.is_limited(reason))
+    }))
+}
+
+/// Some reason is never limited.
+pub(super) fn leave_a_reason_without_limit(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let budgets = patient.budgets()?.clone();
+    let reckoned: Vec<Reckoned> = hours()
+        .iter()
+        .map(|at| patient.reckon(&budgets, at, 10))
+        .collect();
+    let is_free = |reason: &str| reckoned.iter().all(|reckoned| !reckoned.is_limited(reason));
+    Some(reckoned.first()?.reasons().any(is_free))
+}
+
+/// No drifted node may go at any time.
+pub(super) fn block_drift(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let budgets = patient.budgets()?.clone();
+    let mut hours = hours().into_iter();
+    Some(hours.all(|at| patient.reckon(&budgets, &at, 100).nodes("Drifted") == Some(0)))
+}

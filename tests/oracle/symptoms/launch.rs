@@ -1,0 +1,243 @@
+//! What comes of launching nodes for a pool.
+
+use poolgate_core::diagnostic::{FieldPath, Segment};
+use serde_json::{Value, json};
+
+use super::{Patient, indexes};
+use crate::oracle::program::Answer;
+
+/// What Karpenter's scheduler makes of a pool.
+enum Launch {
+    /// The nodes that it launches.
+    Nodes(Vec<Value>),
+    /// None: another provider's pool is ignored.
+    Ignored,
+    /// It dies.
+    Harmed,
+}
+
+impl Patient<'_> {
+    /// Whether Karpenter's scheduler can be asked, which is the newest one's.
+    fn is_asked(&self) -> bool {
+        self.is_read() && self.object["apiVersion"] == "karpenter.sh/v1"
+    }
+
+    /// Launches a node for a pod that nothing but an object like this could serve.
+    fn launch(&mut self, object: &Value) -> Option<Launch> {
+        self.launch_for(object, false)
+    }
+
+    fn launch_for(&mut self, object: &Value, is_intolerant: bool) -> Option<Launch> {
+        if !self.is_asked() {
+            return None;
+        }
+        let question =
+            json!({"kind": "provision", "object": object, "count": 1, "intolerant": is_intolerant});
+        Some(match self.ask(question) {
+            Answer::Harmed(_) => Launch::Harmed,
+            Answer::Given(answer) if answer["managed"] == false => Launch::Ignored,
+            Answer::Given(answer) => {
+                Launch::Nodes(answer["launched"].as_array().expect("a list of nodes").clone())
+            }
+        })
+    }
+
+    /// The node that the object itself brings.
+    fn node(&mut self) -> Option<Value> {
+        let object = self.object;
+        self.node_of(object)
+    }
+
+    fn node_of(&mut self, object: &Value) -> Option<Value> {
+        match self.launch(object)? {
+            Launch::Nodes(nodes) => Some(nodes.into_iter().next().unwrap_or(Value::Null)),
+            Launch::Ignored | Launch::Harmed => None,
+        }
+    }
+
+    /// The requirement that a path leads into: its pointer, and its key.
+    fn requirement(&self, path: &FieldPath) -> Option<(String, &str)> {
+        let pointer = format!("/spec/template/spec/requirements/{}", indexes(path).first()?);
+        let key = self.object.pointer(&pointer)?.get("key")?.as_str()?;
+        Some((pointer, key))
+    }
+}
+
+impl Launch {
+    fn is_nothing(&self) -> Option<bool> {
+        match self {
+            Self::Nodes(nodes) => Some(nodes.is_empty()),
+            Self::Harmed => Some(true),
+            Self::Ignored => None,
+        }
+    }
+}
+
+/// No node is launched, or Karpenter dies of it. Nodes of a static pool are not asked of the scheduler.
+pub(super) fn launches_nothing(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let object = patient.object;
+    let is_static = object["spec"].get("replicas").is_some();
+    patient.launch(object).filter(|_| !is_static)?.is_nothing()
+}
+
+/// The pool has no room for a node.
+pub(super) fn has_no_room(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    match granted(patient) {
+        Some((granted, _)) => Some(granted == 0),
+        None => launches_nothing(patient, path),
+    }
+}
+
+/// No node is launched, or none with the label.
+pub(super) fn launches_nothing_with_the_label(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    if launches_nothing(patient, path)? {
+        return Some(true);
+    }
+    launches_without_the_label(patient, path)
+}
+
+/// No node is launched where the one value is the only one.
+pub(super) fn launches_nothing_alone(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let (pointer, _) = patient.requirement(path)?;
+    let mut object = patient.object.clone();
+    let requirement = object.pointer_mut(&pointer)?;
+    let value = requirement["values"].get(*indexes(path).get(1)?)?.clone();
+    requirement["operator"] = "In".into();
+    requirement["values"] = json!([value]);
+    patient.launch(&object)?.is_nothing()
+}
+
+/// No node is launched for a pod that tolerates nothing.
+pub(super) fn keeps_pods_away(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let object = patient.object;
+    patient.launch_for(object, true)?.is_nothing()
+}
+
+/// No provider has the node class. Only of classes that are meant to be the linked provider's it is known.
+pub(super) fn is_ignored(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let object = patient.object;
+    let reference = object.pointer("/spec/template/spec/nodeClassRef")?;
+    let is_kwok = reference.to_string().to_ascii_lowercase().contains("kwok");
+    let launch = patient.launch(object).filter(|_| is_kwok)?;
+    Some(matches!(launch, Launch::Ignored))
+}
+
+/// How many nodes a static pool is granted of those that it wants, and how many more.
+fn granted(patient: &mut Patient<'_>) -> Option<(i64, i64)> {
+    let object = patient.object;
+    if !patient.is_asked() || object["spec"].get("replicas").is_none() {
+        return None;
+    }
+    let answer = patient.ask(json!({"kind": "static", "object": object})).given();
+    Some((answer["granted"].as_i64()?, answer["spare"].as_i64()?))
+}
+
+/// A static pool never has as many nodes as it wants.
+pub(super) fn is_granted_fewer(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let wanted = patient.object["spec"]["replicas"].as_i64()?;
+    Some(granted(patient)?.0 < wanted)
+}
+
+/// A static pool has no room to replace a node.
+pub(super) fn has_none_to_spare(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    Some(granted(patient)?.1 == 0)
+}
+
+fn is_exceeded(patient: &mut Patient<'_>, usage: &Value) -> Option<bool> {
+    let object = patient.object;
+    if !patient.is_asked() {
+        return None;
+    }
+    let answer = patient.ask(json!({"kind": "limits", "object": object, "usage": usage}));
+    Some(answer.given()["exceeded"].is_string())
+}
+
+/// No node exceeds the limits, however large.
+pub(super) fn is_exceeded_by_nothing(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let much = "1000000000000";
+    let usage = json!({"cpu": much, "memory": much, "pods": much, "nodes": much, "ephemeral-storage": much});
+    is_exceeded(patient, &usage).map(|is_exceeded| !is_exceeded)
+}
+
+/// A pool with fewer nodes than the limit says may have another, and then has more than it says.
+pub(super) fn is_rounded_up(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+    let limit = match &patient.object["spec"]["limits"]["nodes"] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let answer = patient.ask(json!({"kind": "quantity", "text": limit})).given();
+    let nanos: i128 = answer["nanos"].as_str()?.parse().ok()?;
+    let whole = nanos.div_euclid(1_000_000_000);
+    let usage = json!({"nodes": whole.to_string()});
+    let is_exceeded = is_exceeded(patient, &usage)?;
+    Some(whole * 1_000_000_000 < nanos && !is_exceeded)
+}
+
+/// Karpenter writes the label on the node, though the author took it for one that instance types have.
+pub(super) fn becomes_a_custom_label(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let key = patient.requirement(path)?.1.to_owned();
+    Some(patient.node()?["labels"].get(&key).is_some())
+}
+
+/// Nodes come without the label.
+pub(super) fn launches_without_the_label(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let key = patient.requirement(path)?.1.to_owned();
+    let node = patient.node()?;
+    Some(node["labels"].is_object() && node["labels"].get(&key).is_none())
+}
+
+/// The label's value is a number that stands nowhere.
+pub(super) fn invents_a_label(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let key = patient.requirement(path)?.1.to_owned();
+    let node = patient.node()?;
+    let value = node["labels"].get(&key)?.as_str()?.to_owned();
+    Some(value.parse::<u64>().is_ok() && !patient.object.to_string().contains(&value))
+}
+
+/// Every node has the annotation.
+pub(super) fn annotates_all(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let Some(Segment::Key(key)) = path.segments().last() else {
+        return None;
+    };
+    Some(patient.node()?["annotations"].get(key.as_ref()).is_some())
+}
+
+/// Whether as many instance types suit the object after a change.
+fn is_the_same(patient: &mut Patient<'_>, change: impl FnOnce(&mut Value) -> Option<()>) -> Option<bool> {
+    let mut changed = patient.object.clone();
+    change(&mut changed)?;
+    let before = patient.node()?["instanceTypes"].clone();
+    Some(patient.node_of(&changed)?["instanceTypes"] == before)
+}
+
+/// The values might as well not be there.
+pub(super) fn values_change_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let (pointer, _) = patient.requirement(path)?;
+    is_the_same(patient, |object| {
+        object.pointer_mut(&pointer)?["values"] = json!([]);
+        Some(())
+    })
+}
+
+/// The operator might as well be `Exists`.
+pub(super) fn is_exists(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let (pointer, _) = patient.requirement(path)?;
+    is_the_same(patient, |object| {
+        let requirement = object.pointer_mut(&pointer)?;
+        requirement["operator"] = "Exists".into();
+        requirement["values"] = json!([]);
+        Some(())
+    })
+}
+
+/// The element of a list that the path leads to might as well not be there.
+pub(super) fn element_changes_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let pointer = path.to_pointer();
+    is_the_same(patient, |object| {
+        let (list, index) = pointer.rsplit_once('/')?;
+        let list = object.pointer_mut(list)?.as_array_mut()?;
+        let index: usize = index.parse().ok()?;
+        (index < list.len()).then(|| list.remove(index))?;
+        Some(())
+    })
+}

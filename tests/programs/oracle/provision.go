@@ -1,0 +1,193 @@
+//go:build !v1beta1
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	kwok "sigs.k8s.io/karpenter/kwok/cloudprovider"
+	kwokoptions "sigs.k8s.io/karpenter/kwok/options"
+	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
+)
+
+// launchKinds are the questions about launching nodes.
+func launchKinds(asked question) (any, error) {
+	switch asked.Kind {
+	case "provision":
+		return provision(asked.Object, asked.Count, asked.Intolerant)
+	case "static":
+		return static(asked.Object)
+	default:
+		return limits(asked.Object, asked.Usage)
+	}
+}
+
+type provisionAnswer struct {
+	// Managed is whether the provider has the pool's node class; Karpenter ignores all other pools.
+	Managed bool `json:"managed"`
+	// Launched are the nodes that Karpenter would launch.
+	Launched []launchedNode `json:"launched"`
+	// Refused says why it would launch none for some pod.
+	Refused string `json:"refused,omitempty"`
+	// Panic ends Karpenter when it does.
+	Panic string `json:"panic,omitempty"`
+}
+
+type launchedNode struct {
+	// Labels and Annotations are those that Karpenter itself gives the NodeClaim.
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	// InstanceTypes is how many suit it.
+	InstanceTypes int `json:"instanceTypes"`
+}
+
+// provider is Karpenter's own kwok provider, which knows its labels and has instance types, but no machines.
+var provider = sync.OnceValues(func() (*kwok.CloudProvider, error) {
+	ctx := kwokoptions.ToContext(context.Background(), &kwokoptions.Options{})
+	instanceTypes, err := kwok.ConstructInstanceTypes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return kwok.NewCloudProvider(ctx, nil, instanceTypes), nil
+})
+
+// provision asks Karpenter's scheduler for pods that each need a node of their own, where there is no other pool and no
+// node yet. They tolerate every taint, or none.
+func provision(object json.RawMessage, pods int, intolerant bool) (answered any, failed error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			answered, failed = provisionAnswer{Managed: true, Launched: []launchedNode{}, Panic: fmt.Sprint(cause)}, nil
+		}
+	}()
+	pool := &karpenter.NodePool{}
+	if err := json.Unmarshal(object, pool); err != nil {
+		return nil, err
+	}
+	provider, err := provider()
+	if err != nil {
+		return nil, err
+	}
+	if !nodepool.IsManaged(pool, provider) {
+		return provisionAnswer{Launched: []launchedNode{}}, nil
+	}
+	ctx := options.ToContext(context.Background(), &options.Options{})
+	instanceTypes, err := provider.GetInstanceTypes(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	pools := []*karpenter.NodePool{pool}
+	typesByPool := map[string][]*cloudprovider.InstanceType{pool.Name: instanceTypes}
+	waiting := waitingPods(pods, intolerant)
+	cluster := state.NewCluster(clock.RealClock{}, nil, provider)
+	topology, err := scheduling.NewTopology(ctx, nil, cluster, nil, pools, typesByPool, waiting)
+	if err != nil {
+		return nil, err
+	}
+	scheduler := scheduling.NewScheduler(ctx, nil, pools, cluster, nil, topology, typesByPool, nil, silence{},
+		clock.RealClock{}, nil, nil, scheduling.MinValuesPolicy(options.MinValuesPolicyStrict))
+	results, err := scheduler.Solve(ctx, waiting)
+	if err != nil {
+		return nil, err
+	}
+	answer := provisionAnswer{Managed: true, Launched: []launchedNode{}}
+	for _, claim := range results.NewNodeClaims {
+		made := claim.ToNodeClaim()
+		answer.Launched = append(answer.Launched, launchedNode{
+			Labels: made.Labels, Annotations: made.Annotations, InstanceTypes: len(claim.InstanceTypeOptions),
+		})
+	}
+	for _, why := range results.PodErrors {
+		answer.Refused = why.Error()
+	}
+	return answer, nil
+}
+
+// waitingPods take the same port of their node, so that no two of them share one.
+func waitingPods(count int, intolerant bool) []*corev1.Pod {
+	tolerations := []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	if intolerant {
+		tolerations = nil
+	}
+	var pods []*corev1.Pod
+	for number := range count {
+		name := "pod-" + strconv.Itoa(number)
+		pods = append(pods, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
+			Spec: corev1.PodSpec{
+				Tolerations: tolerations,
+				Containers: []corev1.Container{{
+					Name:  "main",
+					Ports: []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: corev1.ProtocolTCP}},
+					Resources: corev1.ResourceRequirements{
+						Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
+					},
+				}},
+			},
+			Status: corev1.PodStatus{Phase: corev1.PodPending},
+		})
+	}
+	return pods
+}
+
+// silence is a recorder of events that nobody reads.
+type silence struct{}
+
+// Publish drops the events.
+func (silence) Publish(...events.Event) {}
+
+type staticAnswer struct {
+	// Granted is how many nodes the pool may have of those that it wants, where it has none.
+	Granted int64 `json:"granted"`
+	// Spare is whether it may then have one more, to replace one that has drifted.
+	Spare int64 `json:"spare"`
+}
+
+// static asks Karpenter's count of a static pool's nodes as its controllers of static pools do.
+func static(object json.RawMessage) (any, error) {
+	pool := &karpenter.NodePool{}
+	if err := json.Unmarshal(object, pool); err != nil {
+		return nil, err
+	}
+	if pool.Spec.Replicas == nil {
+		return nil, fmt.Errorf("the pool is not static")
+	}
+	limit := int64(math.MaxInt64)
+	if written, ok := pool.Spec.Limits["nodes"]; ok {
+		limit = written.Value()
+	}
+	count := state.NewNodePoolState()
+	return staticAnswer{
+		Granted: count.ReserveNodeCount(pool.Name, limit, *pool.Spec.Replicas),
+		Spare:   count.ReserveNodeCount(pool.Name, limit, 1),
+	}, nil
+}
+
+type limitsAnswer struct {
+	// Exceeded says which limit keeps the pool from its next node.
+	Exceeded string `json:"exceeded,omitempty"`
+}
+
+// limits asks what Karpenter asks before it makes a NodeClaim: whether what the pool has exceeds its limits.
+func limits(object json.RawMessage, usage corev1.ResourceList) (any, error) {
+	pool := &karpenter.NodePool{}
+	if err := json.Unmarshal(object, pool); err != nil {
+		return nil, err
+	}
+	return limitsAnswer{text(pool.Spec.Limits.ExceededBy(usage))}, nil
+}
