@@ -16,19 +16,20 @@ pub struct Position {
 impl Position {
     const START: Self = Self { line: 1, column: 1 };
 
-    /// The position behind `byte`.
-    fn past(self, byte: u8) -> Self {
-        match byte {
-            b'\n' => Self {
-                line: self.line + 1,
-                column: 1,
-            },
-            // The later bytes of a character were counted with its first.
-            0x80..=0xbf => self,
-            _ => Self {
-                column: self.column + 1,
+    /// The position behind `text`.
+    fn past(self, text: &str) -> Self {
+        match memchr::memrchr(b'\n', text.as_bytes()) {
+            None => Self {
+                column: self.column + text.chars().count(),
                 ..self
             },
+            Some(last) => {
+                let behind = text.get(last + 1..).unwrap_or_default();
+                Self {
+                    line: self.line + memchr::memchr_iter(b'\n', text.as_bytes()).count(),
+                    column: 1 + behind.chars().count(),
+                }
+            }
         }
     }
 }
@@ -37,22 +38,22 @@ impl Position {
 #[derive(Debug)]
 pub struct Lines<'t> {
     /// The text without its byte order mark.
-    text: &'t [u8],
+    text: &'t str,
     /// The length of the byte order mark, which takes no column.
     mark: usize,
-    /// The position of the first byte of each stride.
+    /// The position of the first character of each stride.
     checkpoints: Vec<Position>,
 }
 
 impl<'t> Lines<'t> {
     /// Reads through the text once.
     pub fn new(text: &'t str) -> Self {
-        let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text).as_bytes();
-        let mut checkpoints = Vec::with_capacity(unmarked.len() / STRIDE + 1);
-        let mut position = Position::START;
-        for stride in unmarked.chunks(STRIDE) {
-            checkpoints.push(position);
-            position = stride.iter().fold(position, |at, byte| at.past(*byte));
+        let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut checkpoints = vec![Position::START];
+        let mut at = Position::START;
+        for stride in 1..=unmarked.len() / STRIDE {
+            at = at.past(between(unmarked, (stride - 1) * STRIDE, stride * STRIDE));
+            checkpoints.push(at);
         }
         Self {
             text: unmarked,
@@ -64,11 +65,16 @@ impl<'t> Lines<'t> {
     /// The position of the character that begins at byte `offset`; behind the text, that of its end.
     pub fn position(&self, offset: usize) -> Position {
         let offset = offset.saturating_sub(self.mark).min(self.text.len());
-        let stride = (offset / STRIDE).min(self.checkpoints.len().saturating_sub(1));
+        let stride = offset / STRIDE;
         let start = self.checkpoints.get(stride).copied().unwrap_or(Position::START);
-        let walked = self.text.get(stride * STRIDE..offset).unwrap_or_default();
-        walked.iter().fold(start, |at, byte| at.past(*byte))
+        start.past(between(self.text, stride * STRIDE, offset))
     }
+}
+
+/// The characters that begin in these bytes.
+fn between(text: &str, start: usize, end: usize) -> &str {
+    text.get(text.ceil_char_boundary(start)..text.ceil_char_boundary(end))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

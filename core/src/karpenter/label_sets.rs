@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::labels::{WELL_KNOWN_LABELS, canonical_label, is_well_known};
-use super::provider::{LabelValues, PROVIDERS, Provider};
+use super::provider::{LabelValues, PROVIDERS, Provider, names_in};
 use crate::value::label::{domain_of, is_within};
 
 /// Longest key for which a likely spelling is looked for; no label of a provider is longer.
@@ -94,10 +94,9 @@ impl LabelSets {
             .iter()
             .find(|parent| is_within(domain, parent))
         {
-            let meant = closest(
-                key,
-                self.well_known.keys().filter_map(|known| known.split_once('/')),
-            );
+            let meant = closest(key, |domain| {
+                names_in(domain, self.well_known.keys().map(String::as_str))
+            });
             return LabelKind::Unknown {
                 domain: restricted,
                 meant,
@@ -149,31 +148,33 @@ fn meant_of(key: &str, provider: &Provider) -> Option<String> {
         .find(|label| label.split_once('/').is_some_and(|(_, known)| known == name));
     elsewhere
         .map(|label| (*label).to_owned())
-        .or_else(|| closest(key, provider.labels()))
+        .or_else(|| closest(key, |domain| provider.names_in(domain)))
 }
 
 /// The well-known label of Kubernetes or Karpenter, or of this provider, that was probably meant by a key.
 pub fn likely_label(key: &str, provider: Option<&Provider>) -> Option<String> {
-    let well_known = WELL_KNOWN_LABELS.iter().filter_map(|label| label.split_once('/'));
     let name = key.split_once('/').map_or(key, |(_, name)| name);
+    let well_known = |domain| names_in(domain, WELL_KNOWN_LABELS.iter().copied());
     closest(key, well_known).or_else(|| {
         let (domain, name) = provider?.labels().find(|(_, known)| *known == name)?;
         Some(format!("{domain}/{name}"))
     })
 }
 
-/// The one of these labels that is a few slips away from what was written.
-fn closest<'a>(written: &str, labels: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
+/// The label that is a few slips away from what was written, of those that have these names in its domain.
+fn closest<'a, Names>(written: &'a str, names_in: impl FnOnce(&'a str) -> Names) -> Option<String>
+where
+    Names: Iterator<Item = &'a str>,
+{
     if written.len() > LONGEST_GUESSED {
         return None;
     }
-    let (written_domain, written_name) = written.split_once('/')?;
-    labels
-        .filter(|(domain, _)| *domain == written_domain)
-        .map(|(domain, name)| (strsim::osa_distance(written_name, name), domain, name))
-        .filter(|(slips, _, name)| *slips <= MOST_SLIPS && *slips * 3 <= name.len())
+    let (domain, written_name) = written.split_once('/')?;
+    names_in(domain)
+        .map(|name| (strsim::osa_distance(written_name, name), name))
+        .filter(|(slips, name)| *slips <= MOST_SLIPS && *slips * 3 <= name.len())
         .min()
-        .map(|(_, domain, name)| format!("{domain}/{name}"))
+        .map(|(_, name)| format!("{domain}/{name}"))
 }
 
 #[cfg(test)]

@@ -154,4 +154,19 @@ impl Provider {
         let elsewhere = self.elsewhere.iter().filter_map(|(key, _)| key.split_once('/'));
         own.chain(elsewhere)
     }
+
+    /// The names of its labels that lie in this domain.
+    pub fn names_in<'a>(&'a self, domain: &'a str) -> impl Iterator<Item = &'a str> {
+        let own = self.labels.iter().map(|(name, _)| *name);
+        let own = own.filter(move |_| domain == self.group);
+        own.chain(names_in(domain, self.elsewhere.iter().map(|(key, _)| *key)))
+    }
+}
+
+/// What stands behind the domain in those of these labels that lie in it.
+pub(super) fn names_in<'a>(
+    domain: &'a str,
+    labels: impl Iterator<Item = &'a str>,
+) -> impl Iterator<Item = &'a str> {
+    labels.filter_map(move |label| label.strip_prefix(domain)?.strip_prefix('/'))
 }
