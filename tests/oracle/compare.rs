@@ -270,7 +270,7 @@ impl<'a> Passage<'a> {
 
     /// Whether something is said of each field for which the API server refuses the NodeClaim.
     fn compare_claims(&self, objections: &[Objection], mismatches: &mut Vec<Mismatch>) {
-        for objection in objections {
+        for objection in objections.iter().filter(|objection| !objection.is_note()) {
             let fields = fields_behind(&objection.field);
             let mut findings = self.findings().iter().map(|finding| plain(&finding.path));
             if !findings.any(|path| fields.iter().any(|field| is_around(field, &path))) {

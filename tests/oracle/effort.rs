@@ -6,10 +6,6 @@ use std::io::Write as _;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The seed of the usual run. A full run takes a new one each time; the usual run will, too, once new seeds find none of
-/// the differences that README.md lists as open.
-const USUAL_SEED: u64 = 2;
-
 /// How much to do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
@@ -59,8 +55,7 @@ pub(crate) fn is_set(variable: &str) -> bool {
 fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| {
-        let usual = || if is_full() { random() } else { USUAL_SEED };
-        let seed = number("POOLGATE_ORACLE_SEED").unwrap_or_else(usual);
+        let seed = number("POOLGATE_ORACLE_SEED").unwrap_or_else(random);
         tell(&format!(
             "seed {seed}, commit {}; POOLGATE_ORACLE_SEED={seed} asks the same again",
             commit()

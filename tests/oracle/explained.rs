@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::case::Case;
 use super::mismatch::{Kind, Mismatch};
 use super::reasons::is_together;
+use super::symptoms::indexes;
 
 /// A difference that is meant.
 pub(crate) struct Explained {
@@ -229,6 +230,34 @@ pub(crate) const EXPLAINED: &[Explained] = &[
                 old: Some(with("1")),
                 ..v1(with("2"))
             }
+        },
+    },
+    Explained {
+        name: "bound-beside-another",
+        why: "Karpenter's arithmetic overflows only where no other requirement on the label bounds it from the other \
+              side or lower. poolgate refuses the number for itself: whoever takes the other requirement away must not \
+              crash Karpenter.",
+        covers: |case, mismatch| {
+            let requirements = case.object.pointer("/spec/template/spec/requirements");
+            let requirements = requirements.and_then(Value::as_array);
+            let key = mismatch.ours.as_ref().and_then(|finding| {
+                let index = indexes(&finding.path).first().copied()?;
+                requirements?.get(index)?["key"].as_str()
+            });
+            let same = requirements
+                .into_iter()
+                .flatten()
+                .filter(|entry| entry["key"].as_str() == key);
+            mismatch.kind == Kind::Unfounded && mismatch.rule() == "requirement-bound" && same.count() > 1
+        },
+        example: || {
+            let requirement =
+                |value: &str| json!({"key": "example.com/n", "operator": "Lte", "values": [value]});
+            let requirements = json!([requirement("4"), requirement("9223372036854775807")]);
+            v1(pool(
+                json!({"disruption": {"consolidateAfter": "1m"}}),
+                &requirements,
+            ))
         },
     },
 ];

@@ -24,10 +24,10 @@ impl Objection {
         if self.field != "<nil>" || self.is_note() {
             return;
         }
-        let named = self
-            .detail
-            .split(['"', ' '])
-            .rfind(|word| word.starts_with("spec"));
+        // In quotes, for a field's name may have spaces; else it is a word of the sentence.
+        let is_field = |text: &&str| text.starts_with("spec");
+        let quoted = self.detail.split('"').skip(1).step_by(2).filter(is_field).last();
+        let named = quoted.or_else(|| self.detail.split(['"', ' ']).rfind(is_field));
         self.field = named.unwrap_or_default().to_owned();
     }
 

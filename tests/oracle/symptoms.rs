@@ -40,7 +40,7 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("budget-uncovered-hours", budgets::leave_hours_without_limit),
     ("budget-uncovered-reason", budgets::leave_a_reason_without_limit),
     ("budget-blocks-drift", budgets::block_drift),
-    ("limit-quantity", hangs_or_is_unreadable),
+    ("limit-quantity", launch::hangs_or_is_unreadable),
     ("limit-negative", launch::has_no_room),
     ("limit-zero", launch::has_no_room),
     ("limit-unknown", launch::is_exceeded_by_nothing),
@@ -140,7 +140,7 @@ fn has_no_claims_of_the_class(patient: &mut Patient<'_>, path: &FieldPath) -> Op
 }
 
 /// The places in lists along a path.
-fn indexes(path: &FieldPath) -> Vec<usize> {
+pub(crate) fn indexes(path: &FieldPath) -> Vec<usize> {
     let indexes = path.segments().iter().filter_map(|segment| match segment {
         Segment::Index(index) => Some(*index),
         Segment::Key(_) => None,

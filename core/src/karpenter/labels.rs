@@ -13,8 +13,12 @@ pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 pub const ARCH_LABEL: &str = "kubernetes.io/arch";
 /// The label for the operating system.
 pub const OS_LABEL: &str = "kubernetes.io/os";
+/// The label for the region.
+pub const REGION_LABEL: &str = "topology.kubernetes.io/region";
+/// The label for the build of Windows.
+pub const WINDOWS_BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
 
-/// The labels that every provider's instance types carry (`WellKnownLabels` of
+/// The labels that providers' instance types carry, if they have such a thing (`WellKnownLabels` of
 /// `sigs.k8s.io/karpenter/pkg/apis/v1`). The values of none of them are integers.
 pub(super) const WELL_KNOWN_LABELS: &[&str] = &[
     NODEPOOL_LABEL,
@@ -23,8 +27,8 @@ pub(super) const WELL_KNOWN_LABELS: &[&str] = &[
     ARCH_LABEL,
     OS_LABEL,
     "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "node.kubernetes.io/windows-build",
+    REGION_LABEL,
+    WINDOWS_BUILD_LABEL,
 ];
 
 /// Whether every provider's instance types carry this label; it is to be given by its present name.
@@ -40,7 +44,7 @@ pub fn canonical_label(key: &str) -> &str {
         "beta.kubernetes.io/os" => OS_LABEL,
         "beta.kubernetes.io/instance-type" => INSTANCE_TYPE_LABEL,
         "failure-domain.beta.kubernetes.io/zone" => "topology.kubernetes.io/zone",
-        "failure-domain.beta.kubernetes.io/region" => "topology.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/region" => REGION_LABEL,
         other => other,
     }
 }

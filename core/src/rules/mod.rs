@@ -202,6 +202,7 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
     weight::check(pool, &mut findings);
     replicas::check(pool, context, &mut findings);
     check_template(&pool.template, pool.version, context, &mut findings);
+    requirements::count::check_claim(pool, context, &mut findings);
     let lifetime = lifetime::check_pool(pool, context, &mut findings);
     lifetime_bounds::check(pool, lifetime, context, &mut findings);
     bounds::check(pool, object, &context.policy.bounds, &mut findings);

@@ -148,8 +148,27 @@ fn is_exceeded(patient: &mut Patient<'_>, usage: &Value) -> Option<bool> {
     if !patient.is_asked() {
         return None;
     }
+    match patient.ask(json!({"kind": "limits", "object": object, "usage": usage})) {
+        Answer::Given(answer) => Some(answer["exceeded"].is_string()),
+        Answer::Harmed(_) => None,
+    }
+}
+
+/// Karpenter cannot decode the limit, or does not come back from it, be it when it is read or when it is held against
+/// what the pool has.
+pub(super) fn hangs_or_is_unreadable(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+    let is_seen = super::hangs_or_is_unreadable(patient, path);
+    if is_seen != Some(false) || !patient.is_asked() {
+        return is_seen;
+    }
+    let Some(Segment::Key(resource)) = path.segments().last() else {
+        return is_seen;
+    };
+    let mut usage = json!({});
+    usage[&**resource] = json!("4");
+    let object = patient.object;
     let answer = patient.ask(json!({"kind": "limits", "object": object, "usage": usage}));
-    Some(answer.given()["exceeded"].is_string())
+    Some(matches!(answer, Answer::Harmed(_)))
 }
 
 /// No node exceeds the limits, however large.

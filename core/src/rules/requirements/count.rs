@@ -6,7 +6,7 @@ use super::Context;
 use super::Findings;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, Place, Release, Template,
+    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, NodePool, Release, Template,
     canonical_label, node_class_label,
 };
 use crate::rule::{Evidence, Rule};
@@ -39,7 +39,8 @@ pub(in crate::rules) static NODECLAIM_REQUIREMENTS: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter turns each template label into a requirement and adds up to four of its own (NodePool and \
-          instance type, since 1.1 the node class, since 1.8.2 the capacity type); a key with a lower and an upper bound counts twice. A \
+          instance type, since 1.1 the node class, since 1.8.2 the capacity type; in a static pool neither instance nor \
+          capacity type); a key with a lower and an upper bound counts twice. A \
           NodeClaim may have 100 in all. Beyond that the API server refuses every NodeClaim of the pool, so \
           it never launches a node, while the NodePool itself looks healthy. Keys that pods select are added \
           to these.",
@@ -81,15 +82,16 @@ pub(super) fn check(
         );
         return false;
     }
-    if template.place == Place::Pool {
-        check_claim(template, most, context.release, findings);
-    }
     true
 }
 
-fn check_claim(template: &Template<'_>, most: usize, release: Release, findings: &mut Findings<'_>) {
-    let actual = count_in_nodeclaim(template, release);
-    if actual > most {
+/// Refuses a NodePool whose NodeClaims would have too many.
+pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+    let template = &pool.template;
+    let most = context.karpenter.max_requirements(pool.version);
+    let listed = template.requirements.as_ref().present().map_or(0, Vec::len);
+    let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release);
+    if listed <= most && actual > most {
         let reason = format!(
             "with the template labels and what Karpenter adds, a NodeClaim of this pool has {actual} \
              requirements and may have {most}, so no node would ever launch"
@@ -110,12 +112,15 @@ struct Bounds {
     upper: bool,
 }
 
-fn count_in_nodeclaim(template: &Template<'_>, release: Release) -> usize {
+/// Of a static pool, the provider picks instance types and capacity types
+/// (`NodeClaimTemplate.ToNodeClaim` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling`).
+fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Release) -> usize {
     let mut keys: HashMap<&str, Bounds> = HashMap::new();
-    for key in [NODEPOOL_LABEL, INSTANCE_TYPE_LABEL] {
-        keys.entry(key).or_default();
+    keys.entry(NODEPOOL_LABEL).or_default();
+    if !is_static {
+        keys.entry(INSTANCE_TYPE_LABEL).or_default();
     }
-    if release.has(Release::CAPACITY_TYPES_REQUIRED) {
+    if !is_static && release.has(Release::CAPACITY_TYPES_REQUIRED) {
         keys.entry(CAPACITY_TYPE_LABEL).or_default();
     }
     for (label, value) in template.labels.present().into_iter().flatten() {
@@ -192,6 +197,17 @@ mod tests {
     }
 
     #[test]
+    fn karpenter_adds_fewer_to_the_nodeclaims_of_a_static_pool() {
+        let mut object = pool(50, 48);
+        object["spec"]["replicas"] = json!(3);
+        assert_eq!(errors(&object), [""; 0]);
+        object["spec"]["template"]["metadata"]["labels"]["example.com/one-more"] = json!("blue");
+        let refused = errors(&object);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(refused[0].ends_with("[nodeclaim-requirements]"), "{refused:?}");
+    }
+
+    #[test]
     fn a_key_counts_once_under_all_its_names_and_twice_when_bounded_from_both_sides() {
         let count_for = |release: Release, requirements: Value| {
             let object = json!({"spec": {"template": {
@@ -199,7 +215,7 @@ mod tests {
                 "spec": {"requirements": requirements},
             }}});
             let pool = NodePool::view(crate::karpenter::ApiVersion::V1, &object);
-            count_in_nodeclaim(&pool.template, release)
+            count_in_nodeclaim(&pool.template, false, release)
         };
         assert_eq!(count_for(Release::new(1, 0, 8), json!([])), 3);
         assert_eq!(count_for(Release::new(1, 8, 0), json!([])), 4);

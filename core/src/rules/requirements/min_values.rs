@@ -131,19 +131,21 @@ pub(super) fn check_range(
     None
 }
 
-/// Checks the number against how many values the requirement lists. Gives it back where they suffice.
+/// Checks the number against how many values the requirement lists, whatever they are. Gives it back where they
+/// suffice.
 pub(super) fn check_count(
     least: i64,
     requirement: &Requirement<'_>,
     operator: Operator,
-    values: &[&str],
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<i64> {
-    if operator != Operator::In || !is_more_than(least, values.len()) {
+    let listed = requirement.values.present().map_or(0, <[_]>::len);
+    // Of a list that is empty, the check of the values speaks.
+    if operator != Operator::In || listed == 0 || !is_more_than(least, listed) {
         return Some(least);
     }
-    let reason = format!("operator In lists only {} values", values.len());
+    let reason = format!("operator In lists only {listed} values");
     findings.push(
         REQUIREMENT_MIN_VALUES
             .finding(path(requirement.index, scope), invalid(least), reason)
@@ -212,6 +214,22 @@ mod tests {
             "key": "karpenter.kwok.sh/instance-family",
             "operator": operator, "values": values, "minValues": least,
         }]))
+    }
+
+    #[test]
+    fn too_few_values_are_told_also_where_key_or_values_are_wrong() {
+        let object = requirements(&json!([{"key": "", "operator": "In", "values": ["-"], "minValues": 2}]));
+        let refused = errors(&object);
+        for rule in [
+            "[requirement-key]",
+            "[requirement-value]",
+            "[requirement-min-values]",
+        ] {
+            assert!(
+                refused.iter().any(|error| error.ends_with(rule)),
+                "{rule}: {refused:?}"
+            );
+        }
     }
 
     #[test]

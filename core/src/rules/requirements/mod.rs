@@ -148,9 +148,9 @@ fn check_entry<'a>(
         (key, kind, is_known)
     });
     let operator = operator?;
+    let min_values =
+        least.and_then(|least| min_values::check_count(least, requirement, operator, scope, findings));
     let values = values::check(requirement, operator, scope, findings)?;
-    let min_values = least
-        .and_then(|least| min_values::check_count(least, requirement, operator, &values, scope, findings));
     let (key, kind, is_known) = about?;
     let entry = Entry {
         index: requirement.index,

@@ -2,7 +2,10 @@
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Field, Known, LabelKind, LabelValues, Operator, Requirement, Vocabulary};
+use crate::karpenter::{
+    Field, Known, LabelKind, LabelValues, Operator, REGION_LABEL, Requirement, Vocabulary,
+    WINDOWS_BUILD_LABEL,
+};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -148,7 +151,9 @@ pub(super) fn check(
 
 /// Refuses numeric operators on labels whose values are no numbers.
 pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    let suits = !entry.operator.is_numeric() || entry.kind != LabelKind::WellKnown(LabelValues::Text);
+    let suits = !entry.operator.is_numeric()
+        || entry.kind != LabelKind::WellKnown(LabelValues::Text)
+        || !is_carried(entry.key, scope.group);
     if !suits {
         let problem = Problem::Invalid {
             value: quoted(entry.operator.as_str()),
@@ -167,6 +172,16 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
         );
     }
     suits
+}
+
+/// Whether the instance types of a provider say something of this well-known label. Where they do not, a requirement on
+/// it demands nothing.
+fn is_carried(key: &str, group: Option<&str>) -> bool {
+    match key {
+        WINDOWS_BUILD_LABEL => group == Some("karpenter.k8s.aws"),
+        REGION_LABEL => group != Some("karpenter.kwok.sh"),
+        _ => true,
+    }
 }
 
 /// The same bound with an operator that every release has.
@@ -240,6 +255,30 @@ mod tests {
                  values; write operator: In [requirement-operator]"
             ]
         );
+    }
+
+    #[test]
+    fn a_bound_on_text_is_refused_where_instance_types_carry_the_label() {
+        let is_refused = |key: &str, group: &str| {
+            let mut object = requirements(&json!([{"key": key, "operator": "Lt", "values": ["1"]}]));
+            object["spec"]["template"]["spec"]["nodeClassRef"] =
+                json!({"group": group, "kind": "NodeClass", "name": "default"});
+            errors(&object)
+                .iter()
+                .any(|error| error.ends_with("[requirement-operator-numeric]"))
+        };
+        let (aws, kwok) = ("karpenter.k8s.aws", "karpenter.kwok.sh");
+        for (key, by_aws, by_kwok) in [
+            ("node.kubernetes.io/windows-build", true, false),
+            ("topology.kubernetes.io/region", true, false),
+            ("topology.kubernetes.io/zone", true, true),
+        ] {
+            assert_eq!(
+                (is_refused(key, aws), is_refused(key, kwok)),
+                (by_aws, by_kwok),
+                "{key}"
+            );
+        }
     }
 
     #[test]
