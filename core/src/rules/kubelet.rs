@@ -139,9 +139,10 @@ impl<'a> Kubelet<'a> {
             .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
     }
 
+    /// Whether a map has a value for a key. What is null the API server drops.
     fn has(&self, field: &str, key: &str) -> bool {
-        let map = self.settings.get(field).and_then(Value::as_object);
-        map.is_some_and(|map| map.contains_key(key))
+        let value = self.settings.get(field).and_then(|map| map.get(key));
+        value.is_some_and(|value| !value.is_null())
     }
 
     fn check(&self, findings: &mut Findings<'_>) {
@@ -305,6 +306,20 @@ mod tests {
             "systemReserved": {"memory": "100Mi"},
         });
         assert_eq!(errors(&kubelet), [""; 0]);
+    }
+
+    #[test]
+    fn a_soft_threshold_without_a_value_needs_no_grace_period_and_gets_none_from_null() {
+        let kubelet = json!({
+            "evictionSoft": {"memory.available": "5%", "nodefs.available": null},
+            "evictionSoftGracePeriod": {"memory.available": null},
+        });
+        let refused = errors(&kubelet);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(
+            refused[0].contains("evictionSoft[memory.available]"),
+            "{refused:?}"
+        );
     }
 
     #[test]
