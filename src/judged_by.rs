@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use poolgate_core::karpenter::{Karpenter, Release};
+use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 use poolgate_core::policy::Policy;
 
 use crate::policy_file::{self, LoadError};
@@ -19,7 +19,7 @@ pub(crate) struct JudgedBy {
     /// The Karpenter release that the cluster runs, such as 1.14.1
     /// [default: the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
-    karpenter_version: Option<Release>,
+    karpenter_version: Option<KarpenterVersion>,
 }
 
 impl JudgedBy {

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::karpenter::{
-    ApiVersion, Installed, Karpenter, Known, Release, ReleaseSource, UnreadableDefinition, Vocabulary,
-    schema_defaults,
+    ApiVersion, Availability, EnumValues, Installed, Karpenter, KarpenterVersion, ReleaseSource,
+    UnreadableDefinition, schema_defaults,
 };
 use serde_json::{Value, json};
 
 /// A published definition, and the releases that ship it.
 struct Published {
-    releases: Vec<Release>,
+    releases: Vec<KarpenterVersion>,
     definition: Value,
 }
 
@@ -38,7 +38,7 @@ fn published() -> Vec<Published> {
 }
 
 /// Each release with each version of the API that its definition has, and the schema of `spec` there.
-fn schemas() -> Vec<(Release, ApiVersion, Value)> {
+fn schemas() -> Vec<(KarpenterVersion, ApiVersion, Value)> {
     let mut schemas = Vec::new();
     for Published { releases, definition } in published() {
         for element in definition["spec"]["versions"].as_array().expect("versions") {
@@ -95,14 +95,14 @@ type Is = Box<dyn Fn(&Value) -> bool>;
 const BUDGET: &str = "/properties/disruption/properties/budgets/items/properties";
 const REQUIREMENT: &str = "/properties/template/properties/spec/properties/requirements/items/properties";
 
-fn definition_of(release: Release) -> Value {
+fn definition_of(release: KarpenterVersion) -> Value {
     let found = published()
         .into_iter()
         .find(|published| published.releases.contains(&release));
     found.expect("a published release").definition
 }
 
-fn installed(release: Release) -> Installed {
+fn installed(release: KarpenterVersion) -> Installed {
     Installed::read(&definition_of(release)).expect("a definition")
 }
 
@@ -142,11 +142,11 @@ fn the_words_of_a_release_are_those_of_its_definition() {
     for (release, version, spec) in schemas() {
         for (vocabulary, place) in [
             (
-                Vocabulary::ConsolidationPolicy,
+                EnumValues::ConsolidationPolicy,
                 "/properties/disruption/properties/consolidationPolicy/enum".to_owned(),
             ),
-            (Vocabulary::Operator, format!("{REQUIREMENT}/operator/enum")),
-            (Vocabulary::Reason, format!("{BUDGET}/reasons/items/enum")),
+            (EnumValues::Operator, format!("{REQUIREMENT}/operator/enum")),
+            (EnumValues::Reason, format!("{BUDGET}/reasons/items/enum")),
         ] {
             let listed = spec.pointer(&place).and_then(Value::as_array);
             let listed: BTreeSet<&str> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -169,74 +169,74 @@ fn what_a_release_brought_is_in_its_definition_and_in_none_before() {
     let consolidate_after = "/properties/disruption/properties/consolidateAfter";
     let labels = "/properties/template/properties/metadata/properties/labels/x-kubernetes-validations";
     let anchored = "/properties/disruption/properties/consolidateAfter/pattern";
-    let milestones: Vec<(Release, Is)> = vec![
-        (Release::BUDGETS, Box::new(has(BUDGET.to_owned()))),
+    let milestones: Vec<(KarpenterVersion, Is)> = vec![
+        (KarpenterVersion::BUDGETS, Box::new(has(BUDGET.to_owned()))),
         (
-            Release::MIN_VALUES,
+            KarpenterVersion::MIN_VALUES,
             Box::new(has(format!("{REQUIREMENT}/minValues"))),
         ),
         (
-            Release::COMPOUND_BUDGET_DURATIONS,
+            KarpenterVersion::COMPOUND_BUDGET_DURATIONS,
             Box::new(mentions(
                 "/properties/disruption/properties/budgets",
                 "([0-9]+h[0-9]+m)",
             )),
         ),
         (
-            Release::DISRUPTION_DEFAULT,
+            KarpenterVersion::DISRUPTION_DEFAULT,
             Box::new(says(
                 "/properties/disruption/default",
                 json!({"consolidateAfter": "0s"}),
             )),
         ),
         (
-            Release::NODE_CLASS_FIXED,
+            KarpenterVersion::NODE_CLASS_FIXED,
             Box::new(mentions(
                 "/properties/template",
                 "nodeClassRef.group is immutable",
             )),
         ),
         (
-            Release::ANCHORED_DURATIONS,
+            KarpenterVersion::ANCHORED_DURATIONS,
             Box::new(says(anchored, json!("^(([0-9]+(s|m|h))+|Never)$"))),
         ),
         (
-            Release::STATIC_CAPACITY,
+            KarpenterVersion::STATIC_CAPACITY,
             Box::new(has("/properties/replicas".to_owned())),
         ),
         (
-            Release::REASONS_LIMITED,
+            KarpenterVersion::REASONS_LIMITED,
             Box::new(has(format!("{BUDGET}/reasons/maxItems"))),
         ),
         (
-            Release::GTE_LTE,
+            KarpenterVersion::GTE_LTE,
             Box::new(mentions("/properties/template", "Gte")),
         ),
         (
-            Release::KUBERNETES_DOMAINS_FREE,
+            KarpenterVersion::KUBERNETES_DOMAINS_FREE,
             Box::new(move |spec| !mentions(labels, r#"label domain \"kubernetes.io\""#)(spec)),
         ),
         (
-            Release::UNIQUE_REASONS,
+            KarpenterVersion::UNIQUE_REASONS,
             Box::new(has(format!("{BUDGET}/reasons/x-kubernetes-list-type"))),
         ),
         (
-            Release::BALANCED,
+            KarpenterVersion::BALANCED,
             Box::new(mentions("/properties/disruption", "Balanced")),
         ),
         (
-            Release::UNHEALTHY,
+            KarpenterVersion::UNHEALTHY,
             Box::new(mentions("/properties/disruption", "Unhealthy")),
         ),
         (
-            Release::CONSOLIDATE_AFTER_OPTIONAL,
+            KarpenterVersion::CONSOLIDATE_AFTER_OPTIONAL,
             Box::new(has(format!("{consolidate_after}/default"))),
         ),
     ];
     for (since, is_there) in milestones {
         // What v1beta1 never got says nothing about the release.
-        let newest = |release: Release| {
-            if release < Release::V1_SERVED {
+        let newest = |release: KarpenterVersion| {
+            if release < KarpenterVersion::V1_SERVED {
                 ApiVersion::V1Beta1
             } else {
                 ApiVersion::V1
@@ -279,12 +279,12 @@ fn served_versions_are_those_of_the_release() {
         for release in releases {
             assert_eq!(
                 served.contains(&ApiVersion::V1),
-                release.has(Release::V1_SERVED),
+                release.has(KarpenterVersion::V1_SERVED),
                 "{release}"
             );
             assert_eq!(
                 served.contains(&ApiVersion::V1Beta1),
-                !release.has(Release::V1_ALONE),
+                !release.has(KarpenterVersion::V1_ALONE),
                 "{release}"
             );
         }
@@ -293,7 +293,7 @@ fn served_versions_are_those_of_the_release() {
 
 #[test]
 fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_it() {
-    let mut definition = definition_of(Release::new(1, 15, 0));
+    let mut definition = definition_of(KarpenterVersion::new(1, 15, 0));
     let policies = definition
         .pointer_mut(
             "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/disruption/properties/\
@@ -303,23 +303,30 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
     *policies = json!(["WhenEmpty", "WhenCheaper"]);
     let installed = Arc::new(Installed::read(&definition).expect("a definition"));
     let policy =
-        |karpenter: &Karpenter, word| karpenter.knows(Vocabulary::ConsolidationPolicy, ApiVersion::V1, word);
+        |karpenter: &Karpenter, word| karpenter.knows(EnumValues::ConsolidationPolicy, ApiVersion::V1, word);
 
     let read = Karpenter::default().on(Arc::clone(&installed));
     assert_eq!(
         (read.release(), read.source()),
-        (Release::new(1, 15, 0), ReleaseSource::Definition)
+        (KarpenterVersion::new(1, 15, 0), ReleaseSource::Definition)
     );
-    assert_eq!(policy(&read, "WhenCheaper"), Known::Yes);
-    assert_eq!(policy(&read, "Balanced"), Known::No, "the definition refuses it");
+    assert_eq!(policy(&read, "WhenCheaper"), Availability::Yes);
+    assert_eq!(
+        policy(&read, "Balanced"),
+        Availability::No,
+        "the definition refuses it"
+    );
 
-    let told = Karpenter::from(Release::new(1, 9, 0)).on(installed);
+    let told = Karpenter::from(KarpenterVersion::new(1, 9, 0)).on(installed);
     assert_eq!(
         (told.release(), told.source()),
-        (Release::new(1, 9, 0), ReleaseSource::User)
+        (KarpenterVersion::new(1, 9, 0), ReleaseSource::User)
     );
-    assert_eq!(policy(&told, "WhenCheaper"), Known::No);
-    assert_eq!(policy(&told, "Balanced"), Known::Since(Release::BALANCED));
+    assert_eq!(policy(&told, "WhenCheaper"), Availability::No);
+    assert_eq!(
+        policy(&told, "Balanced"),
+        Availability::Since(KarpenterVersion::BALANCED)
+    );
     assert_eq!(
         told.keeps_node_limit_mode(ApiVersion::V1),
         Some(false),
@@ -329,20 +336,23 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
 
 #[test]
 fn a_word_of_a_later_release_says_which() {
-    let karpenter = Karpenter::default().on(Arc::new(installed(Release::new(1, 8, 0))));
+    let karpenter = Karpenter::default().on(Arc::new(installed(KarpenterVersion::new(1, 8, 0))));
     let knows = |vocabulary, word| karpenter.knows(vocabulary, ApiVersion::V1, word);
-    assert_eq!(knows(Vocabulary::Operator, "Gte"), Known::Since(Release::GTE_LTE));
-    assert_eq!(knows(Vocabulary::Operator, "Gt"), Known::Yes);
-    assert_eq!(knows(Vocabulary::CapacityType, "reserved"), Known::Yes);
     assert_eq!(
-        knows(Vocabulary::Reason, "Unhealthy"),
-        Known::Since(Release::UNHEALTHY)
+        knows(EnumValues::Operator, "Gte"),
+        Availability::Since(KarpenterVersion::GTE_LTE)
+    );
+    assert_eq!(knows(EnumValues::Operator, "Gt"), Availability::Yes);
+    assert_eq!(knows(EnumValues::CapacityType, "reserved"), Availability::Yes);
+    assert_eq!(
+        knows(EnumValues::Reason, "Unhealthy"),
+        Availability::Since(KarpenterVersion::UNHEALTHY)
     );
 }
 
 #[test]
 fn a_definition_tells_whether_it_keeps_the_node_limit_mode_and_what_it_fills_in() {
-    let mut definition = definition_of(Release::new(1, 14, 1));
+    let mut definition = definition_of(KarpenterVersion::new(1, 14, 1));
     let read = |definition: &Value| {
         let installed = Installed::read(definition).expect("a definition");
         installed.version(ApiVersion::V1).expect("v1").clone()
@@ -394,6 +404,6 @@ fn what_is_no_definition_of_nodepools_is_refused_and_never_a_panic() {
     assert_eq!(installed.served().count(), 0);
     assert_eq!(
         installed.releases.oldest,
-        Release::V1_SERVED.max(Release::V1_ALONE)
+        KarpenterVersion::V1_SERVED.max(KarpenterVersion::V1_ALONE)
     );
 }

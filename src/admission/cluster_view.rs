@@ -9,7 +9,7 @@ use poolgate_core::karpenter::{Installed, Karpenter};
 use poolgate_core::nodelimit::ClaimCounts;
 use serde_json::Value;
 
-use super::pools::{KeptPool, Pools};
+use super::pools::{CachedPool, Pools};
 
 /// What is known of the cluster; at first nothing.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl ClusterView {
     }
 
     /// What is kept of a pool; none where it is not known, which does not mean that it is not there.
-    pub(crate) fn pool(&self, name: &str) -> Option<KeptPool> {
+    pub(crate) fn pool(&self, name: &str) -> Option<CachedPool> {
         read(&self.pools).as_ref()?.get(name).cloned()
     }
 
@@ -100,7 +100,7 @@ impl ClusterView {
     }
 
     /// Changes one of the pools that are watched; says how many static ones there are then.
-    pub(crate) fn set_pool(&self, name: Box<str>, pool: Option<KeptPool>) -> usize {
+    pub(crate) fn set_pool(&self, name: Box<str>, pool: Option<CachedPool>) -> usize {
         let mut pools = write(&self.pools);
         let Some(pools) = pools.as_mut() else { return 0 };
         match pool {

@@ -22,12 +22,12 @@ pub(crate) enum GateReview<'b> {
     /// Nothing more: this is the answer.
     Answered(Answer<'b>),
     /// A place in a pool.
-    Place(PlaceReview<'b>),
+    NodeClaim(NodeClaimReview<'b>),
 }
 
 /// A review of a NodeClaim that asks for a place in its pool.
 #[derive(Debug)]
-pub(crate) struct PlaceReview<'b> {
+pub(crate) struct NodeClaimReview<'b> {
     request: AdmissionRequest<'b>,
     /// The pool's name.
     pub(crate) pool: Box<str>,
@@ -91,7 +91,7 @@ fn created(request: AdmissionRequest<'_>, claim: Metadata) -> GateReview<'_> {
     match claim.labels.pool {
         // What the API server refuses as a label is no pool's name, and no path either.
         Some(pool) if claim.deletion_timestamp.is_none() && is_label(&pool) => {
-            GateReview::Place(PlaceReview {
+            GateReview::NodeClaim(NodeClaimReview {
                 request,
                 pool,
                 uid: claim.uid,
@@ -133,7 +133,7 @@ fn is_label(text: &str) -> bool {
         && text.bytes().any(|byte| byte.is_ascii_alphanumeric())
 }
 
-impl<'b> PlaceReview<'b> {
+impl<'b> NodeClaimReview<'b> {
     /// Whether nothing is to be created.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.request.dry_run
@@ -244,14 +244,14 @@ mod tests {
     fn answered(body: &[u8]) -> Value {
         match open(body).expect("a review") {
             GateReview::Answered(answer) => serde_json::from_slice(&answer.body).expect("JSON"),
-            GateReview::Place(place) => panic!("asks for a place in {}", place.pool),
+            GateReview::NodeClaim(place) => panic!("asks for a place in {}", place.pool),
         }
     }
 
     #[test]
     fn a_creation_asks_for_a_place_in_the_pool_of_its_label() {
         let body = review("CREATE", &claim(Some("general")), &Value::Null);
-        let GateReview::Place(place) = open(&body).expect("a review") else {
+        let GateReview::NodeClaim(place) = open(&body).expect("a review") else {
             panic!("answered at once");
         };
         assert_eq!(
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn a_refusal_is_forbidden_as_by_a_quota_and_named_in_the_audit_log() {
         let body = review("CREATE", &claim(Some("general")), &Value::Null);
-        let GateReview::Place(place) = open(&body).expect("a review") else {
+        let GateReview::NodeClaim(place) = open(&body).expect("a review") else {
             panic!("answered at once");
         };
         let answer: Value = serde_json::from_slice(&place.refuse(&Refused::Busy).body).expect("JSON");

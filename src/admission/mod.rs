@@ -25,7 +25,7 @@ pub use cluster_view::ClusterView;
 pub(crate) use cluster_view::StaticPool;
 pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
-pub(crate) use pools::{KeptPool, Pools};
+pub(crate) use pools::{CachedPool, Pools};
 
 /// What is asked of poolgate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What is kept of one NodePool.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct KeptPool {
+pub(crate) struct CachedPool {
     /// Its uid.
     pub(crate) uid: Box<str>,
     /// Its resourceVersion.
@@ -16,7 +16,7 @@ pub(crate) struct KeptPool {
     pub(crate) object: Option<Arc<Value>>,
 }
 
-impl KeptPool {
+impl CachedPool {
     /// Whether it has `spec.replicas`.
     fn is_static(&self) -> bool {
         self.field("/spec/replicas").is_some()
@@ -35,13 +35,13 @@ impl KeptPool {
 /// NodePools by name, and how many of them are static.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
-    by_name: HashMap<Box<str>, KeptPool>,
+    by_name: HashMap<Box<str>, CachedPool>,
     statics: usize,
 }
 
 impl Pools {
     /// The pool of that name.
-    pub(crate) fn get(&self, name: &str) -> Option<&KeptPool> {
+    pub(crate) fn get(&self, name: &str) -> Option<&CachedPool> {
         self.by_name.get(name)
     }
 
@@ -62,7 +62,7 @@ impl Pools {
     }
 
     /// Puts a pool in the place of the one that had its name.
-    pub(crate) fn insert(&mut self, name: Box<str>, pool: KeptPool) {
+    pub(crate) fn insert(&mut self, name: Box<str>, pool: CachedPool) {
         self.statics += usize::from(pool.is_static());
         if let Some(before) = self.by_name.insert(name, pool) {
             self.statics -= usize::from(before.is_static());

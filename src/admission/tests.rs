@@ -299,7 +299,7 @@ fn scaling_is_judged_by_what_is_known_of_the_pool() {
     assert_eq!(allowed(json!(6)), true, "no such pool is known");
 
     let pool = json!({"spec": {"replicas": 2, "limits": {"nodes": "5"}}});
-    let kept = KeptPool {
+    let kept = CachedPool {
         uid: "u".into(),
         version: 1,
         object: Some(Arc::new(pool)),

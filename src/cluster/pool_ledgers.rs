@@ -12,7 +12,7 @@ use poolgate_core::nodelimit::plan::LedgerState;
 
 use super::clock::{Clock, wall_seconds};
 use super::gate_metrics::GateMetrics;
-use super::ledgers::{self, BrokenLedger, KeptLedgers, LedgerStore, Owner, StoreError};
+use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerStore, Owner, StoreError};
 
 /// Why victims do not stand in a ledger.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub(crate) struct PoolLedgers {
 impl PoolLedgers {
     /// The ledgers in `namespace`.
     pub(crate) fn new(client: Client, namespace: &str) -> Self {
-        let kept = Rc::new(RefCell::new(KeptLedgers::new(GateMetrics::default())));
+        let kept = Rc::new(RefCell::new(CachedLedgers::new(GateMetrics::default())));
         Self {
             store: LedgerStore::new(client, namespace, kept, Clock::start()),
         }

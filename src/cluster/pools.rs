@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::metrics::ClusterMetrics;
 use super::watch::Follower;
-use crate::admission::{ClusterView, KeptPool, Pools};
+use crate::admission::{CachedPool, ClusterView, Pools};
 
 /// How many pools are kept. Hundreds would be many; of more, the first to come are judged when they are scaled, and
 /// the limits of the others are read when they are asked for.
@@ -109,9 +109,9 @@ impl PoolFollower {
 }
 
 /// The name of a pool, and what is kept of it.
-pub(super) fn kept(pool: Pool) -> Option<(Box<str>, KeptPool)> {
+pub(super) fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
     let version = pool.resource_version()?.parse().ok()?;
-    let kept = KeptPool {
+    let kept = CachedPool {
         uid: pool.metadata.uid.as_deref()?.into(),
         version,
         object: object(&pool).map(Arc::new),

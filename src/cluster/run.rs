@@ -17,12 +17,12 @@ use super::config::{ClusterConfigError, Found, find};
 use super::definition::{self, DefinitionFollower};
 use super::gate::{Gate, GateSettings};
 use super::gate_metrics::GateMetrics;
-use super::gate_side::GateSide;
+use super::gate_runner::GateRunner;
 use super::metrics::ClusterMetrics;
 use super::pools::{self, PoolFollower};
 use super::watch::Watch;
 use crate::admission::{ClusterView, Pools};
-use crate::lifecycle::{Detail, Told};
+use crate::lifecycle::{Detail, StatusLine};
 use crate::policy_file::PolicyInForce;
 
 /// How long a client may take to be made: a kubeconfig may run a program for its credentials.
@@ -48,7 +48,7 @@ pub(crate) struct Cluster {
     release_line: Arc<ArcSwap<String>>,
     definition_line: Arc<ArcSwap<String>>,
     pools_line: Arc<ArcSwap<String>>,
-    gate: Option<GateSide>,
+    gate: Option<GateRunner>,
 }
 
 impl Cluster {
@@ -90,7 +90,7 @@ impl Cluster {
         policy: PolicyInForce,
         metrics: GateMetrics,
     ) -> Gate {
-        let (gate, side) = GateSide::open(settings, Arc::clone(&self.view), policy, metrics);
+        let (gate, side) = GateRunner::open(settings, Arc::clone(&self.view), policy, metrics);
         self.gate = Some(side);
         gate
     }
@@ -98,11 +98,11 @@ impl Cluster {
     /// The lines of `/readyz`.
     pub(crate) fn details(&self) -> Vec<Arc<dyn Detail>> {
         let mut details: Vec<Arc<dyn Detail>> = vec![
-            Arc::new(Told::new("judging for", &self.release_line)),
-            Arc::new(Told::new("NodePool definition", &self.definition_line)),
-            Arc::new(Told::new("static NodePools", &self.pools_line)),
+            Arc::new(StatusLine::new("judging for", &self.release_line)),
+            Arc::new(StatusLine::new("NodePool definition", &self.definition_line)),
+            Arc::new(StatusLine::new("static NodePools", &self.pools_line)),
         ];
-        details.extend(self.gate.iter().flat_map(GateSide::details));
+        details.extend(self.gate.iter().flat_map(GateRunner::details));
         details
     }
 

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
-use super::pace::{Overdue, Pace, Paced};
+use super::pace::{Pace, Paced, TimeoutKind};
 use crate::lifecycle::Readiness;
 
 /// The size of a request's head, and of the piece of a body that is read at once. The API server's head has
@@ -30,7 +30,7 @@ pub(super) async fn serve<S>(
     router: Router,
     readiness: Arc<Readiness>,
     drain: CancellationToken,
-) -> Option<Overdue>
+) -> Option<TimeoutKind>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {

@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::pace::Overdue;
+use super::pace::TimeoutKind;
 use crate::telemetry::Registry;
 
 /// What all servers of the process count together.
@@ -86,7 +86,7 @@ impl HttpMetrics {
             .inc();
     }
 
-    pub(super) fn overdue(&self, server: &'static str, overdue: Overdue) {
+    pub(super) fn overdue(&self, server: &'static str, overdue: TimeoutKind) {
         self.overdue
             .get_or_create(&OverdueLabel {
                 server,

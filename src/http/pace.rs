@@ -38,7 +38,7 @@ const LINGER_BUFFER_BYTES: usize = 4 * 1024;
 
 /// What a client took too long over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overdue {
+pub(super) enum TimeoutKind {
     /// Its first request.
     FirstRequest,
     /// Its next request.
@@ -51,7 +51,7 @@ pub(super) enum Overdue {
     Close,
 }
 
-impl Overdue {
+impl TimeoutKind {
     /// The name in metrics and logs.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ pub(super) struct Pace {
     /// Counts up when a request's head is complete and again when its answer is ready: odd in between.
     turn: AtomicU64,
     leaving: AtomicBool,
-    overdue: OnceLock<Overdue>,
+    overdue: OnceLock<TimeoutKind>,
 }
 
 impl Pace {
@@ -100,7 +100,7 @@ impl Pace {
     }
 
     /// What the client took too long over, if that is why the connection ended.
-    pub(super) fn overdue(&self) -> Option<Overdue> {
+    pub(super) fn overdue(&self) -> Option<TimeoutKind> {
         self.overdue.get().copied()
     }
 
@@ -117,11 +117,11 @@ impl Turn {
         self.0 % 2 == 1
     }
 
-    fn idle(self) -> Overdue {
+    fn idle(self) -> TimeoutKind {
         if self.0 == 0 {
-            Overdue::FirstRequest
+            TimeoutKind::FirstRequest
         } else {
-            Overdue::NextRequest
+            TimeoutKind::NextRequest
         }
     }
 }
@@ -158,11 +158,11 @@ impl<S> Paced<S> {
             return Poll::Pending;
         }
         let awaited = if self.begun == Some(turn) {
-            Overdue::Head
+            TimeoutKind::Head
         } else {
             turn.idle()
         };
-        if awaited != Overdue::Head && self.pace.leaving.load(Ordering::Relaxed) {
+        if awaited != TimeoutKind::Head && self.pace.leaving.load(Ordering::Relaxed) {
             return Poll::Ready(());
         }
         ready!(self.read.poll(cx, turn, awaited));
@@ -176,7 +176,11 @@ impl<S> Paced<S> {
         S: AsyncRead + Unpin,
     {
         let mut bytes = [0; LINGER_BUFFER_BYTES];
-        while self.read.poll(cx, self.pace.turn(), Overdue::Close).is_pending() {
+        while self
+            .read
+            .poll(cx, self.pace.turn(), TimeoutKind::Close)
+            .is_pending()
+        {
             let mut thrown_away = ReadBuf::new(&mut bytes);
             match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut thrown_away)) {
                 Ok(()) if !thrown_away.filled().is_empty() => {}
@@ -192,8 +196,8 @@ impl<S> Paced<S> {
             self.write.disarm();
             return written;
         }
-        ready!(self.write.poll(cx, self.pace.turn(), Overdue::Answer));
-        let _ = self.pace.overdue.set(Overdue::Answer);
+        ready!(self.write.poll(cx, self.pace.turn(), TimeoutKind::Answer));
+        let _ = self.pace.overdue.set(TimeoutKind::Answer);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -257,11 +261,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 #[derive(Debug, Default)]
 struct Alarm {
     timer: Option<Pin<Box<Sleep>>>,
-    set_for: Option<(Turn, Overdue)>,
+    set_for: Option<(Turn, TimeoutKind)>,
 }
 
 impl Alarm {
-    fn poll(&mut self, cx: &mut Context<'_>, turn: Turn, awaited: Overdue) -> Poll<()> {
+    fn poll(&mut self, cx: &mut Context<'_>, turn: Turn, awaited: TimeoutKind) -> Poll<()> {
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(awaited.limit())));
         if self.set_for != Some((turn, awaited)) {
             timer.as_mut().reset(Instant::now() + awaited.limit());

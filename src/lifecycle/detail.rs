@@ -14,12 +14,12 @@ pub(crate) trait Detail: Debug + Send + Sync {
 
 /// How a part does, in words that it keeps up to date.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct StatusLine {
     part: &'static str,
     state: Arc<ArcSwap<String>>,
 }
 
-impl Told {
+impl StatusLine {
     /// A part that writes its state there.
     pub(crate) fn new(part: &'static str, state: &Arc<ArcSwap<String>>) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Told {
     }
 }
 
-impl Detail for Told {
+impl Detail for StatusLine {
     fn line(&self) -> String {
         format!("{}: {}", self.part, self.state.load())
     }

@@ -6,7 +6,7 @@ mod readiness;
 mod signals;
 mod tasks;
 
-pub(crate) use detail::{Detail, Told};
+pub(crate) use detail::{Detail, StatusLine};
 pub(crate) use readiness::Readiness;
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use tasks::{Ending, PartError, Tasks};

@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// What a finding is known by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Known {
+pub(super) struct BaselineEntry {
     file: String,
     rule: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ struct BaselineFile {
 #[derive(Serialize, Deserialize)]
 struct Entry {
     #[serde(flatten)]
-    known: Known,
+    known: BaselineEntry,
     /// How many of them there are.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     count: usize,
@@ -59,7 +59,7 @@ const fn is_one(count: &usize) -> bool {
 /// What is known, how often.
 #[derive(Debug, Default)]
 pub(super) struct Baseline {
-    known: HashMap<Known, usize>,
+    known: HashMap<BaselineEntry, usize>,
 }
 
 impl Baseline {
@@ -98,9 +98,9 @@ impl Baseline {
             return 0;
         }
         let before = findings.len();
-        let mut met: HashMap<Known, usize> = HashMap::new();
+        let mut met: HashMap<BaselineEntry, usize> = HashMap::new();
         findings.retain(|finding| {
-            let key = Known::of(file, finding);
+            let key = BaselineEntry::of(file, finding);
             let Some(count) = self.known.get(&key) else {
                 return true;
             };
@@ -114,19 +114,21 @@ impl Baseline {
 
 /// What is to be known from now on.
 #[derive(Debug, Default)]
-pub(super) struct NewBaseline(BTreeMap<Known, usize>);
+pub(super) struct NewBaseline(BTreeMap<BaselineEntry, usize>);
 
 impl NewBaseline {
     /// Takes all but notes out of the findings of a file.
-    pub(super) fn entries(file: &str, findings: &mut Vec<Finding>) -> Vec<Known> {
+    pub(super) fn entries(file: &str, findings: &mut Vec<Finding>) -> Vec<BaselineEntry> {
         let (notes, held): (Vec<Finding>, Vec<Finding>) = std::mem::take(findings)
             .into_iter()
             .partition(|finding| finding.severity == Severity::Info);
         *findings = notes;
-        held.iter().map(|finding| Known::of(file, finding)).collect()
+        held.iter()
+            .map(|finding| BaselineEntry::of(file, finding))
+            .collect()
     }
 
-    pub(super) fn add(&mut self, entries: Vec<Known>) {
+    pub(super) fn add(&mut self, entries: Vec<BaselineEntry>) {
         for entry in entries {
             *self.0.entry(entry).or_insert(0) += 1;
         }
@@ -149,7 +151,7 @@ impl NewBaseline {
     }
 }
 
-impl Known {
+impl BaselineEntry {
     fn of(file: &str, finding: &Finding) -> Self {
         Self {
             file: file.to_owned(),

@@ -7,12 +7,12 @@ use poolgate_core::review::{Request, review};
 
 use serde_json::Value;
 
-use super::finding::{Finding, Object, Place};
+use super::finding::{Finding, Object, SourceRange};
 use super::fix::Edit;
 use super::subjects::{Judged, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
-use super::{place, problem_rules, rendered};
+use super::{problem_rules, rendered, source_range};
 use crate::files::clean;
 use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Span};
 
@@ -209,7 +209,7 @@ impl FileCheck<'_, '_> {
             segments.cloned().collect::<FieldPath>()
         };
         let field = in_document(&diagnostic.path);
-        let span = place::of(document, &field, &diagnostic.problem);
+        let span = source_range::of(document, &field, &diagnostic.problem);
         let related = diagnostic.related.iter();
         let related = related.filter_map(|path| document.span_of(&in_document(path)));
         let fix = diagnostic.fix.as_ref();
@@ -258,8 +258,8 @@ impl FileCheck<'_, '_> {
         span
     }
 
-    fn located(&self, span: Span) -> Place {
-        place::located(span, &self.lines)
+    fn located(&self, span: Span) -> SourceRange {
+        source_range::located(span, &self.lines)
     }
 }
 
@@ -276,7 +276,7 @@ fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
 }
 
 /// A mistake in a comment as a finding.
-fn told(mistake: &Mistake, place: Place, object: Option<&Object>) -> Finding {
+fn told(mistake: &Mistake, place: SourceRange, object: Option<&Object>) -> Finding {
     Finding {
         place,
         severity: mistake.severity,

@@ -9,7 +9,7 @@ use crate::manifest::{Position, Span};
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
     /// What to point at.
-    pub(super) place: Place,
+    pub(super) place: SourceRange,
     /// How much it weighs.
     pub(super) severity: Severity,
     /// Who else would notice.
@@ -29,12 +29,12 @@ pub(super) struct Finding {
     /// The mend as a change to the text, where it is certain.
     pub(super) edit: Option<Edit>,
     /// Other places that it rests on.
-    pub(super) related: Vec<Place>,
+    pub(super) related: Vec<SourceRange>,
 }
 
 /// A range of the text, as bytes and as editors count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SourceRange {
     /// Its bytes.
     pub(super) span: Span,
     /// Where it begins.

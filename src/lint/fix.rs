@@ -6,14 +6,14 @@
 use poolgate_core::diagnostic::{FieldPath, Fix, Segment};
 use serde_json::Value;
 
-use super::finding::{Finding, Place};
-use super::place;
+use super::finding::{Finding, SourceRange};
+use super::source_range;
 use crate::manifest::{self, Document, Limits, Lines};
 
 /// A piece of the text and what to write in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edit {
-    pub(super) place: Place,
+    pub(super) place: SourceRange,
     pub(super) text: String,
     /// Which document of the text.
     document: usize,
@@ -44,7 +44,7 @@ impl Edit {
             }
         };
         (!span.is_empty()).then(|| Self {
-            place: place::located(span, lines),
+            place: source_range::located(span, lines),
             text: new,
             document: number,
             field: field.clone(),

@@ -13,9 +13,9 @@ mod format;
 mod output;
 mod parallel;
 mod patches;
-mod place;
 mod problem_rules;
 mod rendered;
+mod source_range;
 mod subjects;
 mod suppress;
 mod tally;
@@ -28,7 +28,7 @@ use anyhow::bail;
 pub(crate) use args::LintArgs;
 
 use crate::files::{self, Input, Inputs, Source};
-use baseline::{Baseline, Known, NewBaseline};
+use baseline::{Baseline, BaselineEntry, NewBaseline};
 use check::{Judge, Whole, check};
 use finding::Finding;
 use format::{FileReport, Printer};
@@ -37,14 +37,14 @@ use patches::Patches;
 use tally::Tally;
 
 /// What one input came to.
-struct Outcome {
+struct LintOutcome {
     /// Its findings as each output prints them.
     printed: Vec<String>,
     tally: Tally,
     /// What is said beside the findings, a line each.
     remarks: Vec<String>,
     /// What goes into a new baseline.
-    entries: Vec<Known>,
+    entries: Vec<BaselineEntry>,
 }
 
 /// How each input is worked on.
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
 }
 
 impl Work {
-    fn on(&self, input: &Input) -> Outcome {
+    fn on(&self, input: &Input) -> LintOutcome {
         let mut tally = Tally {
             files: 1,
             ..Tally::default()
@@ -128,7 +128,7 @@ impl Work {
             Ok(text) => text,
             Err(error) => {
                 tally.unreadable = 1;
-                return Outcome {
+                return LintOutcome {
                     printed: Vec::new(),
                     tally,
                     remarks: vec![format!("error: {} {error}", input.name)],
@@ -177,7 +177,7 @@ impl Work {
             objects: tally.objects,
             findings: &findings,
         };
-        Outcome {
+        LintOutcome {
             printed: output::print(&self.printers, &report),
             tally,
             remarks,

@@ -223,7 +223,7 @@ mod tests {
     use poolgate_core::diagnostic::Origin;
 
     use super::*;
-    use crate::lint::finding::Place;
+    use crate::lint::finding::SourceRange;
     use crate::manifest::{self, Limits, Position};
 
     const TEXT: &str = "\
@@ -243,7 +243,7 @@ spec:
     fn finding(rule: &'static str, origin: Origin, at: usize) -> Finding {
         let position = Position { line: 1, column: 1 };
         Finding {
-            place: Place {
+            place: SourceRange {
                 span: Span::new(at, at + 1),
                 start: position,
                 end: position,

@@ -8,7 +8,7 @@ use super::{Document, Span};
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The value itself. Where an alias or a merge led to it, this is in what they share with other fields.
     pub value: Span,
     /// Its key; none for list items and for the root.
@@ -27,7 +27,7 @@ struct Found {
 
 impl Document<'_> {
     /// Where the value at `path` stands; none if there is no such value.
-    pub fn locate(&self, path: &FieldPath) -> Option<Place> {
+    pub fn locate(&self, path: &FieldPath) -> Option<Location> {
         let root = Found {
             node: 0,
             key: None,
@@ -39,7 +39,7 @@ impl Document<'_> {
             .try_fold(self.followed(root), |at, segment| {
                 self.child(at, segment).map(|below| self.followed(below))
             })?;
-        Some(Place {
+        Some(Location {
             value: self.tree.get(found.node)?.span,
             key: found.key.and_then(|key| Some(self.tree.get(key)?.span)),
             alias: found.alias,

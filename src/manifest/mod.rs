@@ -30,7 +30,7 @@ pub use document::{Comment, Document};
 pub use documents::{Documents, parse};
 pub use limits::Limits;
 pub use lines::{Lines, Position};
-pub use locate::Place;
+pub use locate::Location;
 pub use problem::{ManifestProblem, ProblemKind};
 pub use scalar::is_text;
 pub use source::{ReadError, read};

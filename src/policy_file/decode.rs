@@ -17,9 +17,9 @@ use super::mistakes::{At, Found};
 
 /// A place in the document, which may be absent.
 #[derive(Clone, Copy)]
-struct Place<'v>(Option<&'v Value>);
+struct Cursor<'v>(Option<&'v Value>);
 
-impl<'v> Place<'v> {
+impl<'v> Cursor<'v> {
     fn at(self, key: &str) -> Self {
         Self(
             self.0
@@ -77,7 +77,7 @@ impl<'v> Place<'v> {
 
 /// What the document means. Where it does not get what it says, that is noted.
 pub(super) fn decode(document: &Value, notes: &mut Found) -> Policy {
-    let root = Place(Some(document));
+    let root = Cursor(Some(document));
     Policy {
         enforcement: root
             .at("enforcement")
@@ -98,7 +98,7 @@ pub(super) fn decode(document: &Value, notes: &mut Found) -> Policy {
 }
 
 /// Nothing is known of the values of a label that the organisation names.
-fn labels(labels: Place<'_>) -> LabelSets {
+fn labels(labels: Cursor<'_>) -> LabelSets {
     let keys = labels.at("wellKnown").texts().into_iter();
     LabelSets::with(
         keys.map(|key| (key, LabelValues::Any)),
@@ -106,7 +106,7 @@ fn labels(labels: Place<'_>) -> LabelSets {
     )
 }
 
-fn levels(rules: Place<'_>, notes: &mut Found) -> Levels {
+fn levels(rules: Cursor<'_>, notes: &mut Found) -> Levels {
     let mut levels = Levels::default();
     for (id, level) in rules.entries() {
         // YAML reads the word `off` as false.
@@ -129,7 +129,7 @@ fn levels(rules: Place<'_>, notes: &mut Found) -> Levels {
     levels
 }
 
-fn defaults(place: Place<'_>) -> DefaultValues {
+fn defaults(place: Cursor<'_>) -> DefaultValues {
     let built_in = DefaultValues::default();
     let budgets: Vec<DefaultBudget> = place
         .at("budgets")
@@ -158,7 +158,7 @@ fn defaults(place: Place<'_>) -> DefaultValues {
     }
 }
 
-fn default_budget(place: Place<'_>) -> Option<DefaultBudget> {
+fn default_budget(place: Cursor<'_>) -> Option<DefaultBudget> {
     let window = place.at("schedule").owned().zip(place.at("duration").owned());
     Some(DefaultBudget {
         nodes: place.at("nodes").owned()?,
@@ -166,7 +166,7 @@ fn default_budget(place: Place<'_>) -> Option<DefaultBudget> {
     })
 }
 
-fn bounds(place: Place<'_>) -> Bounds {
+fn bounds(place: Cursor<'_>) -> Bounds {
     let limits = place.at("limits");
     let budgets = place.at("budgets");
     Bounds {
@@ -193,7 +193,7 @@ fn bounds(place: Place<'_>) -> Bounds {
     }
 }
 
-fn quantity(place: Place<'_>) -> Option<Written<Quantity>> {
+fn quantity(place: Cursor<'_>) -> Option<Written<Quantity>> {
     let number = place.0.and_then(Value::as_u64).map(|number| Written {
         text: number.to_string(),
         value: Quantity::from(number),
@@ -201,7 +201,7 @@ fn quantity(place: Place<'_>) -> Option<Written<Quantity>> {
     number.or_else(|| place.written(|text| Quantity::parse(text).ok()))
 }
 
-fn freeze_window(place: Place<'_>) -> Option<FreezeWindow> {
+fn freeze_window(place: Cursor<'_>) -> Option<FreezeWindow> {
     Some(FreezeWindow {
         schedule: place.at("schedule").written(|text| Schedule::parse(text).ok())?,
         duration: place
@@ -210,7 +210,7 @@ fn freeze_window(place: Place<'_>) -> Option<FreezeWindow> {
     })
 }
 
-fn template_bounds(place: Place<'_>) -> TemplateBounds {
+fn template_bounds(place: Cursor<'_>) -> TemplateBounds {
     let node_classes = place.at("nodeClasses");
     let capacity_types = place.at("capacityTypes");
     TemplateBounds {
@@ -224,7 +224,7 @@ fn template_bounds(place: Place<'_>) -> TemplateBounds {
     }
 }
 
-fn node_class(place: Place<'_>) -> NodeClassPattern {
+fn node_class(place: Cursor<'_>) -> NodeClassPattern {
     let glob = |field: &str| place.at(field).text().map(Glob::new);
     NodeClassPattern {
         group: glob("group"),
@@ -233,7 +233,7 @@ fn node_class(place: Place<'_>) -> NodeClassPattern {
     }
 }
 
-fn duration_bounds(place: Place<'_>) -> DurationBounds {
+fn duration_bounds(place: Cursor<'_>) -> DurationBounds {
     let duration = |field: &str| place.at(field).written(|text| GoDuration::parse(text).ok());
     DurationBounds {
         min: duration("min"),
@@ -241,7 +241,7 @@ fn duration_bounds(place: Place<'_>) -> DurationBounds {
     }
 }
 
-fn exemption(place: Place<'_>) -> Exemption {
+fn exemption(place: Cursor<'_>) -> Exemption {
     let patterns = place.at("rules").globs();
     let is_named = |id: &str| patterns.iter().any(|pattern| pattern.matches(id));
     let labels = place.at("labels").entries();

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::digest::{SHA256, digest};
 
 use super::mistakes::{Mistake, Mistakes};
-use super::read::{MAX_BYTES, Reading, read};
+use super::read::{MAX_BYTES, ReadPolicy, read};
 
 /// What a file gave.
 #[derive(Debug)]
 pub struct Loaded {
     /// What it says.
-    pub reading: Reading,
+    pub reading: ReadPolicy,
     /// The SHA-256 of its bytes in hexadecimal, as `sha256sum` prints it.
     pub sha256: String,
 }

@@ -27,5 +27,5 @@ pub use file::{LoadError, Loaded};
 pub(crate) use file::{load, placed};
 pub use in_force::PolicyInForce;
 pub use mistakes::{Mistake, Mistakes};
-pub use read::{Reading, read};
+pub use read::{ReadPolicy, read};
 pub use schema::schema;

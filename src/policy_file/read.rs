@@ -15,7 +15,7 @@ pub(super) const MAX_BYTES: usize = 1 << 20;
 
 /// What a policy file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadPolicy {
     /// The policy.
     pub policy: Policy,
     /// What it says and does not get, in its order; each on one line.
@@ -25,7 +25,7 @@ pub struct Reading {
 }
 
 /// Reads a policy file: exactly one document, with no field that poolgate does not know.
-pub fn read(text: &str) -> Result<Reading, Mistakes> {
+pub fn read(text: &str) -> Result<ReadPolicy, Mistakes> {
     let limits = Limits {
         bytes: MAX_BYTES,
         documents: 100,
@@ -62,7 +62,7 @@ fn read_document(
     document: &Document<'_>,
     lines: &Lines<'_>,
     mut mistakes: Vec<Mistake>,
-) -> Result<Reading, Mistakes> {
+) -> Result<ReadPolicy, Mistakes> {
     let value = document.value();
     let mut found = Found::default();
     check(value, &POLICY, &FieldPath::root(), &mut found);
@@ -77,7 +77,7 @@ fn read_document(
     if !mistakes.is_empty() {
         return Err(mistakes.into());
     }
-    Ok(Reading {
+    Ok(ReadPolicy {
         policy,
         notes: Mistakes::from(notes.located(document, lines)).told,
         defaults_set: consistency::defaults_set(value),

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use poolgate_core::nodelimit::plan::{Memory, Plan, Release, Settings, plan};
+use poolgate_core::nodelimit::plan::{Memory, Plan, Settings, Unhold, plan};
 use poolgate_core::policy::{OverLimit, Policy};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::apply::{Marker, Told, WriteError, Writer};
-use super::index::{Circumstances, Index, Snapshot};
+use super::apply::{Marker, PublishedEvents, WriteError, Writer};
+use super::index::{Index, PlanInputs, Snapshot};
 use super::metrics::ReconcileMetrics;
 use super::pace::Pace;
 use super::queue::Queue;
@@ -27,7 +27,7 @@ const RESYNC: Duration = Duration::from_mins(10);
 
 /// What the user wants.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wishes {
+pub(super) struct Options {
     /// What becomes of nodes above a limit; none for what the policy says.
     pub(super) over_limit: Option<OverLimit>,
     /// For how long all must have been steady before anything is terminated.
@@ -44,12 +44,12 @@ pub(super) struct Controller {
     pub(super) leadership: Leadership,
     policy: PolicyInForce,
     in_force: Option<Arc<Policy>>,
-    wishes: Wishes,
+    wishes: Options,
     pub(super) metrics: ReconcileMetrics,
     queue: Queue,
     pub(super) pace: Pace,
     marker: Marker,
-    told: Told,
+    told: PublishedEvents,
     memories: HashMap<Arc<str>, Memory>,
     /// The term in which this replica leads, and since when.
     leading: Option<(u64, Timestamp)>,
@@ -68,7 +68,7 @@ impl Controller {
         ledgers: PoolLedgers,
         leadership: Leadership,
         policy: PolicyInForce,
-        wishes: Wishes,
+        wishes: Options,
         metrics: ReconcileMetrics,
     ) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Controller {
             queue: Queue::new(Instant::now()),
             pace: Pace::new(wishes.terminations),
             marker: Marker::default(),
-            told: Told::default(),
+            told: PublishedEvents::default(),
             memories: HashMap::new(),
             leading: None,
             steady: None,
@@ -243,7 +243,7 @@ impl Controller {
 
     async fn mark(&mut self, snapshot: &Snapshot, plan: &Plan) -> Result<(), WriteError> {
         self.marker.hold(&self.writer, &plan.hold).await?;
-        let strays = snapshot.strays.iter().map(|node| Release {
+        let strays = snapshot.strays.iter().map(|node| Unhold {
             node: node.clone(),
             hand_over: false,
         });
@@ -251,12 +251,12 @@ impl Controller {
         self.marker.release(&self.writer, &release).await
     }
 
-    pub(super) fn circumstances(&mut self, snapshot: &Snapshot) -> Circumstances {
+    pub(super) fn circumstances(&mut self, snapshot: &Snapshot) -> PlanInputs {
         let steady = self.seen.steady_since();
         let since = steady
             .zip(self.leading)
             .map(|(steady, (_, leading))| steady.max(leading));
-        Circumstances {
+        PlanInputs {
             steady_since: since.map(|since| since.max(snapshot.grown_at())),
             terminations_left: self.pace.left(Instant::now()),
             settings: Settings {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::ListParams;
-use poolgate_core::nodelimit::plan::{Marks, NodeRef, Release};
+use poolgate_core::nodelimit::plan::{Marks, NodeRef, Unhold};
 
 use super::apply::{Marker, WriteError, Writer};
 
@@ -18,7 +18,7 @@ pub(super) async fn release_all(writer: &Writer, nodes: &Api<Node>) -> Result<us
     let mut count = 0;
     loop {
         let page = writer.call(nodes.list_metadata(&params)).await?;
-        let marked: Vec<Release> = page
+        let marked: Vec<Unhold> = page
             .items
             .into_iter()
             .filter_map(|node| {
@@ -33,7 +33,7 @@ pub(super) async fn release_all(writer: &Writer, nodes: &Api<Node>) -> Result<us
                     name: node.metadata.name?.into(),
                     uid: node.metadata.uid?.into(),
                 };
-                Some(Release {
+                Some(Unhold {
                     node,
                     hand_over: marks.keep && marks.do_not_disrupt,
                 })

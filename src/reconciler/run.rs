@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::apply::{WriteError, Writer};
 use super::args::ReconcileArgs;
-use super::controller::Wishes;
+use super::controller::Options;
 use super::metrics::ReconcileMetrics;
 use super::release_all::release_all;
 use super::work::{LEASE, Lines, Work};
@@ -148,8 +148,8 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
 /// The part whose end is awaited.
 const RECONCILER: &str = "reconciler";
 
-fn wishes(args: &ReconcileArgs) -> Wishes {
-    Wishes {
+fn wishes(args: &ReconcileArgs) -> Options {
+    Options {
         over_limit: args.over_limit(),
         settle: SignedDuration::try_from(args.settle).unwrap_or(SignedDuration::MAX),
         terminations: args.max_terminations_per_minute,

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::apply::{CALL, WriteError};
 use super::controller::Controller;
 use super::index::Snapshot;
-use super::metrics::{Outcome, Write};
+use super::metrics::{CallResult, Write};
 use crate::cluster::VictimError;
 
 impl Controller {
@@ -34,9 +34,9 @@ impl Controller {
         let written = self.ledgers.set_victims(owner, victims, &snapshot.ledger.victims);
         let written = self.bounded(written).await;
         let outcome = match &written {
-            Ok(()) => Outcome::Done,
-            Err(WriteError::Ledger(error)) if error.is_conflict() => Outcome::Moot,
-            Err(_) => Outcome::Failed,
+            Ok(()) => CallResult::Done,
+            Err(WriteError::Ledger(error)) if error.is_conflict() => CallResult::Moot,
+            Err(_) => CallResult::Failed,
         };
         self.metrics.written(Write::Victims, outcome);
         match written {

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
-use super::controller::{Controller, Wishes};
+use super::controller::{Controller, Options};
 use super::followers::{Claims, DefinitionFollower, KindFollower, Ledgers, Nodes, Pods, Pools};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
@@ -22,7 +22,7 @@ use crate::cluster::{
     Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch,
     WatchMetrics,
 };
-use crate::lifecycle::{Detail, Readiness, Told};
+use crate::lifecycle::{Detail, Readiness, StatusLine};
 use crate::policy_file::PolicyInForce;
 
 /// The Lease that the replica holds which writes.
@@ -38,7 +38,7 @@ const MEANWHILE: &str = "what was last seen holds, and nothing is terminated";
 pub(super) struct Work {
     pub(super) connector: Connector,
     pub(super) policy: PolicyInForce,
-    pub(super) wishes: Wishes,
+    pub(super) wishes: Options,
     pub(super) observe: bool,
     pub(super) lease: Duration,
     pub(super) identity: String,
@@ -70,10 +70,10 @@ impl Lines {
     }
 
     pub(super) fn details(&self) -> Vec<Arc<dyn Detail>> {
-        let leader: Arc<dyn Detail> = Arc::new(Told::new("leader", &self.leader));
+        let leader: Arc<dyn Detail> = Arc::new(StatusLine::new("leader", &self.leader));
         let watches = Watched::ALL.iter().zip(&self.watches);
         let watches =
-            watches.map(|(watch, line)| -> Arc<dyn Detail> { Arc::new(Told::new(watch.name(), line)) });
+            watches.map(|(watch, line)| -> Arc<dyn Detail> { Arc::new(StatusLine::new(watch.name(), line)) });
         std::iter::once(leader).chain(watches).collect()
     }
 

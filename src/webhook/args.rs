@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
-use poolgate_core::karpenter::{Karpenter, Release};
+use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 
 use super::gate_args::GateArgs;
 use crate::admission::MutateVerdict;
@@ -64,7 +64,7 @@ pub(crate) struct ServeArgs {
     /// The Karpenter release that judges NodePools after us, such as 1.14.1
     /// [default: what the cluster's NodePool definition says; without a cluster the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
-    karpenter_version: Option<Release>,
+    karpenter_version: Option<KarpenterVersion>,
 
     #[command(flatten)]
     pub(super) policy: WatchedPolicyArgs,

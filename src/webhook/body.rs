@@ -20,7 +20,7 @@ const MAX_BYTES_IN_FLIGHT: usize = 64 * 1024 * 1024;
 
 /// The room that all bodies share.
 #[derive(Debug, Clone)]
-pub(super) struct BodyRoom(Arc<Semaphore>);
+pub(super) struct BodyMemoryLimit(Arc<Semaphore>);
 
 /// A body, and the room that it takes while it is held.
 #[derive(Debug)]
@@ -30,13 +30,13 @@ pub(super) struct HeldBody {
     _room: Option<OwnedSemaphorePermit>,
 }
 
-impl Default for BodyRoom {
+impl Default for BodyMemoryLimit {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(MAX_BYTES_IN_FLIGHT)))
     }
 }
 
-impl BodyRoom {
+impl BodyMemoryLimit {
     /// Reads a body to its end. Nothing is read of one that says that it is too large.
     pub(super) async fn read(&self, mut body: Body) -> Result<HeldBody, Refusal> {
         if body.size_hint().lower() > u64::from(MAX_BODY_BYTES) {
@@ -111,7 +111,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_put_together_and_its_room_given_back() {
-        let room = BodyRoom::default();
+        let room = BodyMemoryLimit::default();
         for count in [0, 1, 2, 5] {
             let held = room.read(pieces(count, 1000)).await.expect("a body");
             assert_eq!(held.bytes, vec![b'x'; 1000 * count]);
@@ -123,7 +123,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_bounded_whether_it_says_its_size_or_not() {
-        let room = BodyRoom::default();
+        let room = BodyMemoryLimit::default();
         let limit = MAX_BODY_BYTES as usize;
         assert_eq!(
             room.read(pieces(1, limit)).await.expect("a body").bytes.len(),
@@ -138,7 +138,7 @@ mod tests {
 
     #[tokio::test]
     async fn all_bodies_together_are_bounded() {
-        let room = BodyRoom::default();
+        let room = BodyMemoryLimit::default();
         let mut held = Vec::new();
         for _ in 0..MAX_BYTES_IN_FLIGHT / MAX_BODY_BYTES as usize {
             held.push(room.read(pieces(7, 1 << 20)).await.expect("a body"));

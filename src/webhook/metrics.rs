@@ -19,14 +19,14 @@ const LATENCY_BUCKETS: [f64; 13] = [
 
 /// The paths at which reviews come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Door {
+pub(super) enum Route {
     /// NodePools are reviewed.
     Review(Endpoint),
     /// NodeClaims ask for a place.
     Gate,
 }
 
-impl Door {
+impl Route {
     /// The word for logs and metrics.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
@@ -100,7 +100,7 @@ impl WebhookMetrics {
         let in_flight = Family::<WebhookLabel, Gauge>::default();
         let latency =
             Family::<WebhookLabel, Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS));
-        let endpoint = |door: Door| {
+        let endpoint = |door: Route| {
             let label = WebhookLabel {
                 webhook: door.as_str(),
             };
@@ -114,9 +114,9 @@ impl WebhookMetrics {
             reviews: Family::default(),
             findings: Family::default(),
             malformed: Counter::default(),
-            mutate: endpoint(Door::Review(Endpoint::Mutate)),
-            validate: endpoint(Door::Review(Endpoint::Validate)),
-            gate: endpoint(Door::Gate),
+            mutate: endpoint(Route::Review(Endpoint::Mutate)),
+            validate: endpoint(Route::Review(Endpoint::Validate)),
+            gate: endpoint(Route::Gate),
         };
         registry.register(
             "webhook_requests",
@@ -148,11 +148,11 @@ impl WebhookMetrics {
     }
 
     /// Counts a request until its answer is ready.
-    pub(super) fn begin(&self, door: Door) -> InFlight<'_> {
+    pub(super) fn begin(&self, door: Route) -> InFlight<'_> {
         let metrics = match door {
-            Door::Review(Endpoint::Mutate) => &self.mutate,
-            Door::Review(Endpoint::Validate) => &self.validate,
-            Door::Gate => &self.gate,
+            Route::Review(Endpoint::Mutate) => &self.mutate,
+            Route::Review(Endpoint::Validate) => &self.validate,
+            Route::Gate => &self.gate,
         };
         metrics.in_flight.inc();
         InFlight {
@@ -162,8 +162,8 @@ impl WebhookMetrics {
     }
 
     /// Counts an answer; `door` is none where the path named none.
-    pub(super) fn answered(&self, door: Option<Door>, status: StatusCode) {
-        let webhook = door.map_or("none", Door::as_str);
+    pub(super) fn answered(&self, door: Option<Route>, status: StatusCode) {
+        let webhook = door.map_or("none", Route::as_str);
         self.requests
             .get_or_create(&RequestLabels {
                 webhook,
@@ -173,7 +173,7 @@ impl WebhookMetrics {
     }
 
     /// Counts what a review came to.
-    pub(super) fn reviewed(&self, door: Door, summary: &Summary<'_>) {
+    pub(super) fn reviewed(&self, door: Route, summary: &Summary<'_>) {
         let yes = |flag: bool| if flag { "true" } else { "false" };
         self.reviews
             .get_or_create(&ReviewLabels {

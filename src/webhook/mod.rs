@@ -6,7 +6,7 @@ mod body;
 mod deadline;
 mod gate_args;
 mod metrics;
-mod place;
+mod nodeclaim;
 mod refusal;
 mod routes;
 mod serve;

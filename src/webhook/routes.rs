@@ -10,10 +10,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use tokio::time::timeout;
 
-use super::body::{BodyRoom, HeldBody};
+use super::body::{BodyMemoryLimit, HeldBody};
 use super::deadline;
-use super::metrics::{Door, WebhookMetrics};
-use super::place;
+use super::metrics::{Route, WebhookMetrics};
+use super::nodeclaim;
 use super::refusal::{Refusal, excerpt};
 use crate::admission::gate::GateReview;
 use crate::admission::{self, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
@@ -29,7 +29,7 @@ pub(super) struct Webhook {
     reviewer: Reviewer,
     /// Where the node gate is open.
     gate: Option<Gate>,
-    room: BodyRoom,
+    room: BodyMemoryLimit,
     metrics: WebhookMetrics,
 }
 
@@ -38,7 +38,7 @@ impl Webhook {
         Self {
             reviewer,
             gate,
-            room: BodyRoom::default(),
+            room: BodyMemoryLimit::default(),
             metrics,
         }
     }
@@ -57,12 +57,12 @@ impl Webhook {
             .with_state(Arc::new(self))
     }
 
-    async fn answer(&self, door: Door, request: Request) -> Response {
+    async fn answer(&self, door: Route, request: Request) -> Response {
         let _in_flight = self.metrics.begin(door);
         let reviewed = match (door, &self.gate) {
-            (Door::Review(endpoint), _) => self.review(endpoint, request).await,
-            (Door::Gate, Some(gate)) => self.place(gate, request).await,
-            (Door::Gate, None) => Err(Refusal::path(request.uri())),
+            (Route::Review(endpoint), _) => self.review(endpoint, request).await,
+            (Route::Gate, Some(gate)) => self.nodeclaim(gate, request).await,
+            (Route::Gate, None) => Err(Refusal::path(request.uri())),
         };
         let response = match reviewed {
             Ok(body) => ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response(),
@@ -83,21 +83,21 @@ impl Webhook {
         let limit = deadline::of(request.uri().query());
         let held = self.read(request, limit).await?;
         let answer = self.guard(|| self.reviewer.respond(endpoint, &held.bytes))?;
-        Ok(self.note(Door::Review(endpoint), answer))
+        Ok(self.note(Route::Review(endpoint), answer))
     }
 
     /// Asks for a place, and is back before the API server stops waiting.
-    async fn place(&self, gate: &Gate, request: Request) -> Result<Vec<u8>, Refusal> {
+    async fn nodeclaim(&self, gate: &Gate, request: Request) -> Result<Vec<u8>, Refusal> {
         let began = Instant::now();
         let limit = deadline::of(request.uri().query());
         let held = self.read(request, limit).await?;
         let review = self.guard(|| admission::gate::open(&held.bytes))?;
         match review {
-            GateReview::Answered(answer) => Ok(self.note(Door::Gate, answer)),
-            GateReview::Place(place) => {
+            GateReview::Answered(answer) => Ok(self.note(Route::Gate, answer)),
+            GateReview::NodeClaim(review) => {
                 let left = deadline::before(limit).saturating_sub(began.elapsed());
-                let answer = place::ask(gate, &place, left).await;
-                self.metrics.reviewed(Door::Gate, &answer.summary);
+                let answer = nodeclaim::ask(gate, &review, left).await;
+                self.metrics.reviewed(Route::Gate, &answer.summary);
                 Ok(answer.body)
             }
         }
@@ -114,7 +114,7 @@ impl Webhook {
     }
 
     /// Counts and logs an answer.
-    fn note(&self, door: Door, answer: Answer<'_>) -> Vec<u8> {
+    fn note(&self, door: Route, answer: Answer<'_>) -> Vec<u8> {
         self.metrics.reviewed(door, &answer.summary);
         log(door, &answer.summary);
         answer.body
@@ -136,15 +136,15 @@ impl Webhook {
 }
 
 async fn mutate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Door::Review(Endpoint::Mutate), request).await
+    webhook.answer(Route::Review(Endpoint::Mutate), request).await
 }
 
 async fn validate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Door::Review(Endpoint::Validate), request).await
+    webhook.answer(Route::Review(Endpoint::Validate), request).await
 }
 
 async fn gate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Door::Gate, request).await
+    webhook.answer(Route::Gate, request).await
 }
 
 async fn wrong_method(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
@@ -165,7 +165,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// One line for each denial, and none for what is allowed unless somebody looks closer.
-fn log(door: Door, summary: &Summary<'_>) {
+fn log(door: Route, summary: &Summary<'_>) {
     let Summary {
         verdict,
         operation,

@@ -3,7 +3,7 @@
 
 use poolgate::manifest::{Limits, parse};
 use poolgate_core::diagnostic::{Report, Severity};
-use poolgate_core::karpenter::Release;
+use poolgate_core::karpenter::KarpenterVersion;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::Rule;
@@ -13,8 +13,11 @@ use serde_json::{Value, json};
 use crate::support::nodepool::merge;
 
 /// Rules that speak of the release, with one that breaks them and one that does not.
-const BY_RELEASE: &[(&str, Release, Release)] =
-    &[("replicas-release", Release::new(1, 7, 0), Release::new(1, 8, 0))];
+const BY_RELEASE: &[(&str, KarpenterVersion, KarpenterVersion)] = &[(
+    "replicas-release",
+    KarpenterVersion::new(1, 7, 0),
+    KarpenterVersion::new(1, 8, 0),
+)];
 
 /// The object around an example: nothing that any rule would speak of.
 fn around(example: &Value) -> Value {
@@ -92,7 +95,7 @@ fn policy(rule: &Rule) -> Policy {
 }
 
 /// What is said of an example.
-fn report(rule: &Rule, example: &str, release: Release) -> Report {
+fn report(rule: &Rule, example: &str, release: KarpenterVersion) -> Report {
     let (old, object) = objects(example);
     let request = Request {
         subject: subject_of(&object),
@@ -105,7 +108,7 @@ fn report(rule: &Rule, example: &str, release: Release) -> Report {
 
 /// The rules that speak of an example, each with its severity. Notes of other rules are passed over: what is worth
 /// knowing of every static pool, say, is no fault of an example.
-fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Severity)> {
+fn spoken(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<(&'static str, Severity)> {
     report(rule, example, release)
         .diagnostics()
         .iter()
@@ -115,9 +118,12 @@ fn spoken(rule: &Rule, example: &str, release: Release) -> Vec<(&'static str, Se
 }
 
 /// The releases for the bad and the good example of a rule.
-fn releases(rule: &Rule) -> (Release, Release) {
+fn releases(rule: &Rule) -> (KarpenterVersion, KarpenterVersion) {
     let own = BY_RELEASE.iter().find(|(id, ..)| *id == rule.id.as_str());
-    own.map_or((Release::NEWEST, Release::NEWEST), |(_, bad, good)| (*bad, *good))
+    own.map_or(
+        (KarpenterVersion::NEWEST, KarpenterVersion::NEWEST),
+        |(_, bad, good)| (*bad, *good),
+    )
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One case: a NodePool that is created, or that replaces another. Made from seed and number alone.
 
-use poolgate_core::karpenter::{ApiVersion, Release};
+use poolgate_core::karpenter::{ApiVersion, KarpenterVersion};
 use poolgate_core::review::Subject;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
@@ -63,10 +63,10 @@ impl Case {
     }
 
     /// The release whose definition the oracle has for this version.
-    pub(crate) fn release(&self) -> Release {
+    pub(crate) fn release(&self) -> KarpenterVersion {
         match self.version {
-            ApiVersion::V1 => Release::new(1, 15, 0),
-            ApiVersion::V1Beta1 => Release::new(1, 0, 8),
+            ApiVersion::V1 => KarpenterVersion::new(1, 15, 0),
+            ApiVersion::V1Beta1 => KarpenterVersion::new(1, 0, 8),
         }
     }
 }

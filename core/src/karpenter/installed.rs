@@ -9,7 +9,7 @@ mod schema;
 
 use serde_json::Value;
 
-use super::{ApiVersion, Release, Vocabulary};
+use super::{ApiVersion, EnumValues, KarpenterVersion};
 pub use recognise::ReleaseRange;
 use schema::Schema;
 
@@ -136,12 +136,12 @@ impl InstalledVersion {
     }
 
     /// Whether the definition takes this word; none where it lists no words for this field.
-    pub fn takes(&self, vocabulary: Vocabulary, word: &str) -> Option<bool> {
+    pub fn takes(&self, vocabulary: EnumValues, word: &str) -> Option<bool> {
         let words = match vocabulary {
-            Vocabulary::ConsolidationPolicy => &self.consolidation_policies,
-            Vocabulary::Operator => &self.operators,
-            Vocabulary::Reason => &self.reasons,
-            Vocabulary::CapacityType => &None,
+            EnumValues::ConsolidationPolicy => &self.consolidation_policies,
+            EnumValues::Operator => &self.operators,
+            EnumValues::Reason => &self.reasons,
+            EnumValues::CapacityType => &None,
         };
         let words = words.as_ref()?;
         Some(words.iter().any(|known| **known == *word))
@@ -150,7 +150,7 @@ impl InstalledVersion {
 
 impl Installed {
     /// The release by which NodePools of this cluster are judged.
-    pub fn release(&self) -> Release {
+    pub fn release(&self) -> KarpenterVersion {
         self.releases.newest
     }
 }

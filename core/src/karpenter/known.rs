@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ApiVersion, Installed, InstalledVersion, Known, Release, Vocabulary};
+use super::{ApiVersion, Availability, EnumValues, Installed, InstalledVersion, KarpenterVersion};
 
 /// Who says which release it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,7 +29,7 @@ impl ReleaseSource {
 /// What is known of the Karpenter that reads NodePools after us.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Karpenter {
-    release: Release,
+    release: KarpenterVersion,
     source: ReleaseSource,
     installed: Option<Arc<Installed>>,
 }
@@ -38,16 +38,16 @@ impl Default for Karpenter {
     /// The newest release, of which nothing is known but what poolgate was built with.
     fn default() -> Self {
         Self {
-            release: Release::NEWEST,
+            release: KarpenterVersion::NEWEST,
             source: ReleaseSource::Newest,
             installed: None,
         }
     }
 }
 
-impl From<Release> for Karpenter {
+impl From<KarpenterVersion> for Karpenter {
     /// The release that the user names.
-    fn from(release: Release) -> Self {
+    fn from(release: KarpenterVersion) -> Self {
         Self {
             release,
             source: ReleaseSource::User,
@@ -74,7 +74,7 @@ impl Karpenter {
     }
 
     /// The release by which NodePools are judged.
-    pub const fn release(&self) -> Release {
+    pub const fn release(&self) -> KarpenterVersion {
         self.release
     }
 
@@ -90,15 +90,15 @@ impl Karpenter {
 
     /// How it stands to a word. Where the definition is known and lists the words, it alone decides, except that
     /// a word which it lacks may still belong to a later release.
-    pub fn knows(&self, vocabulary: Vocabulary, version: ApiVersion, word: &str) -> Known {
+    pub fn knows(&self, vocabulary: EnumValues, version: ApiVersion, word: &str) -> Availability {
         let table = || vocabulary.knows(version, self.release, word);
         match self
             .judging(version)
             .and_then(|installed| installed.takes(vocabulary, word))
         {
-            Some(true) => Known::Yes,
+            Some(true) => Availability::Yes,
             Some(false) => match table() {
-                Known::Yes => Known::No,
+                Availability::Yes => Availability::No,
                 other => other,
             },
             None => table(),
@@ -106,7 +106,7 @@ impl Karpenter {
     }
 
     /// The words that messages name. A word that only the definition knows is taken and not named.
-    pub fn words(&self, vocabulary: Vocabulary, version: ApiVersion) -> &'static [&'static str] {
+    pub fn words(&self, vocabulary: EnumValues, version: ApiVersion) -> &'static [&'static str] {
         vocabulary.words(version, self.release)
     }
 
@@ -120,7 +120,7 @@ impl Karpenter {
     /// Whether `spec.disruption` must say `consolidateAfter`, unless poolgate writes it.
     pub fn requires_consolidate_after(&self, version: ApiVersion) -> bool {
         self.judging(version).map_or_else(
-            || version == ApiVersion::V1 && !self.release.has(Release::CONSOLIDATE_AFTER_OPTIONAL),
+            || version == ApiVersion::V1 && !self.release.has(KarpenterVersion::CONSOLIDATE_AFTER_OPTIONAL),
             |installed| installed.requires_consolidate_after,
         )
     }

@@ -4,6 +4,7 @@
 //! seen as such once, by [`shape`], and passed over by everyone else.
 
 mod disruption;
+mod enum_values;
 mod field;
 mod installed;
 mod known;
@@ -15,15 +16,15 @@ mod nodeclaim;
 mod nodepool;
 mod operator;
 mod provider;
-mod release;
 mod schema_defaults;
 mod selection;
 pub mod shape;
 mod taint;
 mod template;
-mod vocabulary;
+mod version;
 
 pub use disruption::{Budget, Disruption};
+pub use enum_values::{Availability, EnumValues};
 pub use field::Field;
 pub(crate) use field::whole_number;
 pub use installed::{
@@ -41,12 +42,11 @@ pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;
 pub use operator::Operator;
 pub use provider::{LabelValues, PROVIDERS, Provider};
-pub use release::{Release, UnknownRelease};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use taint::{Taint, TaintList};
-pub use template::{Place, Requirement, Template};
-pub use vocabulary::{Known, Vocabulary};
+pub use template::{Requirement, Template, TemplateOwner};
+pub use version::{KarpenterVersion, UnknownRelease};
 
 /// The API group of NodePools and NodeClaims.
 pub const GROUP: &str = "karpenter.sh";

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::field::child;
-use super::{ApiVersion, Field, Place, Template};
+use super::{ApiVersion, Field, Template, TemplateOwner};
 use crate::diagnostic::FieldPath;
 
 /// A NodeClaim as far as rules look at it, borrowed from the JSON as it came.
@@ -27,7 +27,7 @@ impl<'a> NodeClaim<'a> {
             version,
             spec: Field::map_in(object.as_object(), "spec"),
             expire_after: Field::text_in(spec, "expireAfter"),
-            template: Template::view(Place::Claim, object.as_object()),
+            template: Template::view(TemplateOwner::Claim, object.as_object()),
         }
     }
 

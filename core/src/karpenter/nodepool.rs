@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::field::child;
-use super::{ApiVersion, Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, Place, Template};
+use super::{
+    ApiVersion, Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, Template, TemplateOwner,
+};
 use crate::diagnostic::FieldPath;
 use crate::value::quantity::Quantity;
 
@@ -50,7 +52,7 @@ impl<'a> NodePool<'a> {
                 },
                 "expireAfter",
             ),
-            template: Template::view(Place::Pool, child(spec, "template")),
+            template: Template::view(TemplateOwner::Pool, child(spec, "template")),
         }
     }
 
@@ -83,7 +85,7 @@ impl<'a> NodePool<'a> {
     /// The path of `expireAfter` in a NodePool of this version.
     pub fn expire_after_path(version: ApiVersion) -> FieldPath {
         match version {
-            ApiVersion::V1 => Place::Pool.path("expireAfter"),
+            ApiVersion::V1 => TemplateOwner::Pool.path("expireAfter"),
             ApiVersion::V1Beta1 => Disruption::path("expireAfter"),
         }
     }

@@ -3,11 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ApiVersion, Release};
+use super::{ApiVersion, KarpenterVersion};
 
 /// The NodePool as the API server would make it by the definition of this release. A field is written where it is
 /// absent or null and what holds it is an object; what is there is never touched.
-pub fn schema_defaults(object: &Value, version: ApiVersion, release: Release) -> Value {
+pub fn schema_defaults(object: &Value, version: ApiVersion, release: KarpenterVersion) -> Value {
     let mut object = object.clone();
     if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
         match version {
@@ -18,15 +18,15 @@ pub fn schema_defaults(object: &Value, version: ApiVersion, release: Release) ->
     object
 }
 
-fn complete_v1(spec: &mut Map<String, Value>, release: Release) {
-    if release.has(Release::DISRUPTION_DEFAULT) {
+fn complete_v1(spec: &mut Map<String, Value>, release: KarpenterVersion) {
+    if release.has(KarpenterVersion::DISRUPTION_DEFAULT) {
         write(spec, "disruption", || json!({"consolidateAfter": "0s"}));
     }
     if let Some(disruption) = spec.get_mut("disruption").and_then(Value::as_object_mut) {
         write(disruption, "consolidationPolicy", || {
             "WhenEmptyOrUnderutilized".into()
         });
-        if release.has(Release::CONSOLIDATE_AFTER_OPTIONAL) {
+        if release.has(KarpenterVersion::CONSOLIDATE_AFTER_OPTIONAL) {
             write(disruption, "consolidateAfter", || "0s".into());
         }
         complete_budgets(disruption);
@@ -39,12 +39,12 @@ fn complete_v1(spec: &mut Map<String, Value>, release: Release) {
     }
 }
 
-fn complete_v1beta1(spec: &mut Map<String, Value>, release: Release) {
+fn complete_v1beta1(spec: &mut Map<String, Value>, release: KarpenterVersion) {
     write(spec, "disruption", || json!({}));
     if let Some(disruption) = spec.get_mut("disruption").and_then(Value::as_object_mut) {
         write(disruption, "consolidationPolicy", || "WhenUnderutilized".into());
         write(disruption, "expireAfter", || "720h".into());
-        if release.has(Release::BUDGETS) {
+        if release.has(KarpenterVersion::BUDGETS) {
             complete_budgets(disruption);
         }
     }

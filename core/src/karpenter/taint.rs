@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Field, Place};
+use super::{Field, TemplateOwner};
 use crate::diagnostic::FieldPath;
 
 /// The two lists in which taints stand.
@@ -17,7 +17,7 @@ pub enum TaintList {
 /// One taint.
 #[derive(Debug)]
 pub struct Taint<'a> {
-    place: Place,
+    owner: TemplateOwner,
     /// The list in which it stands.
     pub list: TaintList,
     index: usize,
@@ -44,7 +44,7 @@ impl TaintList {
 impl<'a> Taint<'a> {
     /// The path of the taint itself.
     pub fn here(&self) -> FieldPath {
-        self.place.path(self.list.field()).index(self.index)
+        self.owner.path(self.list.field()).index(self.index)
     }
 
     /// The path of a field of the taint.
@@ -52,9 +52,14 @@ impl<'a> Taint<'a> {
         self.here().key(field)
     }
 
-    pub(super) fn view(place: Place, list: TaintList, index: usize, taint: &'a Map<String, Value>) -> Self {
+    pub(super) fn view(
+        owner: TemplateOwner,
+        list: TaintList,
+        index: usize,
+        taint: &'a Map<String, Value>,
+    ) -> Self {
         Self {
-            place,
+            owner,
             list,
             index,
             key: Field::text(taint, "key"),

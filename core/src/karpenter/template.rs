@@ -9,7 +9,7 @@ use crate::diagnostic::FieldPath;
 
 /// Where a template stands, and so what its paths begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TemplateOwner {
     /// In a NodePool, under `spec.template`.
     Pool,
     /// It is a NodeClaim.
@@ -20,7 +20,7 @@ pub enum Place {
 #[derive(Debug)]
 pub struct Template<'a> {
     /// Where it stands.
-    pub place: Place,
+    pub owner: TemplateOwner,
     /// `metadata.labels`.
     pub labels: Field<&'a Map<String, Value>>,
     /// `metadata.annotations`.
@@ -56,7 +56,7 @@ pub struct Requirement<'a> {
     pub min_values: Field<&'a Number>,
 }
 
-impl Place {
+impl TemplateOwner {
     /// The path of a field below `metadata`.
     pub fn metadata_path(self, field: &'static str) -> FieldPath {
         match self {
@@ -77,12 +77,12 @@ impl Place {
 impl<'a> Template<'a> {
     /// The path of the labels.
     pub fn labels_path(&self) -> FieldPath {
-        self.place.metadata_path("labels")
+        self.owner.metadata_path("labels")
     }
 
     /// The path of the requirements.
     pub fn requirements_path(&self) -> FieldPath {
-        self.place.path("requirements")
+        self.owner.path("requirements")
     }
 
     /// The API group of the node class: `group` in v1, the part of `apiVersion` before the slash in v1beta1.
@@ -93,18 +93,18 @@ impl<'a> Template<'a> {
         group.split('/').next().filter(|group| !group.is_empty())
     }
 
-    pub(super) fn view(place: Place, template: Option<&'a Map<String, Value>>) -> Self {
+    pub(super) fn view(owner: TemplateOwner, template: Option<&'a Map<String, Value>>) -> Self {
         let metadata = child(template, "metadata");
         let spec = child(template, "spec");
         let taints = |list: TaintList| {
             Field::list_in(spec, list.field()).map(|taints| {
                 objects(taints)
-                    .map(|(index, taint)| Taint::view(place, list, index, taint))
+                    .map(|(index, taint)| Taint::view(owner, list, index, taint))
                     .collect()
             })
         };
         Self {
-            place,
+            owner,
             labels: Field::map_in(metadata, "labels"),
             annotations: Field::map_in(metadata, "annotations"),
             requirements: Field::list_in(spec, "requirements").map(|list| {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Place, Template};
+use crate::karpenter::{Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{mended_key, qualified_name};
 
@@ -80,7 +80,7 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let Some(annotations) = template.annotations.present() else {
         return;
     };
-    if template.place == Place::Claim {
+    if template.owner == TemplateOwner::Claim {
         return;
     }
     for (key, _) in kept(annotations) {
@@ -109,7 +109,7 @@ fn kept(annotations: &Map<String, Value>) -> impl Iterator<Item = (&String, &Val
 }
 
 fn path() -> FieldPath {
-    Place::Pool.metadata_path("annotations")
+    TemplateOwner::Pool.metadata_path("annotations")
 }
 
 fn check_key(key: &str, findings: &mut Findings<'_>) {

@@ -4,11 +4,16 @@ use serde_json::Value;
 
 use super::findings::Findings;
 use super::{required, types, unknown};
-use crate::karpenter::shape::{self, Oddity};
-use crate::karpenter::{NodeClaim, NodePool, Release};
+use crate::karpenter::shape::{self, SchemaViolation};
+use crate::karpenter::{KarpenterVersion, NodeClaim, NodePool};
 
 /// Checks the fields of a NodePool, which is a view of `object`.
-pub(super) fn check_pool(pool: &NodePool<'_>, object: &Value, release: Release, findings: &mut Findings<'_>) {
+pub(super) fn check_pool(
+    pool: &NodePool<'_>,
+    object: &Value,
+    release: KarpenterVersion,
+    findings: &mut Findings<'_>,
+) {
     let mut unknown = unknown::Spelling::of_pool(pool.version);
     shape::oddities(object, shape::nodepool(pool.version), &mut |oddity| {
         report(oddity, &mut unknown, findings);
@@ -20,7 +25,7 @@ pub(super) fn check_pool(pool: &NodePool<'_>, object: &Value, release: Release, 
 pub(super) fn check_claim(
     claim: &NodeClaim<'_>,
     object: &Value,
-    release: Release,
+    release: KarpenterVersion,
     findings: &mut Findings<'_>,
 ) {
     let mut unknown = unknown::Spelling::of_claim(claim.version);
@@ -30,13 +35,15 @@ pub(super) fn check_claim(
     required::check_claim(claim, object, release, findings);
 }
 
-fn report(oddity: Oddity<'_>, spelling: &mut unknown::Spelling, findings: &mut Findings<'_>) {
+fn report(oddity: SchemaViolation<'_>, spelling: &mut unknown::Spelling, findings: &mut Findings<'_>) {
     match oddity {
-        Oddity::Mistyped {
+        SchemaViolation::Mistyped {
             path,
             value,
             expected,
         } => types::report(path, value, expected, findings),
-        Oddity::Unknown { path, name, known } => unknown::report(path, name, known, spelling, findings),
+        SchemaViolation::Unknown { path, name, known } => {
+            unknown::report(path, name, known, spelling, findings)
+        }
     }
 }

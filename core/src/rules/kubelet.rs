@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::findings::Findings;
 use super::{by_quantity, too_long};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Place, Release, Template};
+use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
@@ -21,7 +21,7 @@ const SIGNALS: &[&str] = &[
 const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 
 /// The first release whose CRD wants `resources` of a NodePool to be empty.
-const RESOURCES_EMPTY_SINCE: Release = Release::new(0, 34, 0);
+const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
 
 pub(super) static KUBELET: Rule = Rule {
     id: RuleId::new("kubelet"),
@@ -86,7 +86,7 @@ spec:
 pub(super) fn check(
     template: &Template<'_>,
     version: ApiVersion,
-    release: Release,
+    release: KarpenterVersion,
     findings: &mut Findings<'_>,
 ) {
     if version != ApiVersion::V1Beta1 {
@@ -94,12 +94,12 @@ pub(super) fn check(
     }
     if let Some(kubelet) = template.kubelet.present() {
         Kubelet {
-            place: template.place,
+            owner: template.owner,
             settings: kubelet,
         }
         .check(findings);
     }
-    if template.place == Place::Pool
+    if template.owner == TemplateOwner::Pool
         && release >= RESOURCES_EMPTY_SINCE
         && template
             .resources
@@ -112,7 +112,7 @@ pub(super) fn check(
         findings.push(
             TEMPLATE_RESOURCES
                 .finding(
-                    Place::Pool.path("resources"),
+                    TemplateOwner::Pool.path("resources"),
                     problem,
                     "Karpenter adds up what pods request",
                 )
@@ -122,13 +122,13 @@ pub(super) fn check(
 }
 
 struct Kubelet<'a> {
-    place: Place,
+    owner: TemplateOwner,
     settings: &'a Map<String, Value>,
 }
 
 impl<'a> Kubelet<'a> {
     fn path(&self, field: &'static str) -> FieldPath {
-        self.place.path("kubelet").key(field)
+        self.owner.path("kubelet").key(field)
     }
 
     /// The texts under a setting that is a map.
@@ -286,7 +286,7 @@ mod tests {
 
     fn errors(kubelet: &Value) -> Vec<String> {
         let object = json!({"spec": {"template": {"spec": {"kubelet": kubelet}}}});
-        errors_for(ApiVersion::V1Beta1, Release::new(1, 0, 8), &object, None)
+        errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::reserved_labels::{Reserved, present_name};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, LabelKind, Release};
+use crate::karpenter::{ApiVersion, KarpenterVersion, LabelKind};
 use crate::rule::Rule;
 
 pub(super) static LABEL_RESTRICTED: Rule = Rule {
@@ -91,7 +91,7 @@ pub(super) fn check<'l>(
     key: &str,
     kind: impl FnOnce() -> LabelKind<'l>,
     version: ApiVersion,
-    release: Release,
+    release: KarpenterVersion,
     path: impl FnOnce() -> FieldPath,
     findings: &mut Findings<'_>,
 ) {
@@ -165,22 +165,22 @@ mod tests {
         for (key, release, reason) in [
             (
                 "karpenter.sh/nodepool",
-                Release::NEWEST,
+                KarpenterVersion::NEWEST,
                 "to the name of the NodePool; remove it",
             ),
             (
                 "kubernetes.io/hostname",
-                Release::NEWEST,
+                KarpenterVersion::NEWEST,
                 "which the kubelet sets; remove it",
             ),
             (
                 "karpenter.sh/initialized",
-                Release::NEWEST,
+                KarpenterVersion::NEWEST,
                 "may be set; use a domain of your own",
             ),
             (
                 "kubernetes.io/team",
-                Release::new(1, 8, 2),
+                KarpenterVersion::new(1, 8, 2),
                 "that Karpenter knows; use a domain of your own",
             ),
         ] {

@@ -7,7 +7,7 @@ use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
 use super::{Context, by_crd_or};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Place, Template};
+use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{label_value, mended_key, mended_value, qualified_name};
 
@@ -112,7 +112,7 @@ pub(super) fn check(
     let Some(labels) = template.labels.present() else {
         return;
     };
-    if template.place == Place::Pool {
+    if template.owner == TemplateOwner::Pool {
         check_count(labels, findings);
     }
     for (key, value) in kept(labels) {
@@ -132,7 +132,7 @@ fn check_count(labels: &Map<String, Value>, findings: &mut Findings<'_>) {
         let reason = format!("must have at most {MOST_LABELS} labels");
         findings.push(
             LABELS_COUNT
-                .finding(Place::Pool.metadata_path("labels"), problem, reason)
+                .finding(TemplateOwner::Pool.metadata_path("labels"), problem, reason)
                 .mend("remove those that no pod selects"),
         );
     }
@@ -146,13 +146,13 @@ fn check_label(
     context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
-    let path = || path(template.place, key);
+    let path = || path(template.owner, key);
     match qualified_name(key) {
         Err(error) => {
             let problem = Problem::Invalid { value: quoted(key) };
             // The labels of a NodeClaim are its metadata, which the API server checks.
-            let is_let_through =
-                template.place == Place::Pool && Reserved::of(key, version, context.release).is_none();
+            let is_let_through = template.owner == TemplateOwner::Pool
+                && Reserved::of(key, version, context.release).is_none();
             findings.push(
                 LABEL_KEY
                     .finding(path(), problem, error.to_string())
@@ -160,7 +160,7 @@ fn check_label(
                     .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
             );
         }
-        Ok(_) if template.place == Place::Pool && key.len() > LONGEST_KEY => {
+        Ok(_) if template.owner == TemplateOwner::Pool && key.len() > LONGEST_KEY => {
             let reason = format!(
                 "is {} bytes long and may have {LONGEST_KEY} in a NodeClaim, so no node would ever launch",
                 key.len()
@@ -172,7 +172,7 @@ fn check_label(
                     .mend("shorten it by a character"),
             );
         }
-        Ok(_) if template.place == Place::Pool => {
+        Ok(_) if template.owner == TemplateOwner::Pool => {
             let kind = || context.labels.kind_of(key, template.node_class_group());
             super::label_domains::check(key, kind, version, context.release, path, findings);
         }
@@ -188,8 +188,8 @@ fn check_label(
     }
 }
 
-fn path(place: Place, key: &str) -> FieldPath {
-    place.metadata_path("labels").key(key.to_owned())
+fn path(owner: TemplateOwner, key: &str) -> FieldPath {
+    owner.metadata_path("labels").key(key.to_owned())
 }
 
 #[cfg(test)]
@@ -197,7 +197,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::karpenter::Release;
+    use crate::karpenter::KarpenterVersion;
     use crate::review::Subject;
     use crate::rules::testing::{errors, errors_on};
 
@@ -262,8 +262,14 @@ mod tests {
     #[test]
     fn a_claims_labels_are_karpenters_and_only_their_syntax_is_judged() {
         let claim = |labels: Value| json!({"metadata": {"labels": labels}});
-        let errors =
-            |object: &Value| errors_on(Subject::NodeClaim(ApiVersion::V1), Release::NEWEST, object, None);
+        let errors = |object: &Value| {
+            errors_on(
+                Subject::NodeClaim(ApiVersion::V1),
+                KarpenterVersion::NEWEST,
+                object,
+                None,
+            )
+        };
         let own = claim(json!({"karpenter.sh/nodepool": "default", "kubernetes.io/hostname": "x"}));
         assert_eq!(errors(&own), [""; 0]);
         let refused = errors(&claim(json!({"a b": "x"})));

@@ -8,7 +8,7 @@ use super::Context;
 use super::findings::Findings;
 use super::lifetime::Lifetime;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, Place};
+use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::duration::NillableDuration;
 
@@ -120,7 +120,7 @@ fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findi
                     Problem::invalid(&value),
                     reason,
                 )
-                .related(Place::Pool.path("terminationGracePeriod"))
+                .related(TemplateOwner::Pool.path("terminationGracePeriod"))
                 .mend(mend),
         );
     }
@@ -148,7 +148,7 @@ fn check_hard_limit(
         findings.push(
             HARD_LIMIT_DRAIN
                 .finding(
-                    Place::Pool.path("terminationGracePeriod"),
+                    TemplateOwner::Pool.path("terminationGracePeriod"),
                     Problem::Required,
                     reason,
                 )

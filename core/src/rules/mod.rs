@@ -38,7 +38,9 @@ mod weight;
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Origin, Report};
-use crate::karpenter::{ApiVersion, Karpenter, LabelSets, NodeClaim, NodePool, Place, Release, Template};
+use crate::karpenter::{
+    ApiVersion, Karpenter, KarpenterVersion, LabelSets, NodeClaim, NodePool, Template, TemplateOwner,
+};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rule::Rule;
@@ -184,7 +186,7 @@ pub(crate) struct Context<'a> {
     /// Which Karpenter will read the object.
     pub karpenter: &'a Karpenter,
     /// Its release.
-    pub release: Release,
+    pub release: KarpenterVersion,
     /// Which labels Karpenter and its provider know.
     pub labels: &'a LabelSets,
 }
@@ -247,10 +249,10 @@ fn check_template(
 }
 
 /// Who else notices what Karpenter's own validation refuses. Of a NodeClaim it validates nothing.
-const fn by_runtime(place: Place) -> Origin {
-    match place {
-        Place::Pool => Origin::Runtime,
-        Place::Claim => Origin::Silent,
+const fn by_runtime(owner: TemplateOwner) -> Origin {
+    match owner {
+        TemplateOwner::Pool => Origin::Runtime,
+        TemplateOwner::Claim => Origin::Silent,
     }
 }
 

@@ -137,12 +137,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::karpenter::Release;
+    use crate::karpenter::KarpenterVersion;
     use crate::review::Subject;
     use crate::rules::testing::errors_on;
 
     fn errors(object: &Value, old: Option<&Value>) -> Vec<String> {
-        errors_on(Subject::NodeClaim(ApiVersion::V1), Release::NEWEST, object, old)
+        errors_on(
+            Subject::NodeClaim(ApiVersion::V1),
+            KarpenterVersion::NEWEST,
+            object,
+            old,
+        )
     }
 
     #[test]

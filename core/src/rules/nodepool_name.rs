@@ -53,7 +53,7 @@ pub(super) fn check(object: &Value, old: Option<&Value>, findings: &mut Findings
 mod tests {
     use serde_json::json;
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::{errors, errors_for};
 
     #[test]
@@ -63,7 +63,7 @@ mod tests {
         assert!(errors(&named(64))[0].ends_with("[nodepool-name]"));
         let stored = named(64);
         assert_eq!(
-            errors_for(ApiVersion::V1, Release::NEWEST, &stored, Some(&stored)),
+            errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &stored, Some(&stored)),
             [""; 0]
         );
         assert!(errors(&json!({"metadata": {"name": "${NAME}"}}))[0].ends_with("[nodepool-name]"));

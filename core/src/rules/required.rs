@@ -4,11 +4,13 @@ use serde_json::Value;
 
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, Field, NodeClaim, NodePool, Place, Release, Taint, Template};
+use crate::karpenter::{
+    ApiVersion, Field, KarpenterVersion, NodeClaim, NodePool, Taint, Template, TemplateOwner,
+};
 use crate::rule::Rule;
 
 /// The first release whose CRD demands anything; 0.32 took an empty `spec`.
-const DEMANDED_SINCE: Release = Release::new(0, 33, 0);
+const DEMANDED_SINCE: KarpenterVersion = KarpenterVersion::new(0, 33, 0);
 
 pub(super) static FIELD_REQUIRED: Rule = Rule {
     id: RuleId::new("field-required"),
@@ -39,7 +41,12 @@ spec:
 ",
 };
 
-pub(super) fn check_pool(pool: &NodePool<'_>, object: &Value, release: Release, findings: &mut Findings<'_>) {
+pub(super) fn check_pool(
+    pool: &NodePool<'_>,
+    object: &Value,
+    release: KarpenterVersion,
+    findings: &mut Findings<'_>,
+) {
     if release < DEMANDED_SINCE {
         return;
     }
@@ -52,7 +59,7 @@ pub(super) fn check_pool(pool: &NodePool<'_>, object: &Value, release: Release, 
 pub(super) fn check_claim(
     claim: &NodeClaim<'_>,
     object: &Value,
-    release: Release,
+    release: KarpenterVersion,
     findings: &mut Findings<'_>,
 ) {
     if release < DEMANDED_SINCE {
@@ -87,10 +94,10 @@ fn stands(object: &Value, path: &[&'static str], findings: &mut Findings<'_>) ->
 }
 
 fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
-    let place = template.place;
+    let owner = template.owner;
     match template.node_class_ref {
         Field::Absent => findings.push(
-            missing(place.path("nodeClassRef"), "it names what machines are made of")
+            missing(owner.path("nodeClassRef"), "it names what machines are made of")
                 .mend("name the group, kind and name of your node class"),
         ),
         Field::Present(reference) => {
@@ -104,7 +111,7 @@ fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut F
                         .unwrap_or_else(|| format!("write the {field} of your node class"));
                     findings.push(
                         missing(
-                            reference_path(place, field),
+                            reference_path(owner, field),
                             "the node class cannot be found without it",
                         )
                         .mend(mend),
@@ -117,7 +124,7 @@ fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut F
     if template.requirements.is_absent() {
         findings.push(
             missing(
-                place.path("requirements"),
+                owner.path("requirements"),
                 "the API demands the list, though it may be empty",
             )
             .mend("write requirements: []"),
@@ -135,8 +142,8 @@ fn from_api_version(field: &str, api_version: Option<&Value>) -> Option<String> 
     is_group.then(|| format!("write group: {group}"))
 }
 
-fn reference_path(place: Place, field: &str) -> FieldPath {
-    place.path("nodeClassRef").key(field.to_owned())
+fn reference_path(owner: TemplateOwner, field: &str) -> FieldPath {
+    owner.path("nodeClassRef").key(field.to_owned())
 }
 
 fn check_taints(template: &Template<'_>, findings: &mut Findings<'_>) {

@@ -2,8 +2,8 @@
 //! of where a label stands, and so of no exception that only one of the two has.
 
 use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, NODEPOOL_LABEL, Release, canonical_label,
-    is_well_known,
+    ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, KarpenterVersion, NODEPOOL_LABEL,
+    canonical_label, is_well_known,
 };
 
 /// Why nobody may use a label.
@@ -21,7 +21,7 @@ pub(super) enum Reserved {
 
 impl Reserved {
     /// Why the label is reserved in this version before this release; none where it is not.
-    pub(super) fn of(key: &str, version: ApiVersion, release: Release) -> Option<Self> {
+    pub(super) fn of(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
         // The CRD compares the end of the text, so that `mykarpenter.sh` is reserved with `karpenter.sh`.
         let domain = key.split('/').next().unwrap_or(key);
         match key {
@@ -37,13 +37,13 @@ impl Reserved {
 
 /// The present name of a label that is written by an old one, where a template label may not be: Karpenter's
 /// validation translates old names in requirements alone, and takes no other label of these domains.
-pub(super) fn present_name(key: &str, version: ApiVersion, release: Release) -> Option<&str> {
+pub(super) fn present_name(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<&str> {
     let present = canonical_label(key);
     (present != key && keeps_kubernetes_domains(version, release)).then_some(present)
 }
 
-fn keeps_kubernetes_domains(version: ApiVersion, release: Release) -> bool {
-    version == ApiVersion::V1Beta1 || !release.has(Release::KUBERNETES_DOMAINS_FREE)
+fn keeps_kubernetes_domains(version: ApiVersion, release: KarpenterVersion) -> bool {
+    version == ApiVersion::V1Beta1 || !release.has(KarpenterVersion::KUBERNETES_DOMAINS_FREE)
 }
 
 fn is_kubernetes_own(domain: &str) -> bool {
@@ -64,15 +64,18 @@ mod tests {
     fn an_old_name_stood_for_the_present_one_until_the_domains_were_free() {
         let old = "beta.kubernetes.io/arch";
         assert_eq!(present_name(old, ApiVersion::V1, OLD), Some("kubernetes.io/arch"));
-        assert_eq!(present_name(old, ApiVersion::V1, Release::new(1, 9, 0)), None);
+        assert_eq!(
+            present_name(old, ApiVersion::V1, KarpenterVersion::new(1, 9, 0)),
+            None
+        );
         assert_eq!(present_name("kubernetes.io/arch", ApiVersion::V1, OLD), None);
     }
 
-    const OLD: Release = Release::new(1, 8, 2);
+    const OLD: KarpenterVersion = KarpenterVersion::new(1, 8, 2);
 
     #[test]
     fn karpenters_own_labels_are_reserved_as_the_crd_does_it() {
-        let of = |key| Reserved::of(key, ApiVersion::V1, Release::NEWEST);
+        let of = |key| Reserved::of(key, ApiVersion::V1, KarpenterVersion::NEWEST);
         assert_eq!(of("karpenter.sh/nodepool"), Some(Reserved::NodePool));
         assert_eq!(of("kubernetes.io/hostname"), Some(Reserved::Hostname));
         for key in [
@@ -101,11 +104,14 @@ mod tests {
             "kubernetes.io",
         ] {
             assert_eq!(
-                Reserved::of(key, ApiVersion::V1, Release::new(1, 9, 0)),
+                Reserved::of(key, ApiVersion::V1, KarpenterVersion::new(1, 9, 0)),
                 None,
                 "{key}"
             );
-            for (version, release) in [(ApiVersion::V1, OLD), (ApiVersion::V1Beta1, Release::NEWEST)] {
+            for (version, release) in [
+                (ApiVersion::V1, OLD),
+                (ApiVersion::V1Beta1, KarpenterVersion::NEWEST),
+            ] {
                 assert_eq!(
                     Reserved::of(key, version, release),
                     Some(Reserved::Kubernetes),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::findings::Findings;
 use super::required::all_taints;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Place, Release, Taint, TaintList, Template};
+use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
@@ -111,9 +111,9 @@ spec:
 ",
 };
 
-pub(super) fn check(template: &Template<'_>, release: Release, findings: &mut Findings<'_>) {
+pub(super) fn check(template: &Template<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
     // Of a NodeClaim Karpenter checks nothing, and of two taints it keeps the first.
-    if template.place == Place::Pool {
+    if template.owner == TemplateOwner::Pool {
         check_repeated(template, findings);
     }
     for taint in all_taints(template) {
@@ -146,11 +146,11 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_reserved(taint: &Taint<'_>, release: Release, findings: &mut Findings<'_>) {
+fn check_reserved(taint: &Taint<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
     let is_reserved = DISRUPTED.contains(&key)
         || (key == UNREGISTERED && taint.list == TaintList::Taints)
-        || (key == REBOOTING && release.has(Release::UNHEALTHY));
+        || (key == REBOOTING && release.has(KarpenterVersion::UNHEALTHY));
     if is_reserved {
         let reason = "Karpenter sets and removes this taint itself, so here it keeps pods away or vanishes";
         let problem = Problem::Invalid { value: quoted(key) };
@@ -182,7 +182,7 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::review::Subject;
     use crate::rules::testing::{errors, errors_for, errors_on, warnings, warnings_for};
 
@@ -213,7 +213,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            errors_for(ApiVersion::V1, Release::NEWEST, &both, Some(&both)),
+            errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &both, Some(&both)),
             [""; 0],
             "stored already"
         );
@@ -223,7 +223,10 @@ mod tests {
     fn a_claim_may_repeat_a_taint() {
         let claim = json!({"spec": {"taints": [taint("a", "NoSchedule"), taint("a", "NoSchedule")]}});
         let subject = Subject::NodeClaim(ApiVersion::V1);
-        assert_eq!(errors_on(subject, Release::NEWEST, &claim, None), [""; 0]);
+        assert_eq!(
+            errors_on(subject, KarpenterVersion::NEWEST, &claim, None),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -238,7 +241,7 @@ mod tests {
             &json!([]),
         );
         assert!(warnings(&rebooting)[0].ends_with("[taint-reserved]"));
-        let before = warnings_for(ApiVersion::V1, Release::new(1, 14, 3), &rebooting, None);
+        let before = warnings_for(ApiVersion::V1, KarpenterVersion::new(1, 14, 3), &rebooting, None);
         assert_eq!(before, [""; 0], "it means nothing there");
     }
 
@@ -254,7 +257,7 @@ mod tests {
         let many: Vec<Value> = (0..10_000).map(|_| taint("a", "NoSchedule")).collect();
         let object = pool(&json!(many), &json!(many));
         assert_eq!(
-            errors_for(ApiVersion::V1, Release::NEWEST, &object, Some(&object)),
+            errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &object, Some(&object)),
             [""; 0]
         );
     }

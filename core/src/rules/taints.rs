@@ -4,7 +4,7 @@ use super::findings::Findings;
 use super::required::all_taints;
 use super::{by_crd_or, by_runtime};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Place, Taint, Template};
+use crate::karpenter::{Taint, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{label_value, matches_crd_key, mended_key, mended_value, qualified_name};
 use crate::value::timestamp::{check_timestamp, crd_accepts_timestamp, mended_timestamp};
@@ -130,14 +130,14 @@ spec:
 
 pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in all_taints(template) {
-        check_key(taint, template.place, findings);
+        check_key(taint, template.owner, findings);
         check_effect(taint, findings);
-        check_value(taint, template.place, findings);
+        check_value(taint, template.owner, findings);
         check_time_added(taint, findings);
     }
 }
 
-fn check_key(taint: &Taint<'_>, place: Place, findings: &mut Findings<'_>) {
+fn check_key(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let Some(key) = taint.key.present() else { return };
     if let Err(error) = qualified_name(key) {
         findings.push(
@@ -147,7 +147,7 @@ fn check_key(taint: &Taint<'_>, place: Place, findings: &mut Findings<'_>) {
                     Problem::Invalid { value: quoted(key) },
                     error.to_string(),
                 )
-                .origin(by_crd_or(by_runtime(place), matches_crd_key(key)))
+                .origin(by_crd_or(by_runtime(owner), matches_crd_key(key)))
                 .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
         );
     }
@@ -175,7 +175,7 @@ fn check_effect(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     );
 }
 
-fn check_value(taint: &Taint<'_>, place: Place, findings: &mut Findings<'_>) {
+fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let Some(value) = taint.value.present() else {
         return;
     };
@@ -199,7 +199,7 @@ fn check_value(taint: &Taint<'_>, place: Place, findings: &mut Findings<'_>) {
     // Karpenter takes for a value what can be a key.
     let otherwise = match qualified_name(value) {
         Ok(_) => Origin::Silent,
-        Err(_) => by_runtime(place),
+        Err(_) => by_runtime(owner),
     };
     let problem = Problem::Invalid { value: quoted(value) };
     findings.push(

@@ -3,30 +3,30 @@
 use serde_json::{Value, json};
 
 use crate::diagnostic::Severity;
-use crate::karpenter::{ApiVersion, Release};
+use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 
 /// The errors of a v1 NodePool that is being created, as lines.
 pub(crate) fn errors(object: &Value) -> Vec<String> {
-    errors_for(ApiVersion::V1, Release::NEWEST, object, None)
+    errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, object, None)
 }
 
 /// The warnings of a v1 NodePool that is being created, as lines.
 pub(crate) fn warnings(object: &Value) -> Vec<String> {
-    warnings_for(ApiVersion::V1, Release::NEWEST, object, None)
+    warnings_for(ApiVersion::V1, KarpenterVersion::NEWEST, object, None)
 }
 
 /// The notes on a v1 NodePool that is being created, as lines.
 pub(crate) fn infos(object: &Value) -> Vec<String> {
     let subject = Subject::NodePool(ApiVersion::V1);
-    lines(subject, Release::NEWEST, object, None, Severity::Info)
+    lines(subject, KarpenterVersion::NEWEST, object, None, Severity::Info)
 }
 
 /// The errors of a NodePool of this version, read by this Karpenter, that replaces `old`.
 pub(crate) fn errors_for(
     version: ApiVersion,
-    release: Release,
+    release: KarpenterVersion,
     object: &Value,
     old: Option<&Value>,
 ) -> Vec<String> {
@@ -36,7 +36,7 @@ pub(crate) fn errors_for(
 /// The warnings of a NodePool of this version, read by this Karpenter, that replaces `old`.
 pub(crate) fn warnings_for(
     version: ApiVersion,
-    release: Release,
+    release: KarpenterVersion,
     object: &Value,
     old: Option<&Value>,
 ) -> Vec<String> {
@@ -52,7 +52,7 @@ pub(crate) fn warnings_for(
 /// The errors of an object, read by this Karpenter, that replaces `old`.
 pub(crate) fn errors_on(
     subject: Subject,
-    release: Release,
+    release: KarpenterVersion,
     object: &Value,
     old: Option<&Value>,
 ) -> Vec<String> {
@@ -61,7 +61,7 @@ pub(crate) fn errors_on(
 
 fn lines(
     subject: Subject,
-    release: Release,
+    release: KarpenterVersion,
     object: &Value,
     old: Option<&Value>,
     severity: Severity,

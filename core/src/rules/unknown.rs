@@ -147,7 +147,7 @@ fn collect(shape: &'static Shape, name: &str, path: &mut Vec<&'static str>, plac
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::{errors, errors_for};
 
     fn mend_of(object: &Value) -> String {
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn each_version_has_fields_of_its_own() {
         let v1 = json!({"spec": {"template": {"spec": {"expireAfter": "1h"}}}});
-        let refused = errors_for(ApiVersion::V1Beta1, Release::new(1, 0, 8), &v1, None);
+        let refused = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &v1, None);
         assert!(
             refused[0].contains("in v1beta1 it is spec.disruption.expireAfter"),
             "{refused:?}"

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use poolgate_core::nodelimit::ledger::{
-    Answer, Claim, ClaimView, Facts, LimitInForce, Moment, Reading, Request, Step, TICKET_LIFETIME, decide,
+    Claim, ClaimView, Facts, LimitInForce, Moment, Observed, Request, RequestVerdict, Step, TICKET_LIFETIME,
+    decide,
 };
 
 use crate::fingerprint::Fast;
@@ -83,9 +84,9 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
         .unwrap()
         .saturating_sub(view.counts().counted(limit.mode));
     let facts = Facts {
-        ledger: Reading::read(ledger.as_ref(), later, later),
-        claims: Reading::read(&view, later, later),
-        limit: Reading::read(limit, later, later),
+        ledger: Observed::read(ledger.as_ref(), later, later),
+        claims: Observed::read(&view, later, later),
+        limit: Observed::read(limit, later, later),
         sightings: &sightings,
         clock: 0,
         untold: 0,
@@ -114,7 +115,7 @@ fn places(facts: &Facts<'_>, asked: usize, arrived: Moment) -> usize {
         Step::Decided(decision) => decision
             .answers
             .iter()
-            .filter(|answer| **answer == Answer::Reserved)
+            .filter(|answer| **answer == RequestVerdict::Reserved)
             .count(),
         Step::Read(needs) => panic!("all was read, and yet it asks for {needs:?}"),
     }

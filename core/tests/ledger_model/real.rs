@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use poolgate_core::nodelimit::ledger::{
-    Answer, Claim, ClaimView, Decision, Facts, Ledger, LimitInForce, Needs, Reading, Request, Sightings,
-    Step, TICKET_LIFETIME, Uid, Write, decide,
+    Claim, ClaimView, Decision, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed, Request,
+    RequestVerdict, Step, TICKET_LIFETIME, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 
@@ -120,15 +120,15 @@ impl<'s> Real<'s> {
         let sightings = self.sightings(sent.sightings);
         let times = Times::of(&sent);
         let facts = Facts {
-            ledger: Reading {
+            ledger: Observed {
                 value: ledger.as_ref(),
                 read: times.ledger,
             },
-            claims: Reading {
+            claims: Observed {
                 value: &view,
                 read: times.claims,
             },
-            limit: Reading {
+            limit: Observed {
                 value: self.limit(sent.pool),
                 read: times.limit,
             },
@@ -156,14 +156,14 @@ impl<'s> Real<'s> {
 
     /// The decision, small again. Its answers are for these claims.
     fn decided(&self, question: &Question, decision: &Decision, claims: &[usize]) -> Reply {
-        let of = |answer: fn(&Answer) -> bool| {
+        let of = |answer: fn(&RequestVerdict) -> bool| {
             let place = |claim| claims.iter().position(|asked| *asked == claim);
             mask(|claim| place(claim).is_some_and(|place| answer(&decision.answers[place])))
         };
         Reply::Decided {
             answers: Answers {
-                denied: of(|answer| matches!(answer, Answer::Deny(_))),
-                reserved: of(|answer| *answer == Answer::Reserved),
+                denied: of(|answer| matches!(answer, RequestVerdict::Deny(_))),
+                reserved: of(|answer| *answer == RequestVerdict::Reserved),
             },
             write: match &decision.write {
                 Write::Nothing => Stored::Nothing,
@@ -258,8 +258,8 @@ impl<'s> Real<'s> {
         view
     }
 
-    pub(crate) fn sightings(&self, ticks: [u8; CREATES]) -> Sightings {
-        let mut sightings = Sightings::default();
+    pub(crate) fn sightings(&self, ticks: [u8; CREATES]) -> FirstSeen {
+        let mut sightings = FirstSeen::default();
         for tick in 0..UNSEEN {
             let known = Book {
                 calls: ticks.map(|first| u8::from(first <= tick)),

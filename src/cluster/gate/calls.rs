@@ -19,7 +19,7 @@ const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Why a step of a round did not succeed.
 #[derive(Debug)]
-pub(super) enum Setback {
+pub(super) enum CallError {
     /// The ledger is another one by now.
     Conflict,
     /// The API server failed.
@@ -36,9 +36,9 @@ pub(super) async fn wanted<T, E>(
     is_wanted: bool,
     limit: Duration,
     call: impl Future<Output = Result<T, E>>,
-) -> Result<Option<T>, Setback>
+) -> Result<Option<T>, CallError>
 where
-    Setback: From<E>,
+    CallError: From<E>,
 {
     if !is_wanted {
         return Ok(None);
@@ -50,13 +50,13 @@ where
 pub(super) async fn in_time<T, E>(
     limit: Duration,
     call: impl Future<Output = Result<T, E>>,
-) -> Result<T, Setback>
+) -> Result<T, CallError>
 where
-    Setback: From<E>,
+    CallError: From<E>,
 {
     match timeout(limit, call).await {
-        Ok(answer) => answer.map_err(Setback::from),
-        Err(Elapsed { .. }) => Err(Setback::Failure {
+        Ok(answer) => answer.map_err(CallError::from),
+        Err(Elapsed { .. }) => Err(CallError::Failure {
             error: GateError::ApiServer(format!(
                 "no answer from the API server within {} ms",
                 limit.as_millis()
@@ -66,7 +66,7 @@ where
     }
 }
 
-impl From<kube::Error> for Setback {
+impl From<kube::Error> for CallError {
     fn from(error: kube::Error) -> Self {
         let is_final = match &error {
             kube::Error::Api(status) => {
@@ -82,7 +82,7 @@ impl From<kube::Error> for Setback {
     }
 }
 
-impl From<StoreError> for Setback {
+impl From<StoreError> for CallError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Conflict => Self::Conflict,
@@ -95,7 +95,7 @@ impl From<StoreError> for Setback {
     }
 }
 
-impl From<ListError> for Setback {
+impl From<ListError> for CallError {
     fn from(error: ListError) -> Self {
         match error {
             ListError::Client(error) => error.into(),

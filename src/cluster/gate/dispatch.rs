@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::desk::Desk;
+use super::context::GateContext;
 use super::error::GateError;
 use super::round::Round;
 use super::waiter::{Message, Waiter};
@@ -68,7 +68,7 @@ impl Dispatcher {
     }
 
     /// Works until nobody can ask any more. Within a [`LocalSet`](tokio::task::LocalSet).
-    pub(in crate::cluster) async fn run(mut self, desk: Rc<Desk>) {
+    pub(in crate::cluster) async fn run(mut self, desk: Rc<GateContext>) {
         let mut housekeeping = interval(HOUSEKEEPING);
         housekeeping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut messages = Vec::new();
@@ -108,7 +108,7 @@ impl Dispatcher {
         }
     }
 
-    fn start_idle(&mut self, desk: &Rc<Desk>) {
+    fn start_idle(&mut self, desk: &Rc<GateContext>) {
         let idle = self.pools.iter().filter(|(_, queue)| !queue.is_running);
         let idle: Vec<Box<str>> = idle.map(|(pool, _)| pool.clone()).collect();
         for pool in idle {
@@ -116,7 +116,7 @@ impl Dispatcher {
         }
     }
 
-    fn start(&mut self, pool: Box<str>, desk: &Rc<Desk>) {
+    fn start(&mut self, pool: Box<str>, desk: &Rc<GateContext>) {
         let queue = self.pools.entry(pool.clone()).or_default();
         queue.is_running = true;
         let (waiters, releases) = (take(&mut queue.waiters), take(&mut queue.releases));
@@ -131,7 +131,7 @@ impl Dispatcher {
     }
 
     /// A round that panicked has dropped its creations, which are told so by that.
-    fn ended(&mut self, ended: &Result<(Id, ()), JoinError>, desk: &Rc<Desk>) {
+    fn ended(&mut self, ended: &Result<(Id, ()), JoinError>, desk: &Rc<GateContext>) {
         let id = match ended {
             Ok((id, ())) => *id,
             Err(error) => error.id(),
@@ -148,7 +148,7 @@ impl Dispatcher {
     }
 
     /// Takes out tickets whose ends are known. Creations do so on their way; this is for pools that are left in peace.
-    fn keep_house(&mut self, desk: &Rc<Desk>) {
+    fn keep_house(&mut self, desk: &Rc<GateContext>) {
         for pool in desk.with_tickets() {
             if !self.pools.contains_key(&pool) {
                 self.start(pool, desk);

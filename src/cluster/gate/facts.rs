@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use poolgate_core::nodelimit::ledger::{
-    ClaimView, Facts, Ledger, Needs, ReadSpan, Reading, Sightings, Step, decide,
+    ClaimView, Facts, FirstSeen, Ledger, Needs, Observed, ReadSpan, Step, decide,
 };
 
-use super::calls::{Setback, wanted};
-use super::desk::LimitedPool;
+use super::calls::{CallError, wanted};
+use super::context::LimitedPool;
 use super::round::Round;
 use super::waiter::Waiter;
 use crate::cluster::clock::wall_seconds;
@@ -23,7 +23,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct Read {
     /// The pool, at first as the watch has told of it; none inside where it has no limit.
-    pub(super) pool: Option<Reading<Option<LimitedPool>>>,
+    pub(super) pool: Option<Observed<Option<LimitedPool>>>,
     pub(super) ledger: Option<(Option<Stored>, ReadSpan)>,
     pub(super) claims: Option<ReadSpan>,
 }
@@ -59,7 +59,7 @@ impl Round<'_> {
     /// What is to be read before anything else.
     pub(super) fn first_needs(&mut self, is_housekeeping: bool) -> Needs {
         let pool = self.desk.view.pool(self.pool);
-        self.read.pool = pool.map(|pool| Reading::kept(self.desk.limited(&pool)));
+        self.read.pool = pool.map(|pool| Observed::kept(self.desk.limited(&pool)));
         let now = self.desk.clock.now();
         Needs {
             ledger: false,
@@ -70,7 +70,7 @@ impl Round<'_> {
     }
 
     /// Reads side by side what is needed.
-    pub(super) async fn read(&mut self, needs: Needs) -> Result<(), Setback> {
+    pub(super) async fn read(&mut self, needs: Needs) -> Result<(), CallError> {
         if !needs.any() {
             return Ok(());
         }
@@ -96,7 +96,7 @@ impl Round<'_> {
         };
         if let Some(pool) = pool? {
             let kept = pool.and_then(pools::kept);
-            self.read.pool = Some(Reading {
+            self.read.pool = Some(Observed {
                 value: kept.and_then(|(_, pool)| desk.limited(&pool)),
                 read: Some(span),
             });
@@ -122,23 +122,23 @@ impl Round<'_> {
         })
     }
 
-    pub(super) fn decide(&self, pool: &Reading<&LimitedPool>, base: Option<&Base>) -> Step {
+    pub(super) fn decide(&self, pool: &Observed<&LimitedPool>, base: Option<&Base>) -> Step {
         let mut claims = self.desk.claims.borrow_mut();
         let Some(view) = claims.current(self.pool, self.read.claims.is_some()) else {
             return Step::Read(CLAIMS);
         };
         let ledgers = self.desk.ledgers.borrow();
-        let none = Sightings::default();
+        let none = FirstSeen::default();
         let facts = Facts {
-            ledger: Reading {
+            ledger: Observed {
                 value: base.map(Base::ledger),
                 read: self.read.ledger.as_ref().map(|(_, span)| *span),
             },
-            claims: Reading::<&ClaimView> {
+            claims: Observed::<&ClaimView> {
                 value: view,
                 read: self.read.claims,
             },
-            limit: Reading {
+            limit: Observed {
                 value: pool.value.limit,
                 read: pool.read,
             },

@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use poolgate_core::nodelimit::ledger::{Answer, Refused, Uid};
+use poolgate_core::nodelimit::ledger::{Refused, RequestVerdict, Uid};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::error::GateError;
-use super::waiter::{Message, Pending, Verdict, Waiter};
+use super::waiter::{DecidedRequest, Message, Pending, Waiter};
 use crate::admission::ClusterView;
 use crate::cluster::clock::Clock;
 use crate::cluster::gate_metrics::GateMetrics;
@@ -49,7 +49,7 @@ pub(crate) struct Gate {
 
 /// A NodeClaim that is about to be created.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct AdmitRequest<'a> {
     /// The pool that it belongs to.
     pub(crate) pool: &'a str,
     /// Its uid.
@@ -62,7 +62,7 @@ pub(crate) struct Ask<'a> {
 
 /// What becomes of it.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum GateDecision {
     /// There is room, or no limit.
     Allowed,
     /// There is none.
@@ -95,10 +95,10 @@ impl Gate {
     }
 
     /// Decides on a creation within `limit`.
-    pub(crate) async fn ask(&self, ask: Ask<'_>, limit: Duration) -> Outcome {
+    pub(crate) async fn ask(&self, ask: AdmitRequest<'_>, limit: Duration) -> GateDecision {
         if self.view.is_unlimited(ask.pool) {
             self.metrics.decided("allowed", None, ask.dry_run);
-            return Outcome::Allowed;
+            return GateDecision::Allowed;
         }
         match Uid::new(ask.uid) {
             Ok(uid) => self.wait(ask, uid, limit).await,
@@ -106,7 +106,7 @@ impl Gate {
         }
     }
 
-    async fn wait(&self, ask: Ask<'_>, uid: Uid, limit: Duration) -> Outcome {
+    async fn wait(&self, ask: AdmitRequest<'_>, uid: Uid, limit: Duration) -> GateDecision {
         let (sender, reply) = oneshot::channel();
         let is_let_in = Arc::new(AtomicBool::new(false));
         let now = Instant::now();
@@ -136,28 +136,30 @@ impl Gate {
             Err(_) => GateError::Late(limit),
         };
         let outcome = self.undecided(error, ask.dry_run);
-        if matches!(outcome, Outcome::AllowedUndecided(_)) {
+        if matches!(outcome, GateDecision::AllowedUndecided(_)) {
             pending.let_in();
         }
         outcome
     }
 
-    fn decided(&self, verdict: Verdict, dry_run: bool) -> Outcome {
+    fn decided(&self, verdict: DecidedRequest, dry_run: bool) -> GateDecision {
         let (word, outcome) = match verdict.answer {
-            Answer::Reserved | Answer::Allow => ("allowed", Outcome::Allowed),
-            Answer::Deny(refused) if self.settings.observe => ("would_deny", Outcome::WouldDeny(refused)),
-            Answer::Deny(refused) => ("denied", Outcome::Denied(refused)),
+            RequestVerdict::Reserved | RequestVerdict::Allow => ("allowed", GateDecision::Allowed),
+            RequestVerdict::Deny(refused) if self.settings.observe => {
+                ("would_deny", GateDecision::WouldDeny(refused))
+            }
+            RequestVerdict::Deny(refused) => ("denied", GateDecision::Denied(refused)),
         };
         self.metrics.decided(word, verdict.mode, dry_run);
         outcome
     }
 
-    fn undecided(&self, error: GateError, dry_run: bool) -> Outcome {
+    fn undecided(&self, error: GateError, dry_run: bool) -> GateDecision {
         self.metrics.failed(error.reason());
         self.metrics.decided("error", None, dry_run);
         match self.settings.on_error {
-            OnError::Deny if !self.settings.observe => Outcome::DeniedUndecided(error),
-            _ => Outcome::AllowedUndecided(error),
+            OnError::Deny if !self.settings.observe => GateDecision::DeniedUndecided(error),
+            _ => GateDecision::AllowedUndecided(error),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! [`poolgate_core::nodelimit::ledger`].
 
 mod calls;
-mod desk;
+mod context;
 mod dispatch;
 mod error;
 mod facts;
@@ -13,7 +13,7 @@ mod handle;
 mod round;
 mod waiter;
 
-pub(super) use desk::{Desk, Shared};
+pub(super) use context::{GateContext, Shared};
 pub(super) use dispatch::Dispatcher;
-pub(crate) use handle::{Ask, Gate, GateSettings, OnError, Outcome};
+pub(crate) use handle::{AdmitRequest, Gate, GateDecision, GateSettings, OnError};
 pub(super) use waiter::Message;

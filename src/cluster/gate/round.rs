@@ -3,14 +3,14 @@
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use poolgate_core::nodelimit::ledger::{Answer, Decision, Ledger, Needs, Reading, Step, Uid, Write};
+use poolgate_core::nodelimit::ledger::{Decision, Ledger, Needs, Observed, RequestVerdict, Step, Uid, Write};
 use tokio::time::sleep;
 
-use super::calls::{Setback, in_time};
-use super::desk::{Desk, LimitedPool};
+use super::calls::{CallError, in_time};
+use super::context::{GateContext, LimitedPool};
 use super::error::GateError;
 use super::facts::{Base, LEDGER, NOTHING, Read};
-use super::waiter::{Verdict, Waiter};
+use super::waiter::{DecidedRequest, Waiter};
 use crate::cluster::ledgers::Owner;
 
 /// The pauses after calls that fail: each is twice as long as the one before.
@@ -25,7 +25,7 @@ const UNHURRIED_STEPS: u32 = 5;
 
 /// Work on one pool.
 pub(super) struct Round<'a> {
-    pub(super) desk: &'a Desk,
+    pub(super) desk: &'a GateContext,
     pub(super) pool: &'a str,
     pub(super) waiters: Vec<Waiter>,
     /// UIDs whose tickets are to be taken back.
@@ -40,7 +40,12 @@ enum Next {
 }
 
 impl<'a> Round<'a> {
-    pub(super) fn new(desk: &'a Desk, pool: &'a str, waiters: Vec<Waiter>, releases: Vec<Uid>) -> Self {
+    pub(super) fn new(
+        desk: &'a GateContext,
+        pool: &'a str,
+        waiters: Vec<Waiter>,
+        releases: Vec<Uid>,
+    ) -> Self {
         Self {
             desk,
             pool,
@@ -60,8 +65,8 @@ impl<'a> Round<'a> {
             match self.step(needs).await {
                 Ok(Next::Done) => return,
                 Ok(Next::Read(more)) => needs = more,
-                Err(Setback::Conflict) => needs = LEDGER,
-                Err(Setback::Failure { error, is_final }) => {
+                Err(CallError::Conflict) => needs = LEDGER,
+                Err(CallError::Failure { error, is_final }) => {
                     self.give_up(&error, pause, is_final);
                     if !self.waiters.is_empty() {
                         sleep(pause).await;
@@ -81,9 +86,9 @@ impl<'a> Round<'a> {
         }
     }
 
-    async fn step(&mut self, needs: Needs) -> Result<Next, Setback> {
+    async fn step(&mut self, needs: Needs) -> Result<Next, CallError> {
         self.read(needs).await?;
-        let Some(Reading { value, read }) = self.read.pool.clone() else {
+        let Some(Observed { value, read }) = self.read.pool.clone() else {
             return Ok(Next::Read(Needs {
                 limit: true,
                 ..NOTHING
@@ -94,7 +99,7 @@ impl<'a> Round<'a> {
             return Ok(Next::Done);
         };
         let base = self.base();
-        match self.decide(&Reading { value: &pool, read }, base.as_ref()) {
+        match self.decide(&Observed { value: &pool, read }, base.as_ref()) {
             Step::Read(needs) => Ok(Next::Read(needs)),
             Step::Decided(decision) => self.carry_out(&pool, base, decision).await,
         }
@@ -106,7 +111,7 @@ impl<'a> Round<'a> {
         pool: &LimitedPool,
         base: Option<Base>,
         decision: Decision,
-    ) -> Result<Next, Setback> {
+    ) -> Result<Next, CallError> {
         let Decision { write, answers } = decision;
         let over = base.as_ref().map(|base| base.stored.version);
         match write {
@@ -136,7 +141,12 @@ impl<'a> Round<'a> {
     }
 
     /// Stores a ledger, and with it that tickets were taken back and refusals told.
-    async fn store(&mut self, pool: &LimitedPool, ledger: &Ledger, over: Option<u64>) -> Result<(), Setback> {
+    async fn store(
+        &mut self,
+        pool: &LimitedPool,
+        ledger: &Ledger,
+        over: Option<u64>,
+    ) -> Result<(), CallError> {
         let owner = Owner {
             name: self.pool,
             uid: &pool.uid,
@@ -149,9 +159,9 @@ impl<'a> Round<'a> {
                 self.desk.set_untold(self.pool, 0);
                 Ok(())
             }
-            Err(Setback::Conflict) => {
+            Err(CallError::Conflict) => {
                 metrics.wrote("conflict");
-                Err(Setback::Conflict)
+                Err(CallError::Conflict)
             }
             Err(failure) => {
                 metrics.wrote("failed");
@@ -168,20 +178,20 @@ impl<'a> Round<'a> {
         pool: &LimitedPool,
         ledger: &Ledger,
         over: Option<u64>,
-    ) -> Result<(), Setback> {
+    ) -> Result<(), CallError> {
         match self.store(pool, ledger, over).await {
-            Err(Setback::Conflict) if self.releases.is_empty() => Ok(()),
+            Err(CallError::Conflict) if self.releases.is_empty() => Ok(()),
             other => other,
         }
     }
 
-    fn answer(&mut self, pool: &LimitedPool, answers: &[Answer], is_told: bool) {
+    fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_told: bool) {
         let mut refused = 0;
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
-            if matches!(answer, Answer::Deny(_)) && !waiter.dry_run {
+            if matches!(answer, RequestVerdict::Deny(_)) && !waiter.dry_run {
                 refused += 1;
             }
-            let verdict = Verdict {
+            let verdict = DecidedRequest {
                 answer: *answer,
                 mode: Some(pool.limit.mode),
             };
@@ -196,8 +206,8 @@ impl<'a> Round<'a> {
     /// There is no limit.
     fn let_all_in(&mut self) {
         for waiter in take(&mut self.waiters) {
-            let verdict = Verdict {
-                answer: Answer::Allow,
+            let verdict = DecidedRequest {
+                answer: RequestVerdict::Allow,
                 mode: None,
             };
             waiter.answer(Ok(verdict));

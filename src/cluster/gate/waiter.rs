@@ -5,29 +5,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use poolgate_core::karpenter::NodeLimitMode;
-use poolgate_core::nodelimit::ledger::{Answer, Moment, Request, Uid};
+use poolgate_core::nodelimit::ledger::{Moment, Request, RequestVerdict, Uid};
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::GateError;
 
 /// A decision.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Verdict {
+pub(super) struct DecidedRequest {
     /// What it is.
-    pub(super) answer: Answer,
+    pub(super) answer: RequestVerdict,
     /// What the pool's limit counts; none where it has no limit.
     pub(super) mode: Option<NodeLimitMode>,
 }
 
-impl Verdict {
+impl DecidedRequest {
     /// Whether a ticket was stored for it.
     fn is_reserved(self) -> bool {
-        self.answer == Answer::Reserved
+        self.answer == RequestVerdict::Reserved
     }
 }
 
 /// What becomes of a creation that waits.
-pub(super) type Reply = Result<Verdict, GateError>;
+pub(super) type Reply = Result<DecidedRequest, GateError>;
 
 /// What the cluster's thread is told.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Waiter {
     /// Sends the decision. Gives the uid back where a ticket was stored in vain.
     pub(super) fn answer(self, reply: Reply) -> Option<Uid> {
         let unsent = self.reply.send(reply).err()?;
-        let reserved = unsent.is_ok_and(Verdict::is_reserved);
+        let reserved = unsent.is_ok_and(DecidedRequest::is_reserved);
         // Who was let in without an answer may well come to be: then the ticket has its use.
         (reserved && !self.is_let_in.load(Ordering::Acquire)).then_some(self.uid)
     }
@@ -140,8 +140,8 @@ mod tests {
         (waiter, pending)
     }
 
-    fn verdict(answer: Answer) -> Verdict {
-        Verdict {
+    fn verdict(answer: RequestVerdict) -> DecidedRequest {
+        DecidedRequest {
             answer,
             mode: Some(NodeLimitMode::Hard),
         }
@@ -150,7 +150,10 @@ mod tests {
     #[test]
     fn a_ticket_is_taken_back_where_nobody_waits_for_it_any_more() {
         let (inbox, _messages) = mpsc::channel(1);
-        for (answer, expected) in [(Answer::Reserved, Some(uid())), (Answer::Allow, None)] {
+        for (answer, expected) in [
+            (RequestVerdict::Reserved, Some(uid())),
+            (RequestVerdict::Allow, None),
+        ] {
             let (waiter, pending) = pair(&inbox);
             drop(pending);
             assert!(waiter.has_gone());
@@ -160,7 +163,7 @@ mod tests {
         pending.let_in();
         drop(pending);
         assert_eq!(
-            waiter.answer(Ok(verdict(Answer::Reserved))),
+            waiter.answer(Ok(verdict(RequestVerdict::Reserved))),
             None,
             "it may come to be"
         );
@@ -170,7 +173,11 @@ mod tests {
     fn an_answer_that_is_not_read_gives_its_ticket_back() {
         let (inbox, mut messages) = mpsc::channel(1);
         let (waiter, pending) = pair(&inbox);
-        assert_eq!(waiter.answer(Ok(verdict(Answer::Reserved))), None, "it was sent");
+        assert_eq!(
+            waiter.answer(Ok(verdict(RequestVerdict::Reserved))),
+            None,
+            "it was sent"
+        );
         drop(pending);
         let Ok(Message::Release(pool, released)) = messages.try_recv() else {
             panic!("no release");
@@ -178,7 +185,7 @@ mod tests {
         assert_eq!((&*pool, released), ("general", uid()));
 
         let (waiter, mut pending) = pair(&inbox);
-        waiter.answer(Ok(verdict(Answer::Reserved)));
+        waiter.answer(Ok(verdict(RequestVerdict::Reserved)));
         assert!(pending.reply.try_recv().is_ok(), "it is read");
         drop(pending);
         assert!(messages.try_recv().is_err());

@@ -6,21 +6,21 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::kept::KeptLedgers;
+use super::cached::CachedLedgers;
 use super::object;
 use crate::cluster::clock::Clock;
 use crate::cluster::watch::Follower;
 
 /// Keeps the ledgers up to date.
 pub(in crate::cluster) struct LedgerFollower {
-    kept: Rc<RefCell<KeptLedgers>>,
+    kept: Rc<RefCell<CachedLedgers>>,
     clock: Clock,
     listed: HashSet<Box<str>>,
 }
 
 impl LedgerFollower {
     /// Keeps these ledgers.
-    pub(in crate::cluster) fn new(kept: Rc<RefCell<KeptLedgers>>, clock: Clock) -> Self {
+    pub(in crate::cluster) fn new(kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
         Self {
             kept,
             clock,

@@ -1,13 +1,13 @@
 //! The ledgers of node limits, where all replicas find them: one ConfigMap for each pool, changed by
 //! compare-and-swap, and kept at hand by a watch.
 
+mod cached;
 mod follower;
-mod kept;
 mod object;
 mod store;
 
+pub(super) use cached::{CachedLedgers, Stored};
 pub(super) use follower::LedgerFollower;
-pub(super) use kept::{KeptLedgers, Stored};
 pub(crate) use object::LABEL;
 pub(super) use object::{BrokenLedger, Owner, read};
 pub(super) use store::{LedgerStore, StoreError};

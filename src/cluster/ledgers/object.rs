@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 
-use super::kept::Stored;
+use super::cached::Stored;
 
 /// The label by which ledgers are found.
 pub(crate) const LABEL: &str = "poolgate.dev/ledger";

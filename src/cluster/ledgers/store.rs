@@ -8,7 +8,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use poolgate_core::nodelimit::ledger::Ledger;
 
-use super::kept::{KeptLedgers, Stored};
+use super::cached::{CachedLedgers, Stored};
 use super::object::{self, BrokenLedger, Owner};
 use crate::cluster::clock::Clock;
 
@@ -20,7 +20,7 @@ const CONFLICT: u16 = 409;
 #[derive(Debug)]
 pub(in crate::cluster) struct LedgerStore {
     api: Api<ConfigMap>,
-    kept: Rc<RefCell<KeptLedgers>>,
+    kept: Rc<RefCell<CachedLedgers>>,
     clock: Clock,
 }
 
@@ -43,7 +43,7 @@ impl LedgerStore {
     pub(in crate::cluster) fn new(
         client: Client,
         namespace: &str,
-        kept: Rc<RefCell<KeptLedgers>>,
+        kept: Rc<RefCell<CachedLedgers>>,
         clock: Clock,
     ) -> Self {
         Self {

@@ -93,11 +93,11 @@ fn names(reasons: Reasons) -> String {
     }
 }
 
-type Answer = (Allowance, Change);
+type AllowanceAt = (Allowance, Change);
 
 /// What is allowed and when it changes; reasons for which it is the same are taken together.
-fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, Answer)> {
-    let mut answers: Vec<(Vec<Reason>, Answer)> = Vec::new();
+fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, AllowanceAt)> {
+    let mut answers: Vec<(Vec<Reason>, AllowanceAt)> = Vec::new();
     for reason in &subject.reasons {
         let allowance = subject.budgets.allowance(*reason, subject.nodes, at);
         let answer = (allowance, subject.budgets.next_change(*reason, subject.nodes, at));

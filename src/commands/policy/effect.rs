@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::commands::crd::defaults::{self, Overruled};
 use crate::commands::crd::subject;
 use crate::manifest::{self, Document, Limits};
-use crate::policy_file::Reading;
+use crate::policy_file::ReadPolicy;
 
 /// The installed definition, among whatever else stands in its file.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Definition {
     }
 
     /// One line for each default that the file sets in vain.
-    pub(super) fn without_effect(&self, reading: &Reading) -> Vec<String> {
+    pub(super) fn without_effect(&self, reading: &ReadPolicy) -> Vec<String> {
         let mut lines = Vec::new();
         let is_set = |field: &str| reading.defaults_set.contains(&field);
         for (value, path) in &self.0 {

@@ -24,7 +24,7 @@ fn about(took: Duration, limit: Duration) -> bool {
 async fn silence_before_the_first_request_ends_the_stream() {
     let (_client, mut paced, pace) = connection();
     assert!(about(time_to_end(&mut paced).await, FIRST_REQUEST));
-    assert_eq!(pace.overdue(), Some(Overdue::FirstRequest));
+    assert_eq!(pace.overdue(), Some(TimeoutKind::FirstRequest));
 }
 
 #[tokio::test(start_paused = true)]
@@ -34,7 +34,7 @@ async fn an_idle_connection_outlives_the_clients_own_limit() {
     pace.request_ended();
     let took = time_to_end(&mut paced).await;
     assert!(about(took, IDLE) && took > Duration::from_mins(2));
-    assert_eq!(pace.overdue(), Some(Overdue::NextRequest));
+    assert_eq!(pace.overdue(), Some(TimeoutKind::NextRequest));
 }
 
 #[tokio::test(start_paused = true)]
@@ -52,7 +52,7 @@ async fn the_clock_of_a_head_starts_at_its_first_byte_and_never_again() {
         time_to_end(&mut paced).await,
         Duration::from_secs(100) + HEAD
     ));
-    assert_eq!(pace.overdue(), Some(Overdue::Head));
+    assert_eq!(pace.overdue(), Some(TimeoutKind::Head));
     dribble.abort();
 }
 
@@ -109,5 +109,5 @@ async fn an_answer_that_nobody_reads_fails() {
     let error = paced.write_all(&[0; 100]).await.expect_err("an error");
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     assert!(about(began.elapsed(), WRITE));
-    assert_eq!(pace.overdue(), Some(Overdue::Answer));
+    assert_eq!(pace.overdue(), Some(TimeoutKind::Answer));
 }

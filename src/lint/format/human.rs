@@ -5,7 +5,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Origin, Patch, Renderer, Snippet};
 use poolgate_core::diagnostic::Severity;
 
-use super::super::finding::{Finding, Place};
+use super::super::finding::{Finding, SourceRange};
 use super::super::fix::Edit;
 use super::FileReport;
 use crate::manifest::Span;
@@ -78,8 +78,8 @@ fn excerpt<'t>(
     finding: &Finding,
 ) -> Option<Snippet<'t, annotate_snippets::Annotation<'t>>> {
     let own = line_around(text, finding.place.span)?;
-    let is_near = |place: &&Place| place.start.line.abs_diff(finding.place.start.line) <= FARTHEST;
-    let related: Vec<(Place, Range<usize>)> = finding
+    let is_near = |place: &&SourceRange| place.start.line.abs_diff(finding.place.start.line) <= FARTHEST;
+    let related: Vec<(SourceRange, Range<usize>)> = finding
         .related
         .iter()
         .filter(is_near)

@@ -3,7 +3,7 @@
 use poolgate_core::diagnostic::Severity;
 use serde::Serialize;
 
-use super::super::finding::Place;
+use super::super::finding::SourceRange;
 use super::{FileReport, listed, whole_sentence};
 
 pub(super) const OPENING: &str = "{\"source\":{\"name\":\"poolgate\"},\"diagnostics\":[\n";
@@ -75,7 +75,7 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
 }
 
 impl Range {
-    fn of(place: Place, text: &str) -> Self {
+    fn of(place: SourceRange, text: &str) -> Self {
         Self {
             start: Position::at(place.start.line, place.span.start(), text),
             end: Position::at(place.end.line, place.span.end(), text),

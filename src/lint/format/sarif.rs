@@ -7,7 +7,7 @@ use poolgate_core::rules;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::finding::{Finding, Place};
+use super::super::finding::{Finding, SourceRange};
 use super::super::fix::Edit;
 use super::super::tally::Tally;
 use super::fingerprint::Fingerprints;
@@ -81,7 +81,7 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
 }
 
 fn result(uri: &str, fingerprint: String, finding: &Finding) -> Result {
-    let location = |place: Place, field: Option<String>| Location {
+    let location = |place: SourceRange, field: Option<String>| Location {
         physical_location: PhysicalLocation {
             artifact_location: ArtifactLocation { uri: uri.to_owned() },
             region: Region::of(place),
@@ -122,7 +122,7 @@ fn fix(uri: &str, edit: &Edit) -> Value {
 }
 
 impl Region {
-    fn of(place: Place) -> Self {
+    fn of(place: SourceRange) -> Self {
         Self {
             start_line: place.start.line,
             start_column: place.start.column,

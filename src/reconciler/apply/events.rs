@@ -28,9 +28,9 @@ const MOST_TOLD: usize = 64;
 
 /// Which events this process knows to be there.
 #[derive(Debug, Default)]
-pub(in crate::reconciler) struct Told(HashMap<Arc<str>, HashSet<String>>);
+pub(in crate::reconciler) struct PublishedEvents(HashMap<Arc<str>, HashSet<String>>);
 
-impl Told {
+impl PublishedEvents {
     /// Writes events. An event that somebody wrote before this process began is left as it is; one that this process
     /// writes again is counted up.
     pub(in crate::reconciler) async fn tell(

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use poolgate_core::nodelimit::plan::{
-    DO_NOT_DISRUPT_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, NodeRef, Release,
+    DO_NOT_DISRUPT_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, NodeRef, Unhold,
 };
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ impl Marker {
     pub(in crate::reconciler) async fn release(
         &self,
         writer: &Writer,
-        nodes: &[Release],
+        nodes: &[Unhold],
     ) -> Result<(), WriteError> {
         let mut answers = stream::iter(nodes)
             .map(|release| writer.release(release))
@@ -120,14 +120,14 @@ impl Writer {
         }))
     }
 
-    async fn release(&self, release: &Release) -> Result<(), WriteError> {
+    async fn release(&self, release: &Unhold) -> Result<(), WriteError> {
         let share = if release.hand_over {
             json!({"annotations": {DO_NOT_DISRUPT_ANNOTATION: "true"}})
         } else {
             json!({})
         };
         let node = &release.node;
-        match self.apply(node, Write::Release, share).await {
+        match self.apply(node, Write::Unhold, share).await {
             Ok(Some(Left { marks: true, version })) => self.strip(node, version).await,
             Ok(_) => Ok(()),
             // Gone, or another one by now: nothing of ours is on it.
@@ -149,7 +149,7 @@ impl Writer {
         let params = PatchParams::default();
         let patch = Patch::Merge(&patch);
         let stripped = nodes.patch_metadata(&node.name, &params, &patch);
-        match self.write(Write::Release, stripped).await {
+        match self.write(Write::Unhold, stripped).await {
             Err(error) if !error.is_gone() => Err(error),
             _ => Ok(()),
         }

@@ -12,10 +12,10 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use tokio::time::{Instant, timeout};
 
-use super::metrics::{Outcome, ReconcileMetrics, Write};
+use super::metrics::{CallResult, ReconcileMetrics, Write};
 use crate::cluster::{Leadership, VictimError, described};
 
-pub(super) use events::Told;
+pub(super) use events::PublishedEvents;
 pub(super) use marks::Marker;
 
 /// How long a call may take.
@@ -116,9 +116,9 @@ impl Writer {
     ) -> Result<T, WriteError> {
         let result = self.call(call).await;
         let outcome = match &result {
-            Ok(_) => Outcome::Done,
-            Err(error) if error.is_gone() || error.is_conflict() => Outcome::Moot,
-            Err(_) => Outcome::Failed,
+            Ok(_) => CallResult::Done,
+            Err(error) if error.is_gone() || error.is_conflict() => CallResult::Moot,
+            Err(_) => CallResult::Failed,
         };
         self.metrics.written(what, outcome);
         result

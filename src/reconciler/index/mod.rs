@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use super::objects::{SeenClaim, SeenNode};
 
-pub(super) use snapshot::{Circumstances, Snapshot};
+pub(super) use snapshot::{PlanInputs, Snapshot};
 
 /// How many objects of each kind are kept.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ pub(super) struct Index {
     /// The names of nodes with marks of poolgate's, by pool.
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
-    places: HashMap<Arc<str>, Place>,
+    places: HashMap<Arc<str>, PodPlacement>,
     /// The pods on each node, by its name.
     pods_on: HashMap<Arc<str>, Vec<Arc<Pod>>>,
     /// What pods without a place need, and how many of them do.
@@ -90,7 +90,7 @@ struct KnownPool {
 }
 
 #[derive(Debug)]
-enum Place {
+enum PodPlacement {
     On(Arc<str>),
     Nowhere(Arc<Needs>),
 }

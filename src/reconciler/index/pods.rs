@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::Needs;
 
-use super::{Index, MOST_SELECTED, Place};
-use crate::reconciler::objects::{SeenPod, Whereabouts};
+use super::{Index, MOST_SELECTED, PodPlacement};
+use crate::reconciler::objects::{PodLocation, SeenPod};
 
 impl Index {
     /// A pod is new or has changed.
@@ -21,20 +21,20 @@ impl Index {
         }
         self.remove_pod(&seen.uid);
         match seen.whereabouts {
-            Whereabouts::Bound(node, pod) => {
+            PodLocation::Bound(node, pod) => {
                 self.select_by(&pod.needs);
                 self.pods_on.entry(Arc::clone(&node)).or_default().push(pod);
                 self.note_node(&node);
-                self.places.insert(seen.uid, Place::On(node));
+                self.places.insert(seen.uid, PodPlacement::On(node));
             }
-            Whereabouts::Unschedulable(needs) => {
+            PodLocation::Unschedulable(needs) => {
                 self.select_by(&needs);
                 let count = self.pending.entry(Arc::clone(&needs)).or_default();
                 *count += 1;
                 if *count == 1 {
                     self.note_all();
                 }
-                self.places.insert(seen.uid, Place::Nowhere(needs));
+                self.places.insert(seen.uid, PodPlacement::Nowhere(needs));
             }
         }
     }
@@ -43,7 +43,7 @@ impl Index {
     pub(in crate::reconciler) fn remove_pod(&mut self, uid: &str) {
         match self.places.remove(uid) {
             None => {}
-            Some(Place::On(node)) => {
+            Some(PodPlacement::On(node)) => {
                 if let Entry::Occupied(mut pods) = self.pods_on.entry(Arc::clone(&node)) {
                     pods.get_mut().retain(|pod| *pod.uid != *uid);
                     if pods.get().is_empty() {
@@ -52,7 +52,7 @@ impl Index {
                 }
                 self.note_node(&node);
             }
-            Some(Place::Nowhere(needs)) => {
+            Some(PodPlacement::Nowhere(needs)) => {
                 if let Entry::Occupied(mut count) = self.pending.entry(needs) {
                     *count.get_mut() -= 1;
                     if *count.get() == 0 {
@@ -79,11 +79,11 @@ impl Index {
 
     fn is_known(&self, seen: &SeenPod) -> bool {
         match (self.places.get(&seen.uid), &seen.whereabouts) {
-            (Some(Place::On(known)), Whereabouts::Bound(node, pod)) => {
+            (Some(PodPlacement::On(known)), PodLocation::Bound(node, pod)) => {
                 let pods = self.pods_on.get(node);
                 known == node && pods.is_some_and(|pods| pods.iter().any(|known| known == pod))
             }
-            (Some(Place::Nowhere(known)), Whereabouts::Unschedulable(needs)) => known == needs,
+            (Some(PodPlacement::Nowhere(known)), PodLocation::Unschedulable(needs)) => known == needs,
             _ => false,
         }
     }

@@ -30,7 +30,7 @@ pub(in crate::reconciler) struct Snapshot {
 
 /// What a plan is told beside what is seen.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::reconciler) struct Circumstances {
+pub(in crate::reconciler) struct PlanInputs {
     pub(in crate::reconciler) steady_since: Option<Timestamp>,
     pub(in crate::reconciler) terminations_left: usize,
     pub(in crate::reconciler) settings: Settings,
@@ -67,7 +67,7 @@ impl Index {
 
 impl Snapshot {
     /// The same as a plan takes it.
-    pub(in crate::reconciler) fn state(&self, circumstances: Circumstances) -> PoolState<'_> {
+    pub(in crate::reconciler) fn state(&self, circumstances: PlanInputs) -> PoolState<'_> {
         PoolState {
             pool: &self.pool,
             claims: self

@@ -81,7 +81,7 @@ impl World {
     /// Of each claim of a pool: its name, that of its node, and the UIDs of the pods on it.
     fn claims(&self, pool: &str) -> Vec<(String, Option<String>, Vec<String>)> {
         let snapshot = self.index.snapshot(pool);
-        let state: PoolState<'_> = snapshot.state(Circumstances {
+        let state: PoolState<'_> = snapshot.state(PlanInputs {
             steady_since: None,
             terminations_left: 0,
             settings: Settings::default(),

@@ -51,7 +51,7 @@ pub(super) enum Write {
     /// Marks on a node.
     Hold,
     /// The end of marks.
-    Release,
+    Unhold,
     /// An event.
     Event,
     /// The victims in a ledger.
@@ -65,7 +65,7 @@ impl Write {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Hold => "hold",
-            Self::Release => "release",
+            Self::Unhold => "release",
             Self::Event => "event",
             Self::Victims => "victims",
             Self::Terminate => "terminate",
@@ -75,7 +75,7 @@ impl Write {
 
 /// What came of a write.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Outcome {
+pub(super) enum CallResult {
     /// It was done.
     Done,
     /// What was to be written to is gone, or another one by now.
@@ -155,11 +155,11 @@ impl ReconcileMetrics {
         self.terminated.get_or_create(&labels).inc();
     }
 
-    pub(super) fn written(&self, write: Write, outcome: Outcome) {
+    pub(super) fn written(&self, write: Write, outcome: CallResult) {
         let result = match outcome {
-            Outcome::Done => "success",
-            Outcome::Moot => "moot",
-            Outcome::Failed => "error",
+            CallResult::Done => "success",
+            CallResult::Moot => "moot",
+            CallResult::Failed => "error",
         };
         let labels = WriteLabels {
             write: write.as_str(),

@@ -13,5 +13,5 @@ mod pool;
 pub(super) use claim::{ClaimObject, SeenClaim};
 pub(super) use interned::Interned;
 pub(super) use node::{NodeObject, SeenNode};
-pub(super) use pod::{PodObject, SeenPod, Whereabouts};
+pub(super) use pod::{PodLocation, PodObject, SeenPod};
 pub(super) use pool::PoolObject;

@@ -45,12 +45,12 @@ struct Condition {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SeenPod {
     pub(crate) uid: Arc<str>,
-    pub(crate) whereabouts: Whereabouts,
+    pub(crate) whereabouts: PodLocation,
 }
 
 /// Where a pod is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Whereabouts {
+pub(crate) enum PodLocation {
     /// On the node of this name.
     Bound(Arc<str>, Arc<Pod>),
     /// Nowhere: the scheduler finds no place for it.
@@ -75,10 +75,10 @@ impl PodObject {
             Some(node) => {
                 let node = names.share(node);
                 let needs = needs.share(self.spec.needs(names));
-                Whereabouts::Bound(node, Arc::new(self.pod(Arc::clone(&uid), needs)))
+                PodLocation::Bound(node, Arc::new(self.pod(Arc::clone(&uid), needs)))
             }
             None if self.is_unschedulable() => {
-                Whereabouts::Unschedulable(needs.share(self.spec.needs(names)))
+                PodLocation::Unschedulable(needs.share(self.spec.needs(names)))
             }
             None => return None,
         };

@@ -3,17 +3,17 @@
 use std::fmt;
 
 use super::schema::Schema;
-use crate::karpenter::{ApiVersion, Release};
+use crate::karpenter::{ApiVersion, KarpenterVersion};
 
 /// The releases that ship a definition like the one that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReleaseRange {
     /// The first.
-    pub oldest: Release,
+    pub oldest: KarpenterVersion,
     /// The last that poolgate knows of; patch releases of the same minor release may follow. The cluster is
     /// judged by it: what it knows more than `oldest` does not show in a definition, and a warning that is not
     /// deserved is worse than one that is missing.
-    pub newest: Release,
+    pub newest: KarpenterVersion,
 }
 
 impl fmt::Display for ReleaseRange {
@@ -29,9 +29,9 @@ impl fmt::Display for ReleaseRange {
 /// Something new in a definition.
 struct Change {
     /// The first release with it.
-    since: Release,
+    since: KarpenterVersion,
     /// The last release before the next change.
-    until: Release,
+    until: KarpenterVersion,
     /// Whether it is there.
     is_there: fn(&Definition<'_, '_>) -> bool,
 }
@@ -39,23 +39,23 @@ struct Change {
 /// What changed in the definition, oldest first. `core/tests/releases.rs` holds it against what was published.
 const CHANGES: &[Change] = &[
     Change {
-        since: Release::new(0, 33, 0),
-        until: Release::new(0, 33, 0),
+        since: KarpenterVersion::new(0, 33, 0),
+        until: KarpenterVersion::new(0, 33, 0),
         is_there: |definition| definition.any(|schema| schema.requires_in_spec("template")),
     },
     Change {
-        since: Release::BUDGETS,
-        until: Release::BUDGETS,
+        since: KarpenterVersion::BUDGETS,
+        until: KarpenterVersion::BUDGETS,
         is_there: |definition| definition.any(|schema| schema.has("disruption.budgets")),
     },
     Change {
-        since: Release::MIN_VALUES,
-        until: Release::MIN_VALUES,
+        since: KarpenterVersion::MIN_VALUES,
+        until: KarpenterVersion::MIN_VALUES,
         is_there: |definition| definition.any(|schema| schema.has("template.spec.requirements[].minValues")),
     },
     Change {
-        since: Release::COMPOUND_BUDGET_DURATIONS,
-        until: Release::COMPOUND_BUDGET_DURATIONS,
+        since: KarpenterVersion::COMPOUND_BUDGET_DURATIONS,
+        until: KarpenterVersion::COMPOUND_BUDGET_DURATIONS,
         is_there: |definition| {
             definition.any(|schema| {
                 schema.has_pattern(
@@ -66,48 +66,48 @@ const CHANGES: &[Change] = &[
         },
     },
     Change {
-        since: Release::new(0, 37, 0),
-        until: Release::new(0, 37, 0),
+        since: KarpenterVersion::new(0, 37, 0),
+        until: KarpenterVersion::new(0, 37, 0),
         is_there: |definition| {
             definition.any(|schema| schema.is_list_of("template.spec.requirements[].values", "atomic"))
         },
     },
     Change {
-        since: Release::V1_SERVED,
-        until: Release::V1_SERVED,
+        since: KarpenterVersion::V1_SERVED,
+        until: KarpenterVersion::V1_SERVED,
         is_there: |definition| definition.v1(|_| true),
     },
     Change {
-        since: Release::V1_STORED,
-        until: Release::V1_STORED,
+        since: KarpenterVersion::V1_STORED,
+        until: KarpenterVersion::V1_STORED,
         is_there: |definition| definition.v1(|schema| schema.stored),
     },
     Change {
-        since: Release::DISRUPTION_DEFAULT,
-        until: Release::new(1, 0, 8),
+        since: KarpenterVersion::DISRUPTION_DEFAULT,
+        until: KarpenterVersion::new(1, 0, 8),
         is_there: |definition| definition.v1(|schema| schema.default("disruption").is_some()),
     },
     Change {
-        since: Release::V1_ALONE,
-        until: Release::new(1, 3, 0),
+        since: KarpenterVersion::V1_ALONE,
+        until: KarpenterVersion::new(1, 3, 0),
         is_there: |definition| definition.v1(|_| true) && !definition.serves_v1beta1(),
     },
     Change {
-        since: Release::ANCHORED_DURATIONS,
-        until: Release::new(1, 7, 0),
+        since: KarpenterVersion::ANCHORED_DURATIONS,
+        until: KarpenterVersion::new(1, 7, 0),
         is_there: |definition| {
             definition
                 .v1(|schema| schema.has_pattern("disruption.consolidateAfter", "^(([0-9]+(s|m|h))+|Never)$"))
         },
     },
     Change {
-        since: Release::STATIC_CAPACITY,
-        until: Release::STATIC_CAPACITY,
+        since: KarpenterVersion::STATIC_CAPACITY,
+        until: KarpenterVersion::STATIC_CAPACITY,
         is_there: |definition| definition.v1(|schema| schema.has("replicas")),
     },
     Change {
-        since: Release::GTE_LTE,
-        until: Release::new(1, 12, 1),
+        since: KarpenterVersion::GTE_LTE,
+        until: KarpenterVersion::new(1, 12, 1),
         is_there: |definition| {
             definition.v1(|schema| {
                 let mut operators = schema
@@ -119,15 +119,15 @@ const CHANGES: &[Change] = &[
         },
     },
     Change {
-        since: Release::UNIQUE_REASONS,
-        until: Release::UNIQUE_REASONS,
+        since: KarpenterVersion::UNIQUE_REASONS,
+        until: KarpenterVersion::UNIQUE_REASONS,
         is_there: |definition| {
             definition.v1(|schema| schema.is_list_of("disruption.budgets[].reasons", "set"))
         },
     },
     Change {
-        since: Release::BALANCED,
-        until: Release::new(1, 14, 3),
+        since: KarpenterVersion::BALANCED,
+        until: KarpenterVersion::new(1, 14, 3),
         is_there: |definition| {
             definition.v1(|schema| {
                 let mut policies = schema
@@ -139,8 +139,8 @@ const CHANGES: &[Change] = &[
         },
     },
     Change {
-        since: Release::UNHEALTHY,
-        until: Release::NEWEST,
+        since: KarpenterVersion::UNHEALTHY,
+        until: KarpenterVersion::NEWEST,
         is_there: |definition| {
             definition.v1(|schema| {
                 let mut reasons = schema
@@ -160,8 +160,8 @@ pub(super) fn releases(schemas: &[Schema<'_>]) -> ReleaseRange {
     let last = CHANGES.iter().rev().find(|change| (change.is_there)(&definition));
     last.map_or(
         ReleaseRange {
-            oldest: Release::OLDEST,
-            newest: Release::OLDEST,
+            oldest: KarpenterVersion::OLDEST,
+            newest: KarpenterVersion::OLDEST,
         },
         |change| ReleaseRange {
             oldest: change.since,

@@ -56,7 +56,7 @@ impl fmt::Display for Shape {
 
 /// Something that the API does not take as it stands.
 #[derive(Debug)]
-pub enum Oddity<'a> {
+pub enum SchemaViolation<'a> {
     /// A value of the wrong type.
     Mistyped {
         /// Where it stands.
@@ -79,9 +79,9 @@ pub enum Oddity<'a> {
 
 /// Hands everything to `found` that is of the wrong type or unknown: parents before children, and nothing below
 /// an oddity.
-pub fn oddities<'a>(object: &'a Value, shape: &'static Shape, found: &mut impl FnMut(Oddity<'a>)) {
+pub fn oddities<'a>(object: &'a Value, shape: &'static Shape, found: &mut impl FnMut(SchemaViolation<'a>)) {
     if object.is_null() {
-        found(Oddity::Mistyped {
+        found(SchemaViolation::Mistyped {
             path: FieldPath::root(),
             value: object,
             expected: shape,
@@ -95,7 +95,7 @@ fn walk<'a>(
     value: &'a Value,
     shape: &'static Shape,
     path: &mut Vec<Step<'a>>,
-    found: &mut impl FnMut(Oddity<'a>),
+    found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
     let mut inside = |step: Step<'a>, value: &'a Value, shape: &'static Shape| {
         path.push(step);
@@ -130,7 +130,7 @@ fn walk<'a>(
                 unknown(map, fields, path, found);
             }
         }
-        _ => found(Oddity::Mistyped {
+        _ => found(SchemaViolation::Mistyped {
             path: path.iter().map(Step::to_segment).collect(),
             value,
             expected: shape,
@@ -144,7 +144,7 @@ fn unknown<'a>(
     map: &'a Map<String, Value>,
     known: Fields,
     path: &[Step<'a>],
-    found: &mut impl FnMut(Oddity<'a>),
+    found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
     for (name, value) in map {
         if value.is_null() || known.iter().any(|(known, _)| known == name) {
@@ -152,7 +152,7 @@ fn unknown<'a>(
         }
         let last = Step::Key(name);
         let steps = path.iter().chain(std::iter::once(&last));
-        found(Oddity::Unknown {
+        found(SchemaViolation::Unknown {
             path: steps.map(Step::to_segment).collect(),
             name,
             known,
@@ -188,8 +188,8 @@ mod tests {
         let mut lines = Vec::new();
         oddities(object, nodepool(ApiVersion::V1), &mut |oddity| {
             lines.push(match oddity {
-                Oddity::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
-                Oddity::Unknown { path, .. } => format!("{path} is unknown"),
+                SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
+                SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),
             });
         });
         lines

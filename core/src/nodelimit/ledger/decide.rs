@@ -1,10 +1,10 @@
 //! Who may come in: the one decision of the gate.
 
 use super::claims::ClaimView;
-use super::decision::{Answer, Decision, Full, Needs, Refused, Step, Write};
+use super::decision::{Decision, Full, Needs, Refused, RequestVerdict, Step, Write};
 use super::evidence::settle;
-use super::moment::{Moment, Reading};
-use super::sightings::Sightings;
+use super::first_seen::FirstSeen;
+use super::moment::{Moment, Observed};
 use super::state::{Ledger, LimitInForce, MAX_TICKETS, Refusal};
 use super::uid::Uid;
 
@@ -12,13 +12,13 @@ use super::uid::Uid;
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// The pool's ledger; none where there is none yet.
-    pub ledger: Reading<Option<&'a Ledger>>,
+    pub ledger: Observed<Option<&'a Ledger>>,
     /// Its claims.
-    pub claims: Reading<&'a ClaimView>,
+    pub claims: Observed<&'a ClaimView>,
     /// Its limit.
-    pub limit: Reading<LimitInForce>,
+    pub limit: Observed<LimitInForce>,
     /// When this replica first saw each ticket.
-    pub sightings: &'a Sightings,
+    pub sightings: &'a FirstSeen,
     /// Wall time in seconds since 1970, to be written beside a refusal.
     pub clock: u64,
     /// Refusals that this replica has answered since it last stored a ledger of this pool.
@@ -62,7 +62,7 @@ pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
     let mut answers = Vec::with_capacity(requests.len());
     for request in requests {
         let answer = round.answer(request);
-        if matches!(answer, Answer::Deny(_)) {
+        if matches!(answer, RequestVerdict::Deny(_)) {
             needs.add(facts.not_read_since(request.arrived));
         }
         answers.push(answer);
@@ -143,11 +143,11 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn answer(&mut self, request: &Request<'a>) -> Answer {
+    fn answer(&mut self, request: &Request<'a>) -> RequestVerdict {
         let uid = request.uid;
         if self.view.get(uid).is_some() || self.view.has_departed(uid) {
             // Created already: this call repeats one that was allowed.
-            return Answer::Allow;
+            return RequestVerdict::Allow;
         }
         if !self.ledger.has_ticket(uid)
             && let Some(refused) = self.no_room()
@@ -156,16 +156,16 @@ impl<'a> Round<'a> {
                 self.refused += 1;
                 self.last_refused = Some(request.name);
             }
-            return Answer::Deny(refused);
+            return RequestVerdict::Deny(refused);
         }
         if request.dry_run {
-            return Answer::Allow;
+            return RequestVerdict::Allow;
         }
         // Also where the ticket is there: the call that took it may yet give it back, this one must not lose it.
         let calls = self.ledger.tickets.entry(uid.clone()).or_default();
         *calls = calls.saturating_add(1);
         self.reserved = true;
-        Answer::Reserved
+        RequestVerdict::Reserved
     }
 
     fn no_room(&self) -> Option<Refused> {

@@ -41,7 +41,7 @@ pub struct Decision {
     /// The ledger that results.
     pub write: Write,
     /// One for each request, in their order.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<RequestVerdict>,
 }
 
 /// What is to be stored.
@@ -57,7 +57,7 @@ pub enum Write {
 
 /// The answer to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Answer {
+pub enum RequestVerdict {
     /// It may be created, and the ledger to be stored holds a ticket for this call: the one kind of answer that
     /// [`Ledger::release`] is for.
     Reserved,

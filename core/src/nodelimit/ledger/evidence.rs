@@ -1,8 +1,8 @@
 //! When a ticket may go: only on evidence of what became of its create.
 
 use super::claims::ClaimView;
-use super::moment::Reading;
-use super::sightings::Sightings;
+use super::first_seen::FirstSeen;
+use super::moment::Observed;
 use super::state::Ledger;
 
 /// Takes out the tickets whose end is known. Whether any went.
@@ -13,7 +13,7 @@ use super::state::Ledger;
 ///   still shows the claim.
 /// - **The create is over and nothing came of it**: this replica saw the ticket at least one lifetime ago, and a
 ///   consistent LIST begun after that lacks the claim. A watch is no evidence here: it may be silent.
-pub(super) fn settle(ledger: &mut Ledger, claims: &Reading<&ClaimView>, sightings: &Sightings) -> bool {
+pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, sightings: &FirstSeen) -> bool {
     let before = ledger.tickets.len();
     let view = claims.value;
     let seen = &mut ledger.seen;

@@ -8,13 +8,13 @@
 //!
 //! # What the caller does
 //!
-//! 1. Read the ledger, or take it from memory, and tell [`Sightings::observe`] of it once it is here.
+//! 1. Read the ledger, or take it from memory, and tell [`FirstSeen::observe`] of it once it is here.
 //! 2. Call [`decide()`] with it, a view of the pool's claims, the pool's limit, and all requests that wait.
 //! 3. [`Step::Read`]: read anew what it names, begin again at 1 (a conflict likewise). Reads may run side by side.
 //! 4. [`Step::Decided`]: a [`Write::Required`] ledger is stored with the resourceVersion at which the ledger was
 //!    read (a missing one is created). On success answer; on a conflict, or when the outcome is unknown, begin again
 //!    at 1 with a ledger read anew: a ticket that is there after all is found by its UID.
-//! 5. Where a [`Answer::Reserved`] can no longer be sent, [`Ledger::release`] gives the place back at once.
+//! 5. Where a [`RequestVerdict::Reserved`] can no longer be sent, [`Ledger::release`] gives the place back at once.
 //! 6. Soon after admitted claims come into view, [`decide()`] with no request takes their tickets out.
 //!
 //! # Why the count is never too low
@@ -33,17 +33,17 @@ mod claims;
 mod decide;
 mod decision;
 mod evidence;
+mod first_seen;
 mod moment;
-mod sightings;
 mod state;
 mod text;
 mod uid;
 
 pub use claims::{Claim, ClaimView};
 pub use decide::{Facts, Request, decide};
-pub use decision::{Answer, Decision, Full, Needs, Refused, Step, Write};
-pub use moment::{Moment, ReadSpan, Reading};
-pub use sightings::{Sightings, TICKET_LIFETIME};
+pub use decision::{Decision, Full, Needs, Refused, RequestVerdict, Step, Write};
+pub use first_seen::{FirstSeen, TICKET_LIFETIME};
+pub use moment::{Moment, Observed, ReadSpan};
 pub use state::{Ledger, LimitInForce, MAX_TICKETS, MAX_VICTIMS, Refusal, Termination, TooManyVictims};
 pub use text::{MAX_TEXT, UnreadableLedger, VERSION};
 pub use uid::{MAX_UID, Uid, UnusableUid};

@@ -31,7 +31,7 @@ pub struct ReadSpan {
 
 /// What is believed of the cluster, and when it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reading<T> {
+pub struct Observed<T> {
     /// What was found.
     pub value: T,
     /// The consistent read that brought it (a GET, or a LIST without resourceVersion, which the API server answers
@@ -39,7 +39,7 @@ pub struct Reading<T> {
     pub read: Option<ReadSpan>,
 }
 
-impl<T> Reading<T> {
+impl<T> Observed<T> {
     /// What was not read but kept up to date: by a watch, or by own writes.
     pub const fn kept(value: T) -> Self {
         Self { value, read: None }
@@ -59,7 +59,7 @@ impl<T> Reading<T> {
     }
 
     /// Whether it was asked for after the other had come in, so that it cannot be the older of the two.
-    pub fn follows<U>(&self, other: &Reading<U>) -> bool {
+    pub fn follows<U>(&self, other: &Observed<U>) -> bool {
         other.read.is_some_and(|other| self.is_as_of(other.done))
     }
 }

@@ -132,7 +132,7 @@ impl Ledger {
 
     /// The ledger without the tickets of calls whose "allow" never left; none if it holds none of them.
     ///
-    /// Only for calls answered with [`super::Answer::Reserved`], of which answer no byte was sent, and for each such
+    /// Only for calls answered with [`super::RequestVerdict::Reserved`], of which answer no byte was sent, and for each such
     /// call once: a ticket that a second call for the same UID holds too stays until that one is released. Stored by
     /// compare-and-swap like any other; after a conflict try again, but where the outcome is unknown let it be, or
     /// the other call's ticket goes too. Under failure policy Ignore the API server may create the claim all the

@@ -30,7 +30,7 @@ pub(super) fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState
 }
 
 /// A node whose pods may go, or that may take others.
-struct Place<'p> {
+struct Candidate<'p> {
     uid: &'p str,
     node: &'p Node,
     is_drifted: bool,
@@ -56,14 +56,14 @@ struct Shape<'p> {
 
 struct Packing<'p> {
     /// The fullest first.
-    places: Vec<Place<'p>>,
+    places: Vec<Candidate<'p>>,
     shapes: Vec<Shape<'p>>,
     looks_left: usize,
 }
 
 /// The shapes that were met, as indices of [`Packing::shapes`].
 #[derive(Default)]
-struct Known<'p> {
+struct SeenShapes<'p> {
     /// By where the needs lie: pods that share them are the usual case, and reading them all takes longer.
     by_place: HashMap<*const Needs, usize>,
     by_value: HashMap<&'p Needs, usize>,
@@ -85,7 +85,7 @@ impl<'p> Packing<'p> {
             shapes: Vec::new(),
             looks_left: 0,
         };
-        let mut known = Known::default();
+        let mut known = SeenShapes::default();
         let whole = whole(hosts);
         let leavers: HashSet<&str> = givers.iter().map(|claim| &*claim.claim.uid).collect();
         for claim in hosts {
@@ -101,7 +101,7 @@ impl<'p> Packing<'p> {
         for claim in givers.iter().filter(|claim| !takes.contains(&*claim.claim.uid)) {
             packing.add(claim, true, false, &mut known, &whole);
         }
-        packing.places.sort_unstable_by(Place::fuller_first);
+        packing.places.sort_unstable_by(Candidate::fuller_first);
         let pods: usize = packing.places.iter().map(|place| place.movers.len()).sum();
         packing.looks_left = FEWEST_LOOKS + LOOKS_EACH * (packing.places.len() + pods);
         packing
@@ -112,7 +112,7 @@ impl<'p> Packing<'p> {
         claim: &'p ClaimState<'p>,
         gives: bool,
         takes: bool,
-        known: &mut Known<'p>,
+        known: &mut SeenShapes<'p>,
         whole: &Resources,
     ) {
         let Some(node) = claim.node else { return };
@@ -132,7 +132,7 @@ impl<'p> Packing<'p> {
             let larger = share(other).total_cmp(&share(one));
             larger.then_with(|| needs(one).cmp(&needs(other)))
         });
-        self.places.push(Place {
+        self.places.push(Candidate {
             uid: &claim.claim.uid,
             node,
             is_drifted: claim.claim.conditions.drifted,
@@ -145,7 +145,7 @@ impl<'p> Packing<'p> {
         });
     }
 
-    fn shape(&mut self, needs: &'p Needs, known: &mut Known<'p>, whole: &Resources) -> usize {
+    fn shape(&mut self, needs: &'p Needs, known: &mut SeenShapes<'p>, whole: &Resources) -> usize {
         *known.by_place.entry(needs).or_insert_with(|| {
             *known.by_value.entry(needs).or_insert_with(|| {
                 let asked = asked(needs);
@@ -226,7 +226,7 @@ impl<'p> Packing<'p> {
     }
 }
 
-impl Place<'_> {
+impl Candidate<'_> {
     fn could_take(&self, needs: &Needs, asked: &Resources) -> bool {
         asked.fit_in(&self.left)
             && tolerated(&self.node.taints, &needs.tolerations)

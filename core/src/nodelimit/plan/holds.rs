@@ -8,8 +8,8 @@ use super::claim::ClaimState;
 use super::fit;
 use super::memory::Memory;
 use super::node::Node;
-use super::outcome::{NodeRef, Release};
-use super::places::{Open, Room};
+use super::outcome::{NodeRef, Unhold};
+use super::places::{DisruptableNodes, RemainingCapacity};
 use super::situation::{Situation, after};
 use super::turns;
 use crate::budget::{Reason, Timing};
@@ -21,7 +21,7 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     pub(super) hold: Vec<NodeRef>,
-    pub(super) release: Vec<Release>,
+    pub(super) release: Vec<Unhold>,
     /// Whether a node stays closed that Karpenter would disrupt because it has drifted.
     pub(super) keeps_drifted: bool,
     /// Whether a node stays closed that Karpenter would consolidate.
@@ -44,7 +44,7 @@ fn release_all(now: &Situation<'_>) -> Holds {
     let mut holds = Holds::default();
     for node in now.claims.iter().filter_map(|claim| claim.node) {
         if node.marks.are_ours() {
-            holds.release.push(Release {
+            holds.release.push(Unhold {
                 node: NodeRef::to(node),
                 hand_over: node.marks.keep && node.marks.do_not_disrupt,
             });
@@ -61,19 +61,19 @@ fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
         .iter()
         .filter_map(|claim| Candidate::of(claim))
         .collect();
-    let open = Open::of(now, memory);
+    let open = DisruptableNodes::of(now, memory);
     let needy = candidates
         .iter()
         .filter(|candidate| candidate.may_need_replacement(open));
     let holds_any = needy
         .clone()
         .any(|candidate| candidate.node.marks.are_ours() && !candidate.node.marks.keep_held());
-    let room = Room::of(now, open, needy.count(), holds_any, memory);
+    let room = RemainingCapacity::of(now, open, needy.count(), holds_any, memory);
     let free = open_nodes(now, room, &candidates, memory, &mut holds);
     for candidate in candidates {
         let is_free = match room {
-            Room::Enough => true,
-            Room::Lingering(_) if !candidate.node.marks.are_ours() => true,
+            RemainingCapacity::Enough => true,
+            RemainingCapacity::Lingering(_) if !candidate.node.marks.are_ours() => true,
             _ => free.contains(&*candidate.claim.claim.uid),
         };
         holds.mark(&candidate, is_free && !candidate.node.marks.keep_held(), now);
@@ -94,12 +94,12 @@ fn hold_refused(now: &Situation<'_>, holds: &mut Holds) {
 /// The nodes, by the UID of their claims, that may be open where there are not places enough.
 fn open_nodes<'p>(
     now: &Situation<'p>,
-    room: Room,
+    room: RemainingCapacity,
     candidates: &[Candidate<'p>],
     memory: &mut Memory,
     holds: &mut Holds,
 ) -> HashSet<&'p str> {
-    let (Room::Short(open) | Room::Lingering(open)) = room else {
+    let (RemainingCapacity::Short(open) | RemainingCapacity::Lingering(open)) = room else {
         return HashSet::new();
     };
     let mut free: HashSet<&str> = HashSet::new();
@@ -166,7 +166,7 @@ impl<'p> Candidate<'p> {
     }
 
     /// Whether its disruption might need a replacement. A node that a user has closed is not disrupted.
-    const fn may_need_replacement(&self, open: Open) -> bool {
+    const fn may_need_replacement(&self, open: DisruptableNodes) -> bool {
         let may_need = !self.is_empty || self.claim.claim.conditions.drifted && !open.is_quiet;
         may_need && !self.node.marks.are_users()
     }
@@ -181,7 +181,7 @@ impl Holds {
         }
         if is_free {
             if marks.are_ours() {
-                self.release.push(Release {
+                self.release.push(Unhold {
                     node: NodeRef::to(candidate.node),
                     hand_over: false,
                 });

@@ -22,7 +22,7 @@ pub struct Memory {
     /// The mode that the object itself last said.
     pub(super) written_mode: Option<NodeLimitMode>,
     /// What was told in events.
-    pub(super) told: BTreeMap<Topic, Told>,
+    pub(super) told: BTreeMap<Topic, LastEvent>,
 }
 
 /// What an event is about. Of each topic the pool is told anew only when something has changed.
@@ -40,7 +40,7 @@ pub(super) enum Topic {
 
 /// What was told of a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct LastEvent {
     /// What makes it the same thing.
     pub(super) what: String,
     /// Since when it is not so any more.
@@ -64,7 +64,7 @@ impl Memory {
             }
             return false;
         };
-        let told = Told {
+        let told = LastEvent {
             what,
             over_since: None,
         };

@@ -16,7 +16,7 @@ pub struct Plan {
     /// `karpenter.sh/do-not-disrupt: "true"`, all in one write.
     pub hold: Vec<NodeRef>,
     /// Nodes to open, by name.
-    pub release: Vec<Release>,
+    pub release: Vec<Unhold>,
     /// What the ledger's list of victims is to become, if it is to change, at most [`super::MOST_VICTIMS`]. Nothing is
     /// terminated in such a plan: plan again once it is written.
     pub victims: Option<Vec<Arc<str>>>,
@@ -54,7 +54,7 @@ impl NodeRef {
 
 /// A node to open.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Release {
+pub struct Unhold {
     /// The node.
     pub node: NodeRef,
     /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::KEEP_MARK`] asks for it.

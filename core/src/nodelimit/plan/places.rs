@@ -17,18 +17,18 @@ const UNSERVED: SignedDuration = SignedDuration::from_mins(2);
 
 /// How many nodes may be open whose disruption would need a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum RemainingCapacity {
     /// All of them.
     Enough,
     /// As it was a moment ago, no more are to be closed, but only so many opened.
-    Lingering(Open),
+    Lingering(DisruptableNodes),
     /// Only so many.
-    Short(Open),
+    Short(DisruptableNodes),
 }
 
 /// Which nodes may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Open {
+pub(super) struct DisruptableNodes {
     /// Places for replacements that Karpenter has not asked for yet.
     pub(super) places: usize,
     /// Whether Karpenter's simulation of a disruption has no other pods to find nodes for. Where it has, it asks for
@@ -36,7 +36,7 @@ pub(super) struct Open {
     pub(super) is_quiet: bool,
 }
 
-impl Open {
+impl DisruptableNodes {
     /// Judges, and takes down since when a pod has not been served.
     pub(super) fn of(now: &Situation<'_>, memory: &mut Memory) -> Self {
         let places = places(now);
@@ -47,12 +47,12 @@ impl Open {
     }
 }
 
-impl Room {
+impl RemainingCapacity {
     /// Judges, and takes down since when there has been room. `needy` is the number of nodes whose disruption might
     /// need a replacement, `holds` whether one of them is held.
     pub(super) fn of(
         now: &Situation<'_>,
-        open: Open,
+        open: DisruptableNodes,
         needy: usize,
         holds: bool,
         memory: &mut Memory,

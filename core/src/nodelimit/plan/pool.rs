@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::offer::Offer;
+use super::node_template::NodeTemplate;
 use crate::budget::Budgets;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::nodelimit::NodeLimit;
@@ -34,7 +34,7 @@ pub struct Pool {
     /// Whether consolidation may touch nodes that are not empty.
     pub consolidates_underutilized: bool,
     /// Which pods its nodes could serve.
-    pub offer: Offer,
+    pub offer: NodeTemplate,
 }
 
 impl Pool {
@@ -54,9 +54,9 @@ impl Pool {
             is_static: !view.replicas.is_absent(),
             is_deleted: metadata("deletionTimestamp").is_some_and(|at| !at.is_null()),
             consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
-            offer: Offer::default(),
+            offer: NodeTemplate::default(),
         };
-        pool.offer = Offer::of(&pool.name, &view.template, &policy.labels);
+        pool.offer = NodeTemplate::of(&pool.name, &view.template, &policy.labels);
         pool
     }
 }

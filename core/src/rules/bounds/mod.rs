@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{NodePool, Place};
+use crate::karpenter::{NodePool, TemplateOwner};
 use crate::policy::Bounds;
 
 /// Holds a NodePool, which is a view of `object`, against the bounds.
@@ -44,7 +44,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &Bounds, findin
 
 /// The elements of the requirements that are objects; none if they are of the wrong type.
 fn requirements(object: &Value) -> impl Iterator<Item = &Map<String, Value>> {
-    let list = Place::Pool
+    let list = TemplateOwner::Pool
         .path("requirements")
         .find(object)
         .and_then(Value::as_array);

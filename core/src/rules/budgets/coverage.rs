@@ -1,6 +1,6 @@
 //! Hours at which no budget holds, so that nothing limits disruption.
 
-use super::reading::Reading;
+use super::reading::ReadBudget;
 use crate::budget::{Reason, Reasons, Window};
 use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity, quoted};
 use crate::rule::{Evidence, Rule};
@@ -70,7 +70,7 @@ spec:
 
 /// Speaks of windows around which some hour is without any budget for their reasons. All budgets of the pool must be
 /// readable.
-pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
+pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let at_times = reasons_limited_at_times(readings);
     if at_times == Reasons::NONE {
         return;
@@ -103,7 +103,7 @@ pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
 }
 
 /// The reasons for which some budget holds, but none always.
-fn reasons_limited_at_times(readings: &[Reading<'_>]) -> Reasons {
+fn reasons_limited_at_times(readings: &[ReadBudget<'_>]) -> Reasons {
     let named = |always: bool| {
         readings
             .iter()
@@ -114,7 +114,7 @@ fn reasons_limited_at_times(readings: &[Reading<'_>]) -> Reasons {
 }
 
 /// The minutes of the week at which a budget holds, if it is the same every week.
-fn week(reading: &Reading<'_>) -> Option<WeekMinutes> {
+fn week(reading: &ReadBudget<'_>) -> Option<WeekMinutes> {
     match reading.window {
         Window::Always => None,
         Window::Sometimes { schedule, duration } => schedule.week(duration),
@@ -122,7 +122,7 @@ fn week(reading: &Reading<'_>) -> Option<WeekMinutes> {
 }
 
 /// Whether there surely is a time at which no budget for this reason holds.
-fn leaves_gap(reason: Reason, weeks: &[(&Reading<'_>, Option<WeekMinutes>)]) -> bool {
+fn leaves_gap(reason: Reason, weeks: &[(&ReadBudget<'_>, Option<WeekMinutes>)]) -> bool {
     let mut covered = WeekMinutes::NONE;
     let (mut weekly, mut others) = (0, 0);
     for (_, week) in weeks.iter().filter(|(reading, _)| reading.reasons.has(reason)) {
@@ -142,7 +142,7 @@ fn leaves_gap(reason: Reason, weeks: &[(&Reading<'_>, Option<WeekMinutes>)]) -> 
     }
 }
 
-fn allow_window(reading: &Reading<'_>) -> Diagnostic {
+fn allow_window(reading: &ReadBudget<'_>) -> Diagnostic {
     let text = reading.budget.schedule.present().unwrap_or_default();
     BUDGET_ALLOW_WINDOW
         .finding(
@@ -154,7 +154,7 @@ fn allow_window(reading: &Reading<'_>) -> Diagnostic {
         .related(reading.budget.path("nodes"))
 }
 
-fn uncovered_hours(reading: &Reading<'_>) -> Diagnostic {
+fn uncovered_hours(reading: &ReadBudget<'_>) -> Diagnostic {
     let text = reading.budget.schedule.present().unwrap_or_default();
     BUDGET_UNCOVERED_HOURS
         .finding(

@@ -1,6 +1,6 @@
 //! The list of budgets as a whole: how many there are, and whether they leave anything to be done.
 
-use super::reading::Reading;
+use super::reading::ReadBudget;
 use crate::budget::Reason;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Disruption};
@@ -107,7 +107,7 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
 }
 
 /// Speaks of the first budget that stops drift for good.
-pub(super) fn check_blocked(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
+pub(super) fn check_blocked(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let blocking = readings.iter().find(|reading| {
         reading.nodes.is_zero() && reading.reasons.has(Reason::Drifted) && reading.budget.schedule.is_absent()
     });

@@ -13,7 +13,7 @@ use super::Context;
 use super::findings::Findings;
 use crate::budget::Reasons;
 use crate::karpenter::{Budget, Disruption, Field, NodePool};
-use reading::Reading;
+use reading::ReadBudget;
 
 pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     let Some(disruption) = pool.disruption.as_ref().present() else {
@@ -41,7 +41,7 @@ fn check_coverage(
     pool: &NodePool<'_>,
     disruption: &Disruption<'_>,
     count: usize,
-    readings: &[Reading<'_>],
+    readings: &[ReadBudget<'_>],
     findings: &mut Findings<'_>,
 ) {
     let any_for_nothing = readings.iter().any(|reading| reading.reasons == Reasons::NONE);
@@ -58,11 +58,11 @@ fn check_alone<'a>(
     budget: &'a Budget<'a>,
     context: &Context<'_>,
     findings: &mut Findings<'_>,
-) -> Option<Reading<'a>> {
+) -> Option<ReadBudget<'a>> {
     let nodes = nodes::check(budget, findings);
     reasons::check(pool.version, budget, context.karpenter, findings);
     let window = window::check(budget, findings);
-    Some(Reading {
+    Some(ReadBudget {
         budget,
         nodes: nodes?,
         reasons: Reasons::of(budget, pool.version)?,

@@ -1,6 +1,6 @@
 //! Budgets that never count, because a lower one always holds.
 
-use super::reading::Reading;
+use super::reading::ReadBudget;
 use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity, quoted};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -39,7 +39,7 @@ spec:
 ",
 };
 
-pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
+pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     for reading in readings {
         if let Some(lower) = lower_for_all_reasons(reading, readings) {
             findings.push(finding(reading, lower));
@@ -48,7 +48,10 @@ pub(super) fn check(readings: &[Reading<'_>], findings: &mut Findings<'_>) {
 }
 
 /// A budget that makes this one pointless, where there is one for each of its reasons: the first of them.
-fn lower_for_all_reasons<'r>(of: &Reading<'_>, readings: &'r [Reading<'r>]) -> Option<&'r Reading<'r>> {
+fn lower_for_all_reasons<'r>(
+    of: &ReadBudget<'_>,
+    readings: &'r [ReadBudget<'r>],
+) -> Option<&'r ReadBudget<'r>> {
     let mut first = None;
     for reason in of.reasons.iter() {
         let lower = readings
@@ -61,7 +64,7 @@ fn lower_for_all_reasons<'r>(of: &Reading<'_>, readings: &'r [Reading<'r>]) -> O
 
 /// Whether the first budget is never above the second and always holds. Of two that are alike, the earlier one
 /// overrules the later.
-fn overrules(one: &Reading<'_>, other: &Reading<'_>) -> bool {
+fn overrules(one: &ReadBudget<'_>, other: &ReadBudget<'_>) -> bool {
     let alike = other.is_always_active() && never_above(other.nodes, one.nodes);
     one.is_always_active()
         && never_above(one.nodes, other.nodes)
@@ -83,7 +86,7 @@ fn never_above(one: BudgetNodes, other: BudgetNodes) -> bool {
     }
 }
 
-fn finding(reading: &Reading<'_>, lower: &Reading<'_>) -> Diagnostic {
+fn finding(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>) -> Diagnostic {
     let text = reading.budget.nodes.present().unwrap_or("10%");
     let allowed = lower.budget.nodes.present().unwrap_or("10%");
     let index = lower.budget.index;

@@ -6,7 +6,7 @@ use crate::value::nodes::BudgetNodes;
 
 /// A budget that can be read.
 #[derive(Debug)]
-pub(super) struct Reading<'a> {
+pub(super) struct ReadBudget<'a> {
     /// The budget as it stands in the object.
     pub(super) budget: &'a Budget<'a>,
     /// How many nodes may go.
@@ -17,7 +17,7 @@ pub(super) struct Reading<'a> {
     pub(super) window: Window,
 }
 
-impl Reading<'_> {
+impl ReadBudget<'_> {
     /// Whether it holds at any time.
     pub(super) fn is_always_active(&self) -> bool {
         self.window == Window::Always

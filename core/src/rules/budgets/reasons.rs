@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::budget::{Reason, Reasons};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Budget, Karpenter, Known, Release, Vocabulary};
+use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, Karpenter, KarpenterVersion};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::spelling::closest;
@@ -119,7 +119,7 @@ pub(super) fn check(
                 .mend("leave it out for all reasons"),
         );
     }
-    if reasons.len() > MOST_REASONS && karpenter.release().has(Release::REASONS_LIMITED) {
+    if reasons.len() > MOST_REASONS && karpenter.release().has(KarpenterVersion::REASONS_LIMITED) {
         let problem = Problem::TooMany {
             actual: reasons.len(),
         };
@@ -132,13 +132,13 @@ pub(super) fn check(
 }
 
 fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, findings: &mut Findings<'_>) {
-    let supported = karpenter.words(Vocabulary::Reason, ApiVersion::V1);
+    let supported = karpenter.words(EnumValues::Reason, ApiVersion::V1);
     let mut seen = Reasons::NONE;
     for (index, text) in reasons.iter().enumerate() {
         let Some(text) = text.as_str() else { continue };
         let path = || budget.path("reasons").index(index);
-        let known = karpenter.knows(Vocabulary::Reason, ApiVersion::V1, text);
-        if known != Known::Yes {
+        let known = karpenter.knows(EnumValues::Reason, ApiVersion::V1, text);
+        if known != Availability::Yes {
             let value = quoted(text);
             let (reason, mend) = explained(text, known, supported);
             findings.push(
@@ -151,7 +151,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
         let Some(reason) = Reason::named(text) else {
             continue;
         };
-        if seen.has(reason) && karpenter.release().has(Release::UNIQUE_REASONS) {
+        if seen.has(reason) && karpenter.release().has(KarpenterVersion::UNIQUE_REASONS) {
             let problem = Problem::Invalid { value: quoted(text) };
             findings.push(
                 BUDGET_REASON_REPEATED
@@ -163,8 +163,8 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
     }
 }
 
-fn explained(text: &str, known: Known, supported: &[&'static str]) -> (String, Option<String>) {
-    if let Known::Since(release) = known {
+fn explained(text: &str, known: Availability, supported: &[&'static str]) -> (String, Option<String>) {
+    if let Availability::Since(release) = known {
         return (format!("{text} needs Karpenter {release} or newer"), None);
     }
     if EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word)) {
@@ -182,7 +182,7 @@ fn explained(text: &str, known: Known, supported: &[&'static str]) -> (String, O
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::{errors, errors_for, warnings};
 
     fn reasons(reasons: &Value) -> Value {
@@ -210,10 +210,10 @@ mod tests {
     #[test]
     fn reasons_follow_the_release() {
         let refused = |release, list| errors_for(ApiVersion::V1, release, &reasons(&list), None).len();
-        assert_eq!(refused(Release::new(1, 15, 0), json!(["Unhealthy"])), 0);
+        assert_eq!(refused(KarpenterVersion::new(1, 15, 0), json!(["Unhealthy"])), 0);
         let before = errors_for(
             ApiVersion::V1,
-            Release::new(1, 14, 3),
+            KarpenterVersion::new(1, 14, 3),
             &reasons(&json!(["Unhealthy"])),
             None,
         );
@@ -221,17 +221,23 @@ mod tests {
             before[0].ends_with(": Unhealthy needs Karpenter 1.15.0 or newer [budget-reason]"),
             "{before:?}"
         );
-        assert_eq!(refused(Release::new(1, 13, 0), json!(["Empty", "Empty"])), 1);
-        assert_eq!(refused(Release::new(1, 12, 9), json!(["Empty", "Empty"])), 0);
+        assert_eq!(
+            refused(KarpenterVersion::new(1, 13, 0), json!(["Empty", "Empty"])),
+            1
+        );
+        assert_eq!(
+            refused(KarpenterVersion::new(1, 12, 9), json!(["Empty", "Empty"])),
+            0
+        );
         let many = Value::Array(vec![json!("Empty"); 51]);
-        assert_eq!(refused(Release::new(1, 8, 0), many.clone()), 1);
-        assert_eq!(refused(Release::new(1, 7, 0), many), 0);
+        assert_eq!(refused(KarpenterVersion::new(1, 8, 0), many.clone()), 1);
+        assert_eq!(refused(KarpenterVersion::new(1, 7, 0), many), 0);
     }
 
     #[test]
     fn v1beta1_knows_no_reasons_so_only_the_field_is_judged() {
         let object = reasons(&json!(["Whatever"]));
-        let refused = errors_for(ApiVersion::V1Beta1, Release::NEWEST, &object, None);
+        let refused = errors_for(ApiVersion::V1Beta1, KarpenterVersion::NEWEST, &object, None);
         assert_eq!(refused.len(), 1, "{refused:?}");
         assert!(refused[0].ends_with("[field-unknown]"), "{refused:?}");
     }

@@ -1,7 +1,7 @@
 //! Reasons for which there is no budget, so that nothing limits disruption.
 
 use super::list;
-use super::reading::Reading;
+use super::reading::ReadBudget;
 use crate::budget::Reason;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Disruption, NodePool};
@@ -43,7 +43,7 @@ spec:
 pub(super) fn check(
     pool: &NodePool<'_>,
     disruption: &Disruption<'_>,
-    readings: &[Reading<'_>],
+    readings: &[ReadBudget<'_>],
     findings: &mut Findings<'_>,
 ) {
     let consolidates = pool.replicas.is_absent()

@@ -2,7 +2,7 @@
 //! it, admission writes it.
 
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Disruption, Field, Release};
+use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, too_long};
@@ -124,7 +124,7 @@ spec:
 pub(super) fn check(
     version: ApiVersion,
     disruption: &Disruption<'_>,
-    release: Release,
+    release: KarpenterVersion,
     findings: &mut Findings<'_>,
 ) {
     if let Some(text) = disruption.consolidate_after.present() {
@@ -136,8 +136,8 @@ pub(super) fn check(
     }
 }
 
-fn pattern(version: ApiVersion, release: Release) -> DurationPattern {
-    if version == ApiVersion::V1 && release.has(Release::ANCHORED_DURATIONS) {
+fn pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
+    if version == ApiVersion::V1 && release.has(KarpenterVersion::ANCHORED_DURATIONS) {
         DurationPattern::Anchored
     } else {
         DurationPattern::HalfAnchored
@@ -234,7 +234,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::{errors, errors_for, warnings_for};
 
     fn after(text: &str) -> Value {
@@ -274,8 +274,8 @@ mod tests {
     #[test]
     fn what_poisons_every_list_is_refused_whatever_the_release() {
         let releases = [
-            (ApiVersion::V1, Release::new(1, 3, 0)),
-            (ApiVersion::V1, Release::NEWEST),
+            (ApiVersion::V1, KarpenterVersion::new(1, 3, 0)),
+            (ApiVersion::V1, KarpenterVersion::NEWEST),
         ];
         for (version, release) in releases {
             for text in ["2562048h", "99999999h"] {
@@ -283,10 +283,20 @@ mod tests {
                 assert!(refused[0].contains("read no NodePool at all"), "{refused:?}");
             }
         }
-        let refused = errors_for(ApiVersion::V1, Release::new(1, 3, 0), &after("1hr"), None);
+        let refused = errors_for(
+            ApiVersion::V1,
+            KarpenterVersion::new(1, 3, 0),
+            &after("1hr"),
+            None,
+        );
         assert!(refused[0].contains("read no NodePool at all"), "{refused:?}");
         assert_eq!(
-            errors_for(ApiVersion::V1, Release::new(1, 3, 0), &after("100ms"), None),
+            errors_for(
+                ApiVersion::V1,
+                KarpenterVersion::new(1, 3, 0),
+                &after("100ms"),
+                None
+            ),
             [""; 0]
         );
     }
@@ -294,19 +304,24 @@ mod tests {
     #[test]
     fn a_missing_one_is_written_by_admission_and_so_no_mistake() {
         let missing = policy("WhenEmpty");
-        for release in [Release::new(1, 0, 0), Release::NEWEST] {
+        for release in [KarpenterVersion::new(1, 0, 0), KarpenterVersion::NEWEST] {
             assert_eq!(errors_for(ApiVersion::V1, release, &missing, None), [""; 0]);
         }
     }
 
     #[test]
     fn v1beta1_ties_it_to_the_policy() {
-        let errors = |object: &Value| errors_for(ApiVersion::V1Beta1, Release::NEWEST, object, None);
+        let errors = |object: &Value| errors_for(ApiVersion::V1Beta1, KarpenterVersion::NEWEST, object, None);
         assert!(errors(&policy("WhenEmpty"))[0].contains("consolidateAfter: Required value"));
         assert!(errors(&after("30s"))[0].ends_with("[consolidate-after-pair]"));
         assert_eq!(errors(&policy("WhenUnderutilized")), [""; 0]);
         assert_eq!(errors(&after("Never")), [""; 0]);
-        let warned = warnings_for(ApiVersion::V1Beta1, Release::NEWEST, &after("Never"), None);
+        let warned = warnings_for(
+            ApiVersion::V1Beta1,
+            KarpenterVersion::NEWEST,
+            &after("Never"),
+            None,
+        );
         assert!(
             warned[0].ends_with("[consolidate-after-conversion]"),
             "{warned:?}"

@@ -1,7 +1,7 @@
 //! `spec.disruption.consolidationPolicy`.
 
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Disruption, Karpenter, Known, Vocabulary};
+use crate::karpenter::{ApiVersion, Availability, Disruption, EnumValues, Karpenter};
 use crate::rule::Rule;
 
 use crate::rules::findings::Findings;
@@ -45,9 +45,9 @@ pub(super) fn check(
     let Some(policy) = disruption.consolidation_policy.present() else {
         return;
     };
-    let vocabulary = Vocabulary::ConsolidationPolicy;
+    let vocabulary = EnumValues::ConsolidationPolicy;
     let known = karpenter.knows(vocabulary, version, policy);
-    if known == Known::Yes {
+    if known == Availability::Yes {
         return;
     }
     let supported = karpenter.words(vocabulary, version);
@@ -85,7 +85,7 @@ fn renamed(policy: &str, version: ApiVersion) -> Option<(&'static str, &'static 
 fn explained(
     policy: &str,
     version: ApiVersion,
-    known: Known,
+    known: Availability,
     supported: &[&'static str],
 ) -> (String, Option<String>) {
     if let Some((name, version)) = renamed(policy, version) {
@@ -94,7 +94,7 @@ fn explained(
             Some(format!("write {name}")),
         );
     }
-    if let Known::Since(release) = known {
+    if let Availability::Since(release) = known {
         return (format!("{policy} needs Karpenter {release} or newer"), None);
     }
     if policy == BALANCED && version == ApiVersion::V1Beta1 {
@@ -117,10 +117,10 @@ fn explained(
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::errors_for;
 
-    fn refused(version: ApiVersion, release: Release, policy: &str) -> Vec<String> {
+    fn refused(version: ApiVersion, release: KarpenterVersion, policy: &str) -> Vec<String> {
         let object: Value =
             json!({"spec": {"disruption": {"consolidationPolicy": policy, "consolidateAfter": "1m"}}});
         let mut errors = errors_for(version, release, &object, None);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn each_version_and_release_has_its_own_policies() {
-        let (old, new) = (Release::new(1, 13, 9), Release::NEWEST);
+        let (old, new) = (KarpenterVersion::new(1, 13, 9), KarpenterVersion::NEWEST);
         for (version, release, policy, legal) in [
             (ApiVersion::V1, new, "WhenEmpty", true),
             (ApiVersion::V1, new, "WhenEmptyOrUnderutilized", true),
@@ -154,18 +154,18 @@ mod tests {
     fn a_refusal_says_what_to_write_or_which_karpenter_it_takes() {
         for (release, policy, told) in [
             (
-                Release::NEWEST,
+                KarpenterVersion::NEWEST,
                 "WhenUnderutilized",
                 ": v1 calls it WhenEmptyOrUnderutilized; write WhenEmptyOrUnderutilized [",
             ),
             (
-                Release::NEWEST,
+                KarpenterVersion::NEWEST,
                 "whenempty",
                 ": Karpenter has no such policy; did you mean WhenEmpty? [",
             ),
-            (Release::NEWEST, "WhenEmpty | Balanced", "; choose one ["),
+            (KarpenterVersion::NEWEST, "WhenEmpty | Balanced", "; choose one ["),
             (
-                Release::new(1, 9, 0),
+                KarpenterVersion::new(1, 9, 0),
                 "Balanced",
                 ": Balanced needs Karpenter 1.14.0 or newer [",
             ),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::consequence;
 use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Field, Place};
+use crate::karpenter::{Field, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, too_long};
@@ -91,7 +91,7 @@ spec:
 pub(super) fn check(
     field: Field<&str>,
     path: impl Fn() -> FieldPath,
-    place: Place,
+    owner: TemplateOwner,
     pattern: DurationPattern,
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
@@ -111,12 +111,12 @@ pub(super) fn check(
             if let NillableDuration::After(length) = duration
                 && length < REGISTRATION
             {
-                check_short(length, place, path(), problem(), findings);
+                check_short(length, owner, path(), problem(), findings);
             }
             Some(duration)
         }
         Err(error) => {
-            let consequence = if is_let_through { consequence(place) } else { "" };
+            let consequence = if is_let_through { consequence(owner) } else { "" };
             let reason = format!("{error}{consequence}");
             findings.push(
                 EXPIRE_AFTER
@@ -132,15 +132,17 @@ pub(super) fn check(
 
 fn check_short(
     length: Duration,
-    place: Place,
+    owner: TemplateOwner,
     path: FieldPath,
     problem: Problem,
     findings: &mut Findings<'_>,
 ) {
     if length.is_zero() {
-        let reason = match place {
-            Place::Pool => "every node would expire at its creation and be replaced by the next, for ever",
-            Place::Claim => "the node would expire at its creation",
+        let reason = match owner {
+            TemplateOwner::Pool => {
+                "every node would expire at its creation and be replaced by the next, for ever"
+            }
+            TemplateOwner::Claim => "the node would expire at its creation",
         };
         findings.push(
             EXPIRE_AFTER_ZERO
@@ -161,7 +163,7 @@ fn check_short(
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::{errors, errors_for, warnings};
 
     fn pool(text: &str) -> Value {
@@ -188,7 +190,7 @@ mod tests {
 
     #[test]
     fn older_crds_let_more_through_of_which_karpenter_reads_some() {
-        let errors = |text| errors_for(ApiVersion::V1, Release::new(1, 3, 0), &pool(text), None);
+        let errors = |text| errors_for(ApiVersion::V1, KarpenterVersion::new(1, 3, 0), &pool(text), None);
         assert_eq!(errors("3600000ms"), [""; 0]);
         let poison = errors("1hr");
         assert!(poison[0].contains("could then read no NodePool"), "{poison:?}");
@@ -206,7 +208,7 @@ mod tests {
     #[test]
     fn v1beta1_has_the_expiry_elsewhere() {
         let object = json!({"spec": {"disruption": {"expireAfter": "30d"}}});
-        let refused = errors_for(ApiVersion::V1Beta1, Release::new(1, 0, 8), &object, None);
+        let refused = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None);
         assert!(
             refused[0].starts_with("spec.disruption.expireAfter: "),
             "{refused:?}"

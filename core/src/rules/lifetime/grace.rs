@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::consequence;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Field, Place};
+use crate::karpenter::{ApiVersion, Field, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, too_long};
@@ -69,13 +69,13 @@ const FOR_EVER: &str = "leave it out to wait as long as pods take";
 /// Checks the text, and gives it back read.
 pub(super) fn check(
     field: Field<&str>,
-    place: Place,
+    owner: TemplateOwner,
     version: ApiVersion,
     findings: &mut Findings<'_>,
 ) -> Option<Duration> {
     // v1beta1 has no such field, of which `field-unknown` speaks.
     let text = field.present().filter(|_| version == ApiVersion::V1)?;
-    let path = || place.path("terminationGracePeriod");
+    let path = || owner.path("terminationGracePeriod");
     let problem = || Problem::Invalid { value: quoted(text) };
     let found = |reason: String, otherwise| {
         TERMINATION_GRACE_PERIOD
@@ -102,7 +102,7 @@ pub(super) fn check(
             ("it cannot be Never".to_owned(), Some(FOR_EVER.to_owned()))
         }
         Err(NillableDurationError::Overflow) => {
-            let reason = format!("{}{}", NillableDurationError::Overflow, consequence(place));
+            let reason = format!("{}{}", NillableDurationError::Overflow, consequence(owner));
             (reason, Some(FOR_EVER.to_owned()))
         }
         Err(NillableDurationError::Other) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Context;
 use super::findings::Findings;
-use crate::karpenter::{ApiVersion, NodeClaim, NodePool, Place, Release};
+use crate::karpenter::{ApiVersion, KarpenterVersion, NodeClaim, NodePool, TemplateOwner};
 use crate::value::duration::{DurationPattern, NillableDuration};
 
 /// The two durations, where they can be read.
@@ -28,10 +28,10 @@ pub(super) fn check_pool(
     let path = || NodePool::expire_after_path(pool.version);
     let pattern = pattern(pool.version, context.release);
     Lifetime {
-        expire_after: expiry::check(pool.expire_after, path, Place::Pool, pattern, findings),
+        expire_after: expiry::check(pool.expire_after, path, TemplateOwner::Pool, pattern, findings),
         grace: grace::check(
             pool.template.termination_grace_period,
-            Place::Pool,
+            TemplateOwner::Pool,
             pool.version,
             findings,
         ),
@@ -41,25 +41,25 @@ pub(super) fn check_pool(
 /// Checks the lifetime of one node.
 pub(super) fn check_claim(claim: &NodeClaim<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     if claim.version == ApiVersion::V1 {
-        let path = || Place::Claim.path("expireAfter");
+        let path = || TemplateOwner::Claim.path("expireAfter");
         expiry::check(
             claim.expire_after,
             path,
-            Place::Claim,
+            TemplateOwner::Claim,
             pattern(claim.version, context.release),
             findings,
         );
     }
     grace::check(
         claim.template.termination_grace_period,
-        Place::Claim,
+        TemplateOwner::Claim,
         claim.version,
         findings,
     );
 }
 
-fn pattern(version: ApiVersion, release: Release) -> DurationPattern {
-    if version == ApiVersion::V1 && release.has(Release::ANCHORED_DURATIONS) {
+fn pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
+    if version == ApiVersion::V1 && release.has(KarpenterVersion::ANCHORED_DURATIONS) {
         DurationPattern::Anchored
     } else {
         DurationPattern::HalfAnchored
@@ -67,10 +67,10 @@ fn pattern(version: ApiVersion, release: Release) -> DurationPattern {
 }
 
 /// What follows from a text that Karpenter cannot decode: it reads all objects of a kind at once.
-const fn consequence(place: Place) -> &'static str {
-    match place {
-        Place::Pool => ", and Karpenter could then read no NodePool at all",
-        Place::Claim => ", and Karpenter could then read no NodeClaim at all",
+const fn consequence(owner: TemplateOwner) -> &'static str {
+    match owner {
+        TemplateOwner::Pool => ", and Karpenter could then read no NodePool at all",
+        TemplateOwner::Claim => ", and Karpenter could then read no NodeClaim at all",
     }
 }
 
@@ -78,7 +78,7 @@ const fn consequence(place: Place) -> &'static str {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::review::Subject;
     use crate::rules::testing::{errors, errors_on, warnings};
 
@@ -97,7 +97,12 @@ mod tests {
     fn a_claim_has_them_below_its_spec_and_spoils_the_list_of_claims() {
         let claim = |expiry: &str, grace: &str| {
             let object = json!({"spec": {"expireAfter": expiry, "terminationGracePeriod": grace}});
-            errors_on(Subject::NodeClaim(ApiVersion::V1), Release::NEWEST, &object, None)
+            errors_on(
+                Subject::NodeClaim(ApiVersion::V1),
+                KarpenterVersion::NEWEST,
+                &object,
+                None,
+            )
         };
         let refused = claim("2562048h", "2562048h");
         assert_eq!(refused.len(), 2);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::path;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, Release};
+use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
 use crate::nodelimit::{ClaimCounts, NodeLimit};
 use crate::policy::OverLimit;
 use crate::rule::{Evidence, Rule};
@@ -122,12 +122,12 @@ pub(super) fn check(
     }
 }
 
-fn check_release(pool: &NodePool<'_>, value: &Value, release: Release, findings: &mut Findings<'_>) {
+fn check_release(pool: &NodePool<'_>, value: &Value, release: KarpenterVersion, findings: &mut Findings<'_>) {
     let reason = if pool.version == ApiVersion::V1Beta1 {
         "no Karpenter with v1beta1 counts nodes, so it limits nothing".to_owned()
-    } else if !release.has(Release::STATIC_CAPACITY) {
+    } else if !release.has(KarpenterVersion::STATIC_CAPACITY) {
         format!("Karpenter {release} does not count nodes, so it limits nothing")
-    } else if !release.has(Release::NODE_LIMIT) && pool.replicas.is_absent() {
+    } else if !release.has(KarpenterVersion::NODE_LIMIT) && pool.replicas.is_absent() {
         format!("Karpenter {release} looks at it only once the nodes are there, so it does not hold")
     } else {
         return;
@@ -137,7 +137,7 @@ fn check_release(pool: &NodePool<'_>, value: &Value, release: Release, findings:
             .finding(path(NODES), Problem::invalid(value), reason)
             .mend(format!(
                 "upgrade to Karpenter {} or newer, or have poolgate's node gate",
-                Release::NODE_LIMIT
+                KarpenterVersion::NODE_LIMIT
             )),
     );
 }
@@ -266,7 +266,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::LIMIT_BELOW_NODES;
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::nodelimit::ClaimCounts;
     use crate::policy::Policy;
     use crate::review::{Request, Subject, review};
@@ -288,30 +288,35 @@ mod tests {
         for (version, release, told) in [
             (
                 ApiVersion::V1Beta1,
-                Release::NEWEST,
+                KarpenterVersion::NEWEST,
                 "no Karpenter with v1beta1 counts nodes",
             ),
             (
                 ApiVersion::V1,
-                Release::new(1, 7, 3),
+                KarpenterVersion::new(1, 7, 3),
                 "Karpenter 1.7.3 does not count nodes",
             ),
             (
                 ApiVersion::V1,
-                Release::new(1, 10, 0),
+                KarpenterVersion::new(1, 10, 0),
                 "Karpenter 1.10.0 looks at it only once",
             ),
         ] {
             let warned = warned(version, release);
             assert!(warned[0].contains(told), "{warned:?}");
         }
-        assert_eq!(warned(ApiVersion::V1, Release::new(1, 11, 0)), [""; 0]);
+        assert_eq!(warned(ApiVersion::V1, KarpenterVersion::new(1, 11, 0)), [""; 0]);
     }
 
     #[test]
     fn a_limit_lowered_below_the_nodes_tells_how_many_stand_above() {
         let warned = |limit: &str, old: Value| {
-            warnings_for(ApiVersion::V1, Release::NEWEST, &limited(limit), Some(&old))
+            warnings_for(
+                ApiVersion::V1,
+                KarpenterVersion::NEWEST,
+                &limited(limit),
+                Some(&old),
+            )
         };
         let mut stored = limited("20");
         stored["status"] = json!({"nodes": 12});
@@ -354,7 +359,7 @@ mod tests {
                     staying,
                 }),
             };
-            let report = review(&request, &Policy::default(), &Release::NEWEST.into()).report;
+            let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
             let about = report.into_iter().find(|one| one.rule == LIMIT_BELOW_NODES.id);
             about.map(|one| format!("{}; {}", one.reason, one.mend.unwrap_or_default()))
         };
@@ -396,7 +401,7 @@ mod tests {
             pool["metadata"] = json!({"annotations": {"poolgate.dev/over-limit": annotation}});
             pool["spec"]["replicas"] = replicas;
             let stored = json!({"spec": {"limits": {"nodes": "20"}}, "status": {"nodes": 13}});
-            let warned = warnings_for(ApiVersion::V1, Release::NEWEST, &pool, Some(&stored));
+            let warned = warnings_for(ApiVersion::V1, KarpenterVersion::NEWEST, &pool, Some(&stored));
             let is_about = |line: &&String| line.ends_with("[limit-below-nodes]");
             warned.iter().find(is_about).cloned().unwrap_or_default()
         };

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::Place;
+use crate::karpenter::TemplateOwner;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
@@ -43,7 +43,7 @@ spec:
 
 pub(super) fn check(reference: &Map<String, Value>, old: Option<&Value>, findings: &mut Findings<'_>) {
     for field in ["group", "kind"] {
-        let path = path(Place::Pool, field);
+        let path = path(TemplateOwner::Pool, field);
         let before = old.and_then(|old| path.find(old)).and_then(Value::as_str);
         let (Some(before), Some(now)) = (before, text(reference, field)) else {
             continue;
@@ -64,7 +64,7 @@ pub(super) fn check(reference: &Map<String, Value>, old: Option<&Value>, finding
 
 #[cfg(test)]
 mod tests {
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::node_class::testing::pool;
     use crate::rules::testing::errors_for;
 
@@ -73,8 +73,8 @@ mod tests {
         let old = pool("a.example", "A", "one");
         let new = pool("b.example", "B", "two");
         let errors = |release| errors_for(ApiVersion::V1, release, &new, Some(&old));
-        assert_eq!(errors(Release::new(1, 0, 8)), [""; 0]);
-        let refused = errors(Release::NEWEST);
+        assert_eq!(errors(KarpenterVersion::new(1, 0, 8)), [""; 0]);
+        let refused = errors(KarpenterVersion::NEWEST);
         assert_eq!(refused.len(), 2, "{refused:?}");
         assert!(
             refused
@@ -83,7 +83,7 @@ mod tests {
         );
         let renamed = pool("a.example", "A", "two");
         assert_eq!(
-            errors_for(ApiVersion::V1, Release::NEWEST, &renamed, Some(&old)),
+            errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &renamed, Some(&old)),
             [""; 0]
         );
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, NodeClassKind, Place};
+use crate::karpenter::{ApiVersion, NodeClassKind, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -42,7 +42,7 @@ pub(super) fn check(
     group: &str,
     reference: &Map<String, Value>,
     version: ApiVersion,
-    place: Place,
+    owner: TemplateOwner,
     findings: &mut Findings<'_>,
 ) {
     let Some(kind) = text(reference, "kind") else {
@@ -62,11 +62,11 @@ pub(super) fn check(
     findings.push(
         NODE_CLASS_KIND
             .finding(
-                path(place, field),
+                path(owner, field),
                 Problem::Invalid { value: quoted(value) },
                 reason,
             )
-            .related(path(place, other))
+            .related(path(owner, other))
             .mend(format!("did you mean {} of {}?", meant.kind, meant.group)),
     );
 }
@@ -75,7 +75,7 @@ pub(super) fn check(
 mod tests {
     use serde_json::json;
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::node_class::testing::pool;
     use crate::rules::testing::{errors, errors_for};
 
@@ -97,7 +97,7 @@ mod tests {
         let object = json!({"spec": {"template": {"spec": {"nodeClassRef": {
             "apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClas", "name": "default",
         }}}}});
-        let refused = errors_for(ApiVersion::V1Beta1, Release::new(1, 0, 8), &object, None);
+        let refused = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None);
         assert_eq!(refused.len(), 1, "{refused:?}");
         assert!(refused[0].ends_with("[node-class-kind]"));
     }

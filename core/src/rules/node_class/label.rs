@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Place, Template, node_class_label};
+use crate::karpenter::{ApiVersion, Template, TemplateOwner, node_class_label};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::requirements::keys::LONGEST_KEY;
@@ -44,28 +44,28 @@ spec:
 pub(super) fn check_name(
     reference: &Map<String, Value>,
     version: ApiVersion,
-    place: Place,
+    owner: TemplateOwner,
     findings: &mut Findings<'_>,
 ) {
     if version == ApiVersion::V1Beta1 && text(reference, "name") == Some("") {
-        push_name("", "no node class has this name".to_owned(), place, findings);
+        push_name("", "no node class has this name".to_owned(), owner, findings);
     }
 }
 
 /// Checks the name by what becomes of it: the value of a label.
-pub(super) fn check_value(reference: &Map<String, Value>, place: Place, findings: &mut Findings<'_>) {
+pub(super) fn check_value(reference: &Map<String, Value>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let Some(name) = text(reference, "name") else {
         return;
     };
     if let Err(error) = label_value(name) {
         let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
-        push_name(name, reason, place, findings);
+        push_name(name, reason, owner, findings);
     }
 }
 
-fn push_name(name: &str, reason: String, place: Place, findings: &mut Findings<'_>) {
+fn push_name(name: &str, reason: String, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let problem = Problem::Invalid { value: quoted(name) };
-    findings.push(NODE_CLASS_NAME.finding(path(place, "name"), problem, reason));
+    findings.push(NODE_CLASS_NAME.finding(path(owner, "name"), problem, reason));
 }
 
 /// Checks group and kind by what becomes of them: the key of a label.
@@ -87,11 +87,11 @@ pub(super) fn check_key(template: &Template<'_>, version: ApiVersion, findings: 
     findings.push(
         NODE_CLASS_NAME
             .finding(
-                path(template.place, group_field(version)),
+                path(template.owner, group_field(version)),
                 Problem::Invalid { value: quoted(group) },
                 reason,
             )
-            .related(path(template.place, "kind")),
+            .related(path(template.owner, "kind")),
     );
 }
 

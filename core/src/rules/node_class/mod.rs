@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, Place, Release, Template};
+use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
 
 pub(super) fn check(
     template: &Template<'_>,
@@ -25,26 +25,29 @@ pub(super) fn check(
     let Some(reference) = template.node_class_ref.present() else {
         return;
     };
-    let place = template.place;
-    let is_sound = texts::check(reference, version, place, findings);
-    label::check_name(reference, version, place, findings);
-    let is_labelled = context.release.has(Release::NODE_CLASS_LABELLED);
+    let owner = template.owner;
+    let is_sound = texts::check(reference, version, owner, findings);
+    label::check_name(reference, version, owner, findings);
+    let is_labelled = context.release.has(KarpenterVersion::NODE_CLASS_LABELLED);
     if is_labelled {
-        label::check_value(reference, place, findings);
+        label::check_value(reference, owner, findings);
     }
     if is_sound && let Some(group) = template.node_class_group() {
-        kind::check(group, reference, version, place, findings);
+        kind::check(group, reference, version, owner, findings);
         if is_labelled {
             label::check_key(template, version, findings);
         }
     }
-    if version == ApiVersion::V1 && place == Place::Pool && context.release.has(Release::NODE_CLASS_FIXED) {
+    if version == ApiVersion::V1
+        && owner == TemplateOwner::Pool
+        && context.release.has(KarpenterVersion::NODE_CLASS_FIXED)
+    {
         fixed::check(reference, context.old, findings);
     }
 }
 
-fn path(place: Place, field: &'static str) -> FieldPath {
-    place.path("nodeClassRef").key(field)
+fn path(owner: TemplateOwner, field: &'static str) -> FieldPath {
+    owner.path("nodeClassRef").key(field)
 }
 
 fn text<'v>(reference: &'v Map<String, Value>, field: &str) -> Option<&'v str> {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{ApiVersion, Place};
+use crate::karpenter::{ApiVersion, TemplateOwner};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
@@ -41,7 +41,7 @@ spec:
 pub(super) fn check(
     reference: &Map<String, Value>,
     version: ApiVersion,
-    place: Place,
+    owner: TemplateOwner,
     findings: &mut Findings<'_>,
 ) -> bool {
     let mut is_sound = true;
@@ -50,7 +50,7 @@ pub(super) fn check(
         let problem = Problem::Invalid { value: quoted(value) };
         findings.push(
             NODE_CLASS_REF
-                .finding(path(place, field), problem, reason)
+                .finding(path(owner, field), problem, reason)
                 .mend_if_known(mend),
         );
     };

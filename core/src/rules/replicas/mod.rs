@@ -8,13 +8,13 @@ pub(super) mod number;
 use super::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, NodePool, Release};
+use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 
 pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     if pool.version == ApiVersion::V1Beta1 {
         return;
     }
-    if !context.release.has(Release::STATIC_CAPACITY) {
+    if !context.release.has(KarpenterVersion::STATIC_CAPACITY) {
         mode::check_release(pool, context.release, findings);
         return;
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::path;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::karpenter::{Field, NodePool, Release};
+use crate::karpenter::{Field, KarpenterVersion, NodePool};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -87,7 +87,7 @@ spec:
 };
 
 /// Speaks of `replicas` where no static pool is known.
-pub(super) fn check_release(pool: &NodePool<'_>, release: Release, findings: &mut Findings<'_>) {
+pub(super) fn check_release(pool: &NodePool<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
     let Some(replicas) = pool.replicas.present() else {
         return;
     };
@@ -97,7 +97,7 @@ pub(super) fn check_release(pool: &NodePool<'_>, release: Release, findings: &mu
     let reason = format!("Karpenter {release} has no static pools and drops the field");
     findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).mend(format!(
         "upgrade to Karpenter {} or newer, or remove it",
-        Release::STATIC_CAPACITY
+        KarpenterVersion::STATIC_CAPACITY
     )));
 }
 
@@ -150,10 +150,10 @@ pub(super) fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::{errors_for, infos};
 
-    fn errors(release: Release, object: &Value, old: Option<&Value>) -> Vec<String> {
+    fn errors(release: KarpenterVersion, object: &Value, old: Option<&Value>) -> Vec<String> {
         errors_for(ApiVersion::V1, release, object, old)
     }
 
@@ -162,8 +162,11 @@ mod tests {
         let dynamic = json!({"spec": {"limits": {"nodes": "10"}}});
         let three = json!({"spec": {"replicas": 3, "limits": {"nodes": "10"}}});
         let four = json!({"spec": {"replicas": 4, "limits": {"nodes": "10"}}});
-        assert_eq!(errors(Release::NEWEST, &four, Some(&three)), [""; 0]);
-        assert_eq!(errors(Release::NEWEST, &dynamic, Some(&dynamic)), [""; 0]);
+        assert_eq!(errors(KarpenterVersion::NEWEST, &four, Some(&three)), [""; 0]);
+        assert_eq!(
+            errors(KarpenterVersion::NEWEST, &dynamic, Some(&dynamic)),
+            [""; 0]
+        );
         for (new, old, told) in [
             (
                 &three,
@@ -176,7 +179,7 @@ mod tests {
                 "Required value: a stored pool cannot turn from static to dynamic",
             ),
         ] {
-            let refused = errors(Release::NEWEST, new, Some(old));
+            let refused = errors(KarpenterVersion::NEWEST, new, Some(old));
             assert_eq!(refused.len(), 1, "{refused:?}");
             assert!(refused[0].contains(told), "{refused:?}");
         }
@@ -185,8 +188,8 @@ mod tests {
     #[test]
     fn static_pools_need_a_release_and_a_gate() {
         let pool = json!({"spec": {"replicas": 3}});
-        assert!(errors(Release::new(1, 7, 9), &pool, None)[0].ends_with("[replicas-release]"));
-        assert_eq!(errors(Release::new(1, 8, 0), &pool, None), [""; 0]);
+        assert!(errors(KarpenterVersion::new(1, 7, 9), &pool, None)[0].ends_with("[replicas-release]"));
+        assert_eq!(errors(KarpenterVersion::new(1, 8, 0), &pool, None), [""; 0]);
         assert!(infos(&pool)[0].ends_with("[replicas-gate]"));
         assert_eq!(infos(&json!({"spec": {}})), [""; 0]);
     }

@@ -2,7 +2,7 @@
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{Operator, Release, integer};
+use crate::karpenter::{KarpenterVersion, Operator, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -56,7 +56,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     };
     let is_nothing = entry.operator == Operator::Gt
         && integer(text) == Some(i64::MAX)
-        && scope.context.release.has(Release::GTE_LTE);
+        && scope.context.release.has(KarpenterVersion::GTE_LTE);
     let effect = if entry.kind.is_well_known() {
         "so the pool never launches a node"
     } else if is_nothing {

@@ -2,7 +2,7 @@
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, Operator, Release, Vocabulary};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator};
 use crate::rule::{Evidence, Rule};
 use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
@@ -77,14 +77,18 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     let known = scope
         .context
         .karpenter
-        .words(Vocabulary::CapacityType, scope.version);
+        .words(EnumValues::CapacityType, scope.version);
     let good = entry.values.iter().filter(|value| known.contains(value)).count();
     let least = entry
         .min_values
         .map_or(1, |least| usize::try_from(least).unwrap_or(1));
     let is_dead = entry.operator == Operator::In && good < least;
-    let origin = if scope.context.release.has(Release::CAPACITY_TYPES_CHECKED) {
-        by_runtime(scope.place)
+    let origin = if scope
+        .context
+        .release
+        .has(KarpenterVersion::CAPACITY_TYPES_CHECKED)
+    {
+        by_runtime(scope.owner)
     } else {
         Origin::Silent
     };
@@ -146,7 +150,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::requirements::testing::{errors, errors_in, requirements, warnings};
 
     fn of(operator: &str, values: &Value) -> Value {
@@ -187,7 +191,7 @@ mod tests {
     fn reserved_needs_1_3() {
         let object = of("In", &json!(["reserved"]));
         assert_eq!(errors(&object), [""; 0]);
-        let old = errors_in(ApiVersion::V1, Release::new(1, 2, 0), &object);
+        let old = errors_in(ApiVersion::V1, KarpenterVersion::new(1, 2, 0), &object);
         assert!(old[0].contains("it needs Karpenter 1.3 or newer"));
     }
 }

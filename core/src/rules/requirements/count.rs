@@ -6,8 +6,8 @@ use super::Context;
 use super::Findings;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, NodePool, Release, Template,
-    canonical_label, node_class_label,
+    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool,
+    Template, canonical_label, node_class_label,
 };
 use crate::rule::{Evidence, Rule};
 
@@ -114,13 +114,13 @@ struct Bounds {
 
 /// Of a static pool, the provider picks instance types and capacity types
 /// (`NodeClaimTemplate.ToNodeClaim` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling`).
-fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Release) -> usize {
+fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: KarpenterVersion) -> usize {
     let mut keys: HashMap<&str, Bounds> = HashMap::new();
     keys.entry(NODEPOOL_LABEL).or_default();
     if !is_static {
         keys.entry(INSTANCE_TYPE_LABEL).or_default();
     }
-    if !is_static && release.has(Release::CAPACITY_TYPES_REQUIRED) {
+    if !is_static && release.has(KarpenterVersion::CAPACITY_TYPES_REQUIRED) {
         keys.entry(CAPACITY_TYPE_LABEL).or_default();
     }
     for (label, value) in template.labels.present().into_iter().flatten() {
@@ -140,7 +140,7 @@ fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Release
             _ => {}
         }
     }
-    let has_node_class = !release.has(Release::NODE_CLASS_LABELLED)
+    let has_node_class = !release.has(KarpenterVersion::NODE_CLASS_LABELLED)
         || node_class_label(template).is_some_and(|label| keys.contains_key(label.as_str()));
     let twice = keys
         .values()
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_key_counts_once_under_all_its_names_and_twice_when_bounded_from_both_sides() {
-        let count_for = |release: Release, requirements: Value| {
+        let count_for = |release: KarpenterVersion, requirements: Value| {
             let object = json!({"spec": {"template": {
                 "metadata": {"labels": {"kubernetes.io/arch": "amd64", "example.com/none": null}},
                 "spec": {"requirements": requirements},
@@ -217,9 +217,9 @@ mod tests {
             let pool = NodePool::view(crate::karpenter::ApiVersion::V1, &object);
             count_in_nodeclaim(&pool.template, false, release)
         };
-        assert_eq!(count_for(Release::new(1, 0, 8), json!([])), 3);
-        assert_eq!(count_for(Release::new(1, 8, 0), json!([])), 4);
-        let count = |requirements| count_for(Release::NEWEST, requirements);
+        assert_eq!(count_for(KarpenterVersion::new(1, 0, 8), json!([])), 3);
+        assert_eq!(count_for(KarpenterVersion::new(1, 8, 0), json!([])), 4);
+        let count = |requirements| count_for(KarpenterVersion::NEWEST, requirements);
         assert_eq!(count(json!([])), 5);
         assert_eq!(
             count(json!([{"key": "beta.kubernetes.io/arch", "operator": "Exists"}])),

@@ -112,7 +112,7 @@ pub(super) fn check(
 ) -> bool {
     let own = scope.group.and_then(Provider::of_group);
     let did_you_mean = |meant: &String| format!("did you mean {meant}?");
-    let by_provider = by_runtime(scope.place);
+    let by_provider = by_runtime(scope.owner);
     let (rule, origin, reason, mend) = match kind {
         LabelKind::Unknown { domain, meant } if meant.is_some() => (
             &REQUIREMENT_LABEL_MISSPELT,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Entry, Scope};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::{Field, Operator, Release, Requirement, whole_number};
+use crate::karpenter::{Field, KarpenterVersion, Operator, Requirement, whole_number};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -119,7 +119,7 @@ pub(super) fn check_range(
     let least = whole_number(number)?;
     let found =
         |reason| REQUIREMENT_MIN_VALUES.finding(path(requirement.index, scope), invalid(least), reason);
-    findings.push(if !scope.context.release.has(Release::MIN_VALUES) {
+    findings.push(if !scope.context.release.has(KarpenterVersion::MIN_VALUES) {
         found("needs Karpenter 0.35 or newer; the API server drops it before".to_owned())
             .origin(Origin::Silent)
             .mend("remove it")
@@ -287,7 +287,7 @@ mod tests {
     fn the_field_needs_0_35() {
         let object = of("Exists", &json!(null), &json!(2));
         let v1beta1 = |release| errors_in(ApiVersion::V1Beta1, release, &object);
-        assert_eq!(v1beta1(Release::new(0, 35, 0)), [""; 0]);
-        assert!(v1beta1(Release::new(0, 34, 9))[0].contains("needs Karpenter 0.35 or newer"));
+        assert_eq!(v1beta1(KarpenterVersion::new(0, 35, 0)), [""; 0]);
+        assert!(v1beta1(KarpenterVersion::new(0, 34, 9))[0].contains("needs Karpenter 0.35 or newer"));
     }
 }

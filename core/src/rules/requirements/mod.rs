@@ -27,13 +27,15 @@ use serde_json::{Map, Value};
 use super::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, LabelKind, Operator, Place, Requirement, Template, canonical_label};
+use crate::karpenter::{
+    ApiVersion, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
+};
 
 /// Where a list of requirements stands, and what it is judged against.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
     /// In what the list stands.
-    pub(super) place: Place,
+    pub(super) owner: TemplateOwner,
     /// The path of the list.
     pub(super) path: FieldPath,
     /// The list.
@@ -53,7 +55,7 @@ pub(super) struct Scope<'a> {
 impl<'a> Scope<'a> {
     fn of(template: &'a Template<'a>, version: ApiVersion, context: &'a Context<'a>) -> Self {
         Self {
-            place: template.place,
+            owner: template.owner,
             path: template.requirements_path(),
             requirements: template
                 .requirements
@@ -70,7 +72,7 @@ impl<'a> Scope<'a> {
 
     /// Whether a requirement may be about `karpenter.sh/nodepool`: Karpenter writes it into NodeClaims itself.
     fn may_require_nodepool(&self) -> bool {
-        self.place == Place::Claim
+        self.owner == TemplateOwner::Claim
     }
 
     /// The path of an entry.
@@ -116,7 +118,7 @@ pub(super) fn check(
         .iter()
         .filter_map(|requirement| check_entry(requirement, &scope, findings))
         .collect();
-    if count::check(template, version, context, findings) && scope.place == Place::Pool {
+    if count::check(template, version, context, findings) && scope.owner == TemplateOwner::Pool {
         check_together(&entries, &scope, findings);
     }
 }

@@ -3,7 +3,7 @@
 use super::{Entry, Scope};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{
-    Field, Known, LabelKind, LabelValues, Operator, REGION_LABEL, Requirement, Vocabulary,
+    Availability, EnumValues, Field, LabelKind, LabelValues, Operator, REGION_LABEL, Requirement,
     WINDOWS_BUILD_LABEL,
 };
 use crate::rule::{Evidence, Rule};
@@ -123,15 +123,15 @@ pub(super) fn check(
         }
     };
     let karpenter = scope.context.karpenter;
-    let known = karpenter.knows(Vocabulary::Operator, scope.version, text);
+    let known = karpenter.knows(EnumValues::Operator, scope.version, text);
     let operator = Operator::parse(text);
-    if known == Known::Yes {
+    if known == Availability::Yes {
         // One that only the installed definition knows is taken, and nothing is said of what it means.
         return operator;
     }
     let problem = Problem::Unsupported {
         value: quoted(text),
-        supported: karpenter.words(Vocabulary::Operator, scope.version),
+        supported: karpenter.words(EnumValues::Operator, scope.version),
     };
     let finding = match operator {
         Some(operator) => REQUIREMENT_OPERATOR
@@ -142,7 +142,7 @@ pub(super) fn check(
             .mend_if_known(meant(text).map(|meant| format!("did you mean {}?", meant.as_str())))
             .fix_if_known(Fix::spelling(
                 text,
-                karpenter.words(Vocabulary::Operator, scope.version),
+                karpenter.words(EnumValues::Operator, scope.version),
             )),
     };
     findings.push(finding);
@@ -216,7 +216,7 @@ fn meant(text: &str) -> Option<Operator> {
 mod tests {
     use serde_json::json;
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::requirements::testing::{errors, errors_in, requirements, requirements_of};
 
     fn of_operator(operator: &str) -> Vec<String> {
@@ -286,15 +286,21 @@ mod tests {
         let object = requirements(
             &json!([{"key": "karpenter.kwok.sh/instance-cpu", "operator": "Gte", "values": ["4"]}]),
         );
-        assert_eq!(errors_in(ApiVersion::V1, Release::new(1, 9, 0), &object), [""; 0]);
-        let old = errors_in(ApiVersion::V1, Release::new(1, 8, 0), &object);
+        assert_eq!(
+            errors_in(ApiVersion::V1, KarpenterVersion::new(1, 9, 0), &object),
+            [""; 0]
+        );
+        let old = errors_in(ApiVersion::V1, KarpenterVersion::new(1, 8, 0), &object);
         assert!(
             old[0].ends_with(
                 "it needs Karpenter 1.9 or newer, and v1; write operator Gt with \"3\" [requirement-operator]"
             ),
             "{old:?}"
         );
-        assert_eq!(errors_in(ApiVersion::V1Beta1, Release::NEWEST, &object).len(), 1);
+        assert_eq!(
+            errors_in(ApiVersion::V1Beta1, KarpenterVersion::NEWEST, &object).len(),
+            1
+        );
     }
 
     #[test]

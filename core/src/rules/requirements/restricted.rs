@@ -81,12 +81,12 @@ const fn reason(reserved: Reserved) -> &'static str {
 mod tests {
     use serde_json::json;
 
-    use crate::karpenter::{ApiVersion, Release};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::review::Subject;
     use crate::rules::requirements::testing::{errors_in, requirements};
     use crate::rules::testing::errors_on;
 
-    fn of_key(key: &str, version: ApiVersion, release: Release) -> Vec<String> {
+    fn of_key(key: &str, version: ApiVersion, release: KarpenterVersion) -> Vec<String> {
         let object = requirements(&json!([{"key": key, "operator": "Exists"}]));
         errors_in(version, release, &object)
     }
@@ -96,14 +96,22 @@ mod tests {
         for (key, release, reason) in [
             (
                 "karpenter.sh/nodepool",
-                Release::NEWEST,
+                KarpenterVersion::NEWEST,
                 "to the name of the NodePool",
             ),
-            ("kubernetes.io/hostname", Release::NEWEST, "each node has its own"),
-            ("karpenter.sh/initialized", Release::NEWEST, "end in karpenter.sh"),
+            (
+                "kubernetes.io/hostname",
+                KarpenterVersion::NEWEST,
+                "each node has its own",
+            ),
+            (
+                "karpenter.sh/initialized",
+                KarpenterVersion::NEWEST,
+                "end in karpenter.sh",
+            ),
             (
                 "kubernetes.io/team",
-                Release::new(1, 8, 2),
+                KarpenterVersion::new(1, 8, 2),
                 "before Karpenter 1.9",
             ),
         ] {
@@ -122,7 +130,12 @@ mod tests {
         let claim = json!({"spec": {"requirements": [
             {"key": "karpenter.sh/nodepool", "operator": "In", "values": ["default"]},
         ]}});
-        let refused = errors_on(Subject::NodeClaim(ApiVersion::V1), Release::NEWEST, &claim, None);
+        let refused = errors_on(
+            Subject::NodeClaim(ApiVersion::V1),
+            KarpenterVersion::NEWEST,
+            &claim,
+            None,
+        );
         assert!(
             !refused.iter().any(|line| line.contains("restricted")),
             "{refused:?}"
@@ -131,7 +144,11 @@ mod tests {
 
     #[test]
     fn a_misspelt_label_gets_its_likely_name() {
-        let refused = of_key("karpenter.sh/capacity-typ", ApiVersion::V1, Release::NEWEST);
+        let refused = of_key(
+            "karpenter.sh/capacity-typ",
+            ApiVersion::V1,
+            KarpenterVersion::NEWEST,
+        );
         assert!(
             refused[0].ends_with("did you mean karpenter.sh/capacity-type? [requirement-key-restricted]"),
             "{refused:?}"

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::karpenter::{ApiVersion, Release};
+use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::rules::testing::errors_for;
 pub(super) use crate::rules::testing::{errors, warnings};
 
@@ -26,7 +26,7 @@ pub(super) fn requirements_of(group: &str, list: &Value) -> Value {
 }
 
 /// The errors of a NodePool of this version, before this release of Karpenter.
-pub(super) fn errors_in(version: ApiVersion, release: Release, object: &Value) -> Vec<String> {
+pub(super) fn errors_in(version: ApiVersion, release: KarpenterVersion, object: &Value) -> Vec<String> {
     let mut object = object.clone();
     if version == ApiVersion::V1Beta1 {
         let reference = &mut object["spec"]["template"]["spec"]["nodeClassRef"];

@@ -164,7 +164,7 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
         (Some(_), Ok(())) => return true,
         (Some(number), Err(error)) => {
             let finding = REQUIREMENT_VALUE.finding(path, problem, error.to_string());
-            (finding.origin(by_runtime(scope.place)), Some(number))
+            (finding.origin(by_runtime(scope.owner)), Some(number))
         }
         (None, _) => {
             let reason = "must be a whole number from 0 to 9223372036854775807";
@@ -194,7 +194,7 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
         findings.push(
             REQUIREMENT_VALUE
                 .finding(scope.value(index, position), problem, error.to_string())
-                .origin(by_runtime(scope.place))
+                .origin(by_runtime(scope.owner))
                 .mend_if_known(mend),
         );
     }

@@ -18,7 +18,7 @@ struct Known {
     listed: Option<u64>,
     limit: LimitInForce,
     limit_read: Option<u64>,
-    sightings: Sightings,
+    sightings: FirstSeen,
     untold: u64,
     clock: u64,
 }
@@ -29,10 +29,10 @@ fn second(second: u64) -> Moment {
     Moment::at(Duration::from_secs(second))
 }
 
-fn reading<T>(value: T, read: Option<u64>) -> Reading<T> {
+fn reading<T>(value: T, read: Option<u64>) -> Observed<T> {
     match read {
-        Some(at) => Reading::read(value, second(at), second(at)),
-        None => Reading::kept(value),
+        Some(at) => Observed::read(value, second(at), second(at)),
+        None => Observed::kept(value),
     }
 }
 
@@ -74,7 +74,7 @@ fn known(claims: &[&str], tickets: &[&str]) -> Known {
         listed: Some(NOW),
         limit: hard(2),
         limit_read: Some(NOW),
-        sightings: Sightings::default(),
+        sightings: FirstSeen::default(),
         untold: 0,
         clock: 1_000,
     }
@@ -104,7 +104,7 @@ impl Known {
         decide(&facts, &requests)
     }
 
-    fn decided(&self, requests: &[(&str, bool)]) -> (Vec<Answer>, Write) {
+    fn decided(&self, requests: &[(&str, bool)]) -> (Vec<RequestVerdict>, Write) {
         match self.ask(requests) {
             Step::Decided(decision) => (decision.answers, decision.write),
             Step::Read(needs) => panic!("{needs:?}"),

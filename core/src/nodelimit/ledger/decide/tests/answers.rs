@@ -11,7 +11,13 @@ fn the_first_come_in_and_the_others_read_the_count() {
         terminating: 0,
         outstanding: 1,
     };
-    assert_eq!(answers, [Answer::Reserved, Answer::Deny(Refused::Full(full))]);
+    assert_eq!(
+        answers,
+        [
+            RequestVerdict::Reserved,
+            RequestVerdict::Deny(Refused::Full(full))
+        ]
+    );
     let ledger = required(write);
     assert_eq!(calls(&ledger), [("b", 1)]);
     assert_eq!(
@@ -43,10 +49,10 @@ fn a_terminating_claim_holds_its_place_under_hard_and_not_under_soft() {
             terminating: usize::from(deleting),
             outstanding: 1,
         };
-        assert_eq!(answers, [Answer::Deny(Refused::Full(full))]);
+        assert_eq!(answers, [RequestVerdict::Deny(Refused::Full(full))]);
         pool.limit.mode = NodeLimitMode::Soft;
         pool.limit.nodes = 3;
-        assert_eq!(pool.decided(&[("d", false)]).0, [Answer::Reserved]);
+        assert_eq!(pool.decided(&[("d", false)]).0, [RequestVerdict::Reserved]);
     }
 }
 
@@ -55,17 +61,17 @@ fn a_dry_run_is_answered_by_the_count_and_leaves_nothing() {
     let (answers, write) = known(&["a"], &[]).decided(&[("b", true), ("c", true)]);
     assert_eq!(
         (answers.as_slice(), write),
-        ([Answer::Allow; 2].as_slice(), Write::Nothing)
+        ([RequestVerdict::Allow; 2].as_slice(), Write::Nothing)
     );
     let (answers, write) = known(&["a"], &["b"]).decided(&[("c", true)]);
-    assert!(matches!(answers.as_slice(), [Answer::Deny(_)]));
+    assert!(matches!(answers.as_slice(), [RequestVerdict::Deny(_)]));
     assert_eq!(write, Write::Nothing);
 }
 
 #[test]
 fn a_repeated_call_finds_its_place_and_gives_back_only_its_own_share() {
     let (answers, write) = known(&["a"], &["b"]).decided(&[("b", false)]);
-    assert_eq!(answers, [Answer::Reserved]);
+    assert_eq!(answers, [RequestVerdict::Reserved]);
     let ledger = required(write);
     assert_eq!(calls(&ledger), [("b", 2)]);
     let once = ledger.release([&uid("b"), &uid("x")]).unwrap();
@@ -80,13 +86,13 @@ fn a_call_for_what_is_created_already_needs_no_place() {
     let mut pool = known(&["a", "b"], &[]);
     assert_eq!(
         pool.decided(&[("b", false)]),
-        (vec![Answer::Allow], Write::Nothing)
+        (vec![RequestVerdict::Allow], Write::Nothing)
     );
     pool.view.remove(&uid("b"), 10);
     pool.view.upsert(uid("c"), claim(11));
     assert_eq!(
         pool.decided(&[("b", false)]),
-        (vec![Answer::Allow], Write::Nothing)
+        (vec![RequestVerdict::Allow], Write::Nothing)
     );
 }
 
@@ -115,5 +121,8 @@ fn a_full_ledger_turns_requests_away_though_there_is_room() {
     let tickets = &mut pool.ledger.as_mut().unwrap().tickets;
     tickets.extend((0..MAX_TICKETS).map(|number| (uid(&number.to_string()), 1)));
     let (answers, _) = pool.decided(&[("a", false), ("7", false)]);
-    assert_eq!(answers, [Answer::Deny(Refused::Busy), Answer::Reserved]);
+    assert_eq!(
+        answers,
+        [RequestVerdict::Deny(Refused::Busy), RequestVerdict::Reserved]
+    );
 }

@@ -1,6 +1,6 @@
 //! When a ticket goes, and what must be read before anything is decided.
 
-use super::super::super::sightings::TICKET_LIFETIME;
+use super::super::super::first_seen::TICKET_LIFETIME;
 use super::*;
 
 #[test]
@@ -18,7 +18,7 @@ fn a_ticket_goes_once_its_claim_is_seen_and_older_views_are_kept_out() {
     };
     assert_eq!(behind.needs(&[("c", false)]), claims);
     behind.view.advance_to(7);
-    assert_eq!(behind.decided(&[("c", false)]).0, [Answer::Reserved]);
+    assert_eq!(behind.decided(&[("c", false)]).0, [RequestVerdict::Reserved]);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_refusal_asks_for_all_that_was_not_read_since_the_request() {
     assert_eq!(pool.needs(&[("c", false)]), all);
     assert_eq!(pool.needs(&[("c", true)]), all);
     pool.limit.nodes = 3;
-    assert_eq!(pool.decided(&[("c", false)]).0, [Answer::Reserved]);
+    assert_eq!(pool.decided(&[("c", false)]).0, [RequestVerdict::Reserved]);
 }
 
 #[test]

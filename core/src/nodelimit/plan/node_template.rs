@@ -10,7 +10,7 @@ use crate::karpenter::{HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, Ope
 
 /// What new nodes of a pool are like.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offer {
+pub struct NodeTemplate {
     /// Labels that each of them has.
     pub labels: BTreeMap<String, String>,
     /// What is demanded of other labels.
@@ -34,7 +34,7 @@ pub struct Requirement {
     pub values: Vec<String>,
 }
 
-impl Offer {
+impl NodeTemplate {
     /// Reads a pool's template. What cannot be read is passed over.
     pub fn of(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
         let labels = template.labels.present().into_iter().flatten();

@@ -2,7 +2,7 @@
 
 use poolgate_core::diagnostic::{FieldPath, Problem};
 
-use super::finding::Place;
+use super::finding::SourceRange;
 use crate::manifest::{Document, Lines, Span};
 
 /// The value of the field; of an unknown field its key. A field that is missing is pointed at by the key of what
@@ -32,8 +32,8 @@ fn above(document: &Document<'_>, path: &FieldPath) -> Span {
 }
 
 /// A span with its lines and columns.
-pub(super) fn located(span: Span, lines: &Lines<'_>) -> Place {
-    Place {
+pub(super) fn located(span: Span, lines: &Lines<'_>) -> SourceRange {
+    SourceRange {
         span,
         start: lines.position(span.start()),
         end: lines.position(span.end()),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A release of Karpenter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Release {
+pub struct KarpenterVersion {
     major: u16,
     minor: u16,
     patch: u16,
@@ -16,7 +16,7 @@ pub struct Release {
 #[error("`{0}` is no Karpenter release: write it as 1.14 or 1.14.1; the oldest one with NodePools is 0.32")]
 pub struct UnknownRelease(String);
 
-impl Release {
+impl KarpenterVersion {
     /// The first release with NodePools.
     pub const OLDEST: Self = Self::new(0, 32, 0);
     /// The newest release that the rules were checked against.
@@ -27,7 +27,7 @@ impl Release {
         Self { major, minor, patch }
     }
 
-    /// Whether something that came with `milestone` is in this release: `release.has(Release::GTE_LTE)`.
+    /// Whether something that came with `milestone` is in this release: `release.has(KarpenterVersion::GTE_LTE)`.
     pub fn has(self, milestone: Self) -> bool {
         self >= milestone
     }
@@ -43,7 +43,7 @@ impl Release {
 }
 
 /// What changed for those who write NodePools, and in which release. Names say what is so from then on.
-impl Release {
+impl KarpenterVersion {
     /// `spec.disruption.budgets`.
     pub const BUDGETS: Self = Self::new(0, 34, 0);
     /// `minValues` of a requirement.
@@ -93,13 +93,13 @@ impl Release {
     pub const CONSOLIDATE_AFTER_OPTIONAL: Self = Self::new(1, 15, 0);
 }
 
-impl fmt::Display for Release {
+impl fmt::Display for KarpenterVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
     }
 }
 
-impl FromStr for Release {
+impl FromStr for KarpenterVersion {
     type Err = UnknownRelease;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -123,15 +123,15 @@ mod tests {
 
     #[test]
     fn releases_are_read_with_and_without_v_and_patch() {
-        assert_eq!("v1.14.1".parse(), Ok(Release::new(1, 14, 1)));
-        assert_eq!("1.9".parse(), Ok(Release::new(1, 9, 0)));
+        assert_eq!("v1.14.1".parse(), Ok(KarpenterVersion::new(1, 14, 1)));
+        assert_eq!("1.9".parse(), Ok(KarpenterVersion::new(1, 9, 0)));
         for wrong in ["", "v", "1", "1.x", "1.2.3.4", "0.31.9", "-1.2", "1.99999"] {
-            assert!(wrong.parse::<Release>().is_err(), "{wrong}");
+            assert!(wrong.parse::<KarpenterVersion>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn releases_are_ordered_by_number_not_by_text() {
-        assert!(Release::new(1, 9, 0) < Release::new(1, 14, 0));
+        assert!(KarpenterVersion::new(1, 9, 0) < KarpenterVersion::new(1, 14, 0));
     }
 }

@@ -8,22 +8,22 @@ use std::sync::Arc;
 use kube::{Api, Client};
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::NodeLimit;
-use poolgate_core::nodelimit::ledger::{LimitInForce, Moment, Sightings};
+use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
 use serde_json::Value;
 
-use crate::admission::{ClusterView, KeptPool};
+use crate::admission::{CachedPool, ClusterView};
 use crate::cluster::claims::{ClaimList, ClaimViews};
 use crate::cluster::clock::Clock;
 use crate::cluster::gate_metrics::GateMetrics;
-use crate::cluster::ledgers::{KeptLedgers, LedgerStore};
+use crate::cluster::ledgers::{CachedLedgers, LedgerStore};
 use crate::cluster::pools::{self, Pool};
 use crate::policy_file::PolicyInForce;
 
 /// What all decisions share.
 #[derive(Debug)]
-pub(in crate::cluster) struct Desk {
+pub(in crate::cluster) struct GateContext {
     pub(super) store: LedgerStore,
-    pub(super) ledgers: Rc<RefCell<KeptLedgers>>,
+    pub(super) ledgers: Rc<RefCell<CachedLedgers>>,
     pub(super) list: ClaimList,
     pub(super) claims: Rc<RefCell<ClaimViews>>,
     pub(super) pools: Api<Pool>,
@@ -44,12 +44,12 @@ pub(super) struct LimitedPool {
     pub(super) limit: LimitInForce,
 }
 
-impl Desk {
+impl GateContext {
     /// A desk whose ledgers lie in `namespace`.
     pub(in crate::cluster) fn new(
         client: Client,
         namespace: &str,
-        ledgers: Rc<RefCell<KeptLedgers>>,
+        ledgers: Rc<RefCell<CachedLedgers>>,
         claims: Rc<RefCell<ClaimViews>>,
         shared: Shared,
     ) -> Self {
@@ -74,7 +74,7 @@ impl Desk {
     }
 
     /// The limit of a pool; none where it has none.
-    pub(super) fn limited(&self, pool: &KeptPool) -> Option<LimitedPool> {
+    pub(super) fn limited(&self, pool: &CachedPool) -> Option<LimitedPool> {
         let object: &Value = pool.object.as_deref()?;
         let limit = NodeLimit::of(&NodePool::view(ApiVersion::V1, object), &self.policy.load())?;
         Some(LimitedPool {
@@ -110,7 +110,7 @@ impl Desk {
     /// Whether the oldest ticket of a pool is old enough to go if its claim is not there.
     pub(super) fn has_overdue_ticket(&self, pool: &str, now: Moment) -> bool {
         let ledgers = self.ledgers.borrow();
-        let first = ledgers.sightings(pool).and_then(Sightings::first_over_at);
+        let first = ledgers.sightings(pool).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
     }
 }

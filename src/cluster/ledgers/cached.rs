@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-use poolgate_core::nodelimit::ledger::{Ledger, Moment, Sightings};
+use poolgate_core::nodelimit::ledger::{FirstSeen, Ledger, Moment};
 
 use super::object::{self, BrokenLedger};
 use crate::cluster::gate_metrics::GateMetrics;
@@ -22,23 +22,23 @@ pub(in crate::cluster) struct Stored {
 
 /// What is known of one ledger.
 #[derive(Debug)]
-struct Kept {
+struct Cached {
     /// The ledger, or the version of one that cannot be read.
     stored: Result<Stored, u64>,
-    sightings: Sightings,
+    sightings: FirstSeen,
 }
 
 /// The ledgers that are known, by the names of what they are stored in. Bounded by what is stored.
 #[derive(Debug, Default)]
-pub(in crate::cluster) struct KeptLedgers {
-    by_name: HashMap<Box<str>, Kept>,
+pub(in crate::cluster) struct CachedLedgers {
+    by_name: HashMap<Box<str>, Cached>,
     metrics: GateMetrics,
 }
 
 /// What a ConfigMap turned out to be.
 pub(super) type Read = Result<Stored, BrokenLedger>;
 
-impl KeptLedgers {
+impl CachedLedgers {
     pub(in crate::cluster) fn new(metrics: GateMetrics) -> Self {
         Self {
             by_name: HashMap::new(),
@@ -52,7 +52,7 @@ impl KeptLedgers {
     }
 
     /// When this replica first saw each ticket of a pool.
-    pub(in crate::cluster) fn sightings(&self, pool: &str) -> Option<&Sightings> {
+    pub(in crate::cluster) fn sightings(&self, pool: &str) -> Option<&FirstSeen> {
         Some(&self.kept(pool)?.sightings)
     }
 
@@ -76,9 +76,9 @@ impl KeptLedgers {
                 kept.stored = stored;
                 kept
             }
-            Entry::Vacant(entry) => entry.insert(Kept {
+            Entry::Vacant(entry) => entry.insert(Cached {
                 stored,
-                sightings: Sightings::default(),
+                sightings: FirstSeen::default(),
             }),
         };
         if let Ok(stored) = &kept.stored {
@@ -122,7 +122,7 @@ impl KeptLedgers {
         }
     }
 
-    fn kept(&self, pool: &str) -> Option<&Kept> {
+    fn kept(&self, pool: &str) -> Option<&Cached> {
         self.by_name.get(object::name(pool).as_str())
     }
 
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn the_newest_of_what_was_told_is_kept_and_a_read_holds_whatever_was_known() {
-        let mut kept = KeptLedgers::default();
-        let version = |kept: &KeptLedgers| kept.get("general").map(|stored| stored.version);
+        let mut kept = CachedLedgers::default();
+        let version = |kept: &CachedLedgers| kept.get("general").map(|stored| stored.version);
         kept.put_newer(NAME, 5, Ok(stored(5, "{}")), at(0));
         kept.put_newer(NAME, 4, Ok(stored(4, "{}")), at(0));
         assert_eq!(version(&kept), Some(5));
@@ -181,10 +181,10 @@ mod tests {
 
     #[test]
     fn a_ticket_is_as_old_as_its_first_sight() {
-        let mut kept = KeptLedgers::default();
+        let mut kept = CachedLedgers::default();
         kept.put(NAME, Ok(stored(1, r#"{"a":1}"#)), at(10));
         kept.put_newer(NAME, 2, Ok(stored(2, r#"{"a":1,"b":1}"#)), at(20));
-        let first = kept.sightings("general").and_then(Sightings::first_over_at);
+        let first = kept.sightings("general").and_then(FirstSeen::first_over_at);
         assert_eq!(
             first,
             Some(at(10).plus(poolgate_core::nodelimit::ledger::TICKET_LIFETIME))

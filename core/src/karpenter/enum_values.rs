@@ -2,11 +2,11 @@
 //!
 //! Values were only ever added, so what a release knows is the beginning of a list.
 
-use super::{ApiVersion, Release};
+use super::{ApiVersion, KarpenterVersion};
 
 /// A set of words that a field may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Vocabulary {
+pub enum EnumValues {
     /// `spec.disruption.consolidationPolicy`.
     ConsolidationPolicy,
     /// `operator` of a requirement.
@@ -19,11 +19,11 @@ pub enum Vocabulary {
 
 /// How a release stands to a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum Availability {
     /// It knows the word.
     Yes,
     /// It does not; this later one is the first that does.
-    Since(Release),
+    Since(KarpenterVersion),
     /// No release that poolgate knows of does.
     No,
 }
@@ -33,12 +33,12 @@ pub enum Known {
 struct Words {
     names: &'static [&'static str],
     /// How many of them there were before each of these releases, oldest release first.
-    before: &'static [(Release, usize)],
+    before: &'static [(KarpenterVersion, usize)],
 }
 
 const CONSOLIDATION_POLICIES: Words = Words {
     names: &["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"],
-    before: &[(Release::BALANCED, 2)],
+    before: &[(KarpenterVersion::BALANCED, 2)],
 };
 const CONSOLIDATION_POLICIES_V1BETA1: Words = Words {
     names: &["WhenEmpty", "WhenUnderutilized"],
@@ -46,7 +46,7 @@ const CONSOLIDATION_POLICIES_V1BETA1: Words = Words {
 };
 const OPERATORS: Words = Words {
     names: &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"],
-    before: &[(Release::GTE_LTE, 6)],
+    before: &[(KarpenterVersion::GTE_LTE, 6)],
 };
 const OPERATORS_V1BETA1: Words = Words {
     names: &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
@@ -54,20 +54,20 @@ const OPERATORS_V1BETA1: Words = Words {
 };
 const REASONS: Words = Words {
     names: &["Underutilized", "Empty", "Drifted", "Unhealthy"],
-    before: &[(Release::UNHEALTHY, 3)],
+    before: &[(KarpenterVersion::UNHEALTHY, 3)],
 };
 const CAPACITY_TYPES: Words = Words {
     names: &["on-demand", "spot", "reserved"],
-    before: &[(Release::new(1, 3, 0), 2)],
+    before: &[(KarpenterVersion::new(1, 3, 0), 2)],
 };
 const NONE: Words = Words {
     names: &[],
     before: &[],
 };
 
-impl Vocabulary {
+impl EnumValues {
     /// The words that this release knows, in the order in which messages name them.
-    pub fn words(self, version: ApiVersion, release: Release) -> &'static [&'static str] {
+    pub fn words(self, version: ApiVersion, release: KarpenterVersion) -> &'static [&'static str] {
         let words = self.table(version);
         let grown = words.before.iter().find(|(since, _)| !release.has(*since));
         let count = grown.map_or(words.names.len(), |(_, count)| *count);
@@ -75,15 +75,15 @@ impl Vocabulary {
     }
 
     /// How this release stands to a word.
-    pub fn knows(self, version: ApiVersion, release: Release, word: &str) -> Known {
+    pub fn knows(self, version: ApiVersion, release: KarpenterVersion, word: &str) -> Availability {
         let words = self.table(version);
         let Some(place) = words.names.iter().position(|name| *name == word) else {
-            return Known::No;
+            return Availability::No;
         };
         let since = words.before.iter().rev().find(|(_, count)| place >= *count);
         match since {
-            Some((since, _)) if !release.has(*since) => Known::Since(*since),
-            _ => Known::Yes,
+            Some((since, _)) if !release.has(*since) => Availability::Since(*since),
+            _ => Availability::Yes,
         }
     }
 
@@ -107,28 +107,32 @@ mod tests {
     #[test]
     fn a_word_is_known_from_its_release_on() {
         let knows = |minor| {
-            Vocabulary::ConsolidationPolicy.knows(ApiVersion::V1, Release::new(1, minor, 0), "Balanced")
+            EnumValues::ConsolidationPolicy.knows(
+                ApiVersion::V1,
+                KarpenterVersion::new(1, minor, 0),
+                "Balanced",
+            )
         };
-        assert_eq!(knows(13), Known::Since(Release::new(1, 14, 0)));
-        assert_eq!(knows(14), Known::Yes);
+        assert_eq!(knows(13), Availability::Since(KarpenterVersion::new(1, 14, 0)));
+        assert_eq!(knows(14), Availability::Yes);
         assert_eq!(
-            Vocabulary::Operator.knows(ApiVersion::V1, Release::OLDEST, "Gt"),
-            Known::Yes
+            EnumValues::Operator.knows(ApiVersion::V1, KarpenterVersion::OLDEST, "Gt"),
+            Availability::Yes
         );
         assert_eq!(
-            Vocabulary::Operator.knows(ApiVersion::V1, Release::NEWEST, "gt"),
-            Known::No
+            EnumValues::Operator.knows(ApiVersion::V1, KarpenterVersion::NEWEST, "gt"),
+            Availability::No
         );
         assert_eq!(
-            Vocabulary::Reason.knows(ApiVersion::V1Beta1, Release::NEWEST, "Empty"),
-            Known::No
+            EnumValues::Reason.knows(ApiVersion::V1Beta1, KarpenterVersion::NEWEST, "Empty"),
+            Availability::No
         );
     }
 
     #[test]
     fn messages_name_the_words_of_the_release() {
-        let words = |release| Vocabulary::CapacityType.words(ApiVersion::V1, release);
-        assert_eq!(words(Release::new(1, 2, 0)), ["on-demand", "spot"]);
-        assert_eq!(words(Release::NEWEST), ["on-demand", "spot", "reserved"]);
+        let words = |release| EnumValues::CapacityType.words(ApiVersion::V1, release);
+        assert_eq!(words(KarpenterVersion::new(1, 2, 0)), ["on-demand", "spot"]);
+        assert_eq!(words(KarpenterVersion::NEWEST), ["on-demand", "spot", "reserved"]);
     }
 }

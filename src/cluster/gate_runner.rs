@@ -10,13 +10,13 @@ use tokio::sync::mpsc;
 
 use super::claims::{self, ClaimFollower, ClaimViews};
 use super::clock::Clock;
-use super::gate::{Desk, Dispatcher, Gate, GateSettings, Message, Shared};
+use super::gate::{Dispatcher, Gate, GateContext, GateSettings, Message, Shared};
 use super::gate_metrics::GateMetrics;
-use super::ledgers::{self, KeptLedgers, LedgerFollower};
+use super::ledgers::{self, CachedLedgers, LedgerFollower};
 use super::metrics::ClusterMetrics;
 use super::watch::Watch;
 use crate::admission::ClusterView;
-use crate::lifecycle::{Detail, Told};
+use crate::lifecycle::{Detail, StatusLine};
 use crate::policy_file::PolicyInForce;
 
 /// What holds while one of the watches is down.
@@ -24,14 +24,14 @@ const MEANWHILE: &str = "the gate reads what it needs for each decision";
 
 /// The gate before the thread starts.
 #[derive(Debug)]
-pub(super) struct GateSide {
+pub(super) struct GateRunner {
     questions: mpsc::Receiver<Message>,
     shared: Shared,
     claims_line: Arc<ArcSwap<String>>,
     ledgers_line: Arc<ArcSwap<String>>,
 }
 
-impl GateSide {
+impl GateRunner {
     /// The gate, and what works for it.
     pub(super) fn open(
         settings: GateSettings,
@@ -58,15 +58,15 @@ impl GateSide {
     /// The lines of `/readyz`.
     pub(super) fn details(&self) -> [Arc<dyn Detail>; 2] {
         [
-            Arc::new(Told::new("NodeClaims", &self.claims_line)),
-            Arc::new(Told::new("node limit ledgers", &self.ledgers_line)),
+            Arc::new(StatusLine::new("NodeClaims", &self.claims_line)),
+            Arc::new(StatusLine::new("node limit ledgers", &self.ledgers_line)),
         ]
     }
 
     /// Watches and decides for ever.
     pub(super) async fn run(self, client: Client, namespace: String, metrics: ClusterMetrics) {
         let clock = self.shared.clock;
-        let kept = Rc::new(RefCell::new(KeptLedgers::new(self.shared.metrics.clone())));
+        let kept = Rc::new(RefCell::new(CachedLedgers::new(self.shared.metrics.clone())));
         let views = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&self.shared.view))));
         let watch = |name, line, labels| Watch {
             name,
@@ -80,7 +80,7 @@ impl GateSide {
         let follow_claims = ClaimFollower::new(Rc::clone(&views));
         let follow_ledgers = LedgerFollower::new(Rc::clone(&kept), clock);
         let config_maps = Api::namespaced(client.clone(), &namespace);
-        let desk = Desk::new(client.clone(), &namespace, kept, views, self.shared);
+        let desk = GateContext::new(client.clone(), &namespace, kept, views, self.shared);
         tokio::join!(
             watch("nodeclaims", self.claims_line, None).run(claims::api(client), follow_claims),
             watch("ledgers", self.ledgers_line, Some(ledgers::LABEL)).run(config_maps, follow_ledgers),

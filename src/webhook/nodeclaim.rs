@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::admission::Answer;
-use crate::admission::gate::{PlaceReview, sentence};
-use crate::cluster::{Ask, Gate, Outcome};
+use crate::admission::gate::{NodeClaimReview, sentence};
+use crate::cluster::{AdmitRequest, Gate, GateDecision};
 
 /// Asks the gate, which answers within `limit`.
-pub(super) async fn ask<'b>(gate: &Gate, place: &PlaceReview<'b>, limit: Duration) -> Answer<'b> {
-    let ask = Ask {
+pub(super) async fn ask<'b>(gate: &Gate, place: &NodeClaimReview<'b>, limit: Duration) -> Answer<'b> {
+    let ask = AdmitRequest {
         pool: &place.pool,
         uid: &place.uid,
         name: &place.name,
@@ -16,12 +16,12 @@ pub(super) async fn ask<'b>(gate: &Gate, place: &PlaceReview<'b>, limit: Duratio
     };
     let (pool, claim) = (&*place.pool, &*place.name);
     match gate.ask(ask, limit).await {
-        Outcome::Allowed => place.admit(),
-        Outcome::Denied(refused) => {
+        GateDecision::Allowed => place.admit(),
+        GateDecision::Denied(refused) => {
             tracing::info!(pool, claim, reason = sentence(pool, &refused), "no place");
             place.refuse(&refused)
         }
-        Outcome::WouldDeny(refused) => {
+        GateDecision::WouldDeny(refused) => {
             tracing::info!(
                 pool,
                 claim,
@@ -30,10 +30,10 @@ pub(super) async fn ask<'b>(gate: &Gate, place: &PlaceReview<'b>, limit: Duratio
             );
             place.admit_beyond()
         }
-        Outcome::AllowedUndecided(error) => {
+        GateDecision::AllowedUndecided(error) => {
             tracing::debug!(pool, claim, %error, "admitted without a decision");
             place.admit_beyond()
         }
-        Outcome::DeniedUndecided(error) => place.refuse_undecided(&error.to_string()),
+        GateDecision::DeniedUndecided(error) => place.refuse_undecided(&error.to_string()),
     }
 }

@@ -20,9 +20,9 @@ pub const TICKET_LIFETIME: Duration = Duration::from_secs(45);
 /// Never stored: a restart begins anew, which keeps places longer, never shorter. So no clock is compared with
 /// another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Sightings(BTreeMap<Uid, Moment>);
+pub struct FirstSeen(BTreeMap<Uid, Moment>);
 
-impl Sightings {
+impl FirstSeen {
     /// Takes note of a ledger that is here. `now` must lie after the read was answered (not before it was asked: the
     /// ticket might be younger than that).
     ///
@@ -62,7 +62,7 @@ mod tests {
         let ledger = |tickets: &str| {
             Ledger::read(&format!(r#"{{"version":1,"seen":0,"tickets":{tickets}}}"#)).unwrap()
         };
-        let mut sightings = Sightings::default();
+        let mut sightings = FirstSeen::default();
         assert_eq!(sightings.first_over_at(), None);
         sightings.observe(&ledger(r#"{"a":1}"#), second(10));
         sightings.observe(&ledger(r#"{"a":1,"b":1}"#), second(20));
