@@ -34,7 +34,7 @@ pub struct Rule {
     /// `apiVersion` says otherwise, and a NodePool unless `kind` does. Of two documents, the first is the stored
     /// object that the second replaces.
     pub bad: &'static str,
-    /// The same fields mended: no rule speaks.
+    /// The same fields fixed: no rule speaks.
     pub good: &'static str,
 }
 
@@ -49,7 +49,7 @@ impl Rule {
             path,
             problem,
             reason: reason.into(),
-            mend: None,
+            suggestion: None,
             fix: None,
             related: Vec::new(),
         }

@@ -53,7 +53,7 @@ pub enum MutateVerdict {
     /// It gives the same verdict as the validating one.
     #[default]
     On,
-    /// It only completes objects. For clusters where another mutating webhook mends manifests after ours.
+    /// It only completes objects. For clusters where another mutating webhook fixes manifests after ours.
     Off,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
     shown
 }
 
-/// A finding on one line. Of a long one the reason is cut, not the mend and the rule behind it, which tell the user
+/// A finding on one line. Of a long one the reason is cut, not the suggestion and the rule behind it, which tell the user
 /// what to do and where to read more.
 fn one_line(diagnostic: &Diagnostic) -> String {
     let text = diagnostic.to_string();
@@ -37,8 +37,8 @@ fn one_line(diagnostic: &Diagnostic) -> String {
     if length <= LONGEST {
         return text.chars().map(plain).collect();
     }
-    let end = match &diagnostic.mend {
-        Some(mend) => format!("; {mend} [{}]", diagnostic.rule),
+    let end = match &diagnostic.suggestion {
+        Some(suggestion) => format!("; {suggestion} [{}]", diagnostic.rule),
         None => format!(" [{}]", diagnostic.rule),
     };
     let end_length = end.chars().count().min(LONGEST / 2);
@@ -64,7 +64,7 @@ mod tests {
                 path: FieldPath::of(&["spec"]),
                 problem: Problem::Required,
                 reason: (*reason).into(),
-                mend: None,
+                suggestion: None,
                 fix: None,
                 related: Vec::new(),
             });
@@ -82,15 +82,15 @@ mod tests {
     }
 
     #[test]
-    fn a_long_reason_is_cut_before_the_mend_is() {
-        let finding = |mend: &str| Diagnostic {
+    fn a_long_reason_is_cut_before_the_suggestion_is() {
+        let finding = |suggestion: &str| Diagnostic {
             rule: RuleId::new("test"),
             severity: Severity::Warning,
             origin: Origin::Silent,
             path: FieldPath::of(&["spec"]),
             problem: Problem::Required,
             reason: "x".repeat(1000),
-            mend: Some(mend.into()),
+            suggestion: Some(suggestion.into()),
             fix: None,
             related: Vec::new(),
         };

@@ -21,7 +21,7 @@ const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClusterConfigError {
     /// The file or the context is not there, or says nothing.
-    #[error("{what} cannot be used: {cause}; mend it, or give --no-cluster")]
+    #[error("{what} cannot be used: {cause}; fix it, or give --no-cluster")]
     Named {
         /// The flag, with its value.
         what: String,

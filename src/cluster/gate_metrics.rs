@@ -16,7 +16,7 @@ pub(crate) struct GateMetrics {
     reads: Family<ReadLabel, Counter>,
     writes: Family<WriteLabel, Counter>,
     releases: Counter,
-    tickets: Family<PoolLabel, Gauge>,
+    reservations: Family<PoolLabel, Gauge>,
     unreadable: Counter,
 }
 
@@ -72,14 +72,14 @@ impl GateMetrics {
             metrics.writes.clone(),
         );
         registry.register(
-            "gate_tickets_released",
-            "Tickets that were taken back because their answer could not be sent",
+            "gate_reservations_cancelled",
+            "Reservations that were taken back because their answer could not be sent",
             metrics.releases.clone(),
         );
         registry.register(
-            "gate_tickets",
+            "gate_reservations",
             "Admitted NodeClaims of a pool of which it is not yet known what became of them",
-            metrics.tickets.clone(),
+            metrics.reservations.clone(),
         );
         registry.register(
             "gate_ledger_unreadable",
@@ -114,17 +114,17 @@ impl GateMetrics {
         self.releases.inc_by(count as u64);
     }
 
-    pub(super) fn tickets(&self, pool: &str, count: usize) {
+    pub(super) fn reservations(&self, pool: &str, count: usize) {
         let label = PoolLabel {
             nodepool: pool.into(),
         };
-        self.tickets
+        self.reservations
             .get_or_create(&label)
             .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    pub(super) fn no_tickets(&self, pool: &str) {
-        self.tickets.remove(&PoolLabel {
+    pub(super) fn no_reservations(&self, pool: &str) {
+        self.reservations.remove(&PoolLabel {
             nodepool: pool.into(),
         });
     }

@@ -37,7 +37,7 @@ impl ClusterMetrics {
             metrics.release.clone(),
         );
         registry.register(
-            "definition_unreadable",
+            "crd_decode_errors",
             "NodePool definitions that could not be read; what was known before holds",
             metrics.unreadable.clone(),
         );

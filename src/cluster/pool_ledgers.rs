@@ -1,4 +1,4 @@
-//! What the reconciler needs of ledgers: what they say, and the victims of a termination in them. Tickets are the
+//! What the reconciler needs of ledgers: what they say, and the victims of a termination in them. Reservations are the
 //! gate's.
 
 use std::cell::RefCell;
@@ -101,7 +101,7 @@ fn state(ledger: &Ledger) -> LedgerState {
         .and_then(|refusal| i64::try_from(refusal.at).ok());
     let victims = ledger.termination().map(Termination::victims).unwrap_or_default();
     LedgerState {
-        tickets: ledger.tickets().map(text).collect(),
+        reservations: ledger.reservations().map(text).collect(),
         last_refusal: refused.and_then(|at| jiff::Timestamp::from_second(at).ok()),
         mode: ledger.limit().map(|limit| limit.mode),
         victims: victims.iter().map(text).collect(),

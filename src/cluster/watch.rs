@@ -104,7 +104,7 @@ const GONE: u16 = 410;
 
 impl Failure {
     /// Whether nothing is wrong but the version to go on from.
-    fn is_mended_by_a_list(&self) -> bool {
+    fn is_fixed_by_a_list(&self) -> bool {
         match self {
             Self::Expired | Self::Asked => true,
             Self::Client(kube::Error::Api(status)) => status.code == GONE,
@@ -119,7 +119,7 @@ impl Watch {
         let mut state = State::starting(&self);
         loop {
             let failure = self.once(&objects, &mut follower, &mut state).await;
-            if failure.is_mended_by_a_list() {
+            if failure.is_fixed_by_a_list() {
                 tracing::debug!(watch = self.name, "listing anew");
             } else {
                 state.down(&self, &failure);
@@ -318,9 +318,9 @@ mod tests {
             let status = Status::failure("too old", "Expired").with_code(code);
             Failure::Client(kube::Error::Api(Box::new(status)))
         };
-        assert!(Failure::Expired.is_mended_by_a_list());
-        assert!(api(410).is_mended_by_a_list());
-        assert!(!api(403).is_mended_by_a_list());
+        assert!(Failure::Expired.is_fixed_by_a_list());
+        assert!(api(410).is_fixed_by_a_list());
+        assert!(!api(403).is_fixed_by_a_list());
         assert_eq!(api(403).to_string(), "too old");
     }
 }

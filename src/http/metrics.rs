@@ -63,7 +63,7 @@ impl HttpMetrics {
             metrics.handshake_failures.clone(),
         );
         registry.register(
-            "connections_overdue",
+            "connection_timeouts",
             "Connections closed because the client took too long",
             metrics.overdue.clone(),
         );

@@ -20,7 +20,7 @@ pub(crate) struct LintArgs {
     #[arg(long, value_name = "NAME[=FILE]")]
     pub(super) format: Vec<Wanted>,
 
-    /// Change the files where a mend is certain; comments and layout stay
+    /// Change the files where a suggestion is certain; comments and layout stay
     #[arg(long)]
     pub(super) fix: bool,
 

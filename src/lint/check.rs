@@ -160,7 +160,7 @@ impl FileCheck<'_, '_> {
             source: None,
             field: None,
             message: clean(&problem.to_string()),
-            mend: None,
+            suggestion: None,
             edit: None,
             related: related.into_iter().collect(),
         };
@@ -223,7 +223,7 @@ impl FileCheck<'_, '_> {
             source: rendered::by_kustomize(judged.value),
             field: Some(field),
             message: clean(&format!("{}: {}", diagnostic.problem, diagnostic.reason)),
-            mend: diagnostic.mend.as_deref().map(clean),
+            suggestion: diagnostic.suggestion.as_deref().map(clean),
             edit,
             related: related
                 .filter(|span| !span.is_empty())
@@ -286,7 +286,7 @@ fn told(mistake: &Mistake, place: SourceRange, object: Option<&Object>) -> Findi
         source: None,
         field: None,
         message: mistake.message.clone(),
-        mend: Some(mistake.mend.to_owned()),
+        suggestion: Some(mistake.suggestion.to_owned()),
         edit: None,
         related: Vec::new(),
     }

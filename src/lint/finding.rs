@@ -25,8 +25,8 @@ pub(super) struct Finding {
     /// What is wrong: one line without the field.
     pub(super) message: String,
     /// What to write instead.
-    pub(super) mend: Option<String>,
-    /// The mend as a change to the text, where it is certain.
+    pub(super) suggestion: Option<String>,
+    /// The suggestion as a change to the text, where it is certain.
     pub(super) edit: Option<Edit>,
     /// Other places that it rests on.
     pub(super) related: Vec<SourceRange>,

@@ -1,4 +1,4 @@
-//! Mends as changes to the text: certain ones only, with comments and layout as they are.
+//! Fixes as changes to the text: certain ones only, with comments and layout as they are.
 //!
 //! A changed text is read again before it counts: it has to say what the change was meant to say, and all else as
 //! before.

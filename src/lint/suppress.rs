@@ -47,7 +47,7 @@ pub(super) struct Mistake {
     pub(super) severity: Severity,
     pub(super) span: Span,
     pub(super) message: String,
-    pub(super) mend: &'static str,
+    pub(super) suggestion: &'static str,
 }
 
 /// What becomes of a finding.
@@ -97,7 +97,7 @@ impl<'t> Suppressions<'t> {
                     severity: Severity::Error,
                     span: name,
                     message: format!("there is no rule {}, so nothing is ignored", clean(rule)),
-                    mend: "`poolgate rules` lists them",
+                    suggestion: "`poolgate rules` lists them",
                 });
                 continue;
             }
@@ -119,7 +119,7 @@ impl<'t> Suppressions<'t> {
             severity: Severity::Warning,
             span: comment.span,
             message: message.to_owned(),
-            mend: "write # poolgate: ignore RULE -- why",
+            suggestion: "write # poolgate: ignore RULE -- why",
         });
     }
 
@@ -148,7 +148,7 @@ impl<'t> Suppressions<'t> {
             severity: Severity::Warning,
             span: comment.name,
             message: format!("nothing here breaks {}", comment.rule),
-            mend: "remove the comment",
+            suggestion: "remove the comment",
         }))
     }
 }
@@ -255,7 +255,7 @@ spec:
             source: None,
             field: None,
             message: String::new(),
-            mend: None,
+            suggestion: None,
             edit: None,
             related: Vec::new(),
         }

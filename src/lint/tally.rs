@@ -42,7 +42,7 @@ pub(super) struct Tally {
     pub(super) ignored: usize,
     /// Findings that the baseline holds.
     pub(super) known: usize,
-    /// Places that were mended.
+    /// Places that were fixed.
     pub(super) fixed: usize,
     /// The rules that spoke.
     pub(super) rules: BTreeSet<&'static str>,
@@ -166,7 +166,7 @@ impl fmt::Display for Tally {
             }
         }
         if self.fixed > 0 {
-            write!(f, "; {} mended", counted(self.fixed, "place"))?;
+            write!(f, "; {} fixed", counted(self.fixed, "place"))?;
         }
         if self.ignored > 0 {
             write!(f, "; {} ignored by comments", counted(self.ignored, "finding"))?;

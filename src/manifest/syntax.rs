@@ -1,4 +1,4 @@
-//! Why a text is no YAML, in words that lead to the mend.
+//! Why a text is no YAML, in words that lead to the suggestion.
 //!
 //! The parser has some ninety kinds of error; most of them are a handful of mistakes seen from different
 //! places.

@@ -52,16 +52,16 @@ fn check_word(words: &[&'static str], text: &str, path: &FieldPath, found: &mut 
     if words.contains(&text) {
         return;
     }
-    let mend = did_you_mean(text, words.iter().copied());
-    let mend = mend.unwrap_or_else(|| format!("write {}", words.join(" or ")));
+    let suggestion = did_you_mean(text, words.iter().copied());
+    let suggestion = suggestion.unwrap_or_else(|| format!("write {}", words.join(" or ")));
     let wrong = format!("{} is not what may stand here", quoted(text));
-    found.push(path, At::Value, &wrong, Some(&mend));
+    found.push(path, At::Value, &wrong, Some(&suggestion));
 }
 
 fn check_text(grammar: &Grammar, text: &str, at: At, path: &FieldPath, found: &mut Found) {
     if let Err(wrong) = grammar.judge(text) {
         let reason = format!("{}: {}", quoted(text), wrong.reason);
-        found.push(path, at, &reason, wrong.mend.as_deref());
+        found.push(path, at, &reason, wrong.suggestion.as_deref());
     }
 }
 
@@ -86,11 +86,11 @@ fn check_object(fields: &'static [Field], map: &Map<String, Value>, path: &Field
             Some(value) if !value.is_null() => check(value, &field.shape, &below, found),
             _ if field.required => {
                 let wrong = format!("{} is missing", field.name);
-                let mend = match &field.shape {
+                let suggestion = match &field.shape {
                     Shape::Word([only]) => format!("add {}: {only}", field.name),
                     _ => format!("add it: {}", field.about),
                 };
-                found.push(&below, At::Value, &wrong, Some(mend.trim_end_matches('.')));
+                found.push(&below, At::Value, &wrong, Some(suggestion.trim_end_matches('.')));
             }
             _ => {}
         }
@@ -98,10 +98,11 @@ fn check_object(fields: &'static [Field], map: &Map<String, Value>, path: &Field
     let is_known = |key: &str| fields.iter().any(|field| field.name == key);
     for key in map.keys().filter(|key| !is_known(key)) {
         let names = || fields.iter().map(|field| field.name);
-        let mend = did_you_mean(key, names());
-        let mend = mend.unwrap_or_else(|| format!("known are {}", names().collect::<Vec<_>>().join(", ")));
+        let suggestion = did_you_mean(key, names());
+        let suggestion =
+            suggestion.unwrap_or_else(|| format!("known are {}", names().collect::<Vec<_>>().join(", ")));
         let wrong = format!("there is no field {}", quoted(key));
-        found.push(&path.clone().key(key.clone()), At::Key, &wrong, Some(&mend));
+        found.push(&path.clone().key(key.clone()), At::Key, &wrong, Some(&suggestion));
     }
 }
 
@@ -122,7 +123,7 @@ fn mistyped(shape: &Shape, value: &Value, path: &FieldPath, found: &mut Found) {
         Value::String(text) => quoted(text),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
-    let mend = match (shape, value) {
+    let suggestion = match (shape, value) {
         (Shape::Word(_) | Shape::Text(_), Value::Bool(_) | Value::Number(_)) => {
             Some(format!("write it in quotes: \"{value}\""))
         }
@@ -137,5 +138,5 @@ fn mistyped(shape: &Shape, value: &Value, path: &FieldPath, found: &mut Found) {
         _ => None,
     };
     let wrong = format!("{stands} stands where {expected} should");
-    found.push(path, At::Value, &wrong, mend.as_deref());
+    found.push(path, At::Value, &wrong, suggestion.as_deref());
 }

@@ -66,8 +66,8 @@ fn check_exemptions(policy: &Policy, found: &mut Found) {
         if exemption.pools.is_empty() && exemption.labels.is_empty() {
             let path = FieldPath::of(&["exemptions"]).index(index);
             let wrong = "this exemption says of no NodePool that it is exempt";
-            let mend = "add pools or labels; for all of them, set the level under rules instead";
-            found.push(&path, At::Value, wrong, Some(mend));
+            let suggestion = "add pools or labels; for all of them, set the level under rules instead";
+            found.push(&path, At::Value, wrong, Some(suggestion));
         }
     }
 }
@@ -119,8 +119,8 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
             (FieldPath::of(&["bounds"]), At::Key, "the built-in defaults")
         };
         let wrong = format!("a NodePool with {whose} would be refused: {}", finding.message());
-        let mend = "set defaults that keep the bounds";
-        found.push(&path, at, &wrong, Some(mend));
+        let suggestion = "set defaults that keep the bounds";
+        found.push(&path, at, &wrong, Some(suggestion));
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Wrong {
     /// What is wrong: a clause without final stop.
     pub(super) reason: String,
     /// What to write instead, where that is known.
-    pub(super) mend: Option<String>,
+    pub(super) suggestion: Option<String>,
 }
 
 /// A kind of text.
@@ -36,7 +36,10 @@ impl Grammar {
     pub(super) fn judge(&self, text: &str) -> Result<(), Wrong> {
         if text.len() > LONGEST_TEXT {
             let reason = format!("it is {} bytes long, at most {LONGEST_TEXT} are read", text.len());
-            return Err(Wrong { reason, mend: None });
+            return Err(Wrong {
+                reason,
+                suggestion: None,
+            });
         }
         (self.judge)(text)
     }
@@ -46,14 +49,14 @@ pub(super) static BUDGET_NODES: Grammar = Grammar {
     pattern: Some("^((100|[0-9]{1,2})%|[0-9]+)$"),
     judge: |text| match BudgetNodes::parse(text) {
         Ok(_) => Ok(()),
-        Err(error) => wrong(error.to_string(), error.mend()),
+        Err(error) => wrong(error.to_string(), error.suggest()),
     },
 };
 
 pub(super) static SCHEDULE: Grammar = Grammar {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     judge: |text| match Schedule::parse(text) {
-        Err(error) => wrong(error.to_string(), error.mend()),
+        Err(error) => wrong(error.to_string(), error.suggest()),
         Ok(_) if !crd_accepts(text) => wrong("Karpenter's CRD does not take this schedule", None::<String>),
         Ok(schedule) if schedule.never_fires() => wrong("this never happens", None::<String>),
         Ok(_) => Ok(()),
@@ -63,7 +66,7 @@ pub(super) static SCHEDULE: Grammar = Grammar {
 pub(super) static BUDGET_DURATION: Grammar = Grammar {
     pattern: Some("^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"),
     judge: |text| match BudgetDuration::parse(text) {
-        Err(error) => wrong(error.to_string(), error.mend()),
+        Err(error) => wrong(error.to_string(), error.suggest()),
         Ok(duration) if duration.is_zero() => wrong("a window needs a length", Some("write 8h, for example")),
         Ok(_) => Ok(()),
     },
@@ -91,7 +94,7 @@ pub(super) static DURATION_OR_NEVER: Grammar = Grammar {
 pub(super) static QUANTITY: Grammar = Grammar {
     pattern: None,
     judge: |text| match Quantity::parse(text) {
-        Err(error) => wrong(error.to_string(), error.mend()),
+        Err(error) => wrong(error.to_string(), error.suggest()),
         Ok(quantity) if quantity.is_negative() => wrong("a limit is not negative", None::<String>),
         Ok(_) => Ok(()),
     },
@@ -273,9 +276,9 @@ fn is_domain(text: &str) -> bool {
     text.len() <= 253 && text.bytes().all(legal) && text.starts_with(ends) && text.ends_with(ends)
 }
 
-fn wrong(reason: impl Into<String>, mend: Option<impl Into<String>>) -> Result<(), Wrong> {
+fn wrong(reason: impl Into<String>, suggestion: Option<impl Into<String>>) -> Result<(), Wrong> {
     Err(Wrong {
         reason: reason.into(),
-        mend: mend.map(Into::into),
+        suggestion: suggestion.map(Into::into),
     })
 }

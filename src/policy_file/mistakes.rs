@@ -9,12 +9,12 @@ use crate::manifest::{Document, Lines, Position};
 /// How many mistakes of one file are told. Nobody reads more.
 const MAX_TOLD: usize = 100;
 
-/// One thing to mend.
+/// One thing to fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     /// Where it is.
     pub position: Position,
-    /// What is wrong and, behind a semicolon, how to mend it where that is known. One line.
+    /// What is wrong and, behind a semicolon, how to fix it where that is known. One line.
     pub message: String,
 }
 
@@ -59,10 +59,10 @@ pub(super) enum At {
 pub(super) struct Found(Vec<(FieldPath, At, String)>);
 
 impl Found {
-    /// Notes a mistake: what is wrong, and how to mend it where that is known.
-    pub(super) fn push(&mut self, path: &FieldPath, at: At, wrong: &str, mend: Option<&str>) {
-        let message = match mend {
-            Some(mend) => format!("{wrong}; {mend}"),
+    /// Notes a mistake: what is wrong, and how to fix it where that is known.
+    pub(super) fn push(&mut self, path: &FieldPath, at: At, wrong: &str, suggestion: Option<&str>) {
+        let message = match suggestion {
+            Some(suggestion) => format!("{wrong}; {suggestion}"),
             None => wrong.to_owned(),
         };
         self.0.push((path.clone(), at, message));

@@ -64,12 +64,12 @@ pub(crate) struct ReconcileArgs {
     /// Take back every mark that poolgate has set on nodes, and end. Stop the reconcilers first
     #[arg(
         long,
-        env = "POOLGATE_RELEASE_ALL",
+        env = "POOLGATE_UNHOLD_ALL",
         action = ArgAction::SetTrue,
         conflicts_with = "observe",
         value_parser = BoolishValueParser::new()
     )]
-    pub(super) release_all: bool,
+    pub(super) unhold_all: bool,
 
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,

@@ -13,10 +13,10 @@ mod metrics;
 mod objects;
 mod pace;
 mod queue;
-mod release_all;
 mod run;
 mod seen;
 mod terminate;
+mod unhold_all;
 mod work;
 
 pub(crate) use args::ReconcileArgs;

@@ -14,7 +14,7 @@ use super::apply::{WriteError, Writer};
 use super::args::ReconcileArgs;
 use super::controller::Options;
 use super::metrics::ReconcileMetrics;
-use super::release_all::release_all;
+use super::unhold_all::unhold_all;
 use super::work::{LEASE, Lines, Work};
 use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics, lease_holder};
 use crate::http::{self, BindError, HttpMetrics, Interface, Server, Transport};
@@ -66,7 +66,7 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
         .enable_all()
         .build()?;
     let ended = runtime.block_on(async {
-        if args.release_all {
+        if args.unhold_all {
             release(&args).await
         } else {
             run(args).await
@@ -88,7 +88,7 @@ async fn release(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     }
     let metrics = ReconcileMetrics::register(&mut Registry::default());
     let writer = Writer::new(client.clone(), Leadership::always(), metrics, false);
-    let nodes = release_all(&writer, &Api::all(client)).await?;
+    let nodes = unhold_all(&writer, &Api::all(client)).await?;
     tracing::info!(nodes, "every mark is taken back");
     Ok(ExitCode::SUCCESS)
 }

@@ -111,12 +111,12 @@ fn the_tables_of_the_benchmarks_are_those_that_were_recorded() {
         .find(|(stated, recorded)| stated != recorded);
     assert_eq!(
         differing, None,
-        "{TABLES}: tests/generated-files --write mends it"
+        "{TABLES}: tests/generated-files --write fixes it"
     );
     assert_eq!(
         text.len(),
         made.len(),
-        "{TABLES}: tests/generated-files --write mends it"
+        "{TABLES}: tests/generated-files --write fixes it"
     );
 }
 

@@ -35,7 +35,7 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("schedule-never-fires", budgets::is_always_active),
     ("schedule-every", budgets::is_constant),
     ("schedule-either-day", budgets::fires_on_other_days),
-    ("budget-moot", budgets::changes_nothing),
+    ("budget-redundant", budgets::changes_nothing),
     ("budget-allow-window", budgets::leave_hours_without_limit),
     ("budget-uncovered-hours", budgets::leave_hours_without_limit),
     ("budget-uncovered-reason", budgets::leave_a_reason_without_limit),

@@ -43,8 +43,8 @@ impl Reconciler {
     }
 
     /// Takes back every mark, by a process that ends.
-    pub(crate) fn release_all(kubeconfig: &Path) -> Outcome {
-        let arguments = ["reconcile", "--release-all", "--kubeconfig", path(kubeconfig)];
+    pub(crate) fn unhold_all(kubeconfig: &Path) -> Outcome {
+        let arguments = ["reconcile", "--unhold-all", "--kubeconfig", path(kubeconfig)];
         program::run(&arguments, "")
     }
 

@@ -67,7 +67,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One finding: what is wrong, where, why it matters and how to mend it.
+/// One finding: what is wrong, where, why it matters and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The rule that speaks.
@@ -83,8 +83,8 @@ pub struct Diagnostic {
     /// Why it is wrong: a clause without final stop.
     pub reason: String,
     /// What to write instead: a clause without final stop.
-    pub mend: Option<String>,
-    /// The mend as a change to the object, where it can mean nothing else.
+    pub suggestion: Option<String>,
+    /// The suggestion as a change to the object, where it can mean nothing else.
     pub fix: Option<Fix>,
     /// Other fields that the finding rests on, such as the labels beside the requirements.
     pub related: Vec<FieldPath>,
@@ -100,19 +100,19 @@ impl Diagnostic {
 
     /// Adds what to write instead.
     #[must_use]
-    pub fn mend(mut self, mend: impl Into<String>) -> Self {
-        self.mend = Some(mend.into());
+    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestion = Some(suggestion.into());
         self
     }
 
     /// Adds what to write instead, where that is certain.
     #[must_use]
-    pub fn mend_if_known(mut self, mend: Option<impl Into<String>>) -> Self {
-        self.mend = mend.map(Into::into);
+    pub fn suggest_if_known(mut self, suggestion: Option<impl Into<String>>) -> Self {
+        self.suggestion = suggestion.map(Into::into);
         self
     }
 
-    /// Adds the mend as a change to the object, where it is known and can mean nothing else.
+    /// Adds the suggestion as a change to the object, where it is known and can mean nothing else.
     #[must_use]
     pub fn fix_if_known(mut self, fix: Option<Fix>) -> Self {
         self.fix = fix;
@@ -126,12 +126,12 @@ impl Diagnostic {
         self
     }
 
-    /// The sentence after the field path: problem, reason, mend and rule, on one line.
+    /// The sentence after the field path: problem, reason, suggestion and rule, on one line.
     pub fn message(&self) -> String {
         let mut text = format!("{}: {}", self.problem, self.reason);
-        if let Some(mend) = &self.mend {
+        if let Some(suggestion) = &self.suggestion {
             text.push_str("; ");
-            text.push_str(mend);
+            text.push_str(suggestion);
         }
         text.push_str(" [");
         text.push_str(self.rule.as_str());
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_reads_problem_reason_mend_and_rule_in_that_order() {
+    fn message_reads_problem_reason_suggestion_and_rule_in_that_order() {
         let diagnostic = Diagnostic {
             rule: RuleId::new("budget-nodes"),
             severity: Severity::Error,
@@ -161,11 +161,11 @@ mod tests {
                 value: quoted("101%"),
             },
             reason: "a percentage goes from 0% to 100%".into(),
-            mend: None,
+            suggestion: None,
             fix: None,
             related: Vec::new(),
         }
-        .mend("write 100%");
+        .suggest("write 100%");
         assert_eq!(
             diagnostic.to_string(),
             r#"spec.budgets[1].nodes: Invalid value: "101%": a percentage goes from 0% to 100%; write 100% [budget-nodes]"#

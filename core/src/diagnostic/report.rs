@@ -74,7 +74,7 @@ mod tests {
             path: FieldPath::root(),
             problem: Problem::Required,
             reason: String::new(),
-            mend: None,
+            suggestion: None,
             fix: None,
             related: Vec::new(),
         }

@@ -6,7 +6,7 @@ use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
-use crate::value::label::{mended_key, qualified_name};
+use crate::value::label::{corrected_key, qualified_name};
 
 /// Most bytes that the keys and values of an object's annotations may have together
 /// (`TotalAnnotationSizeLimitB` of `k8s.io/apimachinery/pkg/api/validation`).
@@ -98,7 +98,7 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
                     problem,
                     "every node gets it, so none is ever consolidated or replaced after a drift",
                 )
-                .mend("write a disruption budget of nodes: \"0\" instead"),
+                .suggest("write a disruption budget of nodes: \"0\" instead"),
         );
     }
 }
@@ -126,7 +126,7 @@ fn check_key(key: &str, findings: &mut Findings<'_>) {
                     Problem::Invalid { value: quoted(key) },
                     format!("{error}, so the API server would refuse every NodeClaim of this pool"),
                 )
-                .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
+                .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
         );
     }
 }

@@ -190,7 +190,7 @@ mod tests {
             path,
             problem: Problem::Required,
             reason: String::new(),
-            mend: None,
+            suggestion: None,
             fix: None,
             related: related.to_vec(),
         });

@@ -116,7 +116,7 @@ pub(super) fn check(
                     problem,
                     "Karpenter adds up what pods request",
                 )
-                .mend("leave it out"),
+                .suggest("leave it out"),
         );
     }
 }

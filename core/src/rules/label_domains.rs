@@ -97,15 +97,23 @@ pub(super) fn check<'l>(
 ) {
     let problem = || Problem::Invalid { value: quoted(key) };
     if let Some(reserved) = Reserved::of(key, version, release) {
-        let (reason, mend) = reason_and_mend(reserved);
-        findings.push(LABEL_RESTRICTED.finding(path(), problem(), reason).mend(mend));
+        let (reason, suggestion) = reason_and_suggestion(reserved);
+        findings.push(
+            LABEL_RESTRICTED
+                .finding(path(), problem(), reason)
+                .suggest(suggestion),
+        );
         return;
     }
     if let Some(present) = present_name(key, version, release) {
         let reason =
             "before Karpenter 1.9, and in v1beta1, a template label is taken by its present name alone";
         let finding = LABEL_RESTRICTED.finding(path(), problem(), reason);
-        findings.push(finding.origin(Origin::Runtime).mend(format!("write {present}")));
+        findings.push(
+            finding
+                .origin(Origin::Runtime)
+                .suggest(format!("write {present}")),
+        );
         return;
     }
     if let LabelKind::Unknown { domain, meant } = kind() {
@@ -116,8 +124,9 @@ pub(super) fn check<'l>(
         };
         let reason = format!("the provider reserves {domain} for its own labels, and has none of this name");
         findings.push(
-            rule.finding(path(), problem(), reason)
-                .mend(meant.map_or_else(|| OWN_DOMAIN.to_owned(), |meant| format!("did you mean {meant}?"))),
+            rule.finding(path(), problem(), reason).suggest(
+                meant.map_or_else(|| OWN_DOMAIN.to_owned(), |meant| format!("did you mean {meant}?")),
+            ),
         );
     }
 }
@@ -129,7 +138,7 @@ const REMOVE: &str = "remove it";
 const OWN_DOMAIN: &str = "use a domain of your own";
 
 /// Why nobody may set the label, and what to do instead.
-const fn reason_and_mend(reserved: Reserved) -> (&'static str, &'static str) {
+const fn reason_and_suggestion(reserved: Reserved) -> (&'static str, &'static str) {
     match reserved {
         Reserved::NodePool => (
             "Karpenter sets this label itself, to the name of the NodePool",

@@ -9,7 +9,7 @@ use super::{Context, by_crd_or};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
-use crate::value::label::{label_value, mended_key, mended_value, qualified_name};
+use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
 /// Most labels that the CRD takes.
 const MOST_LABELS: usize = 100;
@@ -133,7 +133,7 @@ fn check_count(labels: &Map<String, Value>, findings: &mut Findings<'_>) {
         findings.push(
             LABELS_COUNT
                 .finding(TemplateOwner::Pool.metadata_path("labels"), problem, reason)
-                .mend("remove those that no pod selects"),
+                .suggest("remove those that no pod selects"),
         );
     }
 }
@@ -157,7 +157,7 @@ fn check_label(
                 LABEL_KEY
                     .finding(path(), problem, error.to_string())
                     .origin(by_crd_or(Origin::Runtime, is_let_through))
-                    .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
+                    .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
             );
         }
         Ok(_) if template.owner == TemplateOwner::Pool && key.len() > LONGEST_KEY => {
@@ -169,7 +169,7 @@ fn check_label(
             findings.push(
                 LABEL_KEY_LENGTH
                     .finding(path(), problem, reason)
-                    .mend("shorten it by a character"),
+                    .suggest("shorten it by a character"),
             );
         }
         Ok(_) if template.owner == TemplateOwner::Pool => {
@@ -183,7 +183,7 @@ fn check_label(
         findings.push(
             LABEL_VALUE
                 .finding(path(), Problem::invalid(value), error.to_string())
-                .mend_if_known(mended_value(text).map(|value| format!("write {value}"))),
+                .suggest_if_known(corrected_value(text).map(|value| format!("write {value}"))),
         );
     }
 }

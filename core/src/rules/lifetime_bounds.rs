@@ -108,7 +108,7 @@ fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findi
         );
         let value = pool.expire_after.present().map_or(Value::Null, Value::from);
         let most = MOST_IN_AUTO_MODE.saturating_sub(grace);
-        let mend = if most.is_zero() {
+        let suggestion = if most.is_zero() {
             "write a shorter terminationGracePeriod".to_owned()
         } else {
             format!("write at most {}h", hours(most))
@@ -121,7 +121,7 @@ fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findi
                     reason,
                 )
                 .related(TemplateOwner::Pool.path("terminationGracePeriod"))
-                .mend(mend),
+                .suggest(suggestion),
         );
     }
 }
@@ -153,7 +153,7 @@ fn check_hard_limit(
                     reason,
                 )
                 .related(FieldPath::of(&["spec", "limits", "nodes"]))
-                .mend("write the longest that a drain may take"),
+                .suggest("write the longest that a drain may take"),
         );
     }
 }

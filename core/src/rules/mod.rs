@@ -72,7 +72,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &schedules::SCHEDULE_NEVER_FIRES,
     &schedules::SCHEDULE_EVERY,
     &schedules::SCHEDULE_EITHER_DAY,
-    &budgets::moot::BUDGET_MOOT,
+    &budgets::redundant::BUDGET_REDUNDANT,
     &budgets::coverage::BUDGET_ALLOW_WINDOW,
     &budgets::coverage::BUDGET_UNCOVERED_HOURS,
     &budgets::uncovered::BUDGET_UNCOVERED_REASON,

@@ -62,14 +62,14 @@ fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findi
     let meant = NodeLimitMode::VALUES
         .iter()
         .find(|mode| mode.eq_ignore_ascii_case(text.trim()));
-    let mend = meant.map_or_else(
+    let suggestion = meant.map_or_else(
         || "write Hard, or Soft if replacements may exceed the limit for a while".to_owned(),
         |mode| format!("write {mode}"),
     );
     findings.push(
         NODE_LIMIT_MODE
             .finding(path(), problem, "the node limit would have no meaning")
-            .mend(mend)
+            .suggest(suggestion)
             .fix_if_known(Fix::spelling(text, NodeLimitMode::VALUES)),
     );
 }

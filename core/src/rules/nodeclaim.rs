@@ -107,7 +107,7 @@ fn push(path: FieldPath, value: Option<&Value>, findings: &mut Findings<'_>) {
     findings.push(
         NODECLAIM_IMMUTABLE
             .finding(path, problem, "the spec of a NodeClaim cannot be changed")
-            .mend("change the NodePool, and Karpenter replaces the node"),
+            .suggest("change the NodePool, and Karpenter replaces the node"),
     );
 }
 
@@ -126,7 +126,7 @@ fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
                 NODECLAIM_REQUEST
                     .finding(path, Problem::invalid(value), error.to_string())
                     .origin(by_quantity(&error))
-                    .mend_if_known(error.mend()),
+                    .suggest_if_known(error.suggest()),
             );
         }
     }

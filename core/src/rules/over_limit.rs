@@ -47,7 +47,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     findings.push(
         OVER_LIMIT
             .finding(path, problem, "it would count for nothing")
-            .mend("write Report, or Terminate if the cheapest nodes above the limit are to be deleted"),
+            .suggest("write Report, or Terminate if the cheapest nodes above the limit are to be deleted"),
     );
 }
 

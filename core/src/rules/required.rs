@@ -83,7 +83,7 @@ fn stands(object: &Value, path: &[&'static str], findings: &mut Findings<'_>) ->
                 let path = FieldPath::of(path.get(..=position).unwrap_or(path));
                 findings.push(
                     missing(path, "nothing can be launched without it")
-                        .mend("add it, with nodeClassRef and requirements inside"),
+                        .suggest("add it, with nodeClassRef and requirements inside"),
                 );
                 return false;
             }
@@ -98,7 +98,7 @@ fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut F
     match template.node_class_ref {
         Field::Absent => findings.push(
             missing(owner.path("nodeClassRef"), "it names what machines are made of")
-                .mend("name the group, kind and name of your node class"),
+                .suggest("name the group, kind and name of your node class"),
         ),
         Field::Present(reference) => {
             let demanded: &[&str] = match version {
@@ -107,14 +107,14 @@ fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut F
             };
             for field in demanded {
                 if reference.get(*field).is_none_or(Value::is_null) {
-                    let mend = from_api_version(field, reference.get("apiVersion"))
+                    let suggestion = from_api_version(field, reference.get("apiVersion"))
                         .unwrap_or_else(|| format!("write the {field} of your node class"));
                     findings.push(
                         missing(
                             reference_path(owner, field),
                             "the node class cannot be found without it",
                         )
-                        .mend(mend),
+                        .suggest(suggestion),
                     );
                 }
             }
@@ -127,7 +127,7 @@ fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut F
                 owner.path("requirements"),
                 "the API demands the list, though it may be empty",
             )
-            .mend("write requirements: []"),
+            .suggest("write requirements: []"),
         );
     }
 }
@@ -150,13 +150,14 @@ fn check_taints(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in all_taints(template) {
         if taint.key.is_absent() {
             findings.push(
-                missing(taint.path("key"), "a taint needs a key").mend("write one such as example.com/team"),
+                missing(taint.path("key"), "a taint needs a key")
+                    .suggest("write one such as example.com/team"),
             );
         }
         if taint.effect.is_absent() {
             findings.push(
                 missing(taint.path("effect"), "a taint needs an effect")
-                    .mend("write NoSchedule, PreferNoSchedule or NoExecute"),
+                    .suggest("write NoSchedule, PreferNoSchedule or NoExecute"),
             );
         }
     }

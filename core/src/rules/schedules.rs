@@ -168,7 +168,7 @@ pub(super) fn check(
                 SCHEDULE_SYNTAX
                     .finding(path(), problem(), reason)
                     .origin(by_crd_or(Origin::Silent, is_let_through))
-                    .mend_if_known(error.mend())
+                    .suggest_if_known(error.suggest())
                     .fix_if_known(error.meant(text).map(Fix::text)),
             );
             return None;
@@ -190,7 +190,7 @@ pub(super) fn check(
         findings.push(
             SCHEDULE_NEVER_FIRES
                 .finding(path(), problem(), reason)
-                .mend("name a time that exists, or remove schedule and duration if always is meant"),
+                .suggest("name a time that exists, or remove schedule and duration if always is meant"),
         );
         return None;
     }
@@ -205,7 +205,7 @@ pub(super) fn check(
         findings.push(
             SCHEDULE_EVERY
                 .finding(path(), problem(), reason)
-                .mend("write five fields"),
+                .suggest("write five fields"),
         );
         return None;
     }
@@ -214,7 +214,7 @@ pub(super) fn check(
         findings.push(
             SCHEDULE_EITHER_DAY
                 .finding(path(), problem(), reason)
-                .mend("write * in one of them, or a budget for each if either is meant"),
+                .suggest("write * in one of them, or a budget for each if either is meant"),
         );
     }
     Some(schedule)
@@ -239,8 +239,8 @@ mod tests {
     }
 
     #[test]
-    fn what_karpenter_cannot_read_is_refused_with_the_mend() {
-        for (schedule, mend) in [
+    fn what_karpenter_cannot_read_is_refused_with_a_suggestion() {
+        for (schedule, suggestion) in [
             ("0 9 * * sat-sun", "; write sat,sun [schedule-syntax]"),
             ("0 0 * * 7", "; write 0 for Sunday [schedule-syntax]"),
         ] {
@@ -250,7 +250,7 @@ mod tests {
                 refused[0].contains("so Karpenter would stop all voluntary disruption of this pool"),
                 "{refused:?}"
             );
-            assert!(refused[0].ends_with(mend), "{refused:?}");
+            assert!(refused[0].ends_with(suggestion), "{refused:?}");
         }
         for schedule in [
             "",

@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_mended_and_another_word_is_not() {
+    fn a_slip_is_corrected_and_another_word_is_not() {
         let words = ["Drifted", "Empty", "Underutilized"];
         for (text, meant) in [
             ("drifted", Some("Drifted")),

@@ -157,7 +157,7 @@ fn check_reserved(taint: &Taint<'_>, release: KarpenterVersion, findings: &mut F
         findings.push(
             TAINT_RESERVED
                 .finding(taint.path("key"), problem, reason)
-                .mend("use a key of your own"),
+                .suggest("use a key of your own"),
         );
     }
 }
@@ -173,7 +173,7 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         findings.push(
             TAINT_STARTUP
                 .finding(taint.path("key"), Problem::Invalid { value: quoted(key) }, reason)
-                .mend("move it to startupTaints"),
+                .suggest("move it to startupTaints"),
         );
     }
 }

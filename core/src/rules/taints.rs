@@ -6,8 +6,8 @@ use super::{by_crd_or, by_runtime};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Taint, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
-use crate::value::label::{label_value, matches_crd_key, mended_key, mended_value, qualified_name};
-use crate::value::timestamp::{check_timestamp, crd_accepts_timestamp, mended_timestamp};
+use crate::value::label::{corrected_key, corrected_value, label_value, matches_crd_key, qualified_name};
+use crate::value::timestamp::{check_timestamp, corrected_timestamp, crd_accepts_timestamp};
 
 const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -148,7 +148,7 @@ fn check_key(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_
                     error.to_string(),
                 )
                 .origin(by_crd_or(by_runtime(owner), matches_crd_key(key)))
-                .mend_if_known(mended_key(key).map(|key| format!("write {key}"))),
+                .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
         );
     }
 }
@@ -170,7 +170,7 @@ fn check_effect(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     findings.push(
         TAINT_EFFECT
             .finding(taint.path("effect"), problem, "Kubernetes knows no other effect")
-            .mend_if_known(meant.map(|meant| format!("write {meant}")))
+            .suggest_if_known(meant.map(|meant| format!("write {meant}")))
             .fix_if_known(Fix::spelling(effect, EFFECTS)),
     );
 }
@@ -180,7 +180,7 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
         return;
     };
     let is_let_through = matches_crd_key(value);
-    let (reason, mend) = if value.is_empty() {
+    let (reason, suggestion) = if value.is_empty() {
         (
             "the CRD refuses an empty value".to_owned(),
             Some("leave value out".to_owned()),
@@ -191,8 +191,8 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
         } else {
             ""
         };
-        let mend = mended_value(value).map(|value| format!("write {value}"));
-        (format!("{error}{consequence}"), mend)
+        let suggestion = corrected_value(value).map(|value| format!("write {value}"));
+        (format!("{error}{consequence}"), suggestion)
     } else {
         return;
     };
@@ -206,7 +206,7 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
         TAINT_VALUE
             .finding(taint.path("value"), problem, reason)
             .origin(by_crd_or(otherwise, is_let_through))
-            .mend_if_known(mend),
+            .suggest_if_known(suggestion),
     );
 }
 
@@ -215,7 +215,7 @@ fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         return;
     };
     if let Err(error) = check_timestamp(time) {
-        let mend = mended_timestamp(time);
+        let suggestion = corrected_timestamp(time);
         findings.push(
             TAINT_TIME_ADDED
                 .finding(
@@ -224,7 +224,7 @@ fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
                     error.to_string(),
                 )
                 .origin(by_crd_or(Origin::Silent, crd_accepts_timestamp(time)))
-                .mend(mend.map_or_else(
+                .suggest(suggestion.map_or_else(
                     || "leave it out".to_owned(),
                     |time| format!("leave it out, or write {time}"),
                 )),

@@ -36,12 +36,12 @@ pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings:
     let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
     findings.push(
         finding
-            .mend_if_known(mend(value, expected))
+            .suggest_if_known(suggestion(value, expected))
             .fix_if_known(fix(value, expected)),
     );
 }
 
-fn mend(value: &Value, expected: &Shape) -> Option<String> {
+fn suggestion(value: &Value, expected: &Shape) -> Option<String> {
     match (value, expected) {
         (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::IntegerOrText) => {
             Some(format!("write it in quotes: \"{value}\""))
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_in_quotes_where_a_number_belongs_are_mended_too() {
+    fn numbers_in_quotes_where_a_number_belongs_are_corrected_too() {
         assert_eq!(
             errors(&json!({"spec": {"weight": "10"}})),
             [

@@ -69,7 +69,7 @@ impl Spelling {
     }
 
     /// What to write instead. A guess takes longer than everything else, so no more are made than are told.
-    fn mend(&mut self, path: &FieldPath, name: &str, known: Fields) -> Option<String> {
+    fn suggest(&mut self, path: &FieldPath, name: &str, known: Fields) -> Option<String> {
         self.told += 1;
         if self.told > MAX_KEPT || name.len() > LONGEST_GUESSED {
             return None;
@@ -100,12 +100,12 @@ pub(super) fn report(
     spelling: &mut Spelling,
     findings: &mut Findings<'_>,
 ) {
-    let mend = spelling.mend(&path, name, known);
+    let suggestion = spelling.suggest(&path, name, known);
     let same = known.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     let fix = same.map(|(known, _)| Fix::Rename((*known).to_owned()));
     findings.push(
         finding(path, spelling.version)
-            .mend_if_known(mend)
+            .suggest_if_known(suggestion)
             .fix_if_known(fix),
     );
 }
@@ -150,12 +150,13 @@ mod tests {
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::{errors, errors_for};
 
-    fn mend_of(object: &Value) -> String {
+    fn suggestion_for(object: &Value) -> String {
         let refused = errors(object);
         assert_eq!(refused.len(), 1, "{refused:?}");
-        let (_, mend) = refused[0].split_once("; ").unwrap();
-        let (_, mend) = mend.split_once("; ").unwrap_or_default();
-        mend.strip_suffix(" [field-unknown]")
+        let (_, suggestion) = refused[0].split_once("; ").unwrap();
+        let (_, suggestion) = suggestion.split_once("; ").unwrap_or_default();
+        suggestion
+            .strip_suffix(" [field-unknown]")
             .unwrap_or_default()
             .to_owned()
     }
@@ -170,29 +171,35 @@ mod tests {
             ]
         );
         let typo = json!({"spec": {"template": {"spec": {"terminationGracePeirod": "1h"}}}});
-        assert_eq!(mend_of(&typo), "did you mean terminationGracePeriod?");
+        assert_eq!(suggestion_for(&typo), "did you mean terminationGracePeriod?");
     }
 
     #[test]
     fn a_field_in_the_wrong_place_gets_its_place() {
         let object = json!({"spec": {"expireAfter": "1h"}});
-        assert_eq!(mend_of(&object), "did you mean spec.template.spec.expireAfter?");
+        assert_eq!(
+            suggestion_for(&object),
+            "did you mean spec.template.spec.expireAfter?"
+        );
         let object = json!({"spec": {"budgets": []}});
-        assert_eq!(mend_of(&object), "did you mean spec.disruption.budgets?");
+        assert_eq!(suggestion_for(&object), "did you mean spec.disruption.budgets?");
     }
 
     #[test]
     fn a_field_of_another_version_or_object_gets_what_became_of_it() {
         let object = json!({"spec": {"disruption": {"expireAfter": "720h"}}});
-        assert_eq!(mend_of(&object), "in v1 it is spec.template.spec.expireAfter");
+        assert_eq!(
+            suggestion_for(&object),
+            "in v1 it is spec.template.spec.expireAfter"
+        );
         let object = json!({"spec": {"template": {"spec": {"kubelet": {"maxPods": 20}}}}});
-        assert_eq!(mend_of(&object), "in v1 it belongs in the node class");
+        assert_eq!(suggestion_for(&object), "in v1 it belongs in the node class");
         let object = json!({"spec": {"ttlSecondsAfterEmpty": 30}});
-        assert!(mend_of(&object).contains("consolidateAfter"));
+        assert!(suggestion_for(&object).contains("consolidateAfter"));
         let object = json!({"spec": {"template": {"spec": {"taints": [
             {"key": "a", "effect": "NoSchedule", "operator": "Exists"}
         ]}}}});
-        assert!(mend_of(&object).starts_with("leave it out"));
+        assert!(suggestion_for(&object).starts_with("leave it out"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let Some(weight) = pool.weight.present().filter(|weight| !LEGAL.contains(weight)) else {
         return;
     };
-    let mend = match weight {
+    let suggestion = match weight {
         0 => "leave it out: a pool without weight counts as 0",
         ..0 => "write 1, or leave it out to come last",
         1.. => "write 100, the highest",
@@ -46,7 +46,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
                 problem,
                 "a weight goes from 1 to 100",
             )
-            .mend(mend),
+            .suggest(suggestion),
     );
 }
 

@@ -131,21 +131,21 @@ pub fn is_within(domain: &str, parent: &str) -> bool {
 }
 
 /// What to write instead, where only white space around it or the case of a key's domain is wrong.
-pub fn mended_key(text: &str) -> Option<String> {
+pub fn corrected_key(text: &str) -> Option<String> {
     let trimmed = text.trim();
-    let mended = match trimmed.split_once('/') {
+    let fixed = match trimmed.split_once('/') {
         Some((domain, name)) if domain.len() <= LONGEST_DOMAIN && name.len() <= LONGEST_NAME => {
             format!("{}/{name}", domain.to_ascii_lowercase())
         }
         None if trimmed.len() <= LONGEST_NAME => trimmed.to_owned(),
         _ => return None,
     };
-    qualified_name(&mended).ok()?;
-    (mended != text).then_some(mended)
+    qualified_name(&fixed).ok()?;
+    (fixed != text).then_some(fixed)
 }
 
 /// What to write instead, where only white space around it is wrong.
-pub fn mended_value(text: &str) -> Option<&str> {
+pub fn corrected_value(text: &str) -> Option<&str> {
     let trimmed = text.trim();
     (trimmed.len() != text.len() && !trimmed.is_empty() && label_value(trimmed).is_ok()).then_some(trimmed)
 }
@@ -287,16 +287,16 @@ mod tests {
     }
 
     #[test]
-    fn white_space_and_the_case_of_a_domain_are_mended() {
+    fn white_space_and_the_case_of_a_domain_are_corrected() {
         assert_eq!(
-            mended_key(" Example.com/Team ").as_deref(),
+            corrected_key(" Example.com/Team ").as_deref(),
             Some("example.com/Team")
         );
-        assert_eq!(mended_key("example.com/te am"), None);
-        assert_eq!(mended_key("fine"), None);
-        assert_eq!(mended_value(" blue\n"), Some("blue"));
-        assert_eq!(mended_value("blue"), None);
-        assert_eq!(mended_value(" "), None);
+        assert_eq!(corrected_key("example.com/te am"), None);
+        assert_eq!(corrected_key("fine"), None);
+        assert_eq!(corrected_value(" blue\n"), Some("blue"));
+        assert_eq!(corrected_value("blue"), None);
+        assert_eq!(corrected_value(" "), None);
     }
 
     proptest! {

@@ -76,7 +76,7 @@ impl BudgetNodesError {
     }
 
     /// What to write instead, where that is certain: a clause without final stop.
-    pub fn mend(&self) -> Option<String> {
+    pub fn suggest(&self) -> Option<String> {
         match self {
             Self::AboveHundred(_) => Some("write 100%".into()),
             Self::CountTooLarge(_) => Some("write 100% if all nodes may go at once".into()),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_apart_and_mended_where_that_is_certain() {
+    fn each_mistake_is_told_apart_and_corrected_where_that_is_certain() {
         use BudgetNodesError as E;
         type Kind = fn(String) -> E;
         let too_large = Some("write 100% if all nodes may go at once");
@@ -211,17 +211,17 @@ mod tests {
             ("１", E::NotANumber, None),
             ("10％", E::NotANumber, None),
         ];
-        for (text, kind, mend) in cases {
+        for (text, kind, suggestion) in cases {
             let error = BudgetNodes::parse(text).unwrap_err();
             let joined: String = text.split_whitespace().collect();
             assert_eq!(error, kind(joined), "{text}");
-            assert_eq!(error.mend().as_deref(), mend, "{text}");
+            assert_eq!(error.suggest().as_deref(), suggestion, "{text}");
         }
         assert_eq!(BudgetNodes::parse(""), Err(E::Empty));
         for (text, percent) in [("005%", 5), ("0100%", 100), ("000%", 0)] {
             let error = BudgetNodes::parse(text).unwrap_err();
             assert_eq!(error, E::LeadingZeros(percent), "{text}");
-            assert_eq!(error.mend(), Some(format!("write {percent}%")), "{text}");
+            assert_eq!(error.suggest(), Some(format!("write {percent}%")), "{text}");
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
             let fits = match BudgetNodes::parse(&text) {
                 Ok(_) | Err(BudgetNodesError::CountTooLarge(_)) => true,
                 Err(error) => {
-                    let _ = error.mend();
+                    let _ = error.suggest();
                     false
                 }
             };

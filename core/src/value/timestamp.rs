@@ -61,7 +61,7 @@ fn without_offset(text: &str) -> Option<&str> {
 }
 
 /// What to write instead, where only the case of the letters is wrong.
-pub fn mended_timestamp(text: &str) -> Option<String> {
+pub fn corrected_timestamp(text: &str) -> Option<String> {
     let upper = text.get(..text.len().min(64))?.trim().to_ascii_uppercase();
     (text.len() <= 64 && upper != text && check_timestamp(&upper).is_ok()).then_some(upper)
 }
@@ -217,26 +217,26 @@ mod tests {
     }
 
     #[test]
-    fn near_misses_are_told_and_mended() {
+    fn near_misses_are_told_and_corrected() {
         assert_eq!(
             check_timestamp("2026-01-02t03:04:05z"),
             Err(TimestampError::LowerCase)
         );
         assert_eq!(
-            mended_timestamp("2026-01-02t03:04:05z").as_deref(),
+            corrected_timestamp("2026-01-02t03:04:05z").as_deref(),
             Some("2026-01-02T03:04:05Z")
         );
         assert_eq!(
             check_timestamp("2026-01-02T03:04:05"),
             Err(TimestampError::NoZone)
         );
-        assert_eq!(mended_timestamp("tomorrow"), None);
+        assert_eq!(corrected_timestamp("tomorrow"), None);
     }
 
     proptest! {
         #[test]
         fn any_text_is_judged(text in r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.,x][0-9]{0,3})?(Z|z|[+-][0-9]{2}:[0-9]{2})|\PC*") {
-            let _ = mended_timestamp(&text);
+            let _ = corrected_timestamp(&text);
             prop_assert!(check_timestamp(&text).is_err() || crd_accepts_timestamp(&text));
         }
     }

@@ -87,9 +87,9 @@ fn background(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut St
     tidy_up(world, replica, real, steps);
 }
 
-/// Takes out settled tickets while no request waits.
+/// Takes out settled reservations while no request waits.
 fn tidy_up(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
-    if world.replicas[replica].waiting() != 0 || world.ledger.is_none_or(|book| book.tickets() == 0) {
+    if world.replicas[replica].waiting() != 0 || world.ledger.is_none_or(|book| book.reservations() == 0) {
         return;
     }
     let mut next = *world;
@@ -172,11 +172,11 @@ fn read_ledger(world: &mut World, replica: usize, real: &mut Real<'_>) {
     sight(this, book.unwrap_or_default(), tick, real);
 }
 
-/// Notes the tickets of a ledger that came in.
+/// Notes the reservations of a ledger that came in.
 pub(crate) fn sight(this: &mut Replica, book: Book, tick: u8, real: &mut Real<'_>) {
     let before = this.sightings;
     this.sightings = real.observe(before, book, tick);
-    if real.lacks(Guard::UnknownTicketIsYoung) {
+    if real.lacks(Guard::UnknownReservationIsYoung) {
         for ((first, before), calls) in this.sightings.iter_mut().zip(before).zip(book.calls) {
             if *first != before && calls > 0 {
                 *first = 0;

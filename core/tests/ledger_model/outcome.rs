@@ -24,7 +24,7 @@ pub(crate) fn steps(
             steps.take_answered(action, next, wrong, world, real);
         }
         Stored::Useful(book) => {
-            let wrong = answer(&mut next, replica, answers, book.tickets(), real);
+            let wrong = answer(&mut next, replica, answers, book.reservations(), real);
             if current {
                 next.store(book, unchecked);
                 keep(&mut next, replica, book, real);
@@ -34,7 +34,7 @@ pub(crate) fn steps(
             steps.take_answered(action, next, wrong, world, real);
         }
         Stored::Required(book) if real.lacks(Guard::StoredBeforeAnswered) => {
-            let wrong = answer(&mut next, replica, answers, book.tickets(), real);
+            let wrong = answer(&mut next, replica, answers, book.reservations(), real);
             next.replicas[replica].drop_copy();
             next.replicas[replica].late = Some(Late { book, current });
             steps.take_answered(action, next, wrong, world, real);
@@ -44,7 +44,7 @@ pub(crate) fn steps(
             steps.take(Action::Conflict { replica }, next, world, real);
         }
         Stored::Required(book) => {
-            let wrong = answer(&mut next, replica, answers, book.tickets(), real);
+            let wrong = answer(&mut next, replica, answers, book.reservations(), real);
             next.store(book, unchecked);
             keep(&mut next, replica, book, real);
             steps.take_answered(Action::Store { replica }, next, wrong, world, real);
@@ -78,7 +78,7 @@ fn without_answer(
 
     let mut wrong = None;
     if real.lacks(Guard::UnknownIsNoSuccess) {
-        wrong = answer(&mut lost, replica, answers, book.tickets(), real);
+        wrong = answer(&mut lost, replica, answers, book.reservations(), real);
     }
     steps.take_answered(Action::StoreLost { replica }, lost, wrong, world, real);
 }
@@ -97,15 +97,15 @@ pub(crate) fn keep(world: &mut World, replica: usize, book: Book, real: &mut Rea
 }
 
 /// Answers all waiting calls: the refused at once, the others stand ready to be sent. Whether one was refused for
-/// whom there was room at every instant since it arrived, `tickets` being given in the same decision.
+/// whom there was room at every instant since it arrived, `reservations` being given in the same decision.
 fn answer(
     world: &mut World,
     replica: usize,
     answers: Answers,
-    tickets: u8,
+    reservations: u8,
     real: &Real<'_>,
 ) -> Option<Violation> {
-    let places = world.places(real.scenario.soft()) | tickets;
+    let places = world.places(real.scenario.soft()) | reservations;
     let mut wrong = None;
     for claim in 0..CREATES {
         let Call::Waiting(waiting) = world.replicas[replica].calls[claim] else {

@@ -1,11 +1,11 @@
-//! Whether the places that are free can be had: put to every world, as if all creates had ended and one ticket
+//! Whether the places that are free can be had: put to every world, as if all creates had ended and one reservation
 //! lifetime had gone by.
 
 use std::collections::HashSet;
 
 use poolgate_core::nodelimit::ledger::{
-    Claim, ClaimView, Facts, LimitInForce, Moment, Observed, Request, RequestVerdict, Step, TICKET_LIFETIME,
-    decide,
+    Claim, ClaimView, Facts, LimitInForce, Moment, Observed, RESERVATION_LIFETIME, Request, RequestVerdict,
+    Step, decide,
 };
 
 use crate::fingerprint::Fast;
@@ -54,13 +54,13 @@ impl Probe {
 
 fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
     let looked = moment(UNSEEN - 1);
-    let later = looked.plus(TICKET_LIFETIME);
+    let later = looked.plus(RESERVATION_LIFETIME);
     let mut sightings = real.sightings(rest.sightings);
     let ledger = rest.ledger.map(|book| real.ledger(book));
     if let Some(ledger) = &ledger {
         sightings.observe(ledger, looked);
     }
-    if real.lacks(Guard::TicketsEnd) {
+    if real.lacks(Guard::ReservationsEnd) {
         sightings = real.sightings([UNSEEN; CREATES]);
     }
     let claims = (0..CREATES).filter_map(|claim| Some((claim, rest.shown[claim]?)));

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use poolgate_core::nodelimit::ledger::{
-    Claim, ClaimView, Decision, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed, Request,
-    RequestVerdict, Step, TICKET_LIFETIME, Uid, Write, decide,
+    Claim, ClaimView, Decision, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed,
+    RESERVATION_LIFETIME, Request, RequestVerdict, Step, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ pub(crate) enum Reply {
     Decided { write: Stored, answers: Answers },
 }
 
-/// Who is refused, and for whom a ticket is held, as bits. The others are allowed without one.
+/// Who is refused, and for whom a reservation is held, as bits. The others are allowed without one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answers {
     pub(crate) denied: u8,
@@ -91,7 +91,7 @@ impl<'s> Real<'s> {
 
     /// The sightings after this ledger came in.
     pub(crate) fn observe(&mut self, sightings: [u8; CREATES], book: Book, tick: u8) -> [u8; CREATES] {
-        let key = (sightings, book.tickets(), tick);
+        let key = (sightings, book.reservations(), tick);
         if let Some(after) = self.observed.get(&key) {
             return *after;
         }
@@ -99,14 +99,14 @@ impl<'s> Real<'s> {
         real.observe(&self.ledger(book), moment(tick));
         let after = std::array::from_fn(|claim| {
             let first =
-                |tick: &u8| real.over_at(&self.uids[claim]) == Some(moment(*tick).plus(TICKET_LIFETIME));
+                |tick: &u8| real.over_at(&self.uids[claim]) == Some(moment(*tick).plus(RESERVATION_LIFETIME));
             (0..=tick).find(first).unwrap_or(UNSEEN)
         });
         self.observed.insert(key, after);
         after
     }
 
-    /// The ledger after a ticket is given back.
+    /// The ledger after a reservation is given back.
     pub(crate) fn release(&self, book: Book, claim: usize) -> Book {
         self.ledger(book)
             .release([&self.uids[claim]])
@@ -177,7 +177,7 @@ impl<'s> Real<'s> {
     fn passed_on(&self, question: &Question) -> Question {
         let mut sent = *question;
         match self.without {
-            Some(Guard::TicketsCount) => {
+            Some(Guard::ReservationsCount) => {
                 if let Some(book) = &mut sent.copy.book {
                     book.calls = [0; CREATES];
                 }
@@ -193,7 +193,7 @@ impl<'s> Real<'s> {
             }
             Some(Guard::WatchIsNoEvidence) => sent.listed = Some(sent.tick),
             Some(Guard::ListAfterLifetime) => sent.listed = sent.listed.map(|_| sent.tick),
-            Some(Guard::TicketsEnd) => sent.sightings = [UNSEEN; CREATES],
+            Some(Guard::ReservationsEnd) => sent.sightings = [UNSEEN; CREATES],
             Some(Guard::ListWithoutLedger) => sent.copy.book = sent.copy.book.or(Some(Book::default())),
             Some(Guard::RefusalOnFreshClaims) => {
                 sent.listed = sent.listed.or(Some(0));
@@ -275,10 +275,10 @@ impl<'s> Real<'s> {
     pub(crate) fn ledger(&self, book: Book) -> Ledger {
         // A refusal of this second: no refusal alone makes a write, and the states stay fewer.
         let refused = json!({"at": 0, "total": 1, "claim": "claim"});
-        let mut text = json!({"version": 1, "seen": book.seen, "tickets": {}, "refused": refused});
+        let mut text = json!({"version": 1, "seen": book.seen, "reservations": {}, "refused": refused});
         for claim in 0..CREATES {
             if book.calls[claim] > 0 {
-                text["tickets"][self.uids[claim].as_str()] = json!(book.calls[claim]);
+                text["reservations"][self.uids[claim].as_str()] = json!(book.calls[claim]);
             }
         }
         if book.pool > 0 {
@@ -293,7 +293,7 @@ impl<'s> Real<'s> {
         let text: Value = serde_json::from_str(&ledger.write()).unwrap();
         let small = |value: &Value| u8::try_from(value.as_u64().unwrap_or(0)).unwrap();
         Book {
-            calls: std::array::from_fn(|claim| small(&text["tickets"][self.uids[claim].as_str()])),
+            calls: std::array::from_fn(|claim| small(&text["reservations"][self.uids[claim].as_str()])),
             seen: small(&text["seen"]),
             pool: small(&text["limit"]["poolVersion"]),
         }

@@ -26,27 +26,27 @@ pub(crate) struct Scenario {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Guard {
     /// Claims that are admitted and not seen yet count.
-    TicketsCount,
+    ReservationsCount,
     /// A view older than the ledger's `seen` is not counted by.
     ViewNotOlderThanSeen,
-    /// `seen` is raised when a ticket goes because its claim is in view.
+    /// `seen` is raised when a reservation goes because its claim is in view.
     SeenIsRaised,
     /// A ledger is stored only over the one that it was made of.
     CompareAndSwap,
-    /// No "allow" is sent before its ticket is stored.
+    /// No "allow" is sent before its reservation is stored.
     StoredBeforeAnswered,
     /// A write without an answer is not taken for a success.
     UnknownIsNoSuccess,
-    /// A ticket lives longer than a create.
+    /// A reservation lives longer than a create.
     LifetimeOutlivesCreate,
-    /// A ticket that this replica has never seen before is young.
-    UnknownTicketIsYoung,
-    /// A ticket ends on a LIST that lacks the claim, not on a watch that does.
+    /// A reservation that this replica has never seen before is young.
+    UnknownReservationIsYoung,
+    /// A reservation ends on a LIST that lacks the claim, not on a watch that does.
     WatchIsNoEvidence,
     /// That LIST began after the lifetime was over.
     ListAfterLifetime,
-    /// A ticket whose create came to nothing goes at all.
-    TicketsEnd,
+    /// A reservation whose create came to nothing goes at all.
+    ReservationsEnd,
     /// Where there is no ledger the claims are listed.
     ListWithoutLedger,
     /// A refusal rests on claims listed since the request arrived.
@@ -57,13 +57,13 @@ pub(crate) enum Guard {
     RefusalOnFreshLimit,
     /// A limit that the ledger knows to be newer is not replaced by an older one.
     NewestLimit,
-    /// A ticket on which two calls were allowed is not given back by one of them.
+    /// A reservation on which two calls were allowed is not given back by one of them.
     RepeatedCallsCount,
-    /// Only a ticket whose "allow" was not sent is given back.
+    /// Only a reservation whose "allow" was not sent is given back.
     ReleaseOnlyUnsent,
-    /// A call that was allowed without a ticket gives none back.
+    /// A call that was allowed without a reservation gives none back.
     ReleaseOnlyReserved,
-    /// A ticket is given back once for each call, whatever becomes of the write.
+    /// A reservation is given back once for each call, whatever becomes of the write.
     ReleaseOnce,
     /// A dry run reserves nothing.
     DryRunReservesNothing,
@@ -85,7 +85,7 @@ const ONCE_EACH: Mishaps = Mishaps {
     unsent: 1,
 };
 
-/// Two replicas, one place, two creates, from the first to one ticket lifetime after it; the other scenarios say what they change.
+/// Two replicas, one place, two creates, from the first to one reservation lifetime after it; the other scenarios say what they change.
 const BASE: Scenario = Scenario {
     name: "two for one place",
     mode: NodeLimitMode::Hard,
@@ -162,7 +162,7 @@ const SOFT: Scenario = Scenario {
 /// Larger ones.
 pub(crate) const FULL: &[Scenario] = &[
     Scenario {
-        name: "a crash and a lost write, until tickets end",
+        name: "a crash and a lost write, until reservations end",
         ticks: 3,
         mishaps: Mishaps {
             crashes: 1,
@@ -172,7 +172,7 @@ pub(crate) const FULL: &[Scenario] = &[
         ..BASE
     },
     Scenario {
-        name: "a repeated call and two unsent answers, until tickets end",
+        name: "a repeated call and two unsent answers, until reservations end",
         ticks: 3,
         mishaps: Mishaps {
             repeats: 1,
@@ -210,17 +210,17 @@ pub(crate) const FULL: &[Scenario] = &[
 
 /// Each guard, the world in which it is missed, and how.
 pub(crate) const MISSED: &[(Guard, Scenario, Violation)] = &[
-    (Guard::TicketsCount, BASE, Violation::TooMany),
+    (Guard::ReservationsCount, BASE, Violation::TooMany),
     (Guard::ViewNotOlderThanSeen, BASE, Violation::TooMany),
     (Guard::SeenIsRaised, BASE, Violation::TooMany),
     (Guard::CompareAndSwap, BASE, Violation::TooMany),
     (Guard::StoredBeforeAnswered, BASE, Violation::TooMany),
     (Guard::UnknownIsNoSuccess, LOST, Violation::TooMany),
     (Guard::LifetimeOutlivesCreate, BASE, Violation::TooMany),
-    (Guard::UnknownTicketIsYoung, BASE, Violation::TooMany),
+    (Guard::UnknownReservationIsYoung, BASE, Violation::TooMany),
     (Guard::WatchIsNoEvidence, BASE, Violation::TooMany),
     (Guard::ListAfterLifetime, BASE, Violation::TooMany),
-    (Guard::TicketsEnd, BASE, Violation::HeldForEver),
+    (Guard::ReservationsEnd, BASE, Violation::HeldForEver),
     (Guard::ListWithoutLedger, OLDER, Violation::TooMany),
     (Guard::RefusalOnFreshClaims, BASE, Violation::WrongRefusal),
     (Guard::RefusalOnFreshLedger, BASE, Violation::WrongRefusal),

@@ -47,7 +47,7 @@ pub(crate) enum Violation {
     HeldForEver,
     /// More than `limit - claims` could be had.
     TooManyAfterwards,
-    /// A ticket for what will never be created.
+    /// A reservation for what will never be created.
     DryRunReserved,
     /// A limit gave way to an older one.
     OlderLimit,
@@ -122,7 +122,7 @@ fn violation(world: &World, before: &World, real: &Real<'_>) -> Option<Violation
         return Some(Violation::TooMany);
     }
     let book = world.ledger?;
-    if book.tickets() & scenario.dry != 0 {
+    if book.reservations() & scenario.dry != 0 {
         return Some(Violation::DryRunReserved);
     }
     (book.pool < before.ledger.map_or(0, |before| before.pool)).then_some(Violation::OlderLimit)

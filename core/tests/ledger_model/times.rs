@@ -6,7 +6,7 @@ use poolgate_core::nodelimit::ledger::{Moment, ReadSpan};
 
 use crate::real::Question;
 
-/// Two ticks are the API server's cap of a create, three are more than a ticket's lifetime.
+/// Two ticks are the API server's cap of a create, three are more than a reservation's lifetime.
 const TICK: Duration = Duration::from_secs(17);
 const MILLI: Duration = Duration::from_millis(1);
 

@@ -8,7 +8,7 @@
 pub(crate) const CREATES: usize = 4;
 pub(crate) const REPLICAS: usize = 3;
 
-/// A ticket that a replica has not seen.
+/// A reservation that a replica has not seen.
 pub(crate) const UNSEEN: u8 = u8::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,7 +51,7 @@ pub(crate) enum Create {
 /// What a ledger holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Book {
-    /// Allowed calls of each ticket; 0 is no ticket.
+    /// Allowed calls of each reservation; 0 is no reservation.
     pub(crate) calls: [u8; CREATES],
     pub(crate) seen: u8,
     /// The version of the NodePool whose limit is in force; 0 is none.
@@ -72,7 +72,7 @@ pub(crate) struct Replica {
     pub(crate) pool_fresh: bool,
     pub(crate) pool_after_copy: bool,
     pub(crate) copy: Option<Copied>,
-    /// When it first saw each ticket.
+    /// When it first saw each reservation.
     pub(crate) sightings: [u8; CREATES],
     pub(crate) calls: [Call; CREATES],
     /// A write that nobody waits for any more and that may still be carried out.
@@ -100,7 +100,7 @@ pub(crate) struct Late {
 pub(crate) enum Call {
     None,
     Waiting(Waiting),
-    /// Allowed, with a ticket held for it or without, and the answer not sent.
+    /// Allowed, with a reservation held for it or without, and the answer not sent.
     Ready {
         reserved: bool,
     },
@@ -147,8 +147,8 @@ impl Create {
 }
 
 impl Book {
-    /// The claims that hold a ticket.
-    pub(crate) fn tickets(self) -> u8 {
+    /// The claims that hold a reservation.
+    pub(crate) fn reservations(self) -> u8 {
         mask(|claim| self.calls[claim] > 0)
     }
 }
@@ -183,7 +183,7 @@ impl Replica {
     }
 
     /// Forgets what can make no difference any more, so that worlds which differ in nothing else are one.
-    /// `keep_lists` where even a LIST from before a ticket's end is to be believed.
+    /// `keep_lists` where even a LIST from before a reservation's end is to be believed.
     pub(crate) fn forget(&mut self, keep_lists: bool) {
         let (ledger, claims) = self.waiting_mut().fold((false, false), |any, call| {
             (any.0 | call.ledger, any.1 | call.claims)
@@ -195,12 +195,16 @@ impl Replica {
             self.listed_after_copy = false;
         }
         if let Some(listed) = self.listed {
-            // A ticket seen three ticks before it is more than a lifetime old.
-            let ends_a_ticket = self
+            // A reservation seen three ticks before it is more than a lifetime old.
+            let ends_a_reservation = self
                 .sightings
                 .iter()
                 .any(|first| first.saturating_add(3) <= listed);
-            if !claims && !ends_a_ticket && !keep_lists && self.copy.is_none_or(|copy| copy.book.is_some()) {
+            if !claims
+                && !ends_a_reservation
+                && !keep_lists
+                && self.copy.is_none_or(|copy| copy.book.is_some())
+            {
                 self.listed = None;
             }
         }
@@ -227,10 +231,10 @@ impl World {
         mask(|claim| shown[claim].is_some_and(|shown| !(soft && shown.deleting)))
     }
 
-    /// The claims that hold a place: by being there or by a ticket. Under Soft, a ticket may hold one for an instant
+    /// The claims that hold a place: by being there or by a reservation. Under Soft, a reservation may hold one for an instant
     /// after its claim is being deleted already.
     pub(crate) fn places(&self, soft: bool) -> u8 {
-        self.counted(soft) | self.ledger.map_or(0, Book::tickets)
+        self.counted(soft) | self.ledger.map_or(0, Book::reservations)
     }
 
     /// Stores a ledger: every other copy is outdated, and a late write of such a copy will never be carried out.

@@ -102,13 +102,13 @@ impl GateContext {
         }
     }
 
-    /// The pools whose tickets are to be looked at.
-    pub(super) fn with_tickets(&self) -> Vec<Box<str>> {
-        self.ledgers.borrow().with_tickets().map(Box::from).collect()
+    /// The pools whose reservations are to be looked at.
+    pub(super) fn with_reservations(&self) -> Vec<Box<str>> {
+        self.ledgers.borrow().with_reservations().map(Box::from).collect()
     }
 
-    /// Whether the oldest ticket of a pool is old enough to go if its claim is not there.
-    pub(super) fn has_overdue_ticket(&self, pool: &str, now: Moment) -> bool {
+    /// Whether the oldest reservation of a pool is old enough to go if its claim is not there.
+    pub(super) fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
         let ledgers = self.ledgers.borrow();
         let first = ledgers.sightings(pool).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)

@@ -21,7 +21,7 @@ const BATCH: usize = 256;
 /// How many creations may wait in all.
 const MOST_WAITING: usize = 4_096;
 
-/// How often tickets are looked at for which nobody waits.
+/// How often reservations are looked at for which nobody waits.
 const HOUSEKEEPING: Duration = Duration::from_secs(5);
 
 /// Hands out the work.
@@ -84,7 +84,7 @@ impl Dispatcher {
                     self.start_idle(&desk);
                 }
                 Some(ended) = self.rounds.join_next_with_id() => self.ended(&ended, &desk),
-                _ = housekeeping.tick() => self.keep_house(&desk),
+                _ = housekeeping.tick() => self.sweep(&desk),
             }
         }
     }
@@ -100,7 +100,7 @@ impl Dispatcher {
             }
             Message::Release(pool, uid) => {
                 let releases = &mut self.pools.entry(pool).or_default().releases;
-                // Beyond that the tickets live their lives.
+                // Beyond that the reservations live their lives.
                 if releases.len() < MOST_WAITING {
                     releases.push(uid);
                 }
@@ -147,9 +147,9 @@ impl Dispatcher {
         }
     }
 
-    /// Takes out tickets whose ends are known. Creations do so on their way; this is for pools that are left in peace.
-    fn keep_house(&mut self, desk: &Rc<GateContext>) {
-        for pool in desk.with_tickets() {
+    /// Takes out reservations whose ends are known. Creations do so on their way; this is for pools that are left in peace.
+    fn sweep(&mut self, desk: &Rc<GateContext>) {
+        for pool in desk.with_reservations() {
             if !self.pools.contains_key(&pool) {
                 self.start(pool, desk);
             }

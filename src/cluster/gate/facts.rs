@@ -31,7 +31,7 @@ pub(super) struct Read {
 /// The ledger to decide on.
 pub(super) struct Base {
     pub(super) stored: Stored,
-    /// The same without the tickets that are to be taken back, if it holds any of them.
+    /// The same without the reservations that are to be taken back, if it holds any of them.
     pub(super) released: Option<Ledger>,
 }
 
@@ -63,7 +63,7 @@ impl Round<'_> {
         let now = self.desk.clock.now();
         Needs {
             ledger: false,
-            claims: is_housekeeping && self.desk.has_overdue_ticket(self.pool, now),
+            claims: is_housekeeping && self.desk.has_overdue_reservation(self.pool, now),
             // A pool that nobody has told of is looked for, not waved through.
             limit: self.read.pool.is_none(),
         }

@@ -28,7 +28,7 @@ pub(super) struct Round<'a> {
     pub(super) desk: &'a GateContext,
     pub(super) pool: &'a str,
     pub(super) waiters: Vec<Waiter>,
-    /// UIDs whose tickets are to be taken back.
+    /// UIDs whose reservations are to be taken back.
     pub(super) releases: Vec<Uid>,
     pub(super) read: Read,
 }
@@ -131,7 +131,7 @@ impl<'a> Round<'a> {
                 self.releases.clear();
             }
         }
-        // Tickets whose answers could not be sent: the next base is what was stored just now.
+        // Reservations whose answers could not be sent: the next base is what was stored just now.
         self.read.ledger = None;
         Ok(if self.releases.is_empty() {
             Next::Done
@@ -140,7 +140,7 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Stores a ledger, and with it that tickets were taken back and refusals told.
+    /// Stores a ledger, and with it that reservations were taken back and refusals told.
     async fn store(
         &mut self,
         pool: &LimitedPool,
@@ -165,7 +165,7 @@ impl<'a> Round<'a> {
             }
             Err(failure) => {
                 metrics.wrote("failed");
-                // They may be taken back already, and the next time it would be somebody else's tickets.
+                // They may be taken back already, and the next time it would be somebody else's reservations.
                 self.releases.clear();
                 Err(failure)
             }

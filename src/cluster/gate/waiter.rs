@@ -20,7 +20,7 @@ pub(super) struct DecidedRequest {
 }
 
 impl DecidedRequest {
-    /// Whether a ticket was stored for it.
+    /// Whether a reservation was stored for it.
     fn is_reserved(self) -> bool {
         self.answer == RequestVerdict::Reserved
     }
@@ -34,7 +34,7 @@ pub(super) type Reply = Result<DecidedRequest, GateError>;
 pub(in crate::cluster) enum Message {
     /// A creation waits.
     Ask(Box<str>, Waiter),
-    /// A ticket of this pool was stored for a creation whose answer could not be sent.
+    /// A reservation of this pool was stored for a creation whose answer could not be sent.
     Release(Box<str>, Uid),
 }
 
@@ -67,16 +67,16 @@ impl Waiter {
         self.reply.is_closed()
     }
 
-    /// Sends the decision. Gives the uid back where a ticket was stored in vain.
+    /// Sends the decision. Gives the uid back where a reservation was stored in vain.
     pub(super) fn answer(self, reply: Reply) -> Option<Uid> {
         let unsent = self.reply.send(reply).err()?;
         let reserved = unsent.is_ok_and(DecidedRequest::is_reserved);
-        // Who was let in without an answer may well come to be: then the ticket has its use.
+        // Who was let in without an answer may well come to be: then the reservation has its use.
         (reserved && !self.is_let_in.load(Ordering::Acquire)).then_some(self.uid)
     }
 }
 
-/// A creation that waits, on the side that asks. If it goes without having taken its answer, a ticket that was stored for
+/// A creation that waits, on the side that asks. If it goes without having taken its answer, a reservation that was stored for
 /// it is released.
 #[derive(Debug)]
 pub(super) struct Pending<'a> {
@@ -100,7 +100,7 @@ impl Drop for Pending<'_> {
         let unread = self.reply.try_recv();
         let reserved = matches!(unread, Ok(Ok(verdict)) if verdict.is_reserved());
         if reserved && !self.is_let_in.load(Ordering::Acquire) {
-            // Where there is no room for this message the ticket lives its life.
+            // Where there is no room for this message the reservation lives its life.
             let _ = self
                 .inbox
                 .try_send(Message::Release(self.pool.into(), self.uid.clone()));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_taken_back_where_nobody_waits_for_it_any_more() {
+    fn a_reservation_is_taken_back_where_nobody_waits_for_it_any_more() {
         let (inbox, _messages) = mpsc::channel(1);
         for (answer, expected) in [
             (RequestVerdict::Reserved, Some(uid())),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_not_read_gives_its_ticket_back() {
+    fn an_answer_that_is_not_read_gives_its_reservation_back() {
         let (inbox, mut messages) = mpsc::channel(1);
         let (waiter, pending) = pair(&inbox);
         assert_eq!(

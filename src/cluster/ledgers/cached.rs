@@ -1,4 +1,4 @@
-//! The ledgers as this replica knows them, and when it first saw each ticket.
+//! The ledgers as this replica knows them, and when it first saw each reservation.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -51,16 +51,16 @@ impl CachedLedgers {
         self.kept(pool)?.stored.as_ref().ok().cloned()
     }
 
-    /// When this replica first saw each ticket of a pool.
+    /// When this replica first saw each reservation of a pool.
     pub(in crate::cluster) fn sightings(&self, pool: &str) -> Option<&FirstSeen> {
         Some(&self.kept(pool)?.sightings)
     }
 
-    /// The pools whose ledgers hold tickets.
-    pub(in crate::cluster) fn with_tickets(&self) -> impl Iterator<Item = &str> {
+    /// The pools whose ledgers hold reservations.
+    pub(in crate::cluster) fn with_reservations(&self) -> impl Iterator<Item = &str> {
         let stored = self.by_name.values().filter_map(|kept| kept.stored.as_ref().ok());
         stored
-            .filter(|stored| stored.ledger.tickets().len() > 0)
+            .filter(|stored| stored.ledger.reservations().len() > 0)
             .map(|stored| &*stored.pool)
     }
 
@@ -68,7 +68,8 @@ impl CachedLedgers {
     pub(super) fn put(&mut self, name: &str, read: Read, now: Moment) {
         let stored = read.map_err(|error| self.tell(name, &error));
         if let Ok(stored) = &stored {
-            self.metrics.tickets(&stored.pool, stored.ledger.tickets().len());
+            self.metrics
+                .reservations(&stored.pool, stored.ledger.reservations().len());
         }
         let kept = match self.by_name.entry(name.into()) {
             Entry::Occupied(entry) => {
@@ -98,7 +99,7 @@ impl CachedLedgers {
         if let Some(kept) = self.by_name.remove(name)
             && let Ok(stored) = kept.stored
         {
-            self.metrics.no_tickets(&stored.pool);
+            self.metrics.no_reservations(&stored.pool);
         }
     }
 
@@ -149,8 +150,8 @@ mod tests {
 
     use super::*;
 
-    fn stored(version: u64, tickets: &str) -> Stored {
-        let text = format!(r#"{{"version":1,"seen":0,"tickets":{tickets}}}"#);
+    fn stored(version: u64, reservations: &str) -> Stored {
+        let text = format!(r#"{{"version":1,"seen":0,"reservations":{reservations}}}"#);
         Stored {
             pool: "general".into(),
             version,
@@ -180,18 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_as_old_as_its_first_sight() {
+    fn a_reservation_is_as_old_as_its_first_sight() {
         let mut kept = CachedLedgers::default();
         kept.put(NAME, Ok(stored(1, r#"{"a":1}"#)), at(10));
         kept.put_newer(NAME, 2, Ok(stored(2, r#"{"a":1,"b":1}"#)), at(20));
         let first = kept.sightings("general").and_then(FirstSeen::first_over_at);
         assert_eq!(
             first,
-            Some(at(10).plus(poolgate_core::nodelimit::ledger::TICKET_LIFETIME))
+            Some(at(10).plus(poolgate_core::nodelimit::ledger::RESERVATION_LIFETIME))
         );
-        assert_eq!(kept.with_tickets().collect::<Vec<_>>(), ["general"]);
+        assert_eq!(kept.with_reservations().collect::<Vec<_>>(), ["general"]);
         kept.put_newer(NAME, 3, Ok(stored(3, "{}")), at(30));
-        assert_eq!(kept.with_tickets().count(), 0);
+        assert_eq!(kept.with_reservations().count(), 0);
         kept.retain(|_| false);
         assert!(kept.get("general").is_none());
     }

@@ -39,9 +39,12 @@ fn broken(subject: &Subject<'_>) -> Option<String> {
             Timing::Broken(error) => Some((entry.index, error)),
             _ => None,
         })?;
-    let mend = error.mend().map(|mend| format!("; {mend}")).unwrap_or_default();
+    let suggestion = error
+        .suggest()
+        .map(|suggestion| format!("; {suggestion}"))
+        .unwrap_or_default();
     Some(format!(
-        "Karpenter cannot read the schedule of budgets[{index}]: {error}{mend}. One such schedule stops all voluntary \
+        "Karpenter cannot read the schedule of budgets[{index}]: {error}{suggestion}. One such schedule stops all voluntary \
          disruption of the pool, for every reason, also those that the budget does not name."
     ))
 }

@@ -46,19 +46,19 @@ fn shown(name: &str, text: &str, finding: &Finding, renderer: &Renderer) -> Stri
         Some(source) => group.element(Level::NOTE.message(format!("rendered from {source}"))),
         None => group,
     };
-    let Some(mend) = &finding.mend else {
+    let Some(suggestion) = &finding.suggestion else {
         return renderer.render(&[group]);
     };
     match finding.edit.as_ref().and_then(|edit| patch(name, text, edit)) {
         Some(patch) => {
-            let help = Level::HELP.secondary_title(mend.as_str());
+            let help = Level::HELP.secondary_title(suggestion.as_str());
             renderer.render(&[group, help.element(patch)])
         }
-        None => renderer.render(&[group.element(Level::HELP.message(mend.as_str()))]),
+        None => renderer.render(&[group.element(Level::HELP.message(suggestion.as_str()))]),
     }
 }
 
-/// The line as it would be with the mend.
+/// The line as it would be with the suggestion.
 fn patch<'t>(name: &'t str, text: &'t str, edit: &Edit) -> Option<Snippet<'t, Patch<'t>>> {
     let line = line_around(text, edit.place.span)?;
     let span = edit.place.span;

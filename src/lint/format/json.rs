@@ -30,7 +30,7 @@ struct Result<'f> {
     pointer: Option<String>,
     message: &'f str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mend: Option<&'f str>,
+    suggestion: Option<&'f str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     edit: Option<Edit<'f>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -101,7 +101,7 @@ impl<'f> Result<'f> {
             field: finding.field.as_ref().map(ToString::to_string),
             pointer: finding.field.as_ref().map(FieldPath::to_pointer),
             message: &finding.message,
-            mend: finding.mend.as_deref(),
+            suggestion: finding.suggestion.as_deref(),
             edit: finding.edit.as_ref().map(|edit| Edit {
                 line: edit.place.start.line,
                 column: edit.place.start.column,

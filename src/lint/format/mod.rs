@@ -134,11 +134,11 @@ where
     output
 }
 
-/// The sentence of a finding with its field before it, and behind it its mend and the file that it was rendered from.
+/// The sentence of a finding with its field before it, and behind it its suggestion and the file that it was rendered from.
 fn whole_sentence(finding: &Finding) -> String {
     let mut sentence = finding.sentence();
-    if let Some(mend) = &finding.mend {
-        let _ = write!(sentence, "; {mend}");
+    if let Some(suggestion) = &finding.suggestion {
+        let _ = write!(sentence, "; {suggestion}");
     }
     if let Some(source) = &finding.source {
         let _ = write!(sentence, " (rendered from {source})");

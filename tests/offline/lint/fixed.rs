@@ -6,7 +6,7 @@ use super::lint_in;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 
-/// Mistakes of every kind that can be mended for certain, in several notations, with comments.
+/// Mistakes of every kind that can be fixed for certain, in several notations, with comments.
 const BROKEN: &str = "\
 # the pool 池
 apiVersion: karpenter.sh/v1
@@ -60,7 +60,7 @@ spec:
 ";
 
 #[test]
-fn certain_mends_are_written_and_all_else_stays() {
+fn certain_fixes_are_written_and_all_else_stays() {
     let crlf = |text: &str| text.replace('\n', "\r\n");
     let directory = directory(&[
         ("a.yaml", BROKEN),
@@ -74,7 +74,7 @@ fn certain_mends_are_written_and_all_else_stays() {
     assert_eq!(read("a.yaml"), MENDED);
     assert_eq!(read("b.yaml"), format!("\u{feff}{}", crlf(MENDED)));
     let again = lint_in(directory.path(), &["--fix", "."], "");
-    assert!(!again.stderr.contains("mended"), "{again:?}");
+    assert!(!again.stderr.contains("fixed"), "{again:?}");
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn json_stays_json() {
     let json = "{\"apiVersion\": \"karpenter.sh/v1\", \"kind\": \"NodePool\", \"spec\": {\"limits\": {\"cpu\": 7}}}\n";
     let directory = directory(&[("a.json", json)]);
     lint_in(directory.path(), &["--fix", "a.json"], "");
-    let mended = fs::read_to_string(directory.path().join("a.json")).expect("a file");
-    assert_eq!(mended, json.replace('7', "\"7\""));
+    let fixed = fs::read_to_string(directory.path().join("a.json")).expect("a file");
+    assert_eq!(fixed, json.replace('7', "\"7\""));
 }
 
 #[test]

@@ -100,13 +100,11 @@ fn a_baseline_holds_what_was_there_and_lets_new_findings_through() {
     assert_eq!(new.stdout.lines().count(), 1);
 
     fs::write(directory.path().join("a.yaml"), SOUND).expect("a file");
-    let mended = lint(&["--baseline", "known.json"]);
+    let fixed = lint(&["--baseline", "known.json"]);
     assert!(
-        mended
-            .stderr
-            .contains("1 of the baseline were not found any more"),
+        fixed.stderr.contains("1 of the baseline were not found any more"),
         "{}",
-        mended.stderr
+        fixed.stderr
     );
 }
 

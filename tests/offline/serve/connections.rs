@@ -96,7 +96,7 @@ fn a_head_that_dribbles_in_is_cut_off_though_bytes_keep_coming() {
     assert_waited(began, 5);
     assert_works(&server);
     assert_eq!(
-        server.metric(r#"poolgate_connections_overdue_total{server="admission",waiting_for="head"}"#),
+        server.metric(r#"poolgate_connection_timeouts_total{server="admission",waiting_for="head"}"#),
         Some(1.0)
     );
 }

@@ -87,7 +87,7 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
     );
 
     config_map.swap(Some(AT_MOST_TEN));
-    wait_for("the mended policy", || (!admits_twenty(&server)).then_some(()));
+    wait_for("the fixed policy", || (!admits_twenty(&server)).then_some(()));
     assert_eq!(server.metric("poolgate_policy_load_failing"), Some(0.0));
     assert_eq!(server.metric("poolgate_policy_load_errors_total"), Some(1.0));
     assert_eq!(server.logged("policy in force").len(), 3, "{}", server.log());

@@ -87,7 +87,7 @@ fn every_rotation_of_a_secret_is_picked_up_and_no_connection_is_lost() {
 }
 
 #[test]
-fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_mended() {
+fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_fixed() {
     let (server, mut secret, first) = serve();
     let ca = secret.authority.pem();
     let failed = |times| {
@@ -109,7 +109,7 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_mended() {
     assert_eq!(server.logged(message).len(), 3, "{}", server.log());
 
     secret.swap(&pair.certificate, &pair.key);
-    wait_for("the mended pair", || {
+    wait_for("the fixed pair", || {
         (Connection::trusting(&server, &ca).leaf() == pair.leaf).then_some(())
     });
     assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(0.0));

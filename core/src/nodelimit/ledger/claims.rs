@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::state::MAX_TICKETS;
+use super::state::MAX_RESERVATIONS;
 use super::uid::Uid;
 use crate::nodelimit::ClaimCounts;
 
@@ -26,8 +26,8 @@ impl Claim {
 
 /// The NodeClaims of one pool and the version up to which that is complete. Counts without walking.
 ///
-/// It also remembers, of the last [`MAX_TICKETS`] claims, that they were there and are gone: that settles their
-/// tickets, which would otherwise hold a place for one lifetime.
+/// It also remembers, of the last [`MAX_RESERVATIONS`] claims, that they were there and are gone: that settles their
+/// reservations, which would otherwise hold a place for one lifetime.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ClaimView {
     version: u64,
@@ -85,7 +85,7 @@ impl ClaimView {
     /// Takes a watch event that removes a claim; `version` is the resourceVersion in the event.
     ///
     /// Where a LIST has overtaken the news, the view lacks the claim already; that it was there once is new all the same,
-    /// and settles its ticket. (A claim that could not be launched lives for less than a watch is behind.)
+    /// and settles its reservation. (A claim that could not be launched lives for less than a watch is behind.)
     pub fn remove(&mut self, uid: &Uid, version: u64) {
         if version > self.version {
             self.version = version;
@@ -162,7 +162,7 @@ impl ClaimView {
             return;
         }
         self.departures.push_back(uid);
-        if self.departures.len() > MAX_TICKETS
+        if self.departures.len() > MAX_RESERVATIONS
             && let Some(oldest) = self.departures.pop_front()
         {
             self.departed.remove(&oldest);
@@ -221,16 +221,18 @@ mod tests {
     }
 
     #[test]
-    fn as_many_departures_are_remembered_as_there_may_be_tickets() {
+    fn as_many_departures_are_remembered_as_there_may_be_reservations() {
         let mut view = ClaimView::default();
-        for number in 0..=MAX_TICKETS {
+        for number in 0..=MAX_RESERVATIONS {
             let version = 2 * number as u64 + 1;
             view.upsert(uid(number), claim(version));
             view.remove(&uid(number), version + 1);
         }
-        assert_eq!(view.departed.len(), MAX_TICKETS);
+        assert_eq!(view.departed.len(), MAX_RESERVATIONS);
         assert!(
-            !view.has_departed(&uid(0)) && view.has_departed(&uid(1)) && view.has_departed(&uid(MAX_TICKETS))
+            !view.has_departed(&uid(0))
+                && view.has_departed(&uid(1))
+                && view.has_departed(&uid(MAX_RESERVATIONS))
         );
     }
 

@@ -5,7 +5,7 @@ use super::decision::{Decision, Full, Needs, Refused, RequestVerdict, Step, Writ
 use super::evidence::settle;
 use super::first_seen::FirstSeen;
 use super::moment::{Moment, Observed};
-use super::state::{Ledger, LimitInForce, MAX_TICKETS, Refusal};
+use super::state::{Ledger, LimitInForce, MAX_RESERVATIONS, Refusal};
 use super::uid::Uid;
 
 /// What one replica knows of one pool.
@@ -17,7 +17,7 @@ pub struct Facts<'a> {
     pub claims: Observed<&'a ClaimView>,
     /// Its limit.
     pub limit: Observed<LimitInForce>,
-    /// When this replica first saw each ticket.
+    /// When this replica first saw each reservation.
     pub sightings: &'a FirstSeen,
     /// Wall time in seconds since 1970, to be written beside a refusal.
     pub clock: u64,
@@ -38,20 +38,20 @@ pub struct Request<'a> {
     pub dry_run: bool,
 }
 
-/// Decides on the requests in their order, and takes out tickets whose end is known. With no request it is
+/// Decides on the requests in their order, and takes out reservations whose end is known. With no request it is
 /// housekeeping.
 ///
 /// # Why each guard is there
 ///
-/// - A view older than the ledger's `seen` may lack a claim whose ticket is gone.
+/// - A view older than the ledger's `seen` may lack a claim whose reservation is gone.
 /// - A ledger that does not exist has no `seen` to hold a view against: the claims must be listed after that was
-///   found. (Who deletes a ledger by hand gives up the tickets in it: the count may be too low for one lifetime.)
+///   found. (Who deletes a ledger by hand gives up the reservations in it: the count may be too low for one lifetime.)
 /// - Limits are ordered by the NodePool's version. A replica whose watch of the pool lags would bring back the limit
 ///   of yesterday, so where the ledger knows a newer one the pool is read.
 /// - A refusal is only as good as the newest of what it rests on: all of it must be read after the request arrived.
 ///   Too high a count refuses a claim for which there is room, and that costs Karpenter minutes.
 /// - Versions that run ahead of reads begun after the ledger came in are of another history (a backup restored, a
-///   ledger copied from elsewhere): the read is believed and the ledger mended, or nobody would be admitted again.
+///   ledger copied from elsewhere): the read is believed and the ledger fixed, or nobody would be admitted again.
 pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
     let outdated = outdated(facts);
     if outdated.any() {
@@ -111,7 +111,7 @@ struct Round<'a> {
     view: &'a ClaimView,
     limit: LimitInForce,
     ledger: Ledger,
-    /// Claims that count. Tickets come on top: those of claims in view are out.
+    /// Claims that count. Reservations come on top: those of claims in view are out.
     counted: usize,
     changed: bool,
     reserved: bool,
@@ -149,7 +149,7 @@ impl<'a> Round<'a> {
             // Created already: this call repeats one that was allowed.
             return RequestVerdict::Allow;
         }
-        if !self.ledger.has_ticket(uid)
+        if !self.ledger.has_reservation(uid)
             && let Some(refused) = self.no_room()
         {
             if !request.dry_run {
@@ -161,15 +161,15 @@ impl<'a> Round<'a> {
         if request.dry_run {
             return RequestVerdict::Allow;
         }
-        // Also where the ticket is there: the call that took it may yet give it back, this one must not lose it.
-        let calls = self.ledger.tickets.entry(uid.clone()).or_default();
+        // Also where the reservation is there: the call that took it may yet give it back, this one must not lose it.
+        let calls = self.ledger.reservations.entry(uid.clone()).or_default();
         *calls = calls.saturating_add(1);
         self.reserved = true;
         RequestVerdict::Reserved
     }
 
     fn no_room(&self) -> Option<Refused> {
-        let outstanding = self.ledger.tickets.len();
+        let outstanding = self.ledger.reservations.len();
         let occupied = self.counted + outstanding;
         if occupied >= usize::try_from(self.limit.nodes).unwrap_or(usize::MAX) {
             let counts = self.view.counts();
@@ -180,7 +180,7 @@ impl<'a> Round<'a> {
                 outstanding,
             }));
         }
-        (outstanding >= MAX_TICKETS).then_some(Refused::Busy)
+        (outstanding >= MAX_RESERVATIONS).then_some(Refused::Busy)
     }
 
     fn finish(mut self, facts: &Facts<'_>) -> Write {

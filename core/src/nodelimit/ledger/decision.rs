@@ -58,7 +58,7 @@ pub enum Write {
 /// The answer to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestVerdict {
-    /// It may be created, and the ledger to be stored holds a ticket for this call: the one kind of answer that
+    /// It may be created, and the ledger to be stored holds a reservation for this call: the one kind of answer that
     /// [`Ledger::release`] is for.
     Reserved,
     /// It may be created, and nothing is held for this call: a dry run, or the repeated call of a claim that has been
@@ -73,7 +73,7 @@ pub enum RequestVerdict {
 pub enum Refused {
     /// No place is left in the pool.
     Full(Full),
-    /// There is room, but the ledger holds [`super::MAX_TICKETS`] creates whose end is not known yet.
+    /// There is room, but the ledger holds [`super::MAX_RESERVATIONS`] creates whose end is not known yet.
     Busy,
 }
 
@@ -82,7 +82,7 @@ pub enum Refused {
 pub struct Full {
     /// The limit.
     pub limit: LimitInForce,
-    /// Places taken: claims that count, and outstanding tickets.
+    /// Places taken: claims that count, and outstanding reservations.
     pub occupied: usize,
     /// Claims that are being deleted. Under Hard they are part of `occupied`, under Soft not.
     pub terminating: usize,

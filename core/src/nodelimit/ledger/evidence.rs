@@ -1,23 +1,23 @@
-//! When a ticket may go: only on evidence of what became of its create.
+//! When a reservation may go: only on evidence of what became of its create.
 
 use super::claims::ClaimView;
 use super::first_seen::FirstSeen;
 use super::moment::Observed;
 use super::state::Ledger;
 
-/// Takes out the tickets whose end is known. Whether any went.
+/// Takes out the reservations whose end is known. Whether any went.
 ///
 /// - **The claim is in view.** It counts by itself from now on, for everybody whose view shows it: `seen` is raised
 ///   to the claim's resourceVersion, so that no older view is counted by.
 /// - **The claim has been in view and is gone.** It counts no more. No older view needs to be kept out: at worst it
 ///   still shows the claim.
-/// - **The create is over and nothing came of it**: this replica saw the ticket at least one lifetime ago, and a
+/// - **The create is over and nothing came of it**: this replica saw the reservation at least one lifetime ago, and a
 ///   consistent LIST begun after that lacks the claim. A watch is no evidence here: it may be silent.
 pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, sightings: &FirstSeen) -> bool {
-    let before = ledger.tickets.len();
+    let before = ledger.reservations.len();
     let view = claims.value;
     let seen = &mut ledger.seen;
-    ledger.tickets.retain(|uid, _| {
+    ledger.reservations.retain(|uid, _| {
         if let Some(claim) = view.get(uid) {
             *seen = (*seen).max(claim.version);
             return false;
@@ -25,5 +25,5 @@ pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, sightin
         let came_to_nothing = || sightings.over_at(uid).is_some_and(|over| claims.is_as_of(over));
         !view.has_departed(uid) && !came_to_nothing()
     });
-    ledger.tickets.len() != before
+    ledger.reservations.len() != before
 }

@@ -1,4 +1,4 @@
-//! When this replica first saw each ticket: how old a ticket is at least.
+//! When this replica first saw each reservation: how old a reservation is at least.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use super::moment::Moment;
 use super::state::Ledger;
 use super::uid::Uid;
 
-/// How long after its first sighting a ticket may still become a NodeClaim.
+/// How long after its first sighting a reservation may still become a NodeClaim.
 ///
 /// The API server ends a create after 34 s, however long the caller would wait; a write that it has sent to etcd by
 /// then may still be carried out within etcd's own request limit (5 s and two election timeouts: 7 s by default).
-/// 41 s, and 4 s of slack for clocks that tick at different paces. The create began before its ticket was written,
-/// and this replica saw the ticket after that, so the real age is always greater.
-pub const TICKET_LIFETIME: Duration = Duration::from_secs(45);
+/// 41 s, and 4 s of slack for clocks that tick at different paces. The create began before its reservation was written,
+/// and this replica saw the reservation after that, so the real age is always greater.
+pub const RESERVATION_LIFETIME: Duration = Duration::from_secs(45);
 
-/// When one replica first saw each ticket of one pool, on its own monotonic clock.
+/// When one replica first saw each reservation of one pool, on its own monotonic clock.
 ///
 /// Never stored: a restart begins anew, which keeps places longer, never shorter. So no clock is compared with
 /// another.
@@ -24,27 +24,30 @@ pub struct FirstSeen(BTreeMap<Uid, Moment>);
 
 impl FirstSeen {
     /// Takes note of a ledger that is here. `now` must lie after the read was answered (not before it was asked: the
-    /// ticket might be younger than that).
+    /// reservation might be younger than that).
     ///
-    /// What the ledger no longer holds is forgotten: as many are kept as there are tickets.
+    /// What the ledger no longer holds is forgotten: as many are kept as there are reservations.
     pub fn observe(&mut self, ledger: &Ledger, now: Moment) {
-        self.0.retain(|uid, _| ledger.has_ticket(uid));
-        for uid in ledger.tickets() {
+        self.0.retain(|uid, _| ledger.has_reservation(uid));
+        for uid in ledger.reservations() {
             if !self.0.contains_key(uid) {
                 self.0.insert(uid.clone(), now);
             }
         }
     }
 
-    /// From when on this ticket's create is over; none for a ticket never seen.
+    /// From when on this reservation's create is over; none for a reservation never seen.
     pub fn over_at(&self, uid: &Uid) -> Option<Moment> {
-        self.0.get(uid).map(|first| first.plus(TICKET_LIFETIME))
+        self.0.get(uid).map(|first| first.plus(RESERVATION_LIFETIME))
     }
 
-    /// From when on the first of the tickets may be taken out by a LIST that lacks its claim; none without tickets.
+    /// From when on the first of the reservations may be taken out by a LIST that lacks its claim; none without reservations.
     /// For the caller's housekeeping: a LIST begun earlier takes none out.
     pub fn first_over_at(&self) -> Option<Moment> {
-        self.0.values().min().map(|first| first.plus(TICKET_LIFETIME))
+        self.0
+            .values()
+            .min()
+            .map(|first| first.plus(RESERVATION_LIFETIME))
     }
 }
 
@@ -59,8 +62,11 @@ mod tests {
     #[test]
     fn the_first_sighting_counts_and_what_the_ledger_no_longer_holds_is_forgotten() {
         let uid = |text| Uid::new(text).unwrap();
-        let ledger = |tickets: &str| {
-            Ledger::read(&format!(r#"{{"version":1,"seen":0,"tickets":{tickets}}}"#)).unwrap()
+        let ledger = |reservations: &str| {
+            Ledger::read(&format!(
+                r#"{{"version":1,"seen":0,"reservations":{reservations}}}"#
+            ))
+            .unwrap()
         };
         let mut sightings = FirstSeen::default();
         assert_eq!(sightings.first_over_at(), None);

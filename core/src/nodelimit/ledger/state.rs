@@ -8,9 +8,9 @@ use thiserror::Error;
 use super::uid::Uid;
 use crate::karpenter::NodeLimitMode;
 
-/// The most tickets at a time. With the longest UIDs they take 0.6 MB of the 1 MiB that a ConfigMap may hold; with
+/// The most reservations at a time. With the longest UIDs they take 0.6 MB of the 1 MiB that a ConfigMap may hold; with
 /// those that the API server makes, 0.35 MB.
-pub const MAX_TICKETS: usize = 8_000;
+pub const MAX_RESERVATIONS: usize = 8_000;
 
 /// The most victims of one termination.
 pub const MAX_VICTIMS: usize = 2_000;
@@ -19,7 +19,7 @@ pub const MAX_VICTIMS: usize = 2_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// How many calls were allowed, by the UID of the claim that they ask for.
-    pub(super) tickets: BTreeMap<Uid, u32>,
+    pub(super) reservations: BTreeMap<Uid, u32>,
     pub(super) seen: u64,
     pub(super) limit: Option<LimitInForce>,
     pub(super) refused: Option<Refusal>,
@@ -92,18 +92,18 @@ impl Termination {
 }
 
 impl Ledger {
-    /// The UIDs that hold a ticket.
-    pub fn tickets(&self) -> impl ExactSizeIterator<Item = &Uid> {
-        self.tickets.keys()
+    /// The UIDs that hold a reservation.
+    pub fn reservations(&self) -> impl ExactSizeIterator<Item = &Uid> {
+        self.reservations.keys()
     }
 
-    /// Whether this UID holds a ticket.
-    pub fn has_ticket(&self, uid: &Uid) -> bool {
-        self.tickets.contains_key(uid)
+    /// Whether this UID holds a reservation.
+    pub fn has_reservation(&self, uid: &Uid) -> bool {
+        self.reservations.contains_key(uid)
     }
 
-    /// The highest resourceVersion of a NodeClaim on whose sight a ticket was taken out. A view older than that may
-    /// lack a claim whose ticket is gone: it must not be counted by.
+    /// The highest resourceVersion of a NodeClaim on whose sight a reservation was taken out. A view older than that may
+    /// lack a claim whose reservation is gone: it must not be counted by.
     pub const fn seen(&self) -> u64 {
         self.seen
     }
@@ -130,21 +130,21 @@ impl Ledger {
         self
     }
 
-    /// The ledger without the tickets of calls whose "allow" never left; none if it holds none of them.
+    /// The ledger without the reservations of calls whose "allow" never left; none if it holds none of them.
     ///
     /// Only for calls answered with [`super::RequestVerdict::Reserved`], of which answer no byte was sent, and for each such
-    /// call once: a ticket that a second call for the same UID holds too stays until that one is released. Stored by
+    /// call once: a reservation that a second call for the same UID holds too stays until that one is released. Stored by
     /// compare-and-swap like any other; after a conflict try again, but where the outcome is unknown let it be, or
-    /// the other call's ticket goes too. Under failure policy Ignore the API server may create the claim all the
-    /// same: there let the ticket live its life.
+    /// the other call's reservation goes too. Under failure policy Ignore the API server may create the claim all the
+    /// same: there let the reservation live its life.
     #[must_use]
     pub fn release<'a>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> Option<Self> {
         let mut next = None;
-        for uid in uids.into_iter().filter(|uid| self.has_ticket(uid)) {
-            let tickets = &mut next.get_or_insert_with(|| self.clone()).tickets;
-            match tickets.get_mut(uid) {
+        for uid in uids.into_iter().filter(|uid| self.has_reservation(uid)) {
+            let reservations = &mut next.get_or_insert_with(|| self.clone()).reservations;
+            match reservations.get_mut(uid) {
                 Some(calls) if *calls > 1 => *calls -= 1,
-                _ => drop(tickets.remove(uid)),
+                _ => drop(reservations.remove(uid)),
             }
         }
         next

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::state::{Ledger, LimitInForce, MAX_TICKETS, Refusal, Termination, TooManyVictims};
+use super::state::{Ledger, LimitInForce, MAX_RESERVATIONS, Refusal, Termination, TooManyVictims};
 use super::uid::{Uid, UnusableUid};
 use crate::karpenter::NodeLimitMode;
 
@@ -16,7 +16,7 @@ pub const VERSION: u64 = 1;
 /// The longest text that is read, in bytes: what a ConfigMap may hold.
 pub const MAX_TEXT: usize = 1 << 20;
 
-/// Why a text is no ledger. Nothing may be admitted by it: its tickets are unknown.
+/// Why a text is no ledger. Nothing may be admitted by it: its reservations are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnreadableLedger {
     /// Longer than [`MAX_TEXT`].
@@ -50,9 +50,9 @@ pub enum UnreadableLedger {
         /// What is wrong with it.
         fault: UnusableUid,
     },
-    /// More tickets than it can have.
-    #[error("the ledger has {0} tickets, more than {MAX_TICKETS}")]
-    TooManyTickets(usize),
+    /// More reservations than it can have.
+    #[error("the ledger has {0} reservations, more than {MAX_RESERVATIONS}")]
+    TooManyReservations(usize),
     /// More victims than it can have.
     #[error("in `termination` of the ledger {0}")]
     TooManyVictims(#[from] TooManyVictims),
@@ -73,11 +73,11 @@ impl Ledger {
         if version > VERSION {
             return Err(UnreadableLedger::Newer(version));
         }
-        let tickets = fields
-            .remove("tickets")
-            .ok_or(UnreadableLedger::Missing("tickets"))?;
+        let reservations = fields
+            .remove("reservations")
+            .ok_or(UnreadableLedger::Missing("reservations"))?;
         Ok(Self {
-            tickets: read_tickets(&tickets)?,
+            reservations: read_reservations(&reservations)?,
             seen: number("seen", fields.remove("seen").as_ref())?,
             limit: fields.remove("limit").as_ref().map(read_limit).transpose()?,
             refused: fields.remove("refused").as_ref().map(read_refusal).transpose()?,
@@ -93,14 +93,14 @@ impl Ledger {
     /// The text to store. [`Ledger::read`] gives the same ledger.
     pub fn write(&self) -> String {
         let mut fields = self.unknown.clone();
-        let tickets: Map<String, Value> = self
-            .tickets
+        let reservations: Map<String, Value> = self
+            .reservations
             .iter()
             .map(|(uid, calls)| (uid.as_str().to_owned(), (*calls).into()))
             .collect();
         let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
         put("version", VERSION.into());
-        put("tickets", tickets.into());
+        put("reservations", reservations.into());
         put("seen", self.seen.into());
         if let Some(limit) = &self.limit {
             put(
@@ -140,18 +140,18 @@ fn uid(field: &'static str, text: &str) -> Result<Uid, UnreadableLedger> {
     Uid::new(text).map_err(|fault| UnreadableLedger::Uid { field, fault })
 }
 
-fn read_tickets(value: &Value) -> Result<BTreeMap<Uid, u32>, UnreadableLedger> {
-    const EXPECTED: UnreadableLedger = wrong("tickets", "an object of UIDs with a number from 1 each");
-    let tickets = value.as_object().ok_or(EXPECTED)?;
-    if tickets.len() > MAX_TICKETS {
-        return Err(UnreadableLedger::TooManyTickets(tickets.len()));
+fn read_reservations(value: &Value) -> Result<BTreeMap<Uid, u32>, UnreadableLedger> {
+    const EXPECTED: UnreadableLedger = wrong("reservations", "an object of UIDs with a number from 1 each");
+    let reservations = value.as_object().ok_or(EXPECTED)?;
+    if reservations.len() > MAX_RESERVATIONS {
+        return Err(UnreadableLedger::TooManyReservations(reservations.len()));
     }
-    tickets
+    reservations
         .iter()
         .map(|(text, calls)| {
             let calls = calls.as_u64().and_then(|calls| u32::try_from(calls).ok());
             let calls = calls.filter(|calls| *calls > 0).ok_or(EXPECTED)?;
-            Ok((uid("tickets", text)?, calls))
+            Ok((uid("reservations", text)?, calls))
         })
         .collect()
 }

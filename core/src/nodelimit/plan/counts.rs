@@ -30,14 +30,14 @@ pub(super) struct Counts {
 impl Counts {
     pub(super) fn of(state: &PoolState<'_>) -> Self {
         let seen: HashSet<&str> = state.claims.iter().map(|state| &*state.claim.uid).collect();
-        let tickets: HashSet<&str> = state.ledger.tickets.iter().map(|uid| &**uid).collect();
+        let reservations: HashSet<&str> = state.ledger.reservations.iter().map(|uid| &**uid).collect();
         Self {
             claims: ClaimCounts {
                 existing: state.claims.len(),
                 undeleted: count(state, |claim| claim.claim.deleted.is_none()),
                 staying: count(state, |claim| !claim.is_going()),
             },
-            unseen: tickets.difference(&seen).count(),
+            unseen: reservations.difference(&seen).count(),
             budgeted: number(count(state, ClaimState::is_budgeted)),
             disrupting: number(count(state, |claim| {
                 claim.is_budgeted() && claim.uses_up_budget()

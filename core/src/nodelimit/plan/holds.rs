@@ -9,7 +9,7 @@ use super::fit;
 use super::memory::Memory;
 use super::node::Node;
 use super::outcome::{NodeRef, Unhold};
-use super::places::{DisruptableNodes, RemainingCapacity};
+use super::remaining::{DisruptableNodes, RemainingCapacity};
 use super::situation::{Situation, after};
 use super::turns;
 use crate::budget::{Reason, Timing};
@@ -36,11 +36,11 @@ pub(super) fn decide(now: &Situation<'_>, memory: &mut Memory) -> Holds {
         govern(now, memory)
     } else {
         memory.forget_room();
-        release_all(now)
+        unhold_all(now)
     }
 }
 
-fn release_all(now: &Situation<'_>) -> Holds {
+fn unhold_all(now: &Situation<'_>) -> Holds {
     let mut holds = Holds::default();
     for node in now.claims.iter().filter_map(|claim| claim.node) {
         if node.marks.are_ours() {

@@ -113,7 +113,7 @@ pub struct Numbers {
     pub nodes: u32,
     /// The most nodes.
     pub limit: Option<u32>,
-    /// How many more may be had, tickets that have no claim yet taken off.
+    /// How many more may be had, reservations that have no claim yet taken off.
     pub remaining: Option<u32>,
     /// The mode of the limit.
     pub mode: Option<NodeLimitMode>,

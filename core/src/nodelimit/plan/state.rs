@@ -40,7 +40,7 @@ pub struct PoolState<'s> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LedgerState {
     /// UIDs that were admitted, whether or not a claim of that UID is in view.
-    pub tickets: Vec<Arc<str>>,
+    pub reservations: Vec<Arc<str>>,
     /// When the gate last refused a claim of the pool, by the clock that gives the time of the plan: when the number
     /// of refusals was seen to grow.
     pub last_refusal: Option<Timestamp>,
@@ -58,8 +58,8 @@ pub struct Settings {
     pub rotation: SignedDuration,
     /// For how long all must have been steady before anything is terminated.
     pub settle: SignedDuration,
-    /// Whether everything of poolgate's is to be taken back (`--release-all`), and nothing to be terminated.
-    pub release_all: bool,
+    /// Whether everything of poolgate's is to be taken back (`--unhold-all`), and nothing to be terminated.
+    pub unhold_all: bool,
 }
 
 impl Default for Settings {
@@ -67,7 +67,7 @@ impl Default for Settings {
         Self {
             rotation: ROTATION,
             settle: SETTLE,
-            release_all: false,
+            unhold_all: false,
         }
     }
 }

@@ -134,13 +134,13 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &BudgetBounds, findings: &mut F
         };
         let reason = format!("the policy allows at most {most} budgets");
         let finding = BUDGET_COUNT.finding(Disruption::path("budgets"), problem, reason);
-        findings.push(finding.mend("remove those that are never the lowest"));
+        findings.push(finding.suggest("remove those that are never the lowest"));
     }
     if bounds.require_always && !budgets.iter().any(holds_always) {
         let reason = "the policy requires one that always holds, and for every reason: while none holds, Karpenter \
                       may disrupt all nodes at once";
         let finding = BUDGET_ALWAYS.finding(Disruption::path("budgets"), Problem::Required, reason);
-        findings.push(finding.mend("add a budget with nodes alone, such as nodes: 10%"));
+        findings.push(finding.suggest("add a budget with nodes alone, such as nodes: 10%"));
     }
 }
 
@@ -160,14 +160,14 @@ fn check_nodes(budget: &Budget<'_>, bounds: &BudgetBounds, findings: &mut Findin
                 problem(),
                 format!("the policy allows at most {most}%"),
             )
-            .mend(format!("write {most}% or less")),
+            .suggest(format!("write {most}% or less")),
         (Ok(BudgetNodes::Count(count)), _, Some(most)) if count > most => BUDGET_NODES
             .finding(
                 budget.path("nodes"),
                 problem(),
                 format!("the policy allows at most {most} nodes at once"),
             )
-            .mend(format!("write \"{most}\" or less")),
+            .suggest(format!("write \"{most}\" or less")),
         _ => return,
     };
     findings.push(finding);

@@ -59,7 +59,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, allowed: &[String], fin
         .filter(|capacity| !allowed.iter().any(|allowed| allowed == capacity))
         .collect();
     let Some(first) = forbidden.first() else { return };
-    let mend = format!("require {CAPACITY_TYPE_LABEL} In [{}]", allowed.join(", "));
+    let suggestion = format!("require {CAPACITY_TYPE_LABEL} In [{}]", allowed.join(", "));
     let reason = format!("the policy allows only {}", listed(allowed));
     let says = requirements(object).any(is_about_capacity) || label.is_some();
     let problem = if says {
@@ -75,7 +75,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, allowed: &[String], fin
     findings.push(
         CAPACITY_TYPE
             .finding(pool.template.requirements_path(), problem, reason)
-            .mend(mend)
+            .suggest(suggestion)
             .related(pool.template.labels_path().key(CAPACITY_TYPE_LABEL)),
     );
 }

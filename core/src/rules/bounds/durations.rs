@@ -121,7 +121,7 @@ fn check_duration(
         .min
         .as_ref()
         .filter(|min| duration.is_some_and(|duration| duration < min.value));
-    let (bound, word, mend) = match (over, under) {
+    let (bound, word, suggestion) = match (over, under) {
         (Some(max), _) => (max, "at most", "or less"),
         (None, Some(min)) => (min, "at least", "or more"),
         (None, None) => return,
@@ -139,7 +139,7 @@ fn check_duration(
     };
     let problem = found.map_or(Problem::Required, Problem::invalid);
     let finding = rule.finding(path, problem, reason);
-    findings.push(finding.mend(format!("write {} {mend}", bound.text)));
+    findings.push(finding.suggest(format!("write {} {suggestion}", bound.text)));
 }
 
 #[cfg(test)]

@@ -58,12 +58,12 @@ pub(super) fn check(pool: &NodePool<'_>, windows: &[FreezeWindow], findings: &mu
         let reason = format!(
             "the policy lets nothing be disrupted for {duration} from `{schedule}` (UTC) on, and no budget says so"
         );
-        let mend =
+        let suggestion =
             format!("add a budget with nodes: \"0\", schedule: \"{schedule}\" and duration: {duration}");
         findings.push(
             FREEZE_WINDOW
                 .finding(Disruption::path("budgets"), Problem::Required, reason)
-                .mend(mend),
+                .suggest(suggestion),
         );
     }
 }

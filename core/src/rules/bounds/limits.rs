@@ -71,13 +71,17 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, f
     };
     let is_missing = |resource: &str| applies(resource) && limit(resource).is_none();
     for resource in bounds.required.iter().filter(|resource| is_missing(resource)) {
-        let mend = bounds.max.get(resource).map_or_else(
+        let suggestion = bounds.max.get(resource).map_or_else(
             || format!("add {resource}: with what this pool may use at most"),
             |most| format!("add {resource}: \"{}\" or less", most.text),
         );
         let path = limits.clone().key(resource.clone());
         let reason = format!("the policy requires a limit of {resource}");
-        findings.push(LIMIT_REQUIRED.finding(path, Problem::Required, reason).mend(mend));
+        findings.push(
+            LIMIT_REQUIRED
+                .finding(path, Problem::Required, reason)
+                .suggest(suggestion),
+        );
     }
     for (resource, most) in &bounds.max {
         let path = || limits.clone().key(resource.clone());
@@ -88,8 +92,12 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, f
                     "without it there is no limit of {resource}, and the policy allows at most {}",
                     most.text
                 );
-                let mend = format!("add {resource}: \"{}\" or less", most.text);
-                findings.push(LIMIT_MAX.finding(path(), Problem::Required, reason).mend(mend));
+                let suggestion = format!("add {resource}: \"{}\" or less", most.text);
+                findings.push(
+                    LIMIT_MAX
+                        .finding(path(), Problem::Required, reason)
+                        .suggest(suggestion),
+                );
             }
             None => {}
         }
@@ -110,7 +118,7 @@ fn check_limit(path: FieldPath, limit: &Value, most: &Written<Quantity>, finding
         findings.push(
             LIMIT_MAX
                 .finding(path, Problem::invalid(limit), reason)
-                .mend(format!("write \"{}\" or less", most.text)),
+                .suggest(format!("write \"{}\" or less", most.text)),
         );
     }
 }

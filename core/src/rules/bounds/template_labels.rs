@@ -50,7 +50,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, required: &[String], fi
         findings.push(
             TEMPLATE_LABELS
                 .finding(path, Problem::Required, reason)
-                .mend(format!("add the label {key} with its value"))
+                .suggest(format!("add the label {key} with its value"))
                 .related(pool.template.requirements_path()),
         );
     }

@@ -150,7 +150,7 @@ fn allow_window(reading: &ReadBudget<'_>) -> Diagnostic {
             Problem::Invalid { value: quoted(text) },
             "budgets only restrict: outside its window all nodes may go at once",
         )
-        .mend("add a budget without schedule, or one of 0 for the other hours")
+        .suggest("add a budget without schedule, or one of 0 for the other hours")
         .related(reading.budget.path("nodes"))
 }
 
@@ -162,7 +162,7 @@ fn uncovered_hours(reading: &ReadBudget<'_>) -> Diagnostic {
             Problem::Invalid { value: quoted(text) },
             "outside this freeze no budget holds, and all nodes may go at once",
         )
-        .mend("add a budget without schedule, such as nodes: 10%")
+        .suggest("add a budget without schedule, such as nodes: 10%")
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
                     Problem::Invalid { value: "[]".into() },
                     "without a budget nothing limits disruption, so all nodes may go at once",
                 )
-                .mend("leave it out for the default of 10%, or write nodes: 100% if no limit is meant"),
+                .suggest("leave it out for the default of 10%, or write nodes: 100% if no limit is meant"),
         );
     }
     if budgets.len() > MOST_BUDGETS {
@@ -100,7 +100,7 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
         findings.push(
             BUDGETS_COUNT
                 .finding(path(), problem, reason)
-                .mend("join windows of one kind in one schedule, such as 0 9 * * mon-fri"),
+                .suggest("join windows of one kind in one schedule, such as 0 9 * * mon-fri"),
         );
     }
     budgets.len() <= MOST_BUDGETS
@@ -120,7 +120,7 @@ pub(super) fn check_blocked(readings: &[ReadBudget<'_>], findings: &mut Findings
                 Problem::Invalid { value: quoted(text) },
                 "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
             )
-            .mend("write 1 to replace them one by one, or add the schedule of a freeze"),
+            .suggest("write 1 to replace them one by one, or add the schedule of a freeze"),
     );
 }
 

@@ -2,10 +2,10 @@
 
 pub(super) mod coverage;
 pub(super) mod list;
-pub(super) mod moot;
 pub(super) mod nodes;
 mod reading;
 pub(super) mod reasons;
+pub(super) mod redundant;
 pub(super) mod uncovered;
 pub(super) mod window;
 
@@ -30,7 +30,7 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
     // Comparing each budget with each other is for lists of a legal length.
     if few_enough {
         list::check_blocked(&readings, findings);
-        moot::check(&readings, findings);
+        redundant::check(&readings, findings);
         check_coverage(pool, disruption, budgets.len(), &readings, findings);
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
                 BUDGET_NODES
                     .finding(budget.path("nodes"), problem, error.to_string())
                     .origin(by_crd_or(Origin::Silent, error.is_let_through()))
-                    .mend_if_known(error.mend())
+                    .suggest_if_known(error.suggest())
                     .fix_if_known(error.meant().map(Fix::text)),
             );
             None

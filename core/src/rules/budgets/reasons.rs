@@ -116,7 +116,7 @@ pub(super) fn check(
                     Problem::Invalid { value: "[]".into() },
                     "an empty list is for no reason, so this budget limits nothing",
                 )
-                .mend("leave it out for all reasons"),
+                .suggest("leave it out for all reasons"),
         );
     }
     if reasons.len() > MOST_REASONS && karpenter.release().has(KarpenterVersion::REASONS_LIMITED) {
@@ -125,7 +125,7 @@ pub(super) fn check(
         };
         let reason = format!("must have at most {MOST_REASONS} items");
         let finding = BUDGET_REASON_REPEATED.finding(budget.path("reasons"), problem, reason);
-        findings.push(finding.mend("name each reason once"));
+        findings.push(finding.suggest("name each reason once"));
         return;
     }
     check_each(budget, reasons, karpenter, findings);
@@ -140,11 +140,11 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
         let known = karpenter.knows(EnumValues::Reason, ApiVersion::V1, text);
         if known != Availability::Yes {
             let value = quoted(text);
-            let (reason, mend) = explained(text, known, supported);
+            let (reason, suggestion) = explained(text, known, supported);
             findings.push(
                 BUDGET_REASON
                     .finding(path(), Problem::Unsupported { value, supported }, reason)
-                    .mend_if_known(mend)
+                    .suggest_if_known(suggestion)
                     .fix_if_known(Fix::spelling(text, supported)),
             );
         }
@@ -156,7 +156,7 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
             findings.push(
                 BUDGET_REASON_REPEATED
                     .finding(path(), problem, "the list names it already")
-                    .mend("remove it"),
+                    .suggest("remove it"),
             );
         }
         seen = seen.with(Reasons::only(reason));

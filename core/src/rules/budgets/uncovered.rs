@@ -72,7 +72,7 @@ pub(super) fn check(
                 },
                 reason,
             )
-            .mend("add one, or one without reasons, such as nodes: 10%"),
+            .suggest("add one, or one without reasons, such as nodes: 10%"),
     );
 }
 

@@ -142,7 +142,7 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
 }
 
 fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
-    let (missing, beside, mend) = match (&budget.schedule, &budget.duration) {
+    let (missing, beside, suggestion) = match (&budget.schedule, &budget.duration) {
         (Field::Absent, Field::Absent) => return,
         (Field::Absent, _) => (
             "schedule",
@@ -160,7 +160,7 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
     findings.push(
         BUDGET_SCHEDULE_DURATION
             .finding(budget.path(missing), Problem::Required, reason)
-            .mend(mend),
+            .suggest(suggestion),
     );
 }
 
@@ -185,7 +185,7 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
                         problem(),
                         "the window has no length, so the budget never holds",
                     )
-                    .mend("write how long it is, such as 30m"),
+                    .suggest("write how long it is, such as 30m"),
             );
             None
         }
@@ -195,7 +195,7 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
                 BUDGET_DURATION
                     .finding(budget.path("duration"), problem(), error.to_string())
                     .origin(by_crd_or(Origin::Silent, error.is_let_through()))
-                    .mend_if_known(error.mend())
+                    .suggest_if_known(error.suggest())
                     .fix_if_known(error.meant().map(Fix::text)),
             );
             None
@@ -211,7 +211,7 @@ fn always_active(budget: &Budget<'_>) -> Diagnostic {
             Problem::Invalid { value: quoted(text) },
             "the window begins again before it ends, so the budget always holds",
         )
-        .mend("shorten it, or remove schedule and duration if always is meant")
+        .suggest("shorten it, or remove schedule and duration if always is meant")
         .related(budget.path("schedule"))
 }
 

@@ -165,7 +165,7 @@ fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>)
     }
     findings.push(
         found(reason, Origin::Silent)
-            .mend_if_known(error.mend())
+            .suggest_if_known(error.suggest())
             .fix_if_known(error.meant().map(Fix::text)),
     );
 }
@@ -188,7 +188,7 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
                 problem,
                 "consolidateAfter is Never, so the policy has no effect: not even empty nodes are removed",
             )
-            .mend("write a duration such as 30s if nodes should go, or leave the policy out")
+            .suggest("write a duration such as 30s if nodes should go, or leave the policy out")
             .related(Disruption::path("consolidateAfter")),
     );
 }
@@ -208,7 +208,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
                 Problem::Required,
                 "v1beta1 demands it beside the policy WhenEmpty",
             )
-            .mend("say how long a node stays empty before it goes, such as consolidateAfter: 30s"),
+            .suggest("say how long a node stays empty before it goes, such as consolidateAfter: 30s"),
         (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => CONSOLIDATE_AFTER_CONVERSION
             .finding(
                 path(),
@@ -217,14 +217,14 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
                 },
                 "on the way to v1 it becomes 0s, which switches consolidation on again",
             )
-            .mend("write the policy WhenEmpty, or move to v1, before Karpenter converts it"),
+            .suggest("write the policy WhenEmpty, or move to v1, before Karpenter converts it"),
         (V1BETA1_DEFAULT_POLICY, Field::Present(text)) => CONSOLIDATE_AFTER_PAIR
             .finding(
                 path(),
                 Problem::Invalid { value: quoted(text) },
                 "v1beta1 takes no duration beside the policy WhenUnderutilized, which is also the default",
             )
-            .mend("remove it, or write consolidationPolicy: WhenEmpty"),
+            .suggest("remove it, or write consolidationPolicy: WhenEmpty"),
         _ => return,
     };
     findings.push(finding.related(Disruption::path("consolidationPolicy")));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_crd_refuses_is_refused_with_the_mend() {
+    fn what_the_crd_refuses_is_refused_with_a_suggestion() {
         assert_eq!(
             errors(&after("1hr")),
             [

@@ -55,11 +55,11 @@ pub(super) fn check(
         value: quoted(policy),
         supported,
     };
-    let (reason, mend) = explained(policy, version, known, supported);
+    let (reason, suggestion) = explained(policy, version, known, supported);
     findings.push(
         CONSOLIDATION_POLICY
             .finding(Disruption::path("consolidationPolicy"), problem, reason)
-            .mend_if_known(mend)
+            .suggest_if_known(suggestion)
             .fix_if_known(meant(policy, version, supported)),
     );
 }

@@ -122,7 +122,7 @@ pub(super) fn check(
                 EXPIRE_AFTER
                     .finding(path(), problem(), reason)
                     .origin(by_crd_or(Origin::Silent, is_let_through))
-                    .mend_if_known(error.mend())
+                    .suggest_if_known(error.suggest())
                     .fix_if_known(error.meant().map(Fix::text)),
             );
             None
@@ -147,14 +147,14 @@ fn check_short(
         findings.push(
             EXPIRE_AFTER_ZERO
                 .finding(path, problem, reason)
-                .mend("write Never for no expiry"),
+                .suggest("write Never for no expiry"),
         );
     } else {
         let reason = "a machine has 15 minutes to become a node, so this one may be gone before it is of use";
         findings.push(
             EXPIRE_AFTER_SHORT
                 .finding(path, problem, reason)
-                .mend("write hours, or Never"),
+                .suggest("write hours, or Never"),
         );
     }
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crd_or_karpenter_cannot_read_is_refused_with_the_mend() {
+    fn what_crd_or_karpenter_cannot_read_is_refused_with_a_suggestion() {
         for (text, end) in [
             ("30d", "; write 720h [expire-after]"),
             ("never", "; write Never [expire-after]"),

@@ -86,14 +86,14 @@ pub(super) fn check(
         findings.push(found(reason, Origin::Poolgate));
         return None;
     }
-    let (reason, mend) = match NillableDuration::parse(text, PATTERN) {
+    let (reason, suggestion) = match NillableDuration::parse(text, PATTERN) {
         Ok(NillableDuration::After(length)) => {
             if length.is_zero() {
                 let reason = "pods would be killed at once, whatever PodDisruptionBudgets say";
                 findings.push(
                     TERMINATION_GRACE_PERIOD_ZERO
                         .finding(path(), problem(), reason)
-                        .mend("write how long pods may take, or leave it out for as long as they take"),
+                        .suggest("write how long pods may take, or leave it out for as long as they take"),
                 );
             }
             return Some(length);
@@ -108,9 +108,9 @@ pub(super) fn check(
         Err(NillableDurationError::Other) => {
             ("a duration is written like 30s, 10m or 1h30m".to_owned(), None)
         }
-        Err(error) => (error.to_string(), error.mend()),
+        Err(error) => (error.to_string(), error.suggest()),
     };
-    findings.push(found(reason, Origin::Silent).mend_if_known(mend));
+    findings.push(found(reason, Origin::Silent).suggest_if_known(suggestion));
     None
 }
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crd_or_karpenter_cannot_read_is_refused_with_the_mend() {
+    fn what_crd_or_karpenter_cannot_read_is_refused_with_a_suggestion() {
         for (text, end) in [
             ("1d", "; write 24h [termination-grace-period]"),
             (

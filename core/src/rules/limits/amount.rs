@@ -112,7 +112,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                 findings.push(
                     found(&LIMIT_QUANTITY, error.to_string())
                         .origin(by_quantity(&error))
-                        .mend_if_known(error.mend())
+                        .suggest_if_known(error.suggest())
                         .fix_if_known(error.meant().map(Fix::text)),
                 );
                 return;
@@ -129,7 +129,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                     &LIMIT_UNQUOTED,
                     "tools that write the object back turn the number into text".into(),
                 )
-                .mend(format!("write \"{number}\""))
+                .suggest(format!("write \"{number}\""))
                 .fix_if_known(Some(Fix::text(number.to_string()))),
             );
             quantity
@@ -142,7 +142,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                 &LIMIT_NEGATIVE,
                 "below zero, so this pool could never launch a node".into(),
             )
-            .mend("write a limit of 0 or more, or leave it out for none"),
+            .suggest("write a limit of 0 or more, or leave it out for none"),
         );
     } else if quantity.is_zero() && pool.replicas.is_absent() && PLAIN_RESOURCES.contains(&resource) {
         findings.push(
@@ -150,7 +150,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                 &LIMIT_ZERO,
                 "every node has some, so this pool never launches one".into(),
             )
-            .mend("leave it out for no limit; fine if the pool is meant to be off"),
+            .suggest("leave it out for no limit; fine if the pool is meant to be off"),
         );
     }
 }

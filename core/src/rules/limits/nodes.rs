@@ -113,7 +113,7 @@ pub(super) fn check(
         findings.push(
             LIMIT_NODES_WHOLE
                 .finding(path(NODES), problem, "nodes are counted whole")
-                .mend("write a whole number"),
+                .suggest("write a whole number"),
         );
     }
     check_release(pool, value, context.release, findings);
@@ -135,7 +135,7 @@ fn check_release(pool: &NodePool<'_>, value: &Value, release: KarpenterVersion, 
     findings.push(
         LIMIT_NODES_RELEASE
             .finding(path(NODES), Problem::invalid(value), reason)
-            .mend(format!(
+            .suggest(format!(
                 "upgrade to Karpenter {} or newer, or have poolgate's node gate",
                 KarpenterVersion::NODE_LIMIT
             )),
@@ -186,7 +186,7 @@ fn check_lowered(
         } else {
             "the others"
         };
-        finding = finding.mend(format!("write {stay} or more if {who} should stay"));
+        finding = finding.suggest(format!("write {stay} or more if {who} should stay"));
     }
     findings.push(finding);
 }
@@ -361,7 +361,7 @@ mod tests {
             };
             let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
             let about = report.into_iter().find(|one| one.rule == LIMIT_BELOW_NODES.id);
-            about.map(|one| format!("{}; {}", one.reason, one.mend.unwrap_or_default()))
+            about.map(|one| format!("{}; {}", one.reason, one.suggestion.unwrap_or_default()))
         };
         let stay = "none is removed for that, and none launched before enough have gone";
         assert_eq!(

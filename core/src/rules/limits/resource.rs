@@ -52,7 +52,7 @@ pub(super) fn check(resource: &str, value: &Value, limits: &Map<String, Value>, 
         "nodes have no resource of this name, so this limits nothing",
     );
     let meant = likely_meant(resource).filter(|meant| !limits.contains_key(*meant));
-    findings.push(finding.mend_if_known(meant.map(|meant| format!("did you mean {meant}?"))));
+    findings.push(finding.suggest_if_known(meant.map(|meant| format!("did you mean {meant}?"))));
 }
 
 /// Whether a node may have a resource of this name: one of Kubernetes' own, or an extended one, which always

@@ -56,7 +56,7 @@ pub(super) fn check(reference: &Map<String, Value>, old: Option<&Value>, finding
                         Problem::Invalid { value: quoted(now) },
                         format!("it is {} and cannot be changed", quoted(before)),
                     )
-                    .mend("make a new NodePool and delete this one"),
+                    .suggest("make a new NodePool and delete this one"),
             );
         }
     }

@@ -67,7 +67,7 @@ pub(super) fn check(
                 reason,
             )
             .related(path(owner, other))
-            .mend(format!("did you mean {} of {}?", meant.kind, meant.group)),
+            .suggest(format!("did you mean {} of {}?", meant.kind, meant.group)),
     );
 }
 

@@ -45,13 +45,13 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> bool {
     let mut is_sound = true;
-    let mut found = |field, value: &str, reason: &str, mend: Option<String>| {
+    let mut found = |field, value: &str, reason: &str, suggestion: Option<String>| {
         is_sound = false;
         let problem = Problem::Invalid { value: quoted(value) };
         findings.push(
             NODE_CLASS_REF
                 .finding(path(owner, field), problem, reason)
-                .mend_if_known(mend),
+                .suggest_if_known(suggestion),
         );
     };
     // In v1beta1 an empty text says no more than a missing one.
@@ -71,8 +71,13 @@ pub(super) fn check(
             .split('/')
             .next()
             .filter(|bare| !bare.is_empty() && bare.len() <= 253);
-        let mend = bare.map(|bare| format!("write {}", bare.escape_debug()));
-        found("group", group, "a group has no slash and names no version", mend);
+        let suggestion = bare.map(|bare| format!("write {}", bare.escape_debug()));
+        found(
+            "group",
+            group,
+            "a group has no slash and names no version",
+            suggestion,
+        );
     }
     is_sound
 }

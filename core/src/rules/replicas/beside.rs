@@ -63,7 +63,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
                     Problem::invalid(value),
                     "a static pool takes no limit but nodes",
                 )
-                .mend("remove it")
+                .suggest("remove it")
                 .related(path()),
         );
     }
@@ -78,7 +78,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
                     problem,
                     "a static pool takes no weight",
                 )
-                .mend("remove it")
+                .suggest("remove it")
                 .related(path()),
         );
     }

@@ -62,12 +62,12 @@ pub(in crate::rules) fn judge(replicas: i64, limit: Option<&Quantity>) -> Option
         let reason = format!("limits.nodes is {limit}, so the pool never has more nodes than that");
         REPLICAS_ABOVE_LIMIT
             .finding(path(), problem, reason)
-            .mend(format!("write {limit} or less, or raise the limit"))
+            .suggest(format!("write {limit} or less, or raise the limit"))
     } else if replicas == limit && replicas > 0 {
         let reason = format!("limits.nodes is {limit} too, so there is no room to replace a drifted node");
         REPLICAS_AT_LIMIT
             .finding(path(), problem, reason)
-            .mend("raise the limit by one at least")
+            .suggest("raise the limit by one at least")
     } else {
         return None;
     };

@@ -95,7 +95,7 @@ pub(super) fn check_release(pool: &NodePool<'_>, release: KarpenterVersion, find
         value: replicas.to_string(),
     };
     let reason = format!("Karpenter {release} has no static pools and drops the field");
-    findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).mend(format!(
+    findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).suggest(format!(
         "upgrade to Karpenter {} or newer, or remove it",
         KarpenterVersion::STATIC_CAPACITY
     )));
@@ -114,14 +114,14 @@ pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&Value>, finding
                 },
                 "a stored pool cannot turn from dynamic to static",
             )
-            .mend("remove it, or make a new NodePool"),
+            .suggest("remove it, or make a new NodePool"),
         (Field::Absent, true) => REPLICAS_MODE
             .finding(
                 path(),
                 Problem::Required,
                 "a stored pool cannot turn from static to dynamic",
             )
-            .mend("keep it, or make a new NodePool"),
+            .suggest("keep it, or make a new NodePool"),
         _ => return,
     };
     findings.push(finding);
@@ -142,7 +142,7 @@ pub(super) fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
                 problem,
                 "nothing launches unless Karpenter's gate StaticCapacity is on, which is not the default",
             )
-            .mend("start Karpenter with FEATURE_GATES=StaticCapacity=true"),
+            .suggest("start Karpenter with FEATURE_GATES=StaticCapacity=true"),
     );
 }
 

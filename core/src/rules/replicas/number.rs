@@ -29,7 +29,7 @@ spec:
 
 /// Answers whether it is a legal number.
 pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
-    let (reason, mend) = match replicas {
+    let (reason, suggestion) = match replicas {
         0..=LARGEST => return true,
         ..0 => ("the number of nodes cannot be negative", "write 0 or more"),
         _ => (
@@ -40,7 +40,11 @@ pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
     let problem = Problem::Invalid {
         value: replicas.to_string(),
     };
-    findings.push(REPLICAS_RANGE.finding(path(), problem, reason).mend(mend));
+    findings.push(
+        REPLICAS_RANGE
+            .finding(path(), problem, reason)
+            .suggest(suggestion),
+    );
     false
 }
 

@@ -101,7 +101,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
             CAPACITY_TYPE
                 .finding(scope.field(entry.index, "minValues"), problem, reason)
                 .origin(origin)
-                .mend("lower it, or name capacity types that exist"),
+                .suggest("lower it, or name capacity types that exist"),
         );
     }
     let (rule, origin) = if is_dead && good == 0 {
@@ -127,7 +127,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         findings.push(
             rule.finding(scope.value(entry.index, position), problem, reason)
                 .origin(origin)
-                .mend_if_known(meant(value).map(|meant| format!("did you mean {meant}?"))),
+                .suggest_if_known(meant(value).map(|meant| format!("did you mean {meant}?"))),
         );
     }
     !is_dead

@@ -140,7 +140,7 @@ fn finding(
     };
     rule.finding(at.path(scope), problem, reason)
         .related(place)
-        .mend("remove one, or allow a common value")
+        .suggest("remove one, or allow a common value")
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub(super) fn check(
                     Problem::TooMany { actual },
                     format!("must have at most {most} items"),
                 )
-                .mend("join entries of one key with operator In"),
+                .suggest("join entries of one key with operator In"),
         );
         return false;
     }
@@ -100,7 +100,7 @@ pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, context: &Context<'_>, 
             NODECLAIM_REQUIREMENTS
                 .finding(template.requirements_path(), Problem::TooMany { actual }, reason)
                 .related(template.labels_path())
-                .mend("remove labels or requirements"),
+                .suggest("remove labels or requirements"),
         );
     }
 }

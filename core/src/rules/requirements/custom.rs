@@ -53,7 +53,7 @@ pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Finding
                 problem,
                 "where pods select no value, it gets a random number",
             )
-            .mend("give it a value in template.metadata.labels, or list values with operator In"),
+            .suggest("give it a value in template.metadata.labels, or list values with operator In"),
     );
 }
 

@@ -6,7 +6,7 @@ use crate::karpenter::{Field, Requirement};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::{by_crd_or, by_runtime};
-use crate::value::label::{matches_crd_key, mended_key, qualified_name};
+use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
 
 /// Longest key, in bytes, that the CRD takes. A legal key may be one byte longer.
 pub(in crate::rules) const LONGEST_KEY: usize = 316;
@@ -107,7 +107,7 @@ pub(super) fn check<'a>(
         }
         Ok(_) => return Some(key),
     };
-    findings.push(finding.mend_if_known(mended_key(key).map(|mended| format!("write {mended}"))));
+    findings.push(finding.suggest_if_known(corrected_key(key).map(|fixed| format!("write {fixed}"))));
     None
 }
 

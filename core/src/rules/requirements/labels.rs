@@ -113,7 +113,7 @@ pub(super) fn check(
     let own = scope.group.and_then(Provider::of_group);
     let did_you_mean = |meant: &String| format!("did you mean {meant}?");
     let by_provider = by_runtime(scope.owner);
-    let (rule, origin, reason, mend) = match kind {
+    let (rule, origin, reason, suggestion) = match kind {
         LabelKind::Unknown { domain, meant } if meant.is_some() => (
             &REQUIREMENT_LABEL_MISSPELT,
             by_provider,
@@ -154,7 +154,7 @@ pub(super) fn check(
     findings.push(
         rule.finding(scope.field(index, "key"), problem, reason)
             .origin(origin)
-            .mend_if_known(mend),
+            .suggest_if_known(suggestion),
     );
     rule.severity != Severity::Error
 }

@@ -122,7 +122,7 @@ pub(super) fn check_range(
     findings.push(if !scope.context.release.has(KarpenterVersion::MIN_VALUES) {
         found("needs Karpenter 0.35 or newer; the API server drops it before".to_owned())
             .origin(Origin::Silent)
-            .mend("remove it")
+            .suggest("remove it")
     } else if (1..=LARGEST).contains(&least) {
         return Some(least);
     } else {
@@ -149,7 +149,7 @@ pub(super) fn check_count(
     findings.push(
         REQUIREMENT_MIN_VALUES
             .finding(path(requirement.index, scope), invalid(least), reason)
-            .mend("name more values, or lower it"),
+            .suggest("name more values, or lower it"),
     );
     None
 }
@@ -159,9 +159,9 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
     let Some(least) = entry.min_values else {
         return true;
     };
-    let found = |rule: &Rule, reason: String, mend: &str| {
+    let found = |rule: &Rule, reason: String, suggestion: &str| {
         rule.finding(path(entry.index, scope), invalid(least), reason)
-            .mend(mend)
+            .suggest(suggestion)
     };
     if entry.kind.is_custom() {
         let reason = format!(

@@ -81,7 +81,7 @@ fn finding(entry: &Entry<'_>, least: i64, left: usize, group: &Group<'_>, scope:
         format!("beside {beside}, {key} has only {left} values left, so the pool never launches a node");
     let found = REQUIREMENT_MIN_VALUES_TOGETHER
         .finding(path(entry.index, scope), invalid(least), reason)
-        .mend("allow more values, or lower it");
+        .suggest("allow more values, or lower it");
     others
         .into_iter()
         .fold(found, |found, other| found.related(other.path(scope)))

@@ -105,7 +105,7 @@ pub(super) fn check(
         Field::Present(text) => text,
         Field::Mistyped => return None,
         Field::Absent => {
-            let mend = if requirement.values.is_absent() {
+            let suggestion = if requirement.values.is_absent() {
                 "write operator: Exists"
             } else {
                 "write operator: In"
@@ -117,7 +117,7 @@ pub(super) fn check(
                         Problem::Required,
                         "must say how the label relates to the values",
                     )
-                    .mend(mend),
+                    .suggest(suggestion),
             );
             return None;
         }
@@ -136,10 +136,10 @@ pub(super) fn check(
     let finding = match operator {
         Some(operator) => REQUIREMENT_OPERATOR
             .finding(path(), problem, "it needs Karpenter 1.9 or newer, and v1")
-            .mend_if_known(exclusive(operator, requirement)),
+            .suggest_if_known(exclusive(operator, requirement)),
         None => REQUIREMENT_OPERATOR
             .finding(path(), problem, "there is no such operator")
-            .mend_if_known(meant(text).map(|meant| format!("did you mean {}?", meant.as_str())))
+            .suggest_if_known(meant(text).map(|meant| format!("did you mean {}?", meant.as_str())))
             .fix_if_known(Fix::spelling(
                 text,
                 karpenter.words(EnumValues::Operator, scope.version),
@@ -168,7 +168,7 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
                         entry.key
                     ),
                 )
-                .mend("list the values with operator In"),
+                .suggest("list the values with operator In"),
         );
     }
     suits

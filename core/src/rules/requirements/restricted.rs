@@ -48,7 +48,7 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
     findings.push(
         REQUIREMENT_KEY_RESTRICTED
             .finding(scope.field(index, "key"), problem, reason(reserved))
-            .mend(meant.map_or_else(
+            .suggest(meant.map_or_else(
                 || "remove it".to_owned(),
                 |meant| format!("did you mean {meant}?"),
             )),

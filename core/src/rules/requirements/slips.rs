@@ -66,12 +66,12 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         return;
     }
     for (position, value) in entry.values.iter().enumerate() {
-        if let Some((reason, mend)) = slip(entry, value) {
+        if let Some((reason, suggestion)) = slip(entry, value) {
             let problem = Problem::Invalid { value: quoted(value) };
             findings.push(
                 REQUIREMENT_VALUE_SLIP
                     .finding(scope.value(entry.index, position), problem, reason)
-                    .mend_if_known(mend),
+                    .suggest_if_known(suggestion),
             );
         }
     }

@@ -89,7 +89,7 @@ pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mu
                     Problem::Invalid { value: quoted(value) },
                     "is listed already",
                 )
-                .mend("remove it, or write the value that was meant"),
+                .suggest("remove it, or write the value that was meant"),
         );
     }
 }
@@ -119,7 +119,7 @@ pub(super) fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &m
                         format!("says the same as {earlier}"),
                     )
                     .related(earlier)
-                    .mend("remove one of them"),
+                    .suggest("remove one of them"),
             );
         }
     }

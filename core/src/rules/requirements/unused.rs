@@ -79,13 +79,13 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
             let reason = format!("operator {name} takes no values, and Karpenter drops them");
             REQUIREMENT_VALUES_IGNORED
                 .finding(path(), problem, reason)
-                .mend(format!("write operator {meant}, or remove the values"))
+                .suggest(format!("write operator {meant}, or remove the values"))
         }
         Operator::NotIn if entry.values.is_empty() => {
             let reason = "without values NotIn excludes nothing and acts as Exists";
             REQUIREMENT_NOT_IN_NOTHING
                 .finding(path(), Problem::Required, reason)
-                .mend("name what to exclude, or write operator Exists")
+                .suggest("name what to exclude, or write operator Exists")
         }
         _ => return,
     };

@@ -8,7 +8,7 @@ use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
-use crate::value::label::{label_value, mended_value};
+use crate::value::label::{corrected_value, label_value};
 
 pub(in crate::rules) static REQUIREMENT_VALUES: Rule = Rule {
     id: RuleId::new("requirement-values"),
@@ -160,7 +160,7 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
     let number = integer(text).filter(|number| *number >= 0);
     let problem = Problem::Invalid { value: quoted(text) };
     let path = scope.value(index, 0);
-    let (finding, mend) = match (number, label_value(text)) {
+    let (finding, suggestion) = match (number, label_value(text)) {
         (Some(_), Ok(())) => return true,
         (Some(number), Err(error)) => {
             let finding = REQUIREMENT_VALUE.finding(path, problem, error.to_string());
@@ -174,8 +174,8 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
     };
     findings.push(
         finding
-            .mend_if_known(mend.map(|number| format!("write \"{number}\"")))
-            .fix_if_known(mend.map(|number| Fix::text(number.to_string()))),
+            .suggest_if_known(suggestion.map(|number| format!("write \"{number}\"")))
+            .fix_if_known(suggestion.map(|number| Fix::text(number.to_string()))),
     );
     false
 }
@@ -186,16 +186,16 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
         let Err(error) = label_value(value) else { continue };
         sound = false;
         let problem = Problem::Invalid { value: quoted(value) };
-        let mend = if is_placeholder(value) {
+        let suggestion = if is_placeholder(value) {
             Some("fill in the template first: this is a placeholder".to_owned())
         } else {
-            mended_value(value).map(|mended| format!("write {mended}"))
+            corrected_value(value).map(|fixed| format!("write {fixed}"))
         };
         findings.push(
             REQUIREMENT_VALUE
                 .finding(scope.value(index, position), problem, error.to_string())
                 .origin(by_runtime(scope.owner))
-                .mend_if_known(mend),
+                .suggest_if_known(suggestion),
         );
     }
     sound

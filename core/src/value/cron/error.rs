@@ -1,7 +1,7 @@
 //! What can be wrong with a schedule.
 
 use super::field::CronField;
-use super::mend;
+use super::suggestion;
 use crate::value::duration::GoDurationError;
 
 /// Why Karpenter cannot read a schedule: a clause without final stop. A schedule that it cannot read makes it
@@ -112,13 +112,13 @@ pub enum CountCause {
 
 impl ScheduleError {
     /// What to write instead, where that is certain: a clause without final stop.
-    pub fn mend(&self) -> Option<String> {
-        mend::of(self)
+    pub fn suggest(&self) -> Option<String> {
+        suggestion::of(self)
     }
 
     /// The whole schedule that can only have been meant by `text`, in which the error was found.
     pub fn meant(&self, text: &str) -> Option<String> {
-        mend::meant(self, text)
+        suggestion::meant(self, text)
     }
 }
 

@@ -8,10 +8,10 @@ mod days;
 mod error;
 mod field;
 mod fires;
-mod mend;
 mod parse;
 mod period;
 mod set;
+mod suggestion;
 mod week;
 
 use std::time::Duration;

@@ -98,7 +98,7 @@ impl BudgetDurationError {
     }
 
     /// What to write instead, where that is certain: a clause without final stop.
-    pub fn mend(&self) -> Option<String> {
+    pub fn suggest(&self) -> Option<String> {
         self.meant().map(|meant| format!("write {meant}"))
     }
 
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_apart_and_mended_where_that_is_certain() {
+    fn each_mistake_is_told_apart_and_corrected_where_that_is_certain() {
         use BudgetDurationError as E;
         type Kind = fn(String) -> E;
         let cases: [(&str, Kind, Option<&str>); 25] = [
@@ -238,11 +238,11 @@ mod tests {
             ("8H", E::Other, Some("write 8h")),
             ("Never", E::Other, None),
         ];
-        for (text, kind, mend) in cases {
+        for (text, kind, suggestion) in cases {
             let error = BudgetDuration::parse(text).unwrap_err();
             let joined: String = text.split_whitespace().collect();
             assert_eq!(error, kind(excerpt(&joined)), "{text}");
-            assert_eq!(error.mend().as_deref(), mend, "{text}");
+            assert_eq!(error.suggest().as_deref(), suggestion, "{text}");
         }
         assert_eq!(BudgetDuration::parse(""), Err(E::Empty));
     }
@@ -255,9 +255,9 @@ mod tests {
         }
 
         #[test]
-        fn what_a_mend_proposes_is_legal(text in r"[0-9]{0,3}(\.[0-9])?(h|m|s|d|w| |H)([0-9]{1,2}(h|m|s))?") {
-            if let Some(mend) = BudgetDuration::parse(&text).err().and_then(|error| error.mend()) {
-                prop_assert!(BudgetDuration::parse(mend.strip_prefix("write ").unwrap()).is_ok(), "{}", mend);
+        fn what_is_suggested_is_legal(text in r"[0-9]{0,3}(\.[0-9])?(h|m|s|d|w| |H)([0-9]{1,2}(h|m|s))?") {
+            if let Some(suggestion) = BudgetDuration::parse(&text).err().and_then(|error| error.suggest()) {
+                prop_assert!(BudgetDuration::parse(suggestion.strip_prefix("write ").unwrap()).is_ok(), "{}", suggestion);
             }
         }
     }

@@ -63,7 +63,7 @@ const LARGE: [(char, &str, u8, u8); 6] = [
 
 impl QuantityError {
     /// What to write instead, where that is certain: a clause without final stop.
-    pub fn mend(&self) -> Option<String> {
+    pub fn suggest(&self) -> Option<String> {
         match self {
             Self::Blank { .. } => self.meant().map(|meant| format!("write {meant}")),
             Self::UnknownSuffix { suffix } => other_suffix(suffix),
@@ -115,12 +115,12 @@ mod tests {
 
     fn said(text: &str) -> (String, Option<String>) {
         let error = Quantity::parse(text).unwrap_err();
-        (error.to_string(), error.mend())
+        (error.to_string(), error.suggest())
     }
 
     #[test]
-    fn misspelt_suffixes_are_mended() {
-        for (text, mend) in [
+    fn misspelt_suffixes_are_corrected() {
+        for (text, suggestion) in [
             ("64GB", "write G (10^9) or Gi (2^30)"),
             ("64gb", "write G (10^9) or Gi (2^30)"),
             ("64KB", "write k (10^3) or Ki (2^10)"),
@@ -137,7 +137,7 @@ mod tests {
             ("1e3.", "write 3 as the exponent"),
             ("1E-3.00", "write -3 as the exponent"),
         ] {
-            assert_eq!(said(text).1.as_deref(), Some(mend), "{text}");
+            assert_eq!(said(text).1.as_deref(), Some(suggestion), "{text}");
         }
         for text in [
             "", "1e1.5", "1e.5", "1e.", "1i", "10%", "1_000", "four", "1e5000", "4 cores", "1.5.5",

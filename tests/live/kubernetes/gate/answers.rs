@@ -259,7 +259,7 @@ fn a_ledger_that_was_broken_by_hand_is_told_of_and_not_written_over() {
     assert!(
         refused.stderr.contains(
             "poolgate cannot say whether NodePool broken has a place left: ConfigMap default/poolgate-ledger-broken: \
-             data[\"ledger.json\"]: the ledger has no `tickets`"
+             data[\"ledger.json\"]: the ledger has no `reservations`"
         ),
         "{refused:?}"
     );

@@ -245,15 +245,15 @@ impl Crowd {
     }
 
     /// Waits until nothing of the past holds a place: what was admitted and never stored does so for one lifetime.
-    pub(super) fn wait_until_no_ticket_is_left(&self) {
+    pub(super) fn wait_until_no_reservation_is_left(&self) {
         let ledgers: Api<ConfigMap> = Api::default_namespaced(self.apis[0].clone().into_client());
         let name = format!("poolgate-ledger-{}", self.pool);
-        wait_for("the last ticket to go", || {
+        wait_for("the last reservation to go", || {
             let object = self.runtime.block_on(ledgers.get(&name)).expect("a ledger");
             let text = &object.data.expect("data")["ledger.json"];
             let ledger: Value = serde_json::from_str(text).expect("JSON");
-            let tickets = ledger["tickets"].as_object().expect("tickets");
-            tickets.is_empty().then_some(())
+            let reservations = ledger["reservations"].as_object().expect("reservations");
+            reservations.is_empty().then_some(())
         });
     }
 

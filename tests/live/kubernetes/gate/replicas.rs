@@ -29,7 +29,7 @@ fn the_limit_holds_at_every_moment_while_replicas_die() {
     let cleared = Instant::now();
     let at_once = crowd.fill();
     crowd.clear();
-    crowd.wait_until_no_ticket_is_left();
+    crowd.wait_until_no_reservation_is_left();
     let waited = cleared.elapsed();
     let later = crowd.fill();
     println!("failing: {at_once} places could be had at once, {later} after {waited:?}");

@@ -63,7 +63,7 @@ fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     expect_only_the_users(&mut fleet);
 
     hold_all(&mut fleet);
-    let released = Reconciler::release_all(plane.kubeconfig());
+    let released = Reconciler::unhold_all(plane.kubeconfig());
     assert!(released.status.success(), "{released:?}");
     assert!(released.stderr.contains("nodes=2"), "{released:?}");
     expect_only_the_users(&mut fleet);

@@ -48,9 +48,9 @@ fn claim(version: u64) -> Claim {
     }
 }
 
-fn ledger(seen: u64, tickets: &[&str]) -> Ledger {
+fn ledger(seen: u64, reservations: &[&str]) -> Ledger {
     Ledger {
-        tickets: tickets.iter().map(|text| (uid(text), 1)).collect(),
+        reservations: reservations.iter().map(|text| (uid(text), 1)).collect(),
         seen,
         limit: Some(hard(2)),
         ..Ledger::default()
@@ -65,10 +65,10 @@ fn hard(nodes: u32) -> LimitInForce {
     }
 }
 
-/// A pool of two places, with these claims and tickets.
-fn known(claims: &[&str], tickets: &[&str]) -> Known {
+/// A pool of two places, with these claims and reservations.
+fn known(claims: &[&str], reservations: &[&str]) -> Known {
     Known {
-        ledger: Some(ledger(5, tickets)),
+        ledger: Some(ledger(5, reservations)),
         ledger_read: Some(NOW),
         view: ClaimView::listed(9, claims.iter().map(|text| (uid(text), claim(7)))),
         listed: Some(NOW),
@@ -130,7 +130,7 @@ impl Known {
 
 fn calls(ledger: &Ledger) -> Vec<(&str, u32)> {
     ledger
-        .tickets
+        .reservations
         .iter()
         .map(|(uid, calls)| (uid.as_str(), *calls))
         .collect()

@@ -12,21 +12,21 @@ fn error(text: &str) -> String {
 
 #[test]
 fn a_ledger_that_was_edited_by_hand_names_the_place() {
-    let ledger = |more: &str| format!(r#"{{"version":1,"seen":7,"tickets":{{}}{more}}}"#);
+    let ledger = |more: &str| format!(r#"{{"version":1,"seen":7,"reservations":{{}}{more}}}"#);
     assert!(Ledger::read(&ledger("")).is_ok());
     insta::assert_snapshot!(
         [
             "",
             "[]",
-            "{\n \"version\": 1,\n \"tickets\": {\n}",
-            r#"{"seen":7,"tickets":{}}"#,
-            r#"{"version":2,"seen":7,"tickets":{}}"#,
-            r#"{"version":1,"seen":7,"ticket":{}}"#,
-            r#"{"version":1,"tickets":{}}"#,
-            r#"{"version":1,"seen":-7,"tickets":{}}"#,
-            r#"{"version":1,"seen":7,"tickets":["a"]}"#,
-            r#"{"version":1,"seen":7,"tickets":{"a":0}}"#,
-            r#"{"version":1,"seen":7,"tickets":{"a b":1}}"#,
+            "{\n \"version\": 1,\n \"reservations\": {\n}",
+            r#"{"seen":7,"reservations":{}}"#,
+            r#"{"version":2,"seen":7,"reservations":{}}"#,
+            r#"{"version":1,"seen":7,"reservation":{}}"#,
+            r#"{"version":1,"reservations":{}}"#,
+            r#"{"version":1,"seen":-7,"reservations":{}}"#,
+            r#"{"version":1,"seen":7,"reservations":["a"]}"#,
+            r#"{"version":1,"seen":7,"reservations":{"a":0}}"#,
+            r#"{"version":1,"seen":7,"reservations":{"a b":1}}"#,
             &ledger(r#","limit":{"nodes":4294967296,"mode":"Hard","poolVersion":1}"#),
             &ledger(r#","limit":{"nodes":5,"mode":"hard","poolVersion":1}"#),
             &ledger(r#","limit":{"nodes":5,"mode":"Hard"}"#),
@@ -45,12 +45,12 @@ fn a_ledger_that_was_edited_by_hand_names_the_place() {
     the ledger is no JSON: EOF while parsing an object at line 4 column 1
     the ledger has no `version`
     the ledger has version 2, this release reads up to 1: run one release everywhere
-    the ledger has no `tickets`
+    the ledger has no `reservations`
     the ledger has no `seen`
     `seen` of the ledger should be a whole number
-    `tickets` of the ledger should be an object of UIDs with a number from 1 each
-    `tickets` of the ledger should be an object of UIDs with a number from 1 each
-    in `tickets` of the ledger the uid holds ' '
+    `reservations` of the ledger should be an object of UIDs with a number from 1 each
+    `reservations` of the ledger should be an object of UIDs with a number from 1 each
+    in `reservations` of the ledger the uid holds ' '
     `limit.nodes` of the ledger should be a number below 2^32
     `limit.mode` of the ledger should be `Hard` or `Soft`
     the ledger has no `limit.poolVersion`
@@ -71,17 +71,17 @@ fn a_ledger_larger_than_any_is_not_read() {
         Err(UnreadableLedger::TooLong(MAX_TEXT + 1))
     );
     let many = |count: usize| -> Vec<String> { (0..count).map(|number| format!("{number:064}")).collect() };
-    let tickets: Map<String, Value> = many(MAX_TICKETS + 1)
+    let reservations: Map<String, Value> = many(MAX_RESERVATIONS + 1)
         .into_iter()
         .map(|uid| (uid, 1.into()))
         .collect();
-    let text = json!({"version": 1, "seen": 0, "tickets": tickets}).to_string();
+    let text = json!({"version": 1, "seen": 0, "reservations": reservations}).to_string();
     assert_eq!(
         Ledger::read(&text),
-        Err(UnreadableLedger::TooManyTickets(MAX_TICKETS + 1))
+        Err(UnreadableLedger::TooManyReservations(MAX_RESERVATIONS + 1))
     );
     let termination = json!({"began": 0, "victims": many(MAX_VICTIMS + 1)});
-    let text = json!({"version": 1, "seen": 0, "tickets": {}, "termination": termination}).to_string();
+    let text = json!({"version": 1, "seen": 0, "reservations": {}, "termination": termination}).to_string();
     assert!(matches!(
         Ledger::read(&text),
         Err(UnreadableLedger::TooManyVictims(_))
@@ -92,7 +92,9 @@ fn a_ledger_larger_than_any_is_not_read() {
 fn the_largest_ledger_fits_where_it_is_stored() {
     let uid = |number: usize| Uid::new(&format!("{number:0MAX_UID$}")).unwrap();
     let ledger = Ledger {
-        tickets: (0..MAX_TICKETS).map(|number| (uid(number), u32::MAX)).collect(),
+        reservations: (0..MAX_RESERVATIONS)
+            .map(|number| (uid(number), u32::MAX))
+            .collect(),
         seen: u64::MAX,
         limit: Some(LimitInForce {
             nodes: u32::MAX,
@@ -114,7 +116,7 @@ fn the_largest_ledger_fits_where_it_is_stored() {
 
 #[test]
 fn fields_of_a_later_release_are_kept() {
-    let text = r#"{"later":{"a":[1]},"seen":7,"tickets":{"a":2},"version":1}"#;
+    let text = r#"{"later":{"a":[1]},"reservations":{"a":2},"seen":7,"version":1}"#;
     assert_eq!(Ledger::read(text).unwrap().write(), text);
 }
 
@@ -131,14 +133,14 @@ prop_compose! {
 
 prop_compose! {
     fn ledgers()(
-        tickets in btree_map(uids(), 1_u32.., 0..5),
+        reservations in btree_map(uids(), 1_u32.., 0..5),
         seen in any::<u64>(),
         limit in option::of(limits()),
         refused in option::of((any::<u64>(), any::<u64>(), any::<String>())),
         termination in option::of((any::<u64>(), btree_set(uids(), 0..5))),
     ) -> Ledger {
         Ledger {
-            tickets,
+            reservations,
             seen,
             limit,
             refused: refused.map(|(at, total, claim)| Refusal { at, total, claim: claim.into() }),

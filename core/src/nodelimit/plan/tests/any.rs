@@ -88,10 +88,10 @@ prop_compose! {
         above in -3..6_i64,
         mode in prop::sample::select(vec!["Hard", "Hard", "Hard", "Soft"]),
         budgets in prop::sample::select(vec![json!([]), json!([]), json!([{"nodes": "1"}]), json!([{"nodes": "30%"}, {"nodes": "2", "reasons": ["Drifted"]}])]),
-        (is_terminating, is_static, release_all) in (any::<bool>(), prop::bool::weighted(0.05), prop::bool::weighted(0.05)),
+        (is_terminating, is_static, unhold_all) in (any::<bool>(), prop::bool::weighted(0.05), prop::bool::weighted(0.05)),
         pending in prop::option::weighted(0.2, Just(needs("1"))),
         refusal in prop::option::of(0..300_i64),
-        tickets in prop::collection::vec(0..12_usize, 0..3),
+        reservations in prop::collection::vec(0..12_usize, 0..3),
         victims in prop::collection::vec(0..9_usize, 0..4),
         left in 0..5_usize,
     ) -> World {
@@ -109,10 +109,10 @@ prop_compose! {
             world.claims.push(machine);
         }
         world.pool.is_static = is_static;
-        world.settings.release_all = release_all;
+        world.settings.unhold_all = unhold_all;
         world.pending.extend(pending);
         world.ledger.last_refusal = refusal.map(|ago| noon() - seconds(ago));
-        world.ledger.tickets = tickets.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
+        world.ledger.reservations = reservations.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.ledger.victims = victims.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.terminations_left = left;
         world

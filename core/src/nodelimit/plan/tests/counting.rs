@@ -20,7 +20,7 @@ fn hard_counts_all_claims_and_soft_those_that_stay() {
         world.claims.push(Machine::new(1).with_pod("1").disrupted(noon()));
         world.claims.push(Machine::new(2).with_pod("1").deleted());
         world.claims.push(Machine::unlaunched(3));
-        world.ledger.tickets = vec!["uid-3".into(), "unseen".into()];
+        world.ledger.reservations = vec!["uid-3".into(), "unseen".into()];
         world.plan().numbers
     };
     let hard = numbers("Hard");

@@ -104,8 +104,8 @@ fn a_users_mark_is_left_alone_and_takes_no_place() {
         0,
         "two places for the two that are ours to close"
     );
-    for release_all in [false, true] {
-        world.settings.release_all = release_all;
+    for unhold_all in [false, true] {
+        world.settings.unhold_all = unhold_all;
         assert_eq!(world.plan().release.len(), 0);
     }
 }
@@ -142,7 +142,7 @@ fn everything_of_ours_is_taken_back_where_the_pool_is_no_more_ours_to_keep() {
     changed[0].pool.limit = None;
     changed[1].pool.limit.as_mut().unwrap().mode = crate::karpenter::NodeLimitMode::Soft;
     changed[2].pool.is_static = true;
-    changed[3].settings.release_all = true;
+    changed[3].settings.unhold_all = true;
     changed[4].pool.is_deleted = true;
     for (index, world) in changed.iter_mut().enumerate() {
         let plan = world.step(noon());
@@ -171,7 +171,7 @@ fn a_node_that_a_refusal_closes_leaves_its_place_at_once() {
 }
 
 #[test]
-fn a_mark_that_somebody_broke_is_mended() {
+fn a_mark_that_somebody_broke_is_repaired() {
     let mut world = World::new(2).with_full_nodes(2);
     world.step(noon());
     world.claims[0].node.as_mut().unwrap().marks.do_not_disrupt = false;

@@ -8,7 +8,7 @@ mod holds;
 mod machine;
 mod order;
 mod packing;
-mod places;
 mod properties;
 mod reckoning;
+mod remaining;
 mod world;

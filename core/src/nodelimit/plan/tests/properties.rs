@@ -77,7 +77,7 @@ proptest! {
         state.claims.rotate_left(by);
         state.claims.reverse();
         state.ledger.victims.reverse();
-        state.ledger.tickets.reverse();
+        state.ledger.reservations.reverse();
         state.pending.reverse();
         prop_assert_eq!(super::super::plan(&state, &world.memory, noon()), plan);
     }

@@ -71,7 +71,7 @@ pub(super) fn open(world: &World) -> Vec<&Machine> {
 pub(super) fn places(world: &World) -> usize {
     let mut uids: BTreeSet<&str> = world.claims.iter().map(|machine| &*machine.claim.uid).collect();
     let claims = uids.len();
-    uids.extend(world.ledger.tickets.iter().map(|uid| &**uid));
+    uids.extend(world.ledger.reservations.iter().map(|uid| &**uid));
     let limit = world.pool.limit.unwrap().nodes as usize;
     let free = limit.saturating_sub(uids.len());
     let is_begun = |machine: &&Machine| {
@@ -106,7 +106,7 @@ pub(super) fn places(world: &World) -> usize {
 
 pub(super) fn is_governed(world: &World) -> bool {
     let is_hard = world.pool.limit.unwrap().mode == NodeLimitMode::Hard;
-    is_hard && !world.pool.is_static && !world.settings.release_all
+    is_hard && !world.pool.is_static && !world.settings.unhold_all
 }
 
 /// Whether so few of these nodes need replacements: the pods of all others fit together on nodes that stay.

@@ -118,8 +118,8 @@ fn refusals_are_written_down_once_a_second_and_none_is_lost() {
 fn a_full_ledger_turns_requests_away_though_there_is_room() {
     let mut pool = known(&[], &[]);
     pool.limit.nodes = u32::MAX;
-    let tickets = &mut pool.ledger.as_mut().unwrap().tickets;
-    tickets.extend((0..MAX_TICKETS).map(|number| (uid(&number.to_string()), 1)));
+    let reservations = &mut pool.ledger.as_mut().unwrap().reservations;
+    reservations.extend((0..MAX_RESERVATIONS).map(|number| (uid(&number.to_string()), 1)));
     let (answers, _) = pool.decided(&[("a", false), ("7", false)]);
     assert_eq!(
         answers,

@@ -1,10 +1,10 @@
-//! When a ticket goes, and what must be read before anything is decided.
+//! When a reservation goes, and what must be read before anything is decided.
 
-use super::super::super::first_seen::TICKET_LIFETIME;
+use super::super::super::first_seen::RESERVATION_LIFETIME;
 use super::*;
 
 #[test]
-fn a_ticket_goes_once_its_claim_is_seen_and_older_views_are_kept_out() {
+fn a_reservation_goes_once_its_claim_is_seen_and_older_views_are_kept_out() {
     let pool = known(&["a"], &["a", "b"]);
     let tidied = pool.tidied().unwrap();
     assert_eq!((calls(&tidied), tidied.seen()), (vec![("b", 1)], 7));
@@ -22,7 +22,7 @@ fn a_ticket_goes_once_its_claim_is_seen_and_older_views_are_kept_out() {
 }
 
 #[test]
-fn a_ticket_goes_once_its_claim_was_seen_and_is_gone() {
+fn a_reservation_goes_once_its_claim_was_seen_and_is_gone() {
     let mut pool = known(&["a"], &["a"]);
     pool.listed = None;
     pool.view.remove(&uid("a"), 10);
@@ -31,9 +31,9 @@ fn a_ticket_goes_once_its_claim_was_seen_and_is_gone() {
 }
 
 #[test]
-fn a_ticket_goes_after_its_lifetime_only_by_a_list_begun_since() {
+fn a_reservation_goes_after_its_lifetime_only_by_a_list_begun_since() {
     let mut pool = known(&[], &["a"]);
-    let over = NOW - TICKET_LIFETIME.as_secs();
+    let over = NOW - RESERVATION_LIFETIME.as_secs();
     assert_eq!(pool.tidied(), None);
     pool.sightings
         .observe(pool.ledger.as_ref().unwrap(), second(over + 1));
@@ -111,7 +111,7 @@ fn a_limit_older_than_the_one_in_force_is_read_anew() {
 }
 
 #[test]
-fn a_ledger_of_another_history_is_mended_by_what_is_read_after_it() {
+fn a_ledger_of_another_history_is_replaced_by_what_is_read_after_it() {
     let mut pool = known(&["a"], &[]);
     let ledger = pool.ledger.as_mut().unwrap();
     ledger.seen = 1_000;
@@ -129,6 +129,6 @@ fn a_ledger_of_another_history_is_mended_by_what_is_read_after_it() {
     assert_eq!(pool.needs(&[("b", false)]), both);
     pool.listed = Some(NOW);
     pool.limit_read = Some(NOW);
-    let mended = required(pool.decided(&[("b", false)]).1);
-    assert_eq!((mended.seen(), mended.limit()), (9, Some(&hard(2))));
+    let fixed = required(pool.decided(&[("b", false)]).1);
+    assert_eq!((fixed.seen(), fixed.limit()), (9, Some(&hard(2))));
 }

@@ -9,16 +9,16 @@ proptest! {
     #[test]
     fn as_many_come_in_as_there_are_free_places_and_asking_again_changes_nothing(
         claims in vec((0..12_usize, any::<bool>()), 0..6),
-        tickets in vec(0..12_usize, 0..6),
+        reservations in vec(0..12_usize, 0..6),
         asked in vec((0..12_usize, any::<bool>()), 0..8),
         nodes in 0..10_u32,
         soft in any::<bool>(),
         clock in any::<u64>(),
     ) {
         let names: Vec<String> = (0..12).map(|number| number.to_string()).collect();
-        let tickets: Vec<&str> = tickets.iter().map(|number| names[*number].as_str()).collect();
+        let reservations: Vec<&str> = reservations.iter().map(|number| names[*number].as_str()).collect();
         let asked: Vec<(&str, bool)> = asked.iter().map(|(number, dry)| (names[*number].as_str(), *dry)).collect();
-        let mut pool = known(&[], &tickets);
+        let mut pool = known(&[], &reservations);
         pool.limit.nodes = nodes;
         if soft {
             pool.limit.mode = NodeLimitMode::Soft;
@@ -28,7 +28,7 @@ proptest! {
             pool.view.upsert(uid(&names[*number]), Claim { version, deleting: *deleting, disrupted: false });
         }
         let occupied = |ledger: &Ledger| {
-            let outside = ledger.tickets().filter(|uid| pool.view.get(uid).is_none()).count();
+            let outside = ledger.reservations().filter(|uid| pool.view.get(uid).is_none()).count();
             pool.view.counts().counted(pool.limit.mode) + outside
         };
         let before = occupied(pool.ledger.as_ref().unwrap());

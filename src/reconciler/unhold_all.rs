@@ -1,4 +1,4 @@
-//! `--release-all`: every mark of poolgate's is taken back, whatever a pool says.
+//! `--unhold-all`: every mark of poolgate's is taken back, whatever a pool says.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::apply::{Marker, WriteError, Writer};
 const PAGE: u32 = 500;
 
 /// Takes back every mark. How many nodes had one.
-pub(super) async fn release_all(writer: &Writer, nodes: &Api<Node>) -> Result<usize, WriteError> {
+pub(super) async fn unhold_all(writer: &Writer, nodes: &Api<Node>) -> Result<usize, WriteError> {
     let mut params = ListParams::default().limit(PAGE);
     let mut count = 0;
     loop {

@@ -51,8 +51,8 @@ pub(super) fn meant(error: &ScheduleError, text: &str) -> Option<String> {
     let before = text.get(..at)?;
     let behind = text.get(at + old.len()..)?;
     let stands_alone = !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric);
-    let mended = format!("{before}{new}{behind}");
-    (is_only && stands_alone && Schedule::parse(&mended).is_ok() && crd_accepts(&mended)).then_some(mended)
+    let fixed = format!("{before}{new}{behind}");
+    (is_only && stands_alone && Schedule::parse(&fixed).is_ok() && crd_accepts(&fixed)).then_some(fixed)
 }
 
 fn field_count(cause: CountCause) -> Option<String> {
@@ -213,7 +213,7 @@ mod tests {
 
     fn said(text: &str) -> (String, Option<String>) {
         let error = Schedule::parse(text).unwrap_err();
-        (error.to_string(), error.mend())
+        (error.to_string(), error.suggest())
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn what_to_write_instead_is_said_where_it_is_certain() {
         const ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert the hours";
-        for (text, mend) in [
+        for (text, suggestion) in [
             ("0 0 * * 7", "write 0 for Sunday"),
             ("0 0 * * 1-7", "write 0-6"),
             ("0 0 * * sun-7", "write 0-6"),
@@ -306,7 +306,7 @@ mod tests {
             ("daily", "write @daily"),
             ("@every 1d", "write five fields: the CRD knows no @every"),
         ] {
-            assert_eq!(said(text).1.as_deref(), Some(mend), "{text}");
+            assert_eq!(said(text).1.as_deref(), Some(suggestion), "{text}");
         }
     }
 
@@ -345,8 +345,8 @@ mod tests {
             format!("{}x * * * *", "1,".repeat(1 << 19)),
             format!("* * * * mon{}", "-".repeat(1 << 20)),
         ] {
-            let (clause, mend) = said(&hostile);
-            assert!(clause.len() + mend.unwrap_or_default().len() < 400);
+            let (clause, suggestion) = said(&hostile);
+            assert!(clause.len() + suggestion.unwrap_or_default().len() < 400);
         }
     }
 }

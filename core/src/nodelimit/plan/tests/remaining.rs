@@ -110,8 +110,8 @@ fn as_many_nodes_stay_open_as_there_are_places_drifted_ones_first() {
         world.claims[index].claim.conditions.drifted = true;
     }
     assert_eq!(names(&world.plan().hold), ["node-0", "node-1", "node-2"]);
-    world.ledger.tickets.push("on-its-way".into());
-    assert_eq!(names(&world.plan().hold).len(), 4, "a ticket takes a place");
+    world.ledger.reservations.push("on-its-way".into());
+    assert_eq!(names(&world.plan().hold).len(), 4, "a reservation takes a place");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) static BUDGET_MOOT: Rule = Rule {
-    id: RuleId::new("budget-moot"),
+pub(in crate::rules) static BUDGET_REDUNDANT: Rule = Rule {
+    id: RuleId::new("budget-redundant"),
     title: "No budget is made pointless by a lower one that always holds",
     severity: Severity::Warning,
     origins: &[Origin::Silent],
@@ -93,18 +93,18 @@ fn finding(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>) -> Diagnostic {
     let reason = format!(
         "the lowest budget counts, and budgets[{index}] always allows {allowed}, so this one never does"
     );
-    let mend = if lower.nodes.is_zero() {
+    let suggestion = if lower.nodes.is_zero() {
         format!("give budgets[{index}] the schedule of the hours in which no node may go")
     } else {
         "remove it, or write a lower number".to_owned()
     };
-    BUDGET_MOOT
+    BUDGET_REDUNDANT
         .finding(
             reading.budget.path("nodes"),
             Problem::Invalid { value: quoted(text) },
             reason,
         )
-        .mend(mend)
+        .suggest(suggestion)
         .related(lower.budget.path("nodes"))
 }
 
@@ -117,7 +117,7 @@ mod tests {
     /// The places of the budgets that never count.
     fn moot(budgets: &Value) -> Vec<String> {
         let mut warned = warnings(&json!({"spec": {"disruption": {"budgets": budgets}}}));
-        warned.retain(|warning| warning.ends_with("[budget-moot]"));
+        warned.retain(|warning| warning.ends_with("[budget-redundant]"));
         warned
             .iter()
             .filter_map(|warning| {
