@@ -43,7 +43,7 @@ fn report(oddity: SchemaViolation<'_>, spelling: &mut unknown::Spelling, finding
             expected,
         } => types::report(path, value, expected, findings),
         SchemaViolation::Unknown { path, name, known } => {
-            unknown::report(path, name, known, spelling, findings)
+            unknown::report(path, name, known, spelling, findings);
         }
     }
 }
