@@ -28,6 +28,7 @@ use anyhow::bail;
 pub(crate) use args::LintArgs;
 
 use crate::files::{self, Input, Inputs, Source};
+use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
 use check::{Judge, Whole, check};
 use finding::Finding;
@@ -35,6 +36,11 @@ use format::{FileReport, Printer};
 use output::Outputs;
 use patches::Patches;
 use tally::Tally;
+
+/// Findings that are held against the files.
+const FOUND: u8 = 1;
+/// Something was not read, so the run says nothing about it.
+const UNREADABLE: u8 = 2;
 
 /// What one input came to.
 struct LintOutcome {
@@ -115,7 +121,22 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
             "{gone} of the baseline were not found any more: write it anew with --write-baseline"
         ));
     }
-    Ok(tally.exit_code(args).into())
+    Ok(exit_code(&tally, args).into())
+}
+
+/// 2 where the run itself cannot be relied on, whatever else; 1 for findings; 0 otherwise.
+fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
+    if !tally.is_reliable() {
+        return UNREADABLE;
+    }
+    let is_held_against = tally.errors > 0
+        || (args.fail_on == FailOn::Warning && tally.warnings > 0)
+        || (args.fail_if_empty && tally.objects == 0);
+    if is_held_against && !args.exit_zero {
+        FOUND
+    } else {
+        0
+    }
 }
 
 impl Work {

@@ -6,13 +6,7 @@ use std::ops::AddAssign;
 
 use poolgate_core::diagnostic::Severity;
 
-use super::args::{FailOn, LintArgs};
 use super::finding::Finding;
-
-/// Findings that are held against the files.
-const FOUND: u8 = 1;
-/// Something was not read, so the run says nothing about it.
-const UNREADABLE: u8 = 2;
 
 /// The numbers of one file, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,21 +64,6 @@ impl Tally {
     /// Whether everything was read that was to be.
     pub(super) fn is_reliable(&self) -> bool {
         self.unreadable == 0 && self.limits == 0
-    }
-
-    /// 2 where the run itself cannot be relied on, whatever else; 1 for findings; 0 otherwise.
-    pub(super) fn exit_code(&self, args: &LintArgs) -> u8 {
-        if !self.is_reliable() {
-            return UNREADABLE;
-        }
-        let is_held_against = self.errors > 0
-            || (args.fail_on == FailOn::Warning && self.warnings > 0)
-            || (args.fail_if_empty && self.objects == 0);
-        if is_held_against && !args.exit_zero {
-            FOUND
-        } else {
-            0
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::compose::Composer;
 use super::problem::{ManifestProblem, ProblemKind};
 use super::resolve::AliasBudget;
 use super::syntax::SyntaxError;
+use super::template::is_template;
 use super::{Comment, Document, Limits, Span};
 
 /// How many times over the documents of one text may use what aliases may add to one of them.
@@ -253,18 +254,4 @@ fn problem(span: Span, kind: ProblemKind) -> ManifestProblem {
         related: None,
         kind,
     }
-}
-
-/// Whether the line around `offset` holds a template's brackets.
-pub(super) fn is_template(text: &str, offset: usize) -> bool {
-    /// A line of a template is short; a line of anything else can be all of the text.
-    const WINDOW: usize = 200;
-    let start = text.floor_char_boundary(offset.saturating_sub(WINDOW));
-    let end = text.floor_char_boundary(offset.saturating_add(WINDOW).min(text.len()));
-    let before = text.get(start..offset).unwrap_or_default();
-    let behind = text.get(offset..end).unwrap_or_default();
-    let line_start = before.rsplit('\n').next().unwrap_or_default();
-    let line_end = behind.split('\n').next().unwrap_or_default();
-    let line = [line_start, line_end].concat();
-    line.contains("{{") && line.contains("}}")
 }

@@ -21,6 +21,7 @@ mod scalar;
 mod source;
 mod span;
 mod syntax;
+mod template;
 mod tree;
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::documents::is_template;
 use super::key::{Key, key_name, key_of};
 use super::problem::{ProblemKind, Problems};
 use super::scalar::{self, Notation, Tag};
+use super::template::is_template;
 use super::tree::{Content, NodeId, Tree};
 use super::{Limits, Span};
 

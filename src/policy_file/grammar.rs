@@ -49,14 +49,14 @@ pub(super) static BUDGET_NODES: Grammar = Grammar {
     pattern: Some("^((100|[0-9]{1,2})%|[0-9]+)$"),
     judge: |text| match BudgetNodes::parse(text) {
         Ok(_) => Ok(()),
-        Err(error) => wrong(error.to_string(), error.suggest()),
+        Err(error) => wrong(error.to_string(), error.suggestion()),
     },
 };
 
 pub(super) static SCHEDULE: Grammar = Grammar {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     judge: |text| match Schedule::parse(text) {
-        Err(error) => wrong(error.to_string(), error.suggest()),
+        Err(error) => wrong(error.to_string(), error.suggestion()),
         Ok(_) if !crd_accepts(text) => wrong("Karpenter's CRD does not take this schedule", None::<String>),
         Ok(schedule) if schedule.never_fires() => wrong("this never happens", None::<String>),
         Ok(_) => Ok(()),
@@ -66,7 +66,7 @@ pub(super) static SCHEDULE: Grammar = Grammar {
 pub(super) static BUDGET_DURATION: Grammar = Grammar {
     pattern: Some("^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"),
     judge: |text| match BudgetDuration::parse(text) {
-        Err(error) => wrong(error.to_string(), error.suggest()),
+        Err(error) => wrong(error.to_string(), error.suggestion()),
         Ok(duration) if duration.is_zero() => wrong("a window needs a length", Some("write 8h, for example")),
         Ok(_) => Ok(()),
     },
@@ -94,7 +94,7 @@ pub(super) static DURATION_OR_NEVER: Grammar = Grammar {
 pub(super) static QUANTITY: Grammar = Grammar {
     pattern: None,
     judge: |text| match Quantity::parse(text) {
-        Err(error) => wrong(error.to_string(), error.suggest()),
+        Err(error) => wrong(error.to_string(), error.suggestion()),
         Ok(quantity) if quantity.is_negative() => wrong("a limit is not negative", None::<String>),
         Ok(_) => Ok(()),
     },

@@ -8,11 +8,7 @@ use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::refusal::Refusal;
-
-/// The largest body: the largest object that etcd stores, twice (an update carries the old one too), with room
-/// for escapes. controller-runtime has the same limit.
-pub(super) const MAX_BODY_BYTES: u32 = 7 * 1024 * 1024;
+use super::refusal::{MAX_BODY_BYTES, Refusal};
 
 /// How many bytes of bodies may be held at once, in all requests together. A review has about 10 KB; this is
 /// room for nine of the largest, and for thousands of the usual ones.

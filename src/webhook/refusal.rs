@@ -6,8 +6,11 @@ use std::time::Duration;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 
-use super::body::MAX_BODY_BYTES;
 use crate::admission::Malformed;
+
+/// The largest body: the largest object that etcd stores, twice (an update carries the old one too), with room
+/// for escapes. controller-runtime has the same limit.
+pub(super) const MAX_BODY_BYTES: u32 = 7 * 1024 * 1024;
 
 /// The longest sentence, and the longest text of a request that is repeated in a log line, in characters. A
 /// request may hold a name of a megabyte.

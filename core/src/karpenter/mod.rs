@@ -21,6 +21,7 @@ mod selection;
 pub mod shape;
 mod taint;
 mod template;
+mod template_owner;
 mod version;
 
 pub use disruption::{Budget, Disruption};
@@ -45,7 +46,8 @@ pub use provider::{LabelValues, PROVIDERS, Provider};
 pub use schema_defaults::schema_defaults;
 pub use selection::{Selection, integer};
 pub use taint::{Taint, TaintList};
-pub use template::{Requirement, Template, TemplateOwner};
+pub use template::{Requirement, Template};
+pub use template_owner::TemplateOwner;
 pub use version::{KarpenterVersion, UnknownRelease};
 
 /// The API group of NodePools and NodeClaims.

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Field, TemplateOwner};
+use super::field::Field;
+use super::template_owner::TemplateOwner;
 use crate::diagnostic::FieldPath;
 
 /// The two lists in which taints stand.

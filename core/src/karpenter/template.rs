@@ -5,16 +5,8 @@ use serde_json::{Map, Number, Value};
 use super::Field;
 use super::field::{child, objects};
 use super::taint::{Taint, TaintList};
+use super::template_owner::TemplateOwner;
 use crate::diagnostic::FieldPath;
-
-/// Where a template stands, and so what its paths begin with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TemplateOwner {
-    /// In a NodePool, under `spec.template`.
-    Pool,
-    /// It is a NodeClaim.
-    Claim,
-}
 
 /// `spec.template` of a NodePool, or a NodeClaim.
 #[derive(Debug)]
@@ -54,24 +46,6 @@ pub struct Requirement<'a> {
     pub values: Field<&'a [Value]>,
     /// `minValues`.
     pub min_values: Field<&'a Number>,
-}
-
-impl TemplateOwner {
-    /// The path of a field below `metadata`.
-    pub fn metadata_path(self, field: &'static str) -> FieldPath {
-        match self {
-            Self::Pool => FieldPath::of(&["spec", "template", "metadata", field]),
-            Self::Claim => FieldPath::of(&["metadata", field]),
-        }
-    }
-
-    /// The path of a field below `spec`.
-    pub fn path(self, field: &'static str) -> FieldPath {
-        match self {
-            Self::Pool => FieldPath::of(&["spec", "template", "spec", field]),
-            Self::Claim => FieldPath::of(&["spec", field]),
-        }
-    }
 }
 
 impl<'a> Template<'a> {

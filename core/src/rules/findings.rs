@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::Context;
+use super::context::Context;
 use crate::diagnostic::{Diagnostic, FieldPath, Report, Segment, Severity};
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 

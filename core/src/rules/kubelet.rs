@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::findings::Findings;
-use super::{by_quantity, too_long};
+use super::length::too_long;
+use super::origins::by_quantity;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};

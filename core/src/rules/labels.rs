@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use super::context::Context;
 use super::findings::Findings;
+use super::origins::by_crd_or;
 use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
-use super::{Context, by_crd_or};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Context;
+use super::context::Context;
 use super::findings::Findings;
 use super::lifetime::Lifetime;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};

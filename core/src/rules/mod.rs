@@ -7,11 +7,13 @@ mod annotations;
 mod bounds;
 mod budgets;
 mod consolidation;
+mod context;
 mod fields;
 mod findings;
 mod kubelet;
 mod label_domains;
 mod labels;
+mod length;
 mod lifetime;
 mod lifetime_bounds;
 mod limits;
@@ -20,6 +22,7 @@ mod node_class;
 mod node_limit_mode;
 mod nodeclaim;
 mod nodepool_name;
+mod origins;
 mod over_limit;
 mod replicas;
 mod required;
@@ -37,14 +40,10 @@ mod weight;
 
 use serde_json::Value;
 
-use crate::diagnostic::{Diagnostic, Origin, Report};
-use crate::karpenter::{
-    ApiVersion, Karpenter, KarpenterVersion, LabelSets, NodeClaim, NodePool, Template, TemplateOwner,
-};
-use crate::nodelimit::ClaimCounts;
-use crate::policy::Policy;
+use crate::diagnostic::{Diagnostic, Report};
+use crate::karpenter::{ApiVersion, NodeClaim, NodePool, Template};
 use crate::rule::Rule;
-use crate::value::quantity::QuantityError;
+pub(crate) use context::Context;
 use findings::Findings;
 
 /// Every rule, in the order of the documentation: from the general to the particular, then along the spec.
@@ -174,23 +173,6 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     CATALOGUE.iter().find(|rule| rule.id.as_str() == id).copied()
 }
 
-/// What a verdict rests on beside the object itself.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Context<'a> {
-    /// The stored object that is replaced, on an update.
-    pub old: Option<&'a Value>,
-    /// The NodeClaims of the pool, where somebody counts them.
-    pub claims: Option<ClaimCounts>,
-    /// What the organisation wants.
-    pub policy: &'a Policy,
-    /// Which Karpenter will read the object.
-    pub karpenter: &'a Karpenter,
-    /// Its release.
-    pub release: KarpenterVersion,
-    /// Which labels Karpenter and its provider know.
-    pub labels: &'a LabelSets,
-}
-
 /// Applies every rule to a NodePool, which is a view of `object`.
 pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) -> Report {
     let mut findings = Findings::new(object, context);
@@ -246,55 +228,6 @@ fn check_template(
     taints::check(template, findings);
     taint_lists::check(template, context.release, findings);
     kubelet::check(template, version, context.release, findings);
-}
-
-/// Who else notices what Karpenter's own validation refuses. Of a NodeClaim it validates nothing.
-const fn by_runtime(owner: TemplateOwner) -> Origin {
-    match owner {
-        TemplateOwner::Pool => Origin::Runtime,
-        TemplateOwner::Claim => Origin::Silent,
-    }
-}
-
-/// Who else notices a mistake that the CRD refuses, unless it lets it through.
-const fn by_crd_or(otherwise: Origin, is_let_through: bool) -> Origin {
-    if is_let_through { otherwise } else { Origin::Schema }
-}
-
-/// Who else notices a text that is no quantity.
-fn by_quantity(error: &QuantityError) -> Origin {
-    match error {
-        QuantityError::ExponentOutOfBounds { exponent } if !is_endless(exponent) => Origin::Poolgate,
-        QuantityError::TooLong { .. } => Origin::Poolgate,
-        QuantityError::FractionalExponent { .. } | QuantityError::ExponentOutOfBounds { .. } => {
-            Origin::Silent
-        }
-        QuantityError::Empty
-        | QuantityError::Blank { .. }
-        | QuantityError::UnknownSuffix { .. }
-        | QuantityError::NotANumber => Origin::Schema,
-    }
-}
-
-/// Whether Karpenter takes many seconds for an exponent, or for ever: it has nine digits or more. At seven digits, it
-/// takes a second.
-fn is_endless(exponent: &str) -> bool {
-    let digits = exponent.trim_start_matches(['+', '-', '0']);
-    digits.len() > 8
-}
-
-/// Longest schedule or duration, in bytes, that is read. Nobody writes one by hand that is a tenth as long, and
-/// what is longer would only cost time.
-const LONGEST_TEXT: usize = 1_024;
-
-/// What to say of a text that is too long to be read.
-fn too_long(text: &str) -> Option<String> {
-    (text.len() > LONGEST_TEXT).then(|| {
-        format!(
-            "it is {} bytes long, poolgate reads at most {LONGEST_TEXT}",
-            text.len()
-        )
-    })
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::by_quantity;
 use super::findings::Findings;
+use super::origins::by_quantity;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Field, NodeClaim};
 use crate::rule::{Evidence, Rule};
@@ -126,7 +126,7 @@ fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
                 NODECLAIM_REQUEST
                     .finding(path, Problem::invalid(value), error.to_string())
                     .origin(by_quantity(&error))
-                    .suggest_if_known(error.suggest()),
+                    .suggest_if_known(error.suggestion()),
             );
         }
     }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::by_crd_or;
 use super::findings::Findings;
+use super::origins::by_crd_or;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{is_object_name, label_value};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::findings::Findings;
-use super::{by_crd_or, too_long};
+use super::length::too_long;
+use super::origins::by_crd_or;
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::Budget;
 use crate::rule::{Evidence, Rule};
@@ -168,7 +169,7 @@ pub(super) fn check(
                 SCHEDULE_SYNTAX
                     .finding(path(), problem(), reason)
                     .origin(by_crd_or(Origin::Silent, is_let_through))
-                    .suggest_if_known(error.suggest())
+                    .suggest_if_known(error.suggestion())
                     .fix_if_known(error.meant(text).map(Fix::text)),
             );
             return None;

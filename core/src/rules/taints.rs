@@ -1,8 +1,8 @@
 //! Taints and startup taints, each by itself.
 
 use super::findings::Findings;
+use super::origins::{by_crd_or, by_runtime};
 use super::required::all_taints;
-use super::{by_crd_or, by_runtime};
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Taint, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};

@@ -76,7 +76,7 @@ impl BudgetNodesError {
     }
 
     /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggest(&self) -> Option<String> {
+    pub fn suggestion(&self) -> Option<String> {
         match self {
             Self::AboveHundred(_) => Some("write 100%".into()),
             Self::CountTooLarge(_) => Some("write 100% if all nodes may go at once".into()),
@@ -215,13 +215,13 @@ mod tests {
             let error = BudgetNodes::parse(text).unwrap_err();
             let joined: String = text.split_whitespace().collect();
             assert_eq!(error, kind(joined), "{text}");
-            assert_eq!(error.suggest().as_deref(), suggestion, "{text}");
+            assert_eq!(error.suggestion().as_deref(), suggestion, "{text}");
         }
         assert_eq!(BudgetNodes::parse(""), Err(E::Empty));
         for (text, percent) in [("005%", 5), ("0100%", 100), ("000%", 0)] {
             let error = BudgetNodes::parse(text).unwrap_err();
             assert_eq!(error, E::LeadingZeros(percent), "{text}");
-            assert_eq!(error.suggest(), Some(format!("write {percent}%")), "{text}");
+            assert_eq!(error.suggestion(), Some(format!("write {percent}%")), "{text}");
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
             let fits = match BudgetNodes::parse(&text) {
                 Ok(_) | Err(BudgetNodesError::CountTooLarge(_)) => true,
                 Err(error) => {
-                    let _ = error.suggest();
+                    let _ = error.suggestion();
                     false
                 }
             };

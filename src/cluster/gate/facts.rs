@@ -3,12 +3,11 @@
 use std::time::{Duration, Instant};
 
 use poolgate_core::nodelimit::ledger::{
-    ClaimView, Facts, FirstSeen, Ledger, Needs, Observed, ReadSpan, Step, decide,
+    ClaimView, Facts, FirstSeen, Ledger, Needs, Observed, ReadSpan, Step, Uid, decide,
 };
 
 use super::calls::{CallError, wanted};
-use super::context::LimitedPool;
-use super::round::Round;
+use super::context::{GateContext, LimitedPool};
 use super::waiter::Waiter;
 use crate::cluster::clock::wall_seconds;
 use crate::cluster::ledgers::Stored;
@@ -18,6 +17,16 @@ use crate::cluster::pools;
 /// repeated, within these bounds.
 const SHORTEST_CALL: Duration = Duration::from_millis(500);
 const LONGEST_CALL: Duration = Duration::from_secs(10);
+
+/// Work on one pool.
+pub(super) struct Round<'a> {
+    pub(super) desk: &'a GateContext,
+    pub(super) pool: &'a str,
+    pub(super) waiters: Vec<Waiter>,
+    /// UIDs whose reservations are to be taken back.
+    pub(super) releases: Vec<Uid>,
+    pub(super) read: Read,
+}
 
 /// What was found out in this round.
 #[derive(Default)]
@@ -55,7 +64,22 @@ impl Base {
     }
 }
 
-impl Round<'_> {
+impl<'a> Round<'a> {
+    pub(super) fn new(
+        desk: &'a GateContext,
+        pool: &'a str,
+        waiters: Vec<Waiter>,
+        releases: Vec<Uid>,
+    ) -> Self {
+        Self {
+            desk,
+            pool,
+            waiters,
+            releases,
+            read: Read::default(),
+        }
+    }
+
     /// What is to be read before anything else.
     pub(super) fn first_needs(&mut self, is_housekeeping: bool) -> Needs {
         let pool = self.desk.view.pool(self.pool);

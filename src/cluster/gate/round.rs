@@ -3,13 +3,13 @@
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use poolgate_core::nodelimit::ledger::{Decision, Ledger, Needs, Observed, RequestVerdict, Step, Uid, Write};
+use poolgate_core::nodelimit::ledger::{Decision, Ledger, Needs, Observed, RequestVerdict, Step, Write};
 use tokio::time::sleep;
 
 use super::calls::{CallError, in_time};
-use super::context::{GateContext, LimitedPool};
+use super::context::LimitedPool;
 use super::error::GateError;
-use super::facts::{Base, LEDGER, NOTHING, Read};
+use super::facts::{Base, LEDGER, NOTHING, Round};
 use super::waiter::{DecidedRequest, Waiter};
 use crate::cluster::ledgers::Owner;
 
@@ -23,38 +23,13 @@ const MARGIN: Duration = Duration::from_millis(100);
 /// How many steps are tried for what nobody waits for.
 const UNHURRIED_STEPS: u32 = 5;
 
-/// Work on one pool.
-pub(super) struct Round<'a> {
-    pub(super) desk: &'a GateContext,
-    pub(super) pool: &'a str,
-    pub(super) waiters: Vec<Waiter>,
-    /// UIDs whose reservations are to be taken back.
-    pub(super) releases: Vec<Uid>,
-    pub(super) read: Read,
-}
-
 /// What comes next.
 enum Next {
     Done,
     Read(Needs),
 }
 
-impl<'a> Round<'a> {
-    pub(super) fn new(
-        desk: &'a GateContext,
-        pool: &'a str,
-        waiters: Vec<Waiter>,
-        releases: Vec<Uid>,
-    ) -> Self {
-        Self {
-            desk,
-            pool,
-            waiters,
-            releases,
-            read: Read::default(),
-        }
-    }
-
+impl Round<'_> {
     /// Works until all are answered and all is taken back. With nothing of either it is housekeeping.
     pub(super) async fn run(mut self) {
         let is_housekeeping = self.waiters.is_empty() && self.releases.is_empty();

@@ -2,23 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::rc::Rc;
 
-use poolgate_core::nodelimit::ledger::{FirstSeen, Ledger, Moment};
+use poolgate_core::nodelimit::ledger::{FirstSeen, Moment};
 
-use super::object::{self, BrokenLedger};
+use super::object::{self, BrokenLedger, Stored};
 use crate::cluster::gate_metrics::GateMetrics;
-
-/// A ledger as it is stored.
-#[derive(Debug, Clone)]
-pub(in crate::cluster) struct Stored {
-    /// The pool that it belongs to.
-    pub(in crate::cluster) pool: Box<str>,
-    /// Its resourceVersion.
-    pub(in crate::cluster) version: u64,
-    /// What it says.
-    pub(in crate::cluster) ledger: Rc<Ledger>,
-}
 
 /// What is known of one ledger.
 #[derive(Debug)]
@@ -146,6 +134,9 @@ impl CachedLedgers {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
+    use poolgate_core::nodelimit::ledger::Ledger;
     use std::time::Duration;
 
     use super::*;

@@ -9,8 +9,6 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 
-use super::cached::Stored;
-
 /// The label by which ledgers are found.
 pub(crate) const LABEL: &str = "poolgate.dev/ledger";
 
@@ -111,6 +109,17 @@ pub(super) fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> 
 /// Its resourceVersion.
 pub(super) fn version(object: &ConfigMap) -> Option<u64> {
     object.metadata.resource_version.as_ref()?.parse().ok()
+}
+
+/// A ledger as it is stored.
+#[derive(Debug, Clone)]
+pub(in crate::cluster) struct Stored {
+    /// The pool that it belongs to.
+    pub(in crate::cluster) pool: Box<str>,
+    /// Its resourceVersion.
+    pub(in crate::cluster) version: u64,
+    /// What it says.
+    pub(in crate::cluster) ledger: Rc<Ledger>,
 }
 
 /// Reads a ledger.

@@ -8,7 +8,8 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use poolgate_core::nodelimit::ledger::Ledger;
 
-use super::cached::{CachedLedgers, Stored};
+use super::cached::CachedLedgers;
+use super::object::Stored;
 use super::object::{self, BrokenLedger, Owner};
 use crate::cluster::clock::Clock;
 

@@ -40,7 +40,7 @@ fn broken(subject: &Subject<'_>) -> Option<String> {
             _ => None,
         })?;
     let suggestion = error
-        .suggest()
+        .suggestion()
         .map(|suggestion| format!("; {suggestion}"))
         .unwrap_or_default();
     Some(format!(

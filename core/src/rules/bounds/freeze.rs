@@ -5,7 +5,7 @@ use crate::karpenter::{Budget, Disruption, NodePool};
 use crate::policy::FreezeWindow;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
-use crate::rules::too_long;
+use crate::rules::length::too_long;
 use crate::value::cron::Schedule;
 use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;

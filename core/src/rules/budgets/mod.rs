@@ -9,7 +9,7 @@ pub(super) mod redundant;
 pub(super) mod uncovered;
 pub(super) mod window;
 
-use super::Context;
+use super::context::Context;
 use super::findings::Findings;
 use crate::budget::Reasons;
 use crate::karpenter::{Budget, Disruption, Field, NodePool};

@@ -4,8 +4,8 @@ use crate::budget::DEFAULT_NODES;
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Evidence, Rule};
-use crate::rules::by_crd_or;
 use crate::rules::findings::Findings;
+use crate::rules::origins::by_crd_or;
 use crate::value::nodes::BudgetNodes;
 
 pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
@@ -49,7 +49,7 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
                 BUDGET_NODES
                     .finding(budget.path("nodes"), problem, error.to_string())
                     .origin(by_crd_or(Origin::Silent, error.is_let_through()))
-                    .suggest_if_known(error.suggest())
+                    .suggest_if_known(error.suggestion())
                     .fix_if_known(error.meant().map(Fix::text)),
             );
             None

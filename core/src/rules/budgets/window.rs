@@ -7,7 +7,9 @@ use crate::diagnostic::{Diagnostic, Fix, Origin, Problem, RuleId, Severity, quot
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::{by_crd_or, schedules, too_long};
+use crate::rules::length::too_long;
+use crate::rules::origins::by_crd_or;
+use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
 
 pub(in crate::rules) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
@@ -195,7 +197,7 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
                 BUDGET_DURATION
                     .finding(budget.path("duration"), problem(), error.to_string())
                     .origin(by_crd_or(Origin::Silent, error.is_let_through()))
-                    .suggest_if_known(error.suggest())
+                    .suggest_if_known(error.suggestion())
                     .fix_if_known(error.meant().map(Fix::text)),
             );
             None

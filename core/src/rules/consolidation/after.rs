@@ -5,7 +5,8 @@ use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::{by_crd_or, too_long};
+use crate::rules::length::too_long;
+use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration};
 
 /// The policy that stands where a v1beta1 NodePool names none.
@@ -165,7 +166,7 @@ fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>)
     }
     findings.push(
         found(reason, Origin::Silent)
-            .suggest_if_known(error.suggest())
+            .suggest_if_known(error.suggestion())
             .fix_if_known(error.meant().map(Fix::text)),
     );
 }

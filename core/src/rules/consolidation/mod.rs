@@ -3,7 +3,7 @@
 pub(super) mod after;
 pub(super) mod policy;
 
-use super::Context;
+use super::context::Context;
 use super::findings::Findings;
 use crate::karpenter::NodePool;
 

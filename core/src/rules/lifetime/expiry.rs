@@ -7,7 +7,8 @@ use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity, quote
 use crate::karpenter::{Field, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::{by_crd_or, too_long};
+use crate::rules::length::too_long;
+use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration};
 
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
@@ -122,7 +123,7 @@ pub(super) fn check(
                 EXPIRE_AFTER
                     .finding(path(), problem(), reason)
                     .origin(by_crd_or(Origin::Silent, is_let_through))
-                    .suggest_if_known(error.suggest())
+                    .suggest_if_known(error.suggestion())
                     .fix_if_known(error.meant().map(Fix::text)),
             );
             None

@@ -7,7 +7,8 @@ use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{ApiVersion, Field, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::{by_crd_or, too_long};
+use crate::rules::length::too_long;
+use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
 
 pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
@@ -108,7 +109,7 @@ pub(super) fn check(
         Err(NillableDurationError::Other) => {
             ("a duration is written like 30s, 10m or 1h30m".to_owned(), None)
         }
-        Err(error) => (error.to_string(), error.suggest()),
+        Err(error) => (error.to_string(), error.suggestion()),
     };
     findings.push(found(reason, Origin::Silent).suggest_if_known(suggestion));
     None

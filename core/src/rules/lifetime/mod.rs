@@ -5,7 +5,7 @@ pub(super) mod grace;
 
 use std::time::Duration;
 
-use super::Context;
+use super::context::Context;
 use super::findings::Findings;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeClaim, NodePool, TemplateOwner};
 use crate::value::duration::{DurationPattern, NillableDuration};

@@ -7,8 +7,8 @@ use super::resource::PLAIN_RESOURCES;
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::rule::{Evidence, Rule};
-use crate::rules::by_quantity;
 use crate::rules::findings::Findings;
+use crate::rules::origins::by_quantity;
 use crate::value::quantity::Quantity;
 
 pub(in crate::rules) static LIMIT_QUANTITY: Rule = Rule {
@@ -112,7 +112,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                 findings.push(
                     found(&LIMIT_QUANTITY, error.to_string())
                         .origin(by_quantity(&error))
-                        .suggest_if_known(error.suggest())
+                        .suggest_if_known(error.suggestion())
                         .fix_if_known(error.meant().map(Fix::text)),
                 );
                 return;

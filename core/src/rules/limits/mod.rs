@@ -4,7 +4,7 @@ pub(super) mod amount;
 pub(super) mod nodes;
 pub(super) mod resource;
 
-use super::Context;
+use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;

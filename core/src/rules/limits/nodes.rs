@@ -8,7 +8,7 @@ use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
 use crate::nodelimit::{ClaimCounts, NodeLimit};
 use crate::policy::OverLimit;
 use crate::rule::{Evidence, Rule};
-use crate::rules::Context;
+use crate::rules::context::Context;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 

@@ -11,7 +11,7 @@ pub(super) mod texts;
 
 use serde_json::{Map, Value};
 
-use super::Context;
+use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};

@@ -5,7 +5,7 @@ pub(super) mod limit;
 pub(super) mod mode;
 pub(super) mod number;
 
-use super::Context;
+use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};

@@ -4,8 +4,8 @@ use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator};
 use crate::rule::{Evidence, Rule};
-use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
+use crate::rules::origins::by_runtime;
 
 const KNOWN: &[&str] = &["on-demand", "spot", "reserved"];
 

@@ -5,7 +5,7 @@ use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Requirement};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::{by_crd_or, by_runtime};
+use crate::rules::origins::{by_crd_or, by_runtime};
 use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
 
 /// Longest key, in bytes, that the CRD takes. A legal key may be one byte longer.

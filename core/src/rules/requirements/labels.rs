@@ -4,8 +4,8 @@ use super::Scope;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{LabelKind, Provider, likely_label};
 use crate::rule::{Evidence, Rule};
-use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
+use crate::rules::origins::by_runtime;
 
 pub(in crate::rules) static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
     id: RuleId::new("requirement-label-misspelt"),

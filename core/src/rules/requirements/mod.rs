@@ -24,7 +24,7 @@ pub(super) mod values;
 
 use serde_json::{Map, Value};
 
-use super::Context;
+use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{

@@ -6,8 +6,8 @@ use super::Scope;
 use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
 use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rule::{Evidence, Rule};
-use crate::rules::by_runtime;
 use crate::rules::findings::Findings;
+use crate::rules::origins::by_runtime;
 use crate::value::label::{corrected_value, label_value};
 
 pub(in crate::rules) static REQUIREMENT_VALUES: Rule = Rule {

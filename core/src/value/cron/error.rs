@@ -1,7 +1,6 @@
 //! What can be wrong with a schedule.
 
 use super::field::CronField;
-use super::suggestion;
 use crate::value::duration::GoDurationError;
 
 /// Why Karpenter cannot read a schedule: a clause without final stop. A schedule that it cannot read makes it
@@ -108,18 +107,6 @@ pub enum CountCause {
     TooMany,
     /// It has fewer than five fields.
     TooFew,
-}
-
-impl ScheduleError {
-    /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggest(&self) -> Option<String> {
-        suggestion::of(self)
-    }
-
-    /// The whole schedule that can only have been meant by `text`, in which the error was found.
-    pub fn meant(&self, text: &str) -> Option<String> {
-        suggestion::meant(self, text)
-    }
 }
 
 fn plural(count: usize) -> &'static str {

@@ -15,44 +15,47 @@ const NO_ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert
 /// Most letters that a misspelt macro may differ by from the one that is meant.
 const TYPING_SLIP: usize = 2;
 
-/// What to write instead, where that is certain.
-pub(super) fn of(error: &ScheduleError) -> Option<String> {
-    match error {
-        ScheduleError::FieldCount { cause, .. } => field_count(*cause),
-        ScheduleError::UnknownMacro { name } => misspelt(name).map(|meant| format!("write {meant}")),
-        ScheduleError::BadEvery { .. } => Some("write five fields: the CRD knows no @every".into()),
-        ScheduleError::NotANumber { field, item, piece } => not_a_number(*field, item, piece),
-        ScheduleError::AboveMaximum(item) => above(item),
-        ScheduleError::Backwards(item) => wrapped(item).map(|pieces| format!("write {pieces}")),
-        ScheduleError::TooManyHyphens { .. }
-        | ScheduleError::TooManySlashes { .. }
-        | ScheduleError::BelowMinimum { .. }
-        | ScheduleError::ZeroStep { .. }
-        | ScheduleError::NegativeStep { .. } => None,
+impl ScheduleError {
+    /// What to write instead, where that is certain: a clause without final stop.
+    pub fn suggestion(&self) -> Option<String> {
+        match self {
+            ScheduleError::FieldCount { cause, .. } => field_count(*cause),
+            ScheduleError::UnknownMacro { name } => misspelt(name).map(|meant| format!("write {meant}")),
+            ScheduleError::BadEvery { .. } => Some("write five fields: the CRD knows no @every".into()),
+            ScheduleError::NotANumber { field, item, piece } => not_a_number(*field, item, piece),
+            ScheduleError::AboveMaximum(item) => above(item),
+            ScheduleError::Backwards(item) => wrapped(item).map(|pieces| format!("write {pieces}")),
+            ScheduleError::TooManyHyphens { .. }
+            | ScheduleError::TooManySlashes { .. }
+            | ScheduleError::BelowMinimum { .. }
+            | ScheduleError::ZeroStep { .. }
+            | ScheduleError::NegativeStep { .. } => None,
+        }
     }
-}
 
-/// The whole schedule that can only have been meant by `text`, in which the error was found.
-pub(super) fn meant(error: &ScheduleError, text: &str) -> Option<String> {
-    let (old, new) = match error {
-        ScheduleError::FieldCount {
-            cause: CountCause::MacroWithoutAt(name),
-            ..
-        } => return Some((*name).to_owned()),
-        ScheduleError::UnknownMacro { name } => return misspelt(name).map(str::to_owned),
-        ScheduleError::NotANumber { piece, .. } => (piece, short_name(piece)?.to_owned()),
-        ScheduleError::AboveMaximum(item) => (&item.text, within_week(item)?),
-        ScheduleError::Backwards(item) => (&item.text, wrapped(item)?),
-        _ => return None,
-    };
-    let mut places = text.match_indices(old.as_str());
-    let (at, _) = places.next()?;
-    let is_only = places.next().is_none() && !old.is_empty();
-    let before = text.get(..at)?;
-    let behind = text.get(at + old.len()..)?;
-    let stands_alone = !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric);
-    let fixed = format!("{before}{new}{behind}");
-    (is_only && stands_alone && Schedule::parse(&fixed).is_ok() && crd_accepts(&fixed)).then_some(fixed)
+    /// The whole schedule that can only have been meant by `text`, in which the error was found.
+    pub fn meant(&self, text: &str) -> Option<String> {
+        let (old, new) = match self {
+            ScheduleError::FieldCount {
+                cause: CountCause::MacroWithoutAt(name),
+                ..
+            } => return Some((*name).to_owned()),
+            ScheduleError::UnknownMacro { name } => return misspelt(name).map(str::to_owned),
+            ScheduleError::NotANumber { piece, .. } => (piece, short_name(piece)?.to_owned()),
+            ScheduleError::AboveMaximum(item) => (&item.text, within_week(item)?),
+            ScheduleError::Backwards(item) => (&item.text, wrapped(item)?),
+            _ => return None,
+        };
+        let mut places = text.match_indices(old.as_str());
+        let (at, _) = places.next()?;
+        let is_only = places.next().is_none() && !old.is_empty();
+        let before = text.get(..at)?;
+        let behind = text.get(at + old.len()..)?;
+        let stands_alone =
+            !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric);
+        let fixed = format!("{before}{new}{behind}");
+        (is_only && stands_alone && Schedule::parse(&fixed).is_ok() && crd_accepts(&fixed)).then_some(fixed)
+    }
 }
 
 fn field_count(cause: CountCause) -> Option<String> {
@@ -213,7 +216,7 @@ mod tests {
 
     fn said(text: &str) -> (String, Option<String>) {
         let error = Schedule::parse(text).unwrap_err();
-        (error.to_string(), error.suggest())
+        (error.to_string(), error.suggestion())
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl BudgetDurationError {
     }
 
     /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggest(&self) -> Option<String> {
+    pub fn suggestion(&self) -> Option<String> {
         self.meant().map(|meant| format!("write {meant}"))
     }
 
@@ -242,7 +242,7 @@ mod tests {
             let error = BudgetDuration::parse(text).unwrap_err();
             let joined: String = text.split_whitespace().collect();
             assert_eq!(error, kind(excerpt(&joined)), "{text}");
-            assert_eq!(error.suggest().as_deref(), suggestion, "{text}");
+            assert_eq!(error.suggestion().as_deref(), suggestion, "{text}");
         }
         assert_eq!(BudgetDuration::parse(""), Err(E::Empty));
     }
@@ -256,7 +256,7 @@ mod tests {
 
         #[test]
         fn what_is_suggested_is_legal(text in r"[0-9]{0,3}(\.[0-9])?(h|m|s|d|w| |H)([0-9]{1,2}(h|m|s))?") {
-            if let Some(suggestion) = BudgetDuration::parse(&text).err().and_then(|error| error.suggest()) {
+            if let Some(suggestion) = BudgetDuration::parse(&text).err().and_then(|error| error.suggestion()) {
                 prop_assert!(BudgetDuration::parse(suggestion.strip_prefix("write ").unwrap()).is_ok(), "{}", suggestion);
             }
         }

@@ -117,7 +117,7 @@ impl DurationPattern {
 
 impl NillableDurationError {
     /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggest(&self) -> Option<String> {
+    pub fn suggestion(&self) -> Option<String> {
         match self {
             Self::Overflow => Some("write Never if it should never happen".into()),
             Self::Alternatives => Some("choose one".into()),
@@ -249,7 +249,7 @@ mod tests {
             ("soon", E::Other, None),
         ] {
             assert_eq!(strict(text), Err(error.clone()), "{text}");
-            assert_eq!(error.suggest().as_deref(), suggestion, "{text}");
+            assert_eq!(error.suggestion().as_deref(), suggestion, "{text}");
         }
     }
 
@@ -274,7 +274,7 @@ mod tests {
             prop_assert_eq!(DurationPattern::Anchored.accepts(&text), anchored.is_match(&text));
             prop_assert_eq!(DurationPattern::HalfAnchored.accepts(&text), half.is_match(&text));
             if let Err(error) = strict(&text) {
-                let _ = error.suggest();
+                let _ = error.suggestion();
             }
         }
     }

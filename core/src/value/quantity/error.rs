@@ -63,7 +63,7 @@ const LARGE: [(char, &str, u8, u8); 6] = [
 
 impl QuantityError {
     /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggest(&self) -> Option<String> {
+    pub fn suggestion(&self) -> Option<String> {
         match self {
             Self::Blank { .. } => self.meant().map(|meant| format!("write {meant}")),
             Self::UnknownSuffix { suffix } => other_suffix(suffix),
@@ -115,7 +115,7 @@ mod tests {
 
     fn said(text: &str) -> (String, Option<String>) {
         let error = Quantity::parse(text).unwrap_err();
-        (error.to_string(), error.suggest())
+        (error.to_string(), error.suggestion())
     }
 
     #[test]

@@ -1,0 +1,40 @@
+//! Who else notices a mistake, where that depends on more than the rule.
+
+use crate::diagnostic::Origin;
+use crate::karpenter::TemplateOwner;
+use crate::value::quantity::QuantityError;
+
+/// Who else notices what Karpenter's own validation refuses. Of a NodeClaim it validates nothing.
+pub(in crate::rules) const fn by_runtime(owner: TemplateOwner) -> Origin {
+    match owner {
+        TemplateOwner::Pool => Origin::Runtime,
+        TemplateOwner::Claim => Origin::Silent,
+    }
+}
+
+/// Who else notices a mistake that the CRD refuses, unless it lets it through.
+pub(in crate::rules) const fn by_crd_or(otherwise: Origin, is_let_through: bool) -> Origin {
+    if is_let_through { otherwise } else { Origin::Schema }
+}
+
+/// Who else notices a text that is no quantity.
+pub(in crate::rules) fn by_quantity(error: &QuantityError) -> Origin {
+    match error {
+        QuantityError::ExponentOutOfBounds { exponent } if !is_endless(exponent) => Origin::Poolgate,
+        QuantityError::TooLong { .. } => Origin::Poolgate,
+        QuantityError::FractionalExponent { .. } | QuantityError::ExponentOutOfBounds { .. } => {
+            Origin::Silent
+        }
+        QuantityError::Empty
+        | QuantityError::Blank { .. }
+        | QuantityError::UnknownSuffix { .. }
+        | QuantityError::NotANumber => Origin::Schema,
+    }
+}
+
+/// Whether Karpenter takes many seconds for an exponent, or for ever: it has nine digits or more. At seven digits, it
+/// takes a second.
+fn is_endless(exponent: &str) -> bool {
+    let digits = exponent.trim_start_matches(['+', '-', '0']);
+    digits.len() > 8
+}
