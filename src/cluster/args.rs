@@ -11,16 +11,16 @@ pub(crate) struct ClusterArgs {
     /// The kubeconfig of the cluster whose NodePool definition and NodePools are looked at
     /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
-    pub(super) kubeconfig: Option<PathBuf>,
+    pub(crate) kubeconfig: Option<PathBuf>,
 
     /// The context of the kubeconfig [default: its current one]
     #[arg(long, env = "POOLGATE_CONTEXT", value_name = "NAME")]
-    pub(super) context: Option<String>,
+    pub(crate) context: Option<String>,
 
     /// Where poolgate keeps what it has to remember, such as the ledgers of node limits
     /// [default: the pod's namespace, else that of the context, else `default`]
     #[arg(long, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
-    pub(super) namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
 
     /// Look at no cluster, also where there is one
     #[arg(
@@ -29,5 +29,5 @@ pub(crate) struct ClusterArgs {
         action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new()
     )]
-    pub(super) no_cluster: bool,
+    pub(crate) no_cluster: bool,
 }

@@ -6,27 +6,27 @@ use poolgate_core::nodelimit::ledger::Moment;
 
 /// The monotonic clock of this process.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock(Instant);
+pub(crate) struct Clock(Instant);
 
 impl Clock {
     /// A clock that stands at zero.
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
 
     /// How far it has come.
-    pub(super) fn now(self) -> Moment {
+    pub(crate) fn now(self) -> Moment {
         self.of(Instant::now())
     }
 
     /// How far it had come at that time.
-    pub(super) fn of(self, instant: Instant) -> Moment {
+    pub(crate) fn of(self, instant: Instant) -> Moment {
         Moment::at(instant.saturating_duration_since(self.0))
     }
 }
 
 /// Wall time in seconds since 1970.
-pub(super) fn wall_seconds() -> u64 {
+pub(crate) fn wall_seconds() -> u64 {
     // A clock before 1970 is no reason to refuse anything: the time is only shown.
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -35,7 +35,7 @@ pub(crate) enum ClusterConfigError {
 
 /// What was found.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// A cluster.
     Cluster(Box<Config>),
     /// None is wanted.
@@ -59,7 +59,7 @@ pub(crate) enum UnusableConfig {
 
 /// Looks for the cluster. Only what the user named himself must be there: a stale file in the environment of a
 /// laptop is no reason not to start.
-pub(super) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
+pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
     let named = named(args);
     if args.no_cluster {
         return match named {

@@ -1,10 +1,15 @@
 //! The cluster of a command that can do nothing without one.
 
+use std::time::Duration;
+
 use kube::{Client, Config};
+use tokio::time::timeout;
 
 use super::args::ClusterArgs;
 use super::config::{ClusterConfigError, Found, UnusableConfig, find};
-use super::run::client;
+
+/// How long a client may take to be made: a kubeconfig may run a program for its credentials.
+pub(crate) const CREDENTIALS: Duration = Duration::from_mins(1);
 
 /// Why there is no cluster.
 #[derive(Debug, thiserror::Error)]
@@ -52,5 +57,15 @@ impl Connector {
     /// Makes a client: that may run a program for its credentials, and fail.
     pub(crate) async fn client(&self) -> Result<Client, String> {
         client(self.config.clone()).await
+    }
+}
+
+/// Makes a client. That may run a program, so it has a thread that can be given up.
+pub(crate) async fn client(config: Config) -> Result<Client, String> {
+    let made = tokio::task::spawn_blocking(move || Client::try_from(config));
+    match timeout(CREDENTIALS, made).await {
+        Ok(Ok(made)) => made.map_err(|error| error.to_string()),
+        Ok(Err(failed)) => Err(failed.to_string()),
+        Err(_) => Err(format!("no credentials within {} s", CREDENTIALS.as_secs())),
     }
 }

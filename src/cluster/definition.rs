@@ -17,21 +17,21 @@ use crate::admission::ClusterView;
 pub(crate) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
 
 /// The definitions of a cluster.
-pub(super) fn api(client: Client) -> Api<DynamicObject> {
+pub(crate) fn api(client: Client) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     Api::all_with(client, &ApiResource::from_gvk(&kind))
 }
 
 /// Keeps the view's Karpenter as the definition says.
-pub(super) struct DefinitionFollower {
-    pub(super) view: Arc<ClusterView>,
-    pub(super) metrics: ClusterMetrics,
+pub(crate) struct DefinitionFollower {
+    pub(crate) view: Arc<ClusterView>,
+    pub(crate) metrics: ClusterMetrics,
     /// Told of every definition: who waits for NodePools to be served need not wait longer.
-    pub(super) installed: Arc<Notify>,
+    pub(crate) installed: Arc<Notify>,
     /// A line of `/readyz`: which Karpenter it is.
-    pub(super) line: Arc<ArcSwap<String>>,
+    pub(crate) line: Arc<ArcSwap<String>>,
     /// Whether the list that is being read holds the definition.
-    pub(super) seen: bool,
+    pub(crate) seen: bool,
 }
 
 impl Follower for DefinitionFollower {
@@ -76,7 +76,7 @@ impl Follower for DefinitionFollower {
 }
 
 /// Which Karpenter NodePools are judged for, and who says so.
-pub(super) fn judged_for(karpenter: &Karpenter) -> String {
+pub(crate) fn judged_for(karpenter: &Karpenter) -> String {
     let release = karpenter.release();
     match karpenter.installed() {
         Some(installed) => format!(

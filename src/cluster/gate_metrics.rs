@@ -89,7 +89,7 @@ impl GateMetrics {
         metrics
     }
 
-    pub(super) fn decided(&self, decision: &'static str, mode: Option<NodeLimitMode>, dry_run: bool) {
+    pub(crate) fn decided(&self, decision: &'static str, mode: Option<NodeLimitMode>, dry_run: bool) {
         let labels = DecisionLabels {
             decision,
             mode: mode.map_or("none", NodeLimitMode::as_str),
@@ -98,23 +98,23 @@ impl GateMetrics {
         self.decisions.get_or_create(&labels).inc();
     }
 
-    pub(super) fn failed(&self, reason: &'static str) {
+    pub(crate) fn failed(&self, reason: &'static str) {
         self.errors.get_or_create(&ErrorLabel { reason }).inc();
     }
 
-    pub(super) fn read(&self, of: &'static str) {
+    pub(crate) fn read(&self, of: &'static str) {
         self.reads.get_or_create(&ReadLabel { of }).inc();
     }
 
-    pub(super) fn wrote(&self, outcome: &'static str) {
+    pub(crate) fn wrote(&self, outcome: &'static str) {
         self.writes.get_or_create(&WriteLabel { outcome }).inc();
     }
 
-    pub(super) fn released(&self, count: usize) {
+    pub(crate) fn released(&self, count: usize) {
         self.releases.inc_by(count as u64);
     }
 
-    pub(super) fn reservations(&self, pool: &str, count: usize) {
+    pub(crate) fn reservations(&self, pool: &str, count: usize) {
         let label = PoolLabel {
             nodepool: pool.into(),
         };
@@ -123,13 +123,13 @@ impl GateMetrics {
             .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    pub(super) fn no_reservations(&self, pool: &str) {
+    pub(crate) fn no_reservations(&self, pool: &str) {
         self.reservations.remove(&PoolLabel {
             nodepool: pool.into(),
         });
     }
 
-    pub(super) fn unreadable_ledger(&self) {
+    pub(crate) fn unreadable_ledger(&self) {
         self.unreadable.inc();
     }
 }

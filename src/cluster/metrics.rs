@@ -60,15 +60,15 @@ impl ClusterMetrics {
     }
 
     /// The numbers of the watches.
-    pub(super) fn watches(&self) -> &WatchMetrics {
+    pub(crate) fn watches(&self) -> &WatchMetrics {
         &self.watches
     }
 
-    pub(super) fn unreadable_definition(&self) {
+    pub(crate) fn unreadable_definition(&self) {
         self.unreadable.inc();
     }
 
-    pub(super) fn static_pools(&self, count: usize) {
+    pub(crate) fn static_pools(&self, count: usize) {
         self.static_pools.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 }

@@ -4,35 +4,30 @@
 //! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds. Only the
 //! gate is waited for, and for no longer than who asks says.
 
-mod args;
-mod claims;
-mod clock;
+pub(crate) mod args;
+pub(crate) mod claims;
+pub(crate) mod clock;
 mod collection;
-mod config;
-mod connect;
-mod definition;
-mod gate;
-mod gate_metrics;
-mod gate_runner;
+pub(crate) mod config;
+pub(crate) mod connect;
+pub(crate) mod definition;
+pub(crate) mod gate_metrics;
 mod lease;
-mod ledgers;
-mod metrics;
+pub(crate) mod ledgers;
+pub(crate) mod metrics;
 mod pool_ledgers;
-mod pools;
-mod run;
-mod watch;
+pub(crate) mod pools;
+pub(crate) mod watch;
 mod watch_metrics;
 
 pub(crate) use args::ClusterArgs;
 pub(crate) use collection::{Collection, Versioned};
 pub(crate) use connect::{ConnectError, Connector};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
-pub(crate) use gate::{AdmitRequest, Gate, GateDecision, GateSettings, OnError};
 pub(crate) use gate_metrics::GateMetrics;
 pub(crate) use lease::{Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder};
 pub(crate) use ledgers::LABEL as LEDGER_LABEL;
 pub(crate) use metrics::ClusterMetrics;
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
-pub(crate) use run::{Cluster, ClusterError};
 pub(crate) use watch::{Follower, Watch, described};
 pub(crate) use watch_metrics::WatchMetrics;

@@ -25,7 +25,7 @@ const LONGEST_WORD: usize = MAX_LENGTH;
 
 /// Of a NodePool's spec, what is looked at; of any type, so that no pool stops the watch.
 #[derive(Debug, Clone, Deserialize, Serialize)]
-pub(super) struct PoolSpec {
+pub(crate) struct PoolSpec {
     #[serde(default)]
     replicas: Option<Value>,
     #[serde(default)]
@@ -35,21 +35,21 @@ pub(super) struct PoolSpec {
 }
 
 /// A NodePool as far as it is looked at.
-pub(super) type Pool = Object<PoolSpec, NotUsed>;
+pub(crate) type Pool = Object<PoolSpec, NotUsed>;
 
 /// The NodePools of a cluster. Static ones exist only in v1.
-pub(super) fn api(client: Client) -> Api<Pool> {
+pub(crate) fn api(client: Client) -> Api<Pool> {
     let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodePool");
     Api::all_with(client, &ApiResource::from_gvk(&kind))
 }
 
 /// Keeps the view's pools.
-pub(super) struct PoolFollower {
-    pub(super) view: Arc<ClusterView>,
-    pub(super) metrics: ClusterMetrics,
-    pub(super) listing: Pools,
+pub(crate) struct PoolFollower {
+    pub(crate) view: Arc<ClusterView>,
+    pub(crate) metrics: ClusterMetrics,
+    pub(crate) listing: Pools,
     /// Whether it was said that there are too many.
-    pub(super) told: bool,
+    pub(crate) told: bool,
 }
 
 impl Follower for PoolFollower {
@@ -109,7 +109,7 @@ impl PoolFollower {
 }
 
 /// The name of a pool, and what is kept of it.
-pub(super) fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
+pub(crate) fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
     let version = pool.resource_version()?.parse().ok()?;
     let kept = CachedPool {
         uid: pool.metadata.uid.as_deref()?.into(),

@@ -40,7 +40,7 @@ impl WatchMetrics {
         self.up.get_or_create(&WatchLabel { watch }).set(up.into());
     }
 
-    pub(super) fn failed(&self, watch: &'static str) {
+    pub(crate) fn failed(&self, watch: &'static str) {
         self.errors.get_or_create(&WatchLabel { watch }).inc();
     }
 }

@@ -3,7 +3,7 @@
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args};
 
-use crate::cluster::{GateSettings, OnError};
+use crate::gate::{GateSettings, OnError};
 
 /// What the user says about the gate.
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::admission::Answer;
 use crate::admission::gate::{NodeClaimReview, sentence};
-use crate::cluster::{AdmitRequest, Gate, GateDecision};
+use crate::gate::{AdmitRequest, Gate, GateDecision};
 
 /// Asks the gate, which answers within `limit`.
 pub(super) async fn ask<'b>(gate: &Gate, place: &NodeClaimReview<'b>, limit: Duration) -> Answer<'b> {

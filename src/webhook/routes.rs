@@ -17,7 +17,7 @@ use super::nodeclaim;
 use super::refusal::{Refusal, excerpt};
 use crate::admission::gate::GateReview;
 use crate::admission::{self, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
-use crate::cluster::Gate;
+use crate::gate::Gate;
 use crate::telemetry::caught;
 
 /// The media type of a review.

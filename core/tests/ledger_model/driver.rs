@@ -129,7 +129,7 @@ fn question(world: &World, replica: usize) -> Question {
         pool: this.pool,
         pool_fresh: this.pool_fresh,
         pool_after_copy: this.pool_after_copy,
-        sightings: this.sightings,
+        first_seen: this.first_seen,
         waiting: this.calls.map(|call| match call {
             Call::Waiting(waiting) => Some((waiting.ledger, waiting.claims)),
             _ => None,
@@ -174,10 +174,10 @@ fn read_ledger(world: &mut World, replica: usize, real: &mut Real<'_>) {
 
 /// Notes the reservations of a ledger that came in.
 pub(crate) fn sight(this: &mut Replica, book: Book, tick: u8, real: &mut Real<'_>) {
-    let before = this.sightings;
-    this.sightings = real.observe(before, book, tick);
+    let before = this.first_seen;
+    this.first_seen = real.observe(before, book, tick);
     if real.lacks(Guard::UnknownReservationIsYoung) {
-        for ((first, before), calls) in this.sightings.iter_mut().zip(before).zip(book.calls) {
+        for ((first, before), calls) in this.first_seen.iter_mut().zip(before).zip(book.calls) {
             if *first != before && calls > 0 {
                 *first = 0;
             }

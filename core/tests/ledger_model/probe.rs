@@ -22,7 +22,7 @@ struct Rest {
     shown: [Option<Shown>; CREATES],
     revision: u8,
     pool: u8,
-    sightings: [u8; CREATES],
+    first_seen: [u8; CREATES],
 }
 
 /// Worlds that were found good.
@@ -33,14 +33,14 @@ impl Probe {
     /// Asks a replica of this world, and one that has just started, for every free place and one more.
     pub(crate) fn look(&mut self, world: &World, real: &Real<'_>) -> Option<Violation> {
         let known = world.replicas.iter().take(real.scenario.replicas);
-        let sightings = known.map(|replica| replica.sightings);
-        for sightings in std::iter::once([UNSEEN; CREATES]).chain(sightings) {
+        let first_seen = known.map(|replica| replica.first_seen);
+        for first_seen in std::iter::once([UNSEEN; CREATES]).chain(first_seen) {
             let rest = Rest {
                 ledger: world.ledger,
                 shown: world.shown(world.revision),
                 revision: world.revision,
                 pool: world.pool,
-                sightings,
+                first_seen,
             };
             if self.0.insert(rest)
                 && let Some(violation) = ask(&rest, real)
@@ -55,13 +55,13 @@ impl Probe {
 fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
     let looked = moment(UNSEEN - 1);
     let later = looked.plus(RESERVATION_LIFETIME);
-    let mut sightings = real.sightings(rest.sightings);
+    let mut first_seen = real.first_seen(rest.first_seen);
     let ledger = rest.ledger.map(|book| real.ledger(book));
     if let Some(ledger) = &ledger {
-        sightings.observe(ledger, looked);
+        first_seen.observe(ledger, looked);
     }
     if real.lacks(Guard::ReservationsEnd) {
-        sightings = real.sightings([UNSEEN; CREATES]);
+        first_seen = real.first_seen([UNSEEN; CREATES]);
     }
     let claims = (0..CREATES).filter_map(|claim| Some((claim, rest.shown[claim]?)));
     let view = ClaimView::listed(
@@ -87,7 +87,7 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
         ledger: Observed::read(ledger.as_ref(), later, later),
         claims: Observed::read(&view, later, later),
         limit: Observed::read(limit, later, later),
-        sightings: &sightings,
+        first_seen: &first_seen,
         clock: 0,
         untold: 0,
     };

@@ -30,7 +30,7 @@ pub(crate) struct Question {
     pub(crate) pool: u8,
     pub(crate) pool_fresh: bool,
     pub(crate) pool_after_copy: bool,
-    pub(crate) sightings: [u8; CREATES],
+    pub(crate) first_seen: [u8; CREATES],
     /// For each waiting call: whether ledger and claims were read since it arrived.
     pub(crate) waiting: [Option<(bool, bool)>; CREATES],
 }
@@ -89,13 +89,13 @@ impl<'s> Real<'s> {
         reply
     }
 
-    /// The sightings after this ledger came in.
-    pub(crate) fn observe(&mut self, sightings: [u8; CREATES], book: Book, tick: u8) -> [u8; CREATES] {
-        let key = (sightings, book.reservations(), tick);
+    /// The first_seen after this ledger came in.
+    pub(crate) fn observe(&mut self, first_seen: [u8; CREATES], book: Book, tick: u8) -> [u8; CREATES] {
+        let key = (first_seen, book.reservations(), tick);
         if let Some(after) = self.observed.get(&key) {
             return *after;
         }
-        let mut real = self.sightings(sightings);
+        let mut real = self.first_seen(first_seen);
         real.observe(&self.ledger(book), moment(tick));
         let after = std::array::from_fn(|claim| {
             let first =
@@ -117,7 +117,7 @@ impl<'s> Real<'s> {
         let sent = self.passed_on(question);
         let ledger = sent.copy.book.map(|book| self.ledger(book));
         let view = self.view(&sent);
-        let sightings = self.sightings(sent.sightings);
+        let first_seen = self.first_seen(sent.first_seen);
         let times = Times::of(&sent);
         let facts = Facts {
             ledger: Observed {
@@ -132,7 +132,7 @@ impl<'s> Real<'s> {
                 value: self.limit(sent.pool),
                 read: times.limit,
             },
-            sightings: &sightings,
+            first_seen: &first_seen,
             clock: 0,
             untold: 0,
         };
@@ -186,14 +186,14 @@ impl<'s> Real<'s> {
                 sent.view = sent.view.max(sent.copy.book.map_or(0, |book| book.seen));
             }
             Some(Guard::LifetimeOutlivesCreate) => {
-                sent.sightings = sent.sightings.map(|first| match first {
+                sent.first_seen = sent.first_seen.map(|first| match first {
                     UNSEEN => UNSEEN,
                     first => first - 1,
                 });
             }
             Some(Guard::WatchIsNoEvidence) => sent.listed = Some(sent.tick),
             Some(Guard::ListAfterLifetime) => sent.listed = sent.listed.map(|_| sent.tick),
-            Some(Guard::ReservationsEnd) => sent.sightings = [UNSEEN; CREATES],
+            Some(Guard::ReservationsEnd) => sent.first_seen = [UNSEEN; CREATES],
             Some(Guard::ListWithoutLedger) => sent.copy.book = sent.copy.book.or(Some(Book::default())),
             Some(Guard::RefusalOnFreshClaims) => {
                 sent.listed = sent.listed.or(Some(0));
@@ -258,18 +258,18 @@ impl<'s> Real<'s> {
         view
     }
 
-    pub(crate) fn sightings(&self, ticks: [u8; CREATES]) -> FirstSeen {
-        let mut sightings = FirstSeen::default();
+    pub(crate) fn first_seen(&self, ticks: [u8; CREATES]) -> FirstSeen {
+        let mut first_seen = FirstSeen::default();
         for tick in 0..UNSEEN {
             let known = Book {
                 calls: ticks.map(|first| u8::from(first <= tick)),
                 ..Book::default()
             };
             if ticks.contains(&tick) {
-                sightings.observe(&self.ledger(known), moment(tick));
+                first_seen.observe(&self.ledger(known), moment(tick));
             }
         }
-        sightings
+        first_seen
     }
 
     pub(crate) fn ledger(&self, book: Book) -> Ledger {

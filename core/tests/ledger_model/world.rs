@@ -73,7 +73,7 @@ pub(crate) struct Replica {
     pub(crate) pool_after_copy: bool,
     pub(crate) copy: Option<Copied>,
     /// When it first saw each reservation.
-    pub(crate) sightings: [u8; CREATES],
+    pub(crate) first_seen: [u8; CREATES],
     pub(crate) calls: [Call; CREATES],
     /// A write that nobody waits for any more and that may still be carried out.
     pub(crate) late: Option<Late>,
@@ -165,7 +165,7 @@ impl Replica {
             pool_fresh,
             pool_after_copy: false,
             copy: None,
-            sightings: [UNSEEN; CREATES],
+            first_seen: [UNSEEN; CREATES],
             calls: [Call::None; CREATES],
             late: None,
         }
@@ -197,7 +197,7 @@ impl Replica {
         if let Some(listed) = self.listed {
             // A reservation seen three ticks before it is more than a lifetime old.
             let ends_a_reservation = self
-                .sightings
+                .first_seen
                 .iter()
                 .any(|first| first.saturating_add(3) <= listed);
             if !claims

@@ -10,7 +10,7 @@ use super::views::{ClaimViews, Listing};
 use crate::cluster::watch::Follower;
 
 /// Keeps the views up to date.
-pub(in crate::cluster) struct ClaimFollower {
+pub(crate) struct ClaimFollower {
     views: Rc<RefCell<ClaimViews>>,
     listing: Listing,
     /// Whether the listing is complete, and only its version is missing.
@@ -19,7 +19,7 @@ pub(in crate::cluster) struct ClaimFollower {
 
 impl ClaimFollower {
     /// Keeps these views.
-    pub(in crate::cluster) fn new(views: Rc<RefCell<ClaimViews>>) -> Self {
+    pub(crate) fn new(views: Rc<RefCell<ClaimViews>>) -> Self {
         Self {
             views,
             listing: Listing::new(),

@@ -12,11 +12,11 @@ const PAGE: u32 = 500;
 
 /// The API server's NodeClaims.
 #[derive(Debug, Clone)]
-pub(in crate::cluster) struct ClaimList(Api<NodeClaim>);
+pub(crate) struct ClaimList(Api<NodeClaim>);
 
 /// Why there is no list.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::cluster) enum ListError {
+pub(crate) enum ListError {
     /// The API server does not bring it.
     #[error(transparent)]
     Client(#[from] kube::Error),
@@ -26,13 +26,13 @@ pub(in crate::cluster) enum ListError {
 }
 
 impl ClaimList {
-    pub(in crate::cluster) fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client) -> Self {
         Self(object::api(client))
     }
 
     /// Lists the claims of a pool as they are now. Without a resourceVersion in the request the API server answers
     /// from a quorum; all pages are of the first one's version.
-    pub(in crate::cluster) async fn of_pool(&self, pool: &str) -> Result<ClaimView, ListError> {
+    pub(crate) async fn of_pool(&self, pool: &str) -> Result<ClaimView, ListError> {
         let mut params = ListParams::default()
             .labels(&format!("{NODEPOOL_LABEL}={pool}"))
             .limit(PAGE);

@@ -6,7 +6,7 @@ mod list;
 mod object;
 mod views;
 
-pub(super) use follower::ClaimFollower;
-pub(super) use list::{ClaimList, ListError};
-pub(super) use object::api;
-pub(super) use views::ClaimViews;
+pub(crate) use follower::ClaimFollower;
+pub(crate) use list::{ClaimList, ListError};
+pub(crate) use object::api;
+pub(crate) use views::ClaimViews;

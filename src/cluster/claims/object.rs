@@ -15,7 +15,7 @@ const DISRUPTION_REASON: &str = "DisruptionReason";
 
 /// A NodeClaim.
 #[derive(Debug, Clone)]
-pub(in crate::cluster) struct NodeClaim {
+pub(crate) struct NodeClaim {
     /// Of the metadata, uid and resourceVersion.
     meta: ObjectMeta,
     pool: Option<Box<str>>,
@@ -24,7 +24,7 @@ pub(in crate::cluster) struct NodeClaim {
 }
 
 /// The NodeClaims of a cluster.
-pub(in crate::cluster) fn api(client: Client) -> Api<NodeClaim> {
+pub(crate) fn api(client: Client) -> Api<NodeClaim> {
     Api::all(client)
 }
 

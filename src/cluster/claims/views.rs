@@ -9,7 +9,7 @@ use crate::admission::ClusterView;
 
 /// The claims of all pools. Bounded by what the cluster holds: of a claim less than 200 bytes are kept.
 #[derive(Debug)]
-pub(in crate::cluster) struct ClaimViews {
+pub(crate) struct ClaimViews {
     by_pool: HashMap<Box<str>, ClaimView>,
     /// Where reviews find how many there are.
     told: Arc<ClusterView>,
@@ -24,7 +24,7 @@ pub(super) type Listing = HashMap<Box<str>, Vec<(Uid, Claim)>>;
 
 impl ClaimViews {
     /// Views that tell the counts while somebody watches.
-    pub(in crate::cluster) fn new(told: Arc<ClusterView>) -> Self {
+    pub(crate) fn new(told: Arc<ClusterView>) -> Self {
         Self {
             by_pool: HashMap::new(),
             told,
@@ -34,7 +34,7 @@ impl ClaimViews {
     }
 
     /// The claims of a pool as far as they are known; none while nobody watches, unless they were listed just now.
-    pub(in crate::cluster) fn current(&mut self, pool: &str, is_listed: bool) -> Option<&ClaimView> {
+    pub(crate) fn current(&mut self, pool: &str, is_listed: bool) -> Option<&ClaimView> {
         let (watched, version) = (self.watched, self.version);
         if !watched && !is_listed {
             return None;
@@ -47,7 +47,7 @@ impl ClaimViews {
     }
 
     /// Takes what a consistent list of one pool has shown.
-    pub(in crate::cluster) fn relist(&mut self, pool: &str, list: ClaimView) {
+    pub(crate) fn relist(&mut self, pool: &str, list: ClaimView) {
         let watched = self.watched;
         self.change(pool, |view| {
             if watched {

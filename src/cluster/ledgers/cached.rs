@@ -13,12 +13,12 @@ use crate::cluster::gate_metrics::GateMetrics;
 struct Cached {
     /// The ledger, or the version of one that cannot be read.
     stored: Result<Stored, u64>,
-    sightings: FirstSeen,
+    first_seen: FirstSeen,
 }
 
 /// The ledgers that are known, by the names of what they are stored in. Bounded by what is stored.
 #[derive(Debug, Default)]
-pub(in crate::cluster) struct CachedLedgers {
+pub(crate) struct CachedLedgers {
     by_name: HashMap<Box<str>, Cached>,
     metrics: GateMetrics,
 }
@@ -27,7 +27,7 @@ pub(in crate::cluster) struct CachedLedgers {
 pub(super) type Read = Result<Stored, BrokenLedger>;
 
 impl CachedLedgers {
-    pub(in crate::cluster) fn new(metrics: GateMetrics) -> Self {
+    pub(crate) fn new(metrics: GateMetrics) -> Self {
         Self {
             by_name: HashMap::new(),
             metrics,
@@ -35,17 +35,17 @@ impl CachedLedgers {
     }
 
     /// The ledger of a pool as it was last known; none where none is known that can be read.
-    pub(in crate::cluster) fn get(&self, pool: &str) -> Option<Stored> {
+    pub(crate) fn get(&self, pool: &str) -> Option<Stored> {
         self.kept(pool)?.stored.as_ref().ok().cloned()
     }
 
     /// When this replica first saw each reservation of a pool.
-    pub(in crate::cluster) fn sightings(&self, pool: &str) -> Option<&FirstSeen> {
-        Some(&self.kept(pool)?.sightings)
+    pub(crate) fn first_seen(&self, pool: &str) -> Option<&FirstSeen> {
+        Some(&self.kept(pool)?.first_seen)
     }
 
     /// The pools whose ledgers hold reservations.
-    pub(in crate::cluster) fn with_reservations(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn with_reservations(&self) -> impl Iterator<Item = &str> {
         let stored = self.by_name.values().filter_map(|kept| kept.stored.as_ref().ok());
         stored
             .filter(|stored| stored.ledger.reservations().len() > 0)
@@ -67,11 +67,11 @@ impl CachedLedgers {
             }
             Entry::Vacant(entry) => entry.insert(Cached {
                 stored,
-                sightings: FirstSeen::default(),
+                first_seen: FirstSeen::default(),
             }),
         };
         if let Ok(stored) = &kept.stored {
-            kept.sightings.observe(&stored.ledger, now);
+            kept.first_seen.observe(&stored.ledger, now);
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
         let mut kept = CachedLedgers::default();
         kept.put(NAME, Ok(stored(1, r#"{"a":1}"#)), at(10));
         kept.put_newer(NAME, 2, Ok(stored(2, r#"{"a":1,"b":1}"#)), at(20));
-        let first = kept.sightings("general").and_then(FirstSeen::first_over_at);
+        let first = kept.first_seen("general").and_then(FirstSeen::first_over_at);
         assert_eq!(
             first,
             Some(at(10).plus(poolgate_core::nodelimit::ledger::RESERVATION_LIFETIME))

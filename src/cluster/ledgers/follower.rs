@@ -12,7 +12,7 @@ use crate::cluster::clock::Clock;
 use crate::cluster::watch::Follower;
 
 /// Keeps the ledgers up to date.
-pub(in crate::cluster) struct LedgerFollower {
+pub(crate) struct LedgerFollower {
     kept: Rc<RefCell<CachedLedgers>>,
     clock: Clock,
     listed: HashSet<Box<str>>,
@@ -20,7 +20,7 @@ pub(in crate::cluster) struct LedgerFollower {
 
 impl LedgerFollower {
     /// Keeps these ledgers.
-    pub(in crate::cluster) fn new(kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
+    pub(crate) fn new(kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
         Self {
             kept,
             clock,

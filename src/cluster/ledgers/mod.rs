@@ -6,8 +6,8 @@ mod follower;
 mod object;
 mod store;
 
-pub(super) use cached::CachedLedgers;
-pub(super) use follower::LedgerFollower;
+pub(crate) use cached::CachedLedgers;
+pub(crate) use follower::LedgerFollower;
 pub(crate) use object::LABEL;
-pub(super) use object::{BrokenLedger, Owner, Stored, read};
-pub(super) use store::{LedgerStore, StoreError};
+pub(crate) use object::{BrokenLedger, Owner, Stored, read};
+pub(crate) use store::{LedgerStore, StoreError};

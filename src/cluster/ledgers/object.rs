@@ -27,11 +27,11 @@ const LEDGER: &str = "ledger.json";
 
 /// The NodePool that a ledger belongs to: when it goes, the ledger goes.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cluster) struct Owner<'a> {
+pub(crate) struct Owner<'a> {
     /// Its name.
-    pub(in crate::cluster) name: &'a str,
+    pub(crate) name: &'a str,
     /// Its uid.
-    pub(in crate::cluster) uid: &'a str,
+    pub(crate) uid: &'a str,
 }
 
 /// A ConfigMap that should be a ledger and is none. Nothing is admitted by it, and nothing is written over it.
@@ -113,17 +113,17 @@ pub(super) fn version(object: &ConfigMap) -> Option<u64> {
 
 /// A ledger as it is stored.
 #[derive(Debug, Clone)]
-pub(in crate::cluster) struct Stored {
+pub(crate) struct Stored {
     /// The pool that it belongs to.
-    pub(in crate::cluster) pool: Box<str>,
+    pub(crate) pool: Box<str>,
     /// Its resourceVersion.
-    pub(in crate::cluster) version: u64,
+    pub(crate) version: u64,
     /// What it says.
-    pub(in crate::cluster) ledger: Rc<Ledger>,
+    pub(crate) ledger: Rc<Ledger>,
 }
 
 /// Reads a ledger.
-pub(in crate::cluster) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
+pub(crate) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
     parse(object).map_err(|fault| BrokenLedger {
         namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
         name: object.metadata.name.as_deref().unwrap_or_default().into(),

@@ -19,7 +19,7 @@ const CONFLICT: u16 = 409;
 
 /// Reads and writes ledgers, and keeps what it comes by.
 #[derive(Debug)]
-pub(in crate::cluster) struct LedgerStore {
+pub(crate) struct LedgerStore {
     api: Api<ConfigMap>,
     kept: Rc<RefCell<CachedLedgers>>,
     clock: Clock,
@@ -41,7 +41,7 @@ pub(crate) enum StoreError {
 
 impl LedgerStore {
     /// The ledgers in `namespace`, kept there.
-    pub(in crate::cluster) fn new(
+    pub(crate) fn new(
         client: Client,
         namespace: &str,
         kept: Rc<RefCell<CachedLedgers>>,
@@ -55,7 +55,7 @@ impl LedgerStore {
     }
 
     /// Reads the ledger of a pool as it is now.
-    pub(in crate::cluster) async fn read(&self, pool: &str) -> Result<Option<Stored>, StoreError> {
+    pub(crate) async fn read(&self, pool: &str) -> Result<Option<Stored>, StoreError> {
         let name = object::name(pool);
         let Some(object) = self.api.get_opt(&name).await.map_err(StoreError::Client)? else {
             self.kept.borrow_mut().remove(&name);
@@ -67,7 +67,7 @@ impl LedgerStore {
     }
 
     /// Stores a ledger over the one of this resourceVersion, or as a new one.
-    pub(in crate::cluster) async fn write(
+    pub(crate) async fn write(
         &self,
         owner: Owner<'_>,
         ledger: &Ledger,

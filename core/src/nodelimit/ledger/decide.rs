@@ -18,7 +18,7 @@ pub struct Facts<'a> {
     /// Its limit.
     pub limit: Observed<LimitInForce>,
     /// When this replica first saw each reservation.
-    pub sightings: &'a FirstSeen,
+    pub first_seen: &'a FirstSeen,
     /// Wall time in seconds since 1970, to be written beside a refusal.
     pub clock: u64,
     /// Refusals that this replica has answered since it last stored a ledger of this pool.
@@ -129,7 +129,7 @@ impl<'a> Round<'a> {
             ledger.seen = view.version();
             changed = true;
         }
-        changed |= settle(&mut ledger, &facts.claims, facts.sightings);
+        changed |= settle(&mut ledger, &facts.claims, facts.first_seen);
         changed |= put_in_force(&mut ledger.limit, limit);
         Self {
             view,

@@ -13,7 +13,7 @@ use super::state::Ledger;
 ///   still shows the claim.
 /// - **The create is over and nothing came of it**: this replica saw the reservation at least one lifetime ago, and a
 ///   consistent LIST begun after that lacks the claim. A watch is no evidence here: it may be silent.
-pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, sightings: &FirstSeen) -> bool {
+pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_seen: &FirstSeen) -> bool {
     let before = ledger.reservations.len();
     let view = claims.value;
     let seen = &mut ledger.seen;
@@ -22,7 +22,7 @@ pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, sightin
             *seen = (*seen).max(claim.version);
             return false;
         }
-        let came_to_nothing = || sightings.over_at(uid).is_some_and(|over| claims.is_as_of(over));
+        let came_to_nothing = || first_seen.over_at(uid).is_some_and(|over| claims.is_as_of(over));
         !view.has_departed(uid) && !came_to_nothing()
     });
     ledger.reservations.len() != before

@@ -68,16 +68,16 @@ mod tests {
             ))
             .unwrap()
         };
-        let mut sightings = FirstSeen::default();
-        assert_eq!(sightings.first_over_at(), None);
-        sightings.observe(&ledger(r#"{"a":1}"#), second(10));
-        sightings.observe(&ledger(r#"{"a":1,"b":1}"#), second(20));
-        assert_eq!(sightings.over_at(&uid("a")), Some(second(55)));
-        assert_eq!(sightings.over_at(&uid("b")), Some(second(65)));
-        assert_eq!(sightings.over_at(&uid("c")), None);
-        assert_eq!(sightings.first_over_at(), Some(second(55)));
-        sightings.observe(&ledger(r#"{"b":1}"#), second(30));
-        sightings.observe(&ledger(r#"{"a":1,"b":1}"#), second(40));
-        assert_eq!(sightings.over_at(&uid("a")), Some(second(85)));
+        let mut first_seen = FirstSeen::default();
+        assert_eq!(first_seen.first_over_at(), None);
+        first_seen.observe(&ledger(r#"{"a":1}"#), second(10));
+        first_seen.observe(&ledger(r#"{"a":1,"b":1}"#), second(20));
+        assert_eq!(first_seen.over_at(&uid("a")), Some(second(55)));
+        assert_eq!(first_seen.over_at(&uid("b")), Some(second(65)));
+        assert_eq!(first_seen.over_at(&uid("c")), None);
+        assert_eq!(first_seen.first_over_at(), Some(second(55)));
+        first_seen.observe(&ledger(r#"{"b":1}"#), second(30));
+        first_seen.observe(&ledger(r#"{"a":1,"b":1}"#), second(40));
+        assert_eq!(first_seen.over_at(&uid("a")), Some(second(85)));
     }
 }

@@ -18,7 +18,7 @@ struct Known {
     listed: Option<u64>,
     limit: LimitInForce,
     limit_read: Option<u64>,
-    sightings: FirstSeen,
+    first_seen: FirstSeen,
     untold: u64,
     clock: u64,
 }
@@ -74,7 +74,7 @@ fn known(claims: &[&str], reservations: &[&str]) -> Known {
         listed: Some(NOW),
         limit: hard(2),
         limit_read: Some(NOW),
-        sightings: FirstSeen::default(),
+        first_seen: FirstSeen::default(),
         untold: 0,
         clock: 1_000,
     }
@@ -97,7 +97,7 @@ impl Known {
             ledger: reading(self.ledger.as_ref(), self.ledger_read),
             claims: reading(&self.view, self.listed),
             limit: reading(self.limit, self.limit_read),
-            sightings: &self.sightings,
+            first_seen: &self.first_seen,
             clock: self.clock,
             untold: self.untold,
         };

@@ -35,13 +35,13 @@ fn a_reservation_goes_after_its_lifetime_only_by_a_list_begun_since() {
     let mut pool = known(&[], &["a"]);
     let over = NOW - RESERVATION_LIFETIME.as_secs();
     assert_eq!(pool.tidied(), None);
-    pool.sightings
+    pool.first_seen
         .observe(pool.ledger.as_ref().unwrap(), second(over + 1));
     assert_eq!(pool.tidied(), None);
-    let mut older = pool.sightings.clone();
+    let mut older = pool.first_seen.clone();
     older.observe(&Ledger::default(), second(0));
     older.observe(pool.ledger.as_ref().unwrap(), second(over));
-    pool.sightings = older;
+    pool.first_seen = older;
     pool.listed = None;
     assert_eq!(pool.tidied(), None);
     pool.listed = Some(NOW - 1);

@@ -11,9 +11,8 @@ mod error;
 mod facts;
 mod handle;
 mod round;
+mod runner;
 mod waiter;
 
-pub(super) use context::{GateContext, Shared};
-pub(super) use dispatch::Dispatcher;
 pub(crate) use handle::{AdmitRequest, Gate, GateDecision, GateSettings, OnError};
-pub(super) use waiter::Message;
+pub(crate) use runner::GateRunner;

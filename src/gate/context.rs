@@ -12,16 +12,16 @@ use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
 use serde_json::Value;
 
 use crate::admission::{CachedPool, ClusterView};
+use crate::cluster::GateMetrics;
 use crate::cluster::claims::{ClaimList, ClaimViews};
 use crate::cluster::clock::Clock;
-use crate::cluster::gate_metrics::GateMetrics;
 use crate::cluster::ledgers::{CachedLedgers, LedgerStore};
 use crate::cluster::pools::{self, Pool};
 use crate::policy_file::PolicyInForce;
 
 /// What all decisions share.
 #[derive(Debug)]
-pub(in crate::cluster) struct GateContext {
+pub(crate) struct GateContext {
     pub(super) store: LedgerStore,
     pub(super) ledgers: Rc<RefCell<CachedLedgers>>,
     pub(super) list: ClaimList,
@@ -45,8 +45,8 @@ pub(super) struct LimitedPool {
 }
 
 impl GateContext {
-    /// A desk whose ledgers lie in `namespace`.
-    pub(in crate::cluster) fn new(
+    /// A context whose ledgers lie in `namespace`.
+    pub(crate) fn new(
         client: Client,
         namespace: &str,
         ledgers: Rc<RefCell<CachedLedgers>>,
@@ -110,16 +110,16 @@ impl GateContext {
     /// Whether the oldest reservation of a pool is old enough to go if its claim is not there.
     pub(super) fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
         let ledgers = self.ledgers.borrow();
-        let first = ledgers.sightings(pool).and_then(FirstSeen::first_over_at);
+        let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
     }
 }
 
 /// What the gate shares with the rest of the process.
 #[derive(Debug, Clone)]
-pub(in crate::cluster) struct Shared {
-    pub(in crate::cluster) view: Arc<ClusterView>,
-    pub(in crate::cluster) policy: PolicyInForce,
-    pub(in crate::cluster) clock: Clock,
-    pub(in crate::cluster) metrics: GateMetrics,
+pub(crate) struct Shared {
+    pub(crate) view: Arc<ClusterView>,
+    pub(crate) policy: PolicyInForce,
+    pub(crate) clock: Clock,
+    pub(crate) metrics: GateMetrics,
 }

@@ -25,7 +25,7 @@ const MOST_WAITING: usize = 4_096;
 const HOUSEKEEPING: Duration = Duration::from_secs(5);
 
 /// Hands out the work.
-pub(in crate::cluster) struct Dispatcher {
+pub(crate) struct Dispatcher {
     inbox: mpsc::Receiver<Message>,
     /// The pools that are worked on, with what waits for their next rounds.
     pools: HashMap<Box<str>, Queue>,
@@ -57,7 +57,7 @@ impl Queue {
 }
 
 impl Dispatcher {
-    pub(in crate::cluster) fn new(inbox: mpsc::Receiver<Message>) -> Self {
+    pub(crate) fn new(inbox: mpsc::Receiver<Message>) -> Self {
         Self {
             inbox,
             pools: HashMap::new(),
@@ -68,7 +68,7 @@ impl Dispatcher {
     }
 
     /// Works until nobody can ask any more. Within a [`LocalSet`](tokio::task::LocalSet).
-    pub(in crate::cluster) async fn run(mut self, desk: Rc<GateContext>) {
+    pub(crate) async fn run(mut self, context: Rc<GateContext>) {
         let mut housekeeping = interval(HOUSEKEEPING);
         housekeeping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut messages = Vec::new();
@@ -81,10 +81,10 @@ impl Dispatcher {
                     for message in messages.drain(..) {
                         self.take(message);
                     }
-                    self.start_idle(&desk);
+                    self.start_idle(&context);
                 }
-                Some(ended) = self.rounds.join_next_with_id() => self.ended(&ended, &desk),
-                _ = housekeeping.tick() => self.sweep(&desk),
+                Some(ended) = self.rounds.join_next_with_id() => self.ended(&ended, &context),
+                _ = housekeeping.tick() => self.sweep(&context),
             }
         }
     }
@@ -108,15 +108,15 @@ impl Dispatcher {
         }
     }
 
-    fn start_idle(&mut self, desk: &Rc<GateContext>) {
+    fn start_idle(&mut self, context: &Rc<GateContext>) {
         let idle = self.pools.iter().filter(|(_, queue)| !queue.is_running);
         let idle: Vec<Box<str>> = idle.map(|(pool, _)| pool.clone()).collect();
         for pool in idle {
-            self.start(pool, desk);
+            self.start(pool, context);
         }
     }
 
-    fn start(&mut self, pool: Box<str>, desk: &Rc<GateContext>) {
+    fn start(&mut self, pool: Box<str>, context: &Rc<GateContext>) {
         let queue = self.pools.entry(pool.clone()).or_default();
         queue.is_running = true;
         let (waiters, releases) = (take(&mut queue.waiters), take(&mut queue.releases));
@@ -124,14 +124,14 @@ impl Dispatcher {
             pool: pool.clone(),
             creations: waiters.len(),
         };
-        let desk = Rc::clone(desk);
-        let round = async move { Round::new(&desk, &pool, waiters, releases).run().await };
+        let context = Rc::clone(context);
+        let round = async move { Round::new(&context, &pool, waiters, releases).run().await };
         let started = self.rounds.spawn_local(round);
         self.running.insert(started.id(), work);
     }
 
     /// A round that panicked has dropped its creations, which are told so by that.
-    fn ended(&mut self, ended: &Result<(Id, ()), JoinError>, desk: &Rc<GateContext>) {
+    fn ended(&mut self, ended: &Result<(Id, ()), JoinError>, context: &Rc<GateContext>) {
         let id = match ended {
             Ok((id, ())) => *id,
             Err(error) => error.id(),
@@ -141,17 +141,17 @@ impl Dispatcher {
         };
         self.waiting -= creations;
         if self.pools.get(&pool).is_some_and(|queue| !queue.is_empty()) {
-            self.start(pool, desk);
+            self.start(pool, context);
         } else {
             self.pools.remove(&pool);
         }
     }
 
     /// Takes out reservations whose ends are known. Creations do so on their way; this is for pools that are left in peace.
-    fn sweep(&mut self, desk: &Rc<GateContext>) {
-        for pool in desk.with_reservations() {
+    fn sweep(&mut self, context: &Rc<GateContext>) {
+        for pool in context.with_reservations() {
             if !self.pools.contains_key(&pool) {
-                self.start(pool, desk);
+                self.start(pool, context);
             }
         }
     }

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use super::error::GateError;
 use super::waiter::{DecidedRequest, Message, Pending, Waiter};
 use crate::admission::ClusterView;
+use crate::cluster::GateMetrics;
 use crate::cluster::clock::Clock;
-use crate::cluster::gate_metrics::GateMetrics;
 
 /// How many questions may lie in the inbox.
 const INBOX: usize = 1_024;
@@ -77,7 +77,7 @@ pub(crate) enum GateDecision {
 
 impl Gate {
     /// A gate, and the inbox in which its questions lie.
-    pub(in crate::cluster) fn new(
+    pub(crate) fn new(
         settings: GateSettings,
         view: Arc<ClusterView>,
         metrics: GateMetrics,

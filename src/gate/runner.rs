@@ -8,14 +8,17 @@ use arc_swap::ArcSwap;
 use kube::{Api, Client};
 use tokio::sync::mpsc;
 
-use super::claims::{self, ClaimFollower, ClaimViews};
-use super::clock::Clock;
-use super::gate::{Dispatcher, Gate, GateContext, GateSettings, Message, Shared};
-use super::gate_metrics::GateMetrics;
-use super::ledgers::{self, CachedLedgers, LedgerFollower};
-use super::metrics::ClusterMetrics;
-use super::watch::Watch;
+use super::context::{GateContext, Shared};
+use super::dispatch::Dispatcher;
+use super::handle::{Gate, GateSettings};
+use super::waiter::Message;
 use crate::admission::ClusterView;
+use crate::cluster::ClusterMetrics;
+use crate::cluster::GateMetrics;
+use crate::cluster::Watch;
+use crate::cluster::claims::{self, ClaimFollower, ClaimViews};
+use crate::cluster::clock::Clock;
+use crate::cluster::ledgers::{self, CachedLedgers, LedgerFollower};
 use crate::lifecycle::{Detail, StatusLine};
 use crate::policy_file::PolicyInForce;
 
@@ -24,7 +27,7 @@ const MEANWHILE: &str = "the gate reads what it needs for each decision";
 
 /// The gate before the thread starts.
 #[derive(Debug)]
-pub(super) struct GateRunner {
+pub(crate) struct GateRunner {
     questions: mpsc::Receiver<Message>,
     shared: Shared,
     claims_line: Arc<ArcSwap<String>>,
@@ -33,7 +36,7 @@ pub(super) struct GateRunner {
 
 impl GateRunner {
     /// The gate, and what works for it.
-    pub(super) fn open(
+    pub(crate) fn open(
         settings: GateSettings,
         view: Arc<ClusterView>,
         policy: PolicyInForce,
@@ -56,7 +59,7 @@ impl GateRunner {
     }
 
     /// The lines of `/readyz`.
-    pub(super) fn details(&self) -> [Arc<dyn Detail>; 2] {
+    pub(crate) fn details(&self) -> [Arc<dyn Detail>; 2] {
         [
             Arc::new(StatusLine::new("NodeClaims", &self.claims_line)),
             Arc::new(StatusLine::new("node limit ledgers", &self.ledgers_line)),
@@ -64,7 +67,7 @@ impl GateRunner {
     }
 
     /// Watches and decides for ever.
-    pub(super) async fn run(self, client: Client, namespace: String, metrics: ClusterMetrics) {
+    pub(crate) async fn run(self, client: Client, namespace: String, metrics: ClusterMetrics) {
         let clock = self.shared.clock;
         let kept = Rc::new(RefCell::new(CachedLedgers::new(self.shared.metrics.clone())));
         let views = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&self.shared.view))));
@@ -80,11 +83,11 @@ impl GateRunner {
         let follow_claims = ClaimFollower::new(Rc::clone(&views));
         let follow_ledgers = LedgerFollower::new(Rc::clone(&kept), clock);
         let config_maps = Api::namespaced(client.clone(), &namespace);
-        let desk = GateContext::new(client.clone(), &namespace, kept, views, self.shared);
+        let context = GateContext::new(client.clone(), &namespace, kept, views, self.shared);
         tokio::join!(
             watch("nodeclaims", self.claims_line, None).run(claims::api(client), follow_claims),
             watch("ledgers", self.ledgers_line, Some(ledgers::LABEL)).run(config_maps, follow_ledgers),
-            Dispatcher::new(self.questions).run(Rc::new(desk)),
+            Dispatcher::new(self.questions).run(Rc::new(context)),
         );
     }
 }

@@ -2,31 +2,26 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
-use kube::{Client, Config};
+use kube::Config;
 use tokio::runtime;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::LocalSet;
-use tokio::time::timeout;
 
-use super::args::ClusterArgs;
-use super::config::{ClusterConfigError, Found, find};
-use super::definition::{self, DefinitionFollower};
-use super::gate::{Gate, GateSettings};
-use super::gate_metrics::GateMetrics;
-use super::gate_runner::GateRunner;
-use super::metrics::ClusterMetrics;
-use super::pools::{self, PoolFollower};
-use super::watch::Watch;
 use crate::admission::{ClusterView, Pools};
+use crate::cluster::args::ClusterArgs;
+use crate::cluster::config::{ClusterConfigError, Found, find};
+use crate::cluster::connect::{CREDENTIALS, client};
+use crate::cluster::definition::{self, DefinitionFollower};
+use crate::cluster::gate_metrics::GateMetrics;
+use crate::cluster::metrics::ClusterMetrics;
+use crate::cluster::pools::{self, PoolFollower};
+use crate::cluster::watch::Watch;
+use crate::gate::{Gate, GateRunner, GateSettings};
 use crate::lifecycle::{Detail, StatusLine};
 use crate::policy_file::PolicyInForce;
-
-/// How long a client may take to be made: a kubeconfig may run a program for its credentials.
-const CREDENTIALS: Duration = Duration::from_mins(1);
 
 /// Why the cluster side does not start.
 #[derive(Debug, thiserror::Error)]
@@ -187,13 +182,3 @@ const DEFINITION: &str = "definition";
 
 /// What holds while the definition is not read.
 const UNREAD: &str = "NodePools are judged for the Karpenter that was last known, or was built in";
-
-/// Makes a client. That may run a program, so it has a thread that can be given up.
-pub(super) async fn client(config: Config) -> Result<Client, String> {
-    let made = tokio::task::spawn_blocking(move || Client::try_from(config));
-    match timeout(CREDENTIALS, made).await {
-        Ok(Ok(made)) => made.map_err(|error| error.to_string()),
-        Ok(Err(failed)) => Err(failed.to_string()),
-        Err(_) => Err(format!("no credentials within {} s", CREDENTIALS.as_secs())),
-    }
-}

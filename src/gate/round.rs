@@ -126,12 +126,12 @@ impl Round<'_> {
             name: self.pool,
             uid: &pool.uid,
         };
-        let metrics = &self.desk.metrics;
-        match in_time(self.call_limit(), self.desk.store.write(owner, ledger, over)).await {
+        let metrics = &self.context.metrics;
+        match in_time(self.call_limit(), self.context.store.write(owner, ledger, over)).await {
             Ok(_) => {
                 metrics.wrote("stored");
                 metrics.released(take(&mut self.releases).len());
-                self.desk.set_untold(self.pool, 0);
+                self.context.set_untold(self.pool, 0);
                 Ok(())
             }
             Err(CallError::Conflict) => {
@@ -173,8 +173,8 @@ impl Round<'_> {
             self.releases.extend(waiter.answer(Ok(verdict)));
         }
         if !is_told && refused > 0 {
-            let untold = self.desk.untold(self.pool);
-            self.desk.set_untold(self.pool, untold + refused);
+            let untold = self.context.untold(self.pool);
+            self.context.set_untold(self.pool, untold + refused);
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) type Reply = Result<DecidedRequest, GateError>;
 
 /// What the cluster's thread is told.
 #[derive(Debug)]
-pub(in crate::cluster) enum Message {
+pub(crate) enum Message {
     /// A creation waits.
     Ask(Box<str>, Waiter),
     /// A reservation of this pool was stored for a creation whose answer could not be sent.
@@ -40,7 +40,7 @@ pub(in crate::cluster) enum Message {
 
 /// A creation that waits, on the side that decides.
 #[derive(Debug)]
-pub(in crate::cluster) struct Waiter {
+pub(crate) struct Waiter {
     pub(super) uid: Uid,
     pub(super) name: Box<str>,
     pub(super) arrived: Moment,

@@ -20,7 +20,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(10);
 
 /// Work on one pool.
 pub(super) struct Round<'a> {
-    pub(super) desk: &'a GateContext,
+    pub(super) context: &'a GateContext,
     pub(super) pool: &'a str,
     pub(super) waiters: Vec<Waiter>,
     /// UIDs whose reservations are to be taken back.
@@ -66,13 +66,13 @@ impl Base {
 
 impl<'a> Round<'a> {
     pub(super) fn new(
-        desk: &'a GateContext,
+        context: &'a GateContext,
         pool: &'a str,
         waiters: Vec<Waiter>,
         releases: Vec<Uid>,
     ) -> Self {
         Self {
-            desk,
+            context,
             pool,
             waiters,
             releases,
@@ -82,12 +82,12 @@ impl<'a> Round<'a> {
 
     /// What is to be read before anything else.
     pub(super) fn first_needs(&mut self, is_housekeeping: bool) -> Needs {
-        let pool = self.desk.view.pool(self.pool);
-        self.read.pool = pool.map(|pool| Observed::kept(self.desk.limited(&pool)));
-        let now = self.desk.clock.now();
+        let pool = self.context.view.pool(self.pool);
+        self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(&pool)));
+        let now = self.context.clock.now();
         Needs {
             ledger: false,
-            claims: is_housekeeping && self.desk.has_overdue_reservation(self.pool, now),
+            claims: is_housekeeping && self.context.has_overdue_reservation(self.pool, now),
             // A pool that nobody has told of is looked for, not waved through.
             limit: self.read.pool.is_none(),
         }
@@ -98,35 +98,35 @@ impl<'a> Round<'a> {
         if !needs.any() {
             return Ok(());
         }
-        let (desk, name, limit) = (self.desk, self.pool, self.call_limit());
+        let (context, name, limit) = (self.context, self.pool, self.call_limit());
         for (is_read, of) in [
             (needs.ledger, "ledger"),
             (needs.claims, "claims"),
             (needs.limit, "limit"),
         ] {
             if is_read {
-                desk.metrics.read(of);
+                context.metrics.read(of);
             }
         }
-        let begun = desk.clock.now();
+        let begun = context.clock.now();
         let (ledger, claims, pool) = tokio::join!(
-            wanted(needs.ledger, limit, desk.store.read(name)),
-            wanted(needs.claims, limit, desk.list.of_pool(name)),
-            wanted(needs.limit, limit, desk.pools.get_opt(name)),
+            wanted(needs.ledger, limit, context.store.read(name)),
+            wanted(needs.claims, limit, context.list.of_pool(name)),
+            wanted(needs.limit, limit, context.pools.get_opt(name)),
         );
         let span = ReadSpan {
             begun,
-            done: desk.clock.now(),
+            done: context.clock.now(),
         };
         if let Some(pool) = pool? {
             let kept = pool.and_then(pools::kept);
             self.read.pool = Some(Observed {
-                value: kept.and_then(|(_, pool)| desk.limited(&pool)),
+                value: kept.and_then(|(_, pool)| context.limited(&pool)),
                 read: Some(span),
             });
         }
         if let Some(list) = claims? {
-            desk.claims.borrow_mut().relist(name, list);
+            context.claims.borrow_mut().relist(name, list);
             self.read.claims = Some(span);
         }
         if let Some(ledger) = ledger? {
@@ -138,7 +138,7 @@ impl<'a> Round<'a> {
     pub(super) fn base(&self) -> Option<Base> {
         let stored = match &self.read.ledger {
             Some((stored, _)) => stored.clone(),
-            None => self.desk.ledgers.borrow().get(self.pool),
+            None => self.context.ledgers.borrow().get(self.pool),
         }?;
         Some(Base {
             released: stored.ledger.release(&self.releases),
@@ -147,11 +147,11 @@ impl<'a> Round<'a> {
     }
 
     pub(super) fn decide(&self, pool: &Observed<&LimitedPool>, base: Option<&Base>) -> Step {
-        let mut claims = self.desk.claims.borrow_mut();
+        let mut claims = self.context.claims.borrow_mut();
         let Some(view) = claims.current(self.pool, self.read.claims.is_some()) else {
             return Step::Read(CLAIMS);
         };
-        let ledgers = self.desk.ledgers.borrow();
+        let ledgers = self.context.ledgers.borrow();
         let none = FirstSeen::default();
         let facts = Facts {
             ledger: Observed {
@@ -166,9 +166,9 @@ impl<'a> Round<'a> {
                 value: pool.value.limit,
                 read: pool.read,
             },
-            sightings: ledgers.sightings(self.pool).unwrap_or(&none),
+            first_seen: ledgers.first_seen(self.pool).unwrap_or(&none),
             clock: wall_seconds(),
-            untold: self.desk.untold(self.pool),
+            untold: self.context.untold(self.pool),
         };
         let requests: Vec<_> = self.waiters.iter().map(Waiter::request).collect();
         decide(&facts, &requests)
