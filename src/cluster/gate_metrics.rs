@@ -34,7 +34,7 @@ struct ErrorLabel {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ReadLabel {
-    of: &'static str,
+    resource: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -102,8 +102,8 @@ impl GateMetrics {
         self.errors.get_or_create(&ErrorLabel { reason }).inc();
     }
 
-    pub(crate) fn read(&self, of: &'static str) {
-        self.reads.get_or_create(&ReadLabel { of }).inc();
+    pub(crate) fn read(&self, resource: &'static str) {
+        self.reads.get_or_create(&ReadLabel { resource }).inc();
     }
 
     pub(crate) fn wrote(&self, outcome: &'static str) {

@@ -15,7 +15,7 @@ use futures_util::future::LocalBoxFuture;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
-use tokio::time::{error::Elapsed, sleep, timeout};
+use tokio::time::{Instant, error::Elapsed, sleep, timeout};
 
 use super::collection::{Source, Versioned};
 use super::watch_metrics::WatchMetrics;
@@ -27,10 +27,13 @@ const PAGE: u32 = 200;
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// After how many seconds the API server ends a watch that runs well, so that it is begun anew from where it is.
-const WATCH_SECONDS: u32 = 240;
+const WATCH_SECONDS: u32 = 50;
 
-/// How long nothing at all may come of a watch. The API server would have ended it before.
-const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 20);
+/// How long nothing at all may come of a watch. The API server would have ended it before, so the connection is dead.
+const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
+
+/// A watch that ends sooner than this is not begun anew at once.
+const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
 
 /// The pauses between tries that fail: doubled each time, with some chance in it, so that replicas part.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -87,6 +90,8 @@ enum Failure {
     Client(#[from] kube::Error),
     #[error("the API server ends the watch: {0}")]
     Ended(String),
+    #[error("nothing came of the watch for {} s", SILENCE.as_secs())]
+    Silent,
     #[error("no answer from the API server within {} s", ANSWER.as_secs())]
     NoAnswer(#[from] Elapsed),
     #[error("the API server's list has no version to go on from")]
@@ -145,11 +150,16 @@ impl Watch {
             Err(failure) => return failure,
         };
         loop {
+            let began = Instant::now();
             if let Err(failure) = self.follow(objects, follower, &mut version, state).await {
                 return failure;
             }
-            // It ended in time, as agreed.
-            state.tries = backoff();
+            if began.elapsed() < EARLY {
+                tracing::debug!(watch = self.name, "the watch ended early");
+                sleep(state.pause()).await;
+            } else {
+                state.tries = backoff();
+            }
         }
     }
 
@@ -200,7 +210,7 @@ impl Watch {
                 () = &mut anew => return Err(Failure::Asked),
                 event = timeout(SILENCE, events.next()) => event,
             };
-            let Ok(Some(event)) = event else {
+            let Some(event) = event.map_err(|_| Failure::Silent)? else {
                 return Ok(());
             };
             match event? {
@@ -292,6 +302,12 @@ pub(crate) fn described(error: &kube::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use futures_util::{Stream, stream};
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::ObjectList;
     use kube::core::Status;
 
     use super::*;
@@ -310,6 +326,79 @@ mod tests {
             "{:?}",
             pauses[999]
         );
+    }
+
+    /// An API server whose list is empty, and whose watches end at once or never say anything.
+    struct Server {
+        watches: Rc<Cell<u32>>,
+        is_silent: bool,
+    }
+
+    impl Source<ConfigMap> for Server {
+        async fn list(&self, _: &ListParams) -> kube::Result<ObjectList<ConfigMap>> {
+            let list = serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": []});
+            Ok(serde_json::from_value(list).expect("a list"))
+        }
+
+        async fn watch(
+            &self,
+            _: &WatchParams,
+            _: &str,
+        ) -> kube::Result<impl Stream<Item = kube::Result<WatchEvent<ConfigMap>>> + use<>> {
+            self.watches.set(self.watches.get() + 1);
+            Ok(if self.is_silent {
+                stream::pending().left_stream()
+            } else {
+                stream::empty().right_stream()
+            })
+        }
+    }
+
+    struct Nobody;
+
+    impl Follower for Nobody {
+        type Object = ConfigMap;
+        fn list_begins(&mut self) {}
+        fn listed(&mut self, _: ConfigMap) {}
+        fn list_ends(&mut self) {}
+        fn changed(&mut self, _: ConfigMap) {}
+        fn gone(&mut self, _: &ConfigMap) {}
+    }
+
+    /// How many watches are begun in a time, and the line of `/readyz` at its end.
+    async fn watched_for(is_silent: bool, time: Duration) -> (u32, String) {
+        let watches = Rc::new(Cell::new(0));
+        let line = Arc::new(ArcSwap::from_pointee(String::new()));
+        let watch = Watch {
+            name: "configmaps",
+            meanwhile: "",
+            fields: None,
+            labels: None,
+            line: Arc::clone(&line),
+            metrics: WatchMetrics::default(),
+            retry: Arc::default(),
+        };
+        let server = Server {
+            watches: Rc::clone(&watches),
+            is_silent,
+        };
+        let _ = timeout(time, watch.run(server, Nobody)).await;
+        (watches.get(), line.load().to_string())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_ends_at_once_is_begun_anew_ever_more_rarely() {
+        let (watches, line) = watched_for(false, Duration::from_mins(1)).await;
+        assert!((2..=8).contains(&watches), "{watches}");
+        assert_eq!(line, "watching");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_of_which_nothing_comes_is_down() {
+        let (_, line) = watched_for(true, SILENCE - Duration::from_secs(1)).await;
+        assert_eq!(line, "watching");
+        let (_, line) = watched_for(true, SILENCE + Duration::from_millis(100)).await;
+        assert_eq!(line, "not watching: nothing came of the watch for 60 s");
     }
 
     #[test]

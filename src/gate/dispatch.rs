@@ -22,7 +22,7 @@ const BATCH: usize = 256;
 const MOST_WAITING: usize = 4_096;
 
 /// How often reservations are looked at for which nobody waits.
-const HOUSEKEEPING: Duration = Duration::from_secs(5);
+const SWEEP_PERIOD: Duration = Duration::from_secs(5);
 
 /// Hands out the work.
 pub(crate) struct Dispatcher {
@@ -69,8 +69,8 @@ impl Dispatcher {
 
     /// Works until nobody can ask any more. Within a [`LocalSet`](tokio::task::LocalSet).
     pub(crate) async fn run(mut self, context: Rc<GateContext>) {
-        let mut housekeeping = interval(HOUSEKEEPING);
-        housekeeping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut sweeps = interval(SWEEP_PERIOD);
+        sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut messages = Vec::new();
         loop {
             tokio::select! {
@@ -84,7 +84,7 @@ impl Dispatcher {
                     self.start_idle(&context);
                 }
                 Some(ended) = self.rounds.join_next_with_id() => self.ended(&ended, &context),
-                _ = housekeeping.tick() => self.sweep(&context),
+                _ = sweeps.tick() => self.sweep(&context),
             }
         }
     }

@@ -81,13 +81,13 @@ impl<'a> Round<'a> {
     }
 
     /// What is to be read before anything else.
-    pub(super) fn first_needs(&mut self, is_housekeeping: bool) -> Needs {
+    pub(super) fn first_needs(&mut self, is_sweep: bool) -> Needs {
         let pool = self.context.view.pool(self.pool);
         self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(&pool)));
         let now = self.context.clock.now();
         Needs {
             ledger: false,
-            claims: is_housekeeping && self.context.has_overdue_reservation(self.pool, now),
+            claims: is_sweep && self.context.has_overdue_reservation(self.pool, now),
             // A pool that nobody has told of is looked for, not waved through.
             limit: self.read.pool.is_none(),
         }

@@ -30,10 +30,10 @@ enum Next {
 }
 
 impl Round<'_> {
-    /// Works until all are answered and all is taken back. With nothing of either it is housekeeping.
+    /// Works until all are answered and all is taken back. With nothing of either it is sweeps.
     pub(super) async fn run(mut self) {
-        let is_housekeeping = self.waiters.is_empty() && self.releases.is_empty();
-        let mut needs = self.first_needs(is_housekeeping);
+        let is_sweep = self.waiters.is_empty() && self.releases.is_empty();
+        let mut needs = self.first_needs(is_sweep);
         let mut pause = FIRST_PAUSE;
         let mut unhurried = 0;
         loop {
@@ -53,7 +53,7 @@ impl Round<'_> {
             self.waiters.retain(|waiter| !waiter.has_gone());
             if self.waiters.is_empty() {
                 unhurried += 1;
-                let is_idle = self.releases.is_empty() && !is_housekeeping;
+                let is_idle = self.releases.is_empty() && !is_sweep;
                 if is_idle || unhurried == UNHURRIED_STEPS {
                     return;
                 }

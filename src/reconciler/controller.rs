@@ -222,7 +222,7 @@ impl Controller {
         let snapshot = self.seen.look(|index| index.snapshot(pool));
         let memory = self.memories.get(pool).cloned().unwrap_or_default();
         let now = Timestamp::now();
-        let plan = plan(&snapshot.state(self.circumstances(&snapshot)), &memory, now);
+        let plan = plan(&snapshot.state(self.inputs(&snapshot)), &memory, now);
         self.metrics.pools().show(pool, &plan.numbers);
         self.mark(&snapshot, &plan).await?;
         if let Some(victims) = &plan.victims {
@@ -247,11 +247,11 @@ impl Controller {
             node: node.clone(),
             hand_over: false,
         });
-        let release: Vec<_> = plan.release.iter().cloned().chain(strays).collect();
-        self.marker.release(&self.writer, &release).await
+        let unhold: Vec<_> = plan.unhold.iter().cloned().chain(strays).collect();
+        self.marker.unhold(&self.writer, &unhold).await
     }
 
-    pub(super) fn circumstances(&mut self, snapshot: &Snapshot) -> PlanInputs {
+    pub(super) fn inputs(&mut self, snapshot: &Snapshot) -> PlanInputs {
         let steady = self.seen.steady_since();
         let since = steady
             .zip(self.leading)

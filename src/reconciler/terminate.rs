@@ -35,7 +35,7 @@ impl Controller {
         let written = self.bounded(written).await;
         let outcome = match &written {
             Ok(()) => CallResult::Done,
-            Err(WriteError::Ledger(error)) if error.is_conflict() => CallResult::Moot,
+            Err(WriteError::Ledger(error)) if error.is_conflict() => CallResult::Stale,
             Err(_) => CallResult::Failed,
         };
         self.metrics.written(Write::Victims, outcome);
@@ -59,8 +59,8 @@ impl Controller {
         if !self.read_anew(&mut snapshot).await? {
             return Ok(());
         }
-        let circumstances = self.circumstances(&snapshot);
-        let plan = plan(&snapshot.state(circumstances), memory, Timestamp::now());
+        let inputs = self.inputs(&snapshot);
+        let plan = plan(&snapshot.state(inputs), memory, Timestamp::now());
         let listed = &snapshot.ledger.victims;
         for claim in plan.terminate.iter().filter(|claim| listed.contains(&claim.uid)) {
             if self.pace.left(Instant::now()) == 0 {

@@ -40,7 +40,7 @@ pub(super) async fn unhold_all(writer: &Writer, nodes: &Api<Node>) -> Result<usi
             })
             .collect();
         count += marked.len();
-        Marker::default().release(writer, &marked).await?;
+        Marker::default().unhold(writer, &marked).await?;
         params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
         if params.continue_token.is_none() {
             return Ok(count);

@@ -36,7 +36,7 @@ pub(crate) fn steps(world: &World, replica: usize, real: &mut Real<'_>, steps: &
     }
 }
 
-/// What happens to a replica without its doing, and its housekeeping.
+/// What happens to a replica without its doing, and its sweeps.
 fn background(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
     let this = &world.replicas[replica];
     if this.view < world.revision {

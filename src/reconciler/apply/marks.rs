@@ -64,13 +64,13 @@ impl Marker {
     }
 
     /// Opens nodes. The first error counts; the other nodes are written to all the same.
-    pub(in crate::reconciler) async fn release(
+    pub(in crate::reconciler) async fn unhold(
         &self,
         writer: &Writer,
         nodes: &[Unhold],
     ) -> Result<(), WriteError> {
         let mut answers = stream::iter(nodes)
-            .map(|release| writer.release(release))
+            .map(|unhold| writer.unhold(unhold))
             .buffer_unordered(AT_ONCE);
         let mut first = Ok(());
         while let Some(result) = answers.next().await {
@@ -120,13 +120,13 @@ impl Writer {
         }))
     }
 
-    async fn release(&self, release: &Unhold) -> Result<(), WriteError> {
-        let share = if release.hand_over {
+    async fn unhold(&self, unhold: &Unhold) -> Result<(), WriteError> {
+        let share = if unhold.hand_over {
             json!({"annotations": {DO_NOT_DISRUPT_ANNOTATION: "true"}})
         } else {
             json!({})
         };
-        let node = &release.node;
+        let node = &unhold.node;
         match self.apply(node, Write::Unhold, share).await {
             Ok(Some(Left { marks: true, version })) => self.strip(node, version).await,
             Ok(_) => Ok(()),

@@ -117,7 +117,7 @@ impl Writer {
         let result = self.call(call).await;
         let outcome = match &result {
             Ok(_) => CallResult::Done,
-            Err(error) if error.is_gone() || error.is_conflict() => CallResult::Moot,
+            Err(error) if error.is_gone() || error.is_conflict() => CallResult::Stale,
             Err(_) => CallResult::Failed,
         };
         self.metrics.written(what, outcome);

@@ -67,7 +67,7 @@ impl Index {
 
 impl Snapshot {
     /// The same as a plan takes it.
-    pub(in crate::reconciler) fn state(&self, circumstances: PlanInputs) -> PoolState<'_> {
+    pub(in crate::reconciler) fn state(&self, inputs: PlanInputs) -> PoolState<'_> {
         PoolState {
             pool: &self.pool,
             claims: self
@@ -81,9 +81,9 @@ impl Snapshot {
                 .collect(),
             pending: self.pending.iter().map(Arc::as_ref).collect(),
             ledger: self.ledger.clone(),
-            steady_since: circumstances.steady_since,
-            terminations_left: circumstances.terminations_left,
-            settings: circumstances.settings,
+            steady_since: inputs.steady_since,
+            terminations_left: inputs.terminations_left,
+            settings: inputs.settings,
         }
     }
 

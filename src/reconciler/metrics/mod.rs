@@ -79,7 +79,7 @@ pub(super) enum CallResult {
     /// It was done.
     Done,
     /// What was to be written to is gone, or another one by now.
-    Moot,
+    Stale,
     /// It was not done, and is tried again.
     Failed,
 }
@@ -158,7 +158,7 @@ impl ReconcileMetrics {
     pub(super) fn written(&self, write: Write, outcome: CallResult) {
         let result = match outcome {
             CallResult::Done => "success",
-            CallResult::Moot => "moot",
+            CallResult::Stale => "stale",
             CallResult::Failed => "error",
         };
         let labels = WriteLabels {

@@ -39,7 +39,7 @@ pub struct Request<'a> {
 }
 
 /// Decides on the requests in their order, and takes out reservations whose end is known. With no request it is
-/// housekeeping.
+/// a sweep.
 ///
 /// # Why each guard is there
 ///

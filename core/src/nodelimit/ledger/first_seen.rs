@@ -42,7 +42,7 @@ impl FirstSeen {
     }
 
     /// From when on the first of the reservations may be taken out by a LIST that lacks its claim; none without reservations.
-    /// For the caller's housekeeping: a LIST begun earlier takes none out.
+    /// For the caller's sweep: a LIST begun earlier takes none out.
     pub fn first_over_at(&self) -> Option<Moment> {
         self.0
             .values()

@@ -21,7 +21,7 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     pub(super) hold: Vec<NodeRef>,
-    pub(super) release: Vec<Unhold>,
+    pub(super) unhold: Vec<Unhold>,
     /// Whether a node stays closed that Karpenter would disrupt because it has drifted.
     pub(super) keeps_drifted: bool,
     /// Whether a node stays closed that Karpenter would consolidate.
@@ -44,7 +44,7 @@ fn unhold_all(now: &Situation<'_>) -> Holds {
     let mut holds = Holds::default();
     for node in now.claims.iter().filter_map(|claim| claim.node) {
         if node.marks.are_ours() {
-            holds.release.push(Unhold {
+            holds.unhold.push(Unhold {
                 node: NodeRef::to(node),
                 hand_over: node.marks.keep && node.marks.do_not_disrupt,
             });
@@ -181,7 +181,7 @@ impl Holds {
         }
         if is_free {
             if marks.are_ours() {
-                self.release.push(Unhold {
+                self.unhold.push(Unhold {
                     node: NodeRef::to(candidate.node),
                     hand_over: false,
                 });

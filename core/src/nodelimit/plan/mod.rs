@@ -54,7 +54,7 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Timestamp) -> Plan {
     let events = events::tell(&situation, &holds, &termination, &mut memory);
     Plan {
         hold: holds.hold,
-        release: holds.release,
+        unhold: holds.unhold,
         victims: termination.victims,
         terminate: termination.terminate,
         events,

@@ -16,7 +16,7 @@ pub struct Plan {
     /// `karpenter.sh/do-not-disrupt: "true"`, all in one write.
     pub hold: Vec<NodeRef>,
     /// Nodes to open, by name.
-    pub release: Vec<Unhold>,
+    pub unhold: Vec<Unhold>,
     /// What the ledger's list of victims is to become, if it is to change, at most [`super::MOST_VICTIMS`]. Nothing is
     /// terminated in such a plan: plan again once it is written.
     pub victims: Option<Vec<Arc<str>>>,

@@ -51,7 +51,7 @@ pub(super) fn check(resource: &str, value: &Value, limits: &Map<String, Value>, 
         Problem::invalid(value),
         "nodes have no resource of this name, so this limits nothing",
     );
-    let meant = likely_meant(resource).filter(|meant| !limits.contains_key(*meant));
+    let meant = likely_resource(resource).filter(|meant| !limits.contains_key(*meant));
     findings.push(finding.suggest_if_known(meant.map(|meant| format!("did you mean {meant}?"))));
 }
 
@@ -73,7 +73,7 @@ fn is_plausible(resource: &str) -> bool {
 }
 
 /// The resource that was probably meant.
-fn likely_meant(resource: &str) -> Option<&'static str> {
+fn likely_resource(resource: &str) -> Option<&'static str> {
     let lower = resource.to_ascii_lowercase();
     let bare = lower
         .strip_prefix("limits.")
@@ -100,10 +100,10 @@ mod tests {
             ("memroy", "memory"),
             ("ephemeral_storage", "ephemeral-storage"),
         ] {
-            assert_eq!(likely_meant(written), Some(meant), "{written}");
+            assert_eq!(likely_resource(written), Some(meant), "{written}");
         }
         for strange in ["x", "licences", &"m".repeat(1_000_000)] {
-            assert_eq!(likely_meant(strange), None);
+            assert_eq!(likely_resource(strange), None);
         }
     }
 }

@@ -118,7 +118,7 @@ impl Known {
         }
     }
 
-    /// The ledger after housekeeping, if that changes it.
+    /// The ledger after a sweep, if that changes it.
     fn tidied(&self) -> Option<Ledger> {
         match self.decided(&[]) {
             (_, Write::Useful(ledger)) => Some(ledger),

@@ -12,7 +12,7 @@ fn a_full_pool_is_closed_and_nothing_is_left_to_do_then() {
     let plan = world.step(noon());
     assert_eq!(plan.hold.len(), 5);
     let again = world.plan();
-    assert_eq!((again.hold, again.release), (Vec::new(), Vec::new()));
+    assert_eq!((again.hold, again.unhold), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn after_a_refusal_the_nodes_being_disrupted_are_held() {
     world.carry_out(held, noon());
     assert_eq!(world.plan().hold.len(), 0);
     assert_eq!(
-        world.plan_at(noon() + minutes(10)).release.len(),
+        world.plan_at(noon() + minutes(10)).unhold.len(),
         0,
         "it stays while it is tainted"
     );
@@ -106,7 +106,7 @@ fn a_users_mark_is_left_alone_and_takes_no_place() {
     );
     for unhold_all in [false, true] {
         world.settings.unhold_all = unhold_all;
-        assert_eq!(world.plan().release.len(), 0);
+        assert_eq!(world.plan().unhold.len(), 0);
     }
 }
 
@@ -122,13 +122,13 @@ fn what_a_user_keeps_is_not_opened_and_is_theirs_in_the_end() {
     assert_eq!(world.open(), ["node-1", "node-2"]);
     world.pool.limit.as_mut().unwrap().mode = crate::karpenter::NodeLimitMode::Soft;
     let plan = world.step(noon() + minutes(3));
-    assert!(plan.release[0].hand_over);
+    assert!(plan.unhold[0].hand_over);
     let marks = world.claims[0].node.as_ref().unwrap().marks;
     assert_eq!(
         (marks.do_not_disrupt, marks.held_label, marks.held_annotation),
         (true, false, false)
     );
-    assert_eq!(world.plan().release.len(), 0);
+    assert_eq!(world.plan().unhold.len(), 0);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn everything_of_ours_is_taken_back_where_the_pool_is_no_more_ours_to_keep() {
         let plan = world.step(noon());
         assert_eq!(released(&plan).len(), 3, "{index}");
         assert_eq!(world.open().len(), 3);
-        assert_eq!(world.plan().release.len(), 0);
+        assert_eq!(world.plan().unhold.len(), 0);
     }
 }
 

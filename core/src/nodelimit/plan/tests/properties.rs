@@ -40,7 +40,7 @@ proptest! {
             prop_assert!(plan.terminate.is_empty() || plan.victims.is_none());
             if plan.victims.is_none() && plan.terminate.is_empty() {
                 let nothing = Plan {
-                    hold: Vec::new(), release: Vec::new(), victims: None, terminate: Vec::new(), events: Vec::new(),
+                    hold: Vec::new(), unhold: Vec::new(), victims: None, terminate: Vec::new(), events: Vec::new(),
                     ..again.clone()
                 };
                 prop_assert_eq!(again, nothing);
@@ -57,12 +57,12 @@ proptest! {
             let Some(node) = &machine.node else { continue };
             let is_ours = node.marks.held_label || node.marks.held_annotation;
             let is_held = plan.hold.iter().any(|held| held.name == node.name);
-            let is_released = plan.release.iter().any(|release| release.node.name == node.name);
+            let is_unheld = plan.unhold.iter().any(|unhold| unhold.node.name == node.name);
             prop_assert!(!(is_held && node.marks.do_not_disrupt && !is_ours));
-            prop_assert!(!is_released || is_ours);
-            prop_assert!(!(is_held && is_released));
+            prop_assert!(!is_unheld || is_ours);
+            prop_assert!(!(is_held && is_unheld));
             let is_kept = node.marks.keep && is_ours && is_governed(&world);
-            prop_assert!(!(is_released && is_kept));
+            prop_assert!(!(is_unheld && is_kept));
         }
     }
 

@@ -79,7 +79,7 @@ fn the_places_go_round_until_everybody_had_one() {
             had.extend(world.open().into_iter().map(str::to_owned));
             let calm = world.plan_at(now + length - SignedDuration::from_secs(1));
             assert_eq!(
-                (calm.hold.len(), calm.release.len(), calm.again_at),
+                (calm.hold.len(), calm.unhold.len(), calm.again_at),
                 (0, 0, Some(now + length)),
                 "within a turn nothing changes"
             );
@@ -156,7 +156,7 @@ fn a_replacement_at_a_time_closes_and_opens_no_more_than_a_node_at_a_time() {
     let mut writes = 0;
     for round in 0..10 {
         now += SignedDuration::from_secs(40);
-        let mut count = |plan: Plan| writes += plan.hold.len() + plan.release.len();
+        let mut count = |plan: Plan| writes += plan.hold.len() + plan.unhold.len();
         count(world.step(now));
         let open = world.open()[0].to_owned();
         let place = |world: &World| {

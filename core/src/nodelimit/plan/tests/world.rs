@@ -109,11 +109,11 @@ impl World {
                 marks.do_not_disrupt = true;
             });
         }
-        for release in &plan.release {
-            self.marks(&release.node.name, |marks| {
+        for unhold in &plan.unhold {
+            self.marks(&unhold.node.name, |marks| {
                 marks.held_label = false;
                 marks.held_annotation = false;
-                marks.do_not_disrupt = release.hand_over;
+                marks.do_not_disrupt = unhold.hand_over;
             });
         }
         if let Some(victims) = plan.victims {
@@ -156,5 +156,5 @@ pub(super) fn names(nodes: &[NodeRef]) -> Vec<&str> {
 }
 
 pub(super) fn released(plan: &Plan) -> Vec<&str> {
-    plan.release.iter().map(|release| &*release.node.name).collect()
+    plan.unhold.iter().map(|unhold| &*unhold.node.name).collect()
 }
