@@ -9,8 +9,7 @@ use poolgate_core::diagnostic::{Diagnostic, Report, RuleId, Severity};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Text;
-use super::envelope::AdmissionRequest;
+use super::envelope::{AdmissionRequest, Text};
 use super::warnings::warnings;
 
 /// HTTP status "unprocessable entity", which the API server itself uses for invalid objects.

@@ -1,10 +1,13 @@
 //! The AdmissionReview that comes in. Only the envelope is read; the objects in it stay raw, so that the uid is
 //! known even where an object is nonsense.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Text;
+/// Text that is borrowed from the request's body unless it holds escapes.
+pub(super) type Text<'b> = Cow<'b, str>;
 
 /// The one version that poolgate speaks; every supported API server does.
 const API_VERSION: &str = "admission.k8s.io/v1";

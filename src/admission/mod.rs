@@ -10,7 +10,6 @@ mod pools;
 mod scale;
 mod warnings;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use poolgate_core::review::{Request, Review, Subject, review};
@@ -126,9 +125,6 @@ impl Reviewer {
 fn parse(raw: Option<&RawValue>) -> Result<Value, serde_json::Error> {
     raw.map_or(Ok(Value::Null), |raw| serde_json::from_str(raw.get()))
 }
-
-/// Text that is borrowed from the request's body unless it holds escapes.
-type Text<'b> = Cow<'b, str>;
 
 #[cfg(test)]
 mod tests;

@@ -7,10 +7,11 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike as _, Utc};
 use jiff::Timestamp;
 
+use super::calendar::Fields;
 use super::days::Days;
 use super::field::CronField;
 use super::set::{Set, values};
-use super::{Fields, Kind, Schedule};
+use super::{Kind, Schedule};
 
 /// How many years after the year of the instant Karpenter's parser looks for the next fire.
 const YEARS_SEARCHED: i32 = 5;

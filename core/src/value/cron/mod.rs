@@ -2,6 +2,7 @@
 //! `Budget.IsActive` adds. Always UTC. Knows nothing of windows, nor of what Karpenter makes of a schedule
 //! that never fires.
 
+mod calendar;
 mod cover;
 mod crd;
 mod days;
@@ -16,6 +17,7 @@ mod week;
 
 use std::time::Duration;
 
+use calendar::Fields;
 use days::Days;
 use parse::Parsed;
 
@@ -24,17 +26,6 @@ pub use error::{CountCause, RangeItem, ScheduleError};
 pub use field::CronField;
 pub use fires::FireTimes;
 pub use week::WeekMinutes;
-
-/// The macros and the fields that they stand for.
-const MACROS: [(&str, &str); 7] = [
-    ("@yearly", "0 0 1 1 *"),
-    ("@annually", "0 0 1 1 *"),
-    ("@monthly", "0 0 1 * *"),
-    ("@weekly", "0 0 * * 0"),
-    ("@daily", "0 0 * * *"),
-    ("@midnight", "0 0 * * *"),
-    ("@hourly", "0 * * * *"),
-];
 
 /// When a window of a budget opens. Two spellings of the same times are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,15 +37,6 @@ enum Kind {
     Every(Duration),
     /// Times of the calendar.
     Calendar(Fields),
-}
-
-/// The times of the calendar at which a schedule fires. Bit n of a set stands for the value n.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fields {
-    minutes: u64,
-    hours: u64,
-    months: u64,
-    days: Days,
 }
 
 impl Schedule {

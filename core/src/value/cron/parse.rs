@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use super::calendar::{Fields, MACROS};
+use super::days::Days;
 use super::error::{CountCause, RangeItem, ScheduleError};
 use super::field::CronField;
 use super::set::Set;
-use super::{Days, Fields, MACROS};
 use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Fields;
+use super::calendar::Fields;
 use super::days::Days;
 use super::set::Spread;
 

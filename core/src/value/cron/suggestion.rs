@@ -1,9 +1,10 @@
 //! What to write instead of a schedule that Karpenter cannot read.
 
+use super::calendar::MACROS;
 use super::error::{CountCause, RangeItem, ScheduleError};
 use super::field::{CronField, MONTHS, WEEKDAYS};
 use super::parse::named;
-use super::{MACROS, Schedule, crd_accepts};
+use super::{Schedule, crd_accepts};
 use crate::value::is_cut;
 
 /// Full names of the months and days: longer than the three letters that Karpenter reads.

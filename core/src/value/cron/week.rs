@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use super::calendar::Fields;
 use super::days::Days;
 use super::period::ALL_MONTHS;
 use super::set::values;
-use super::{Fields, Kind, Schedule};
+use super::{Kind, Schedule};
 
 const MINUTES: usize = 7 * 24 * 60;
 const WORDS: usize = MINUTES.div_ceil(64);

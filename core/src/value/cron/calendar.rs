@@ -1,0 +1,23 @@
+//! The five fields of a schedule once they are read, and the macros that stand for them.
+
+use super::days::Days;
+
+/// The macros and the fields that they stand for.
+pub(super) const MACROS: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+/// The times of the calendar at which a schedule fires. Bit n of a set stands for the value n.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fields {
+    pub(super) minutes: u64,
+    pub(super) hours: u64,
+    pub(super) months: u64,
+    pub(super) days: Days,
+}
