@@ -17,6 +17,7 @@ mod metrics;
 mod no_cluster;
 mod packaging;
 mod policy;
+mod processes;
 mod serve;
 mod structure;
 

@@ -11,11 +11,13 @@ use super::wait::{PATIENCE, wait_for};
 /// Puts the program in the shell's place and leaves a watcher beside it, which reads our end of a pipe. The
 /// kernel closes that pipe however the test process ends, SIGKILL included; the watcher then kills the
 /// program and removes its directory, twice or more where another program still writes into it. A line on
-/// the pipe sends the watcher home: the program is gone and its process id may be somebody else's.
-const WATCHED: &str = r#"
+/// the pipe sends the watcher home: the program is gone and its process id may be somebody else's. Signals to the
+/// whole process group do not end it: an API server that has lost its etcd outlives them.
+pub(crate) const WATCHED: &str = r#"
 directory=$1; shift
 exec 3<&0 </dev/null
 {
+    trap '' HUP INT TERM
     read -r _ <&3 || {
         kill -KILL $$
         for _ in 1 2 3 4 5; do rm -rf "$directory" && break; sleep 0.2; done
