@@ -43,14 +43,13 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     },
     Explained {
         name: "ratchet-float",
-        why: "A list in which a whole number has a decimal point is another list to the API server than the stored one, \
-              so it forgives nothing in it. Only who writes JSON by hand can send one.",
+        why: "A whole number with a decimal point, or a list in which there is one, is another value to the API server \
+              than the stored one, so it forgives nothing in it. Only who writes JSON by hand can send one.",
         covers: |case, mismatch| {
             is_stricter(mismatch, |detail| !is_about_float(detail))
                 && mismatch.theirs.as_ref().is_some_and(|theirs| {
-                    let list = theirs.field.split_once('[').map(|(list, _)| list);
-                    list.and_then(|list| at(&case.object, list))
-                        .is_some_and(has_whole_float)
+                    let outermost = theirs.field.split('[').next().unwrap_or_default();
+                    at(&case.object, outermost).is_some_and(has_whole_float)
                 })
         },
         example: || {
@@ -113,8 +112,15 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     },
     Explained {
         name: "pruned-unknown",
-        why: "The API server prunes unknown fields before any webhook is called, so only the offline side sees them.",
-        covers: |_, mismatch| is_pruned(mismatch, |line| line.ends_with("[field-unknown]")),
+        why: "The API server prunes unknown fields before any webhook is called, so only the offline side sees them, and \
+              whatever else is said of a `resources` that holds nothing but one.",
+        covers: |_, mismatch| {
+            is_pruned(mismatch, |line| {
+                let is_around = line.ends_with("[template-resources]")
+                    && mismatch.what.contains("spec.template.spec.resources.");
+                line.ends_with("[field-unknown]") || is_around
+            })
+        },
         example: || v1(pool(json!({"ttlSecondsAfterEmpty": 30}), &json!([]))),
     },
     Explained {
@@ -230,6 +236,29 @@ pub(crate) const EXPLAINED: &[Explained] = &[
                 old: Some(with("1")),
                 ..v1(with("2"))
             }
+        },
+    },
+    Explained {
+        name: "static-limit-of-many-digits",
+        why: "Karpenter takes `limits.nodes` of a static pool for no limit where its digits, without point and exponent, \
+              are more than 64 bits hold. poolgate refuses what is below zero however it is written.",
+        covers: |case, mismatch| {
+            let nodes = case.object.pointer("/spec/limits/nodes").and_then(Value::as_str);
+            let digits = nodes.map_or(0, |text| {
+                let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+                mantissa.bytes().filter(u8::is_ascii_digit).count()
+            });
+            mismatch.kind == Kind::Unfounded
+                && mismatch.rule() == "limit-negative"
+                && case.object.pointer("/spec/replicas").is_some()
+                && digits > 18
+        },
+        example: || {
+            let spec = json!({
+                "replicas": 5, "disruption": {"consolidateAfter": "1m"},
+                "limits": {"nodes": "-16656456098677175087E-2"},
+            });
+            v1(pool(spec, &json!([])))
         },
     },
     Explained {

@@ -24,10 +24,16 @@ impl Objection {
         if self.field != "<nil>" || self.is_note() {
             return;
         }
-        // In quotes, for a field's name may have spaces; else it is a word of the sentence.
+        // In quotes or at the end, for a field's name may have spaces; else it is a word of the sentence.
         let is_field = |text: &&str| text.starts_with("spec");
         let quoted = self.detail.split('"').skip(1).step_by(2).filter(is_field).last();
-        let named = quoted.or_else(|| self.detail.split(['"', ' ']).rfind(is_field));
+        let at_the_end = || {
+            let (_, end) = self.detail.rsplit_once(" in ")?;
+            Some(end).filter(is_field)
+        };
+        let named = quoted
+            .or_else(at_the_end)
+            .or_else(|| self.detail.split(['"', ' ']).rfind(is_field));
         self.field = named.unwrap_or_default().to_owned();
     }
 
@@ -184,6 +190,7 @@ pub(crate) fn fields_behind(claims_field: &str) -> Vec<String> {
         vec!["metadata.name".to_owned()]
     } else {
         let field = claims_field.strip_prefix("spec").unwrap_or_default();
-        vec![format!("{TEMPLATE}{field}")]
+        // In v1beta1 the lifetime stands under `disruption`.
+        vec![format!("{TEMPLATE}{field}"), format!("spec.disruption{field}")]
     }
 }

@@ -158,11 +158,11 @@ fn is_exceeded(patient: &mut Patient<'_>, usage: &Value) -> Option<bool> {
 /// what the pool has.
 pub(super) fn hangs_or_is_unreadable(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
     let is_seen = super::hangs_or_is_unreadable(patient, path);
-    if is_seen != Some(false) || !patient.is_asked() {
+    if is_seen != Some(false) {
         return is_seen;
     }
-    let Some(Segment::Key(resource)) = path.segments().last() else {
-        return is_seen;
+    let Some(Segment::Key(resource)) = path.segments().last().filter(|_| patient.is_asked()) else {
+        return None;
     };
     let mut usage = json!({});
     usage[&**resource] = json!("4");
