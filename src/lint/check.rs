@@ -5,16 +5,14 @@ use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 
-use serde_json::Value;
-
 use super::finding::{Finding, Object, SourceRange};
 use super::fix::Edit;
 use super::subjects::{Judged, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
 use super::{problem_rules, rendered, source_range};
-use crate::files::clean;
-use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Span};
+use crate::files::{Whole, clean};
+use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, Span};
 
 /// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
 pub(super) const MAX_KEPT: usize = 1000;
@@ -27,15 +25,6 @@ const MARK: &str = "karpenter.sh";
 pub(super) struct Judge {
     pub(super) policy: Policy,
     pub(super) karpenter: Karpenter,
-}
-
-/// Whether the objects of a text are all there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whole {
-    /// Each is what would be applied.
-    Whole,
-    /// Each is a patch: what it lacks stands elsewhere.
-    Part,
 }
 
 /// Judges all that `text` holds, in the order of the text. What is kept is counted by the caller, what is not by
@@ -85,7 +74,7 @@ impl FileCheck<'_, '_> {
             }
             return;
         }
-        if document.value().get("sops").is_some_and(Value::is_object) {
+        if LeftAlone::is_encrypted(document.value()) {
             self.tally.encrypted += 1;
             return;
         }

@@ -12,7 +12,6 @@ mod fix;
 mod format;
 mod output;
 mod parallel;
-mod patches;
 mod problem_rules;
 mod rendered;
 mod source_range;
@@ -27,13 +26,12 @@ use anyhow::bail;
 
 pub(crate) use args::LintArgs;
 
-use crate::files::{self, Input, Inputs, Source};
+use crate::files::{self, Input, Inputs, Patches, Source};
 use baseline::{Baseline, BaselineEntry, NewBaseline};
-use check::{Judge, Whole, check};
+use check::{Judge, check};
 use finding::Finding;
 use format::{FileReport, Printer};
 use output::Outputs;
-use patches::Patches;
 use tally::Tally;
 
 /// What one input came to.
@@ -187,12 +185,7 @@ impl Work {
 
     /// What there is to tell of a text.
     fn told(&self, input: &Input, text: &str, tally: &mut Tally) -> Vec<Finding> {
-        let whole = if self.patches.has(input) {
-            Whole::Part
-        } else {
-            Whole::Whole
-        };
-        let mut findings = check(text, whole, &self.judge, tally);
+        let mut findings = check(text, self.patches.whole(input), &self.judge, tally);
         tally.known = self.baseline.subtract(&input.name, &mut findings);
         findings
     }
