@@ -28,6 +28,8 @@ pub(super) struct Finding {
     pub(super) suggestion: Option<String>,
     /// The suggestion as a change to the text, where it is certain.
     pub(super) edit: Option<Edit>,
+    /// Why a certain suggestion is left to the author.
+    pub(super) left: Option<String>,
     /// Other places that it rests on.
     pub(super) related: Vec<SourceRange>,
 }

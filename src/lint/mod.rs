@@ -14,6 +14,7 @@ mod output;
 mod parallel;
 mod problem_rules;
 mod rendered;
+mod review_fixes;
 mod source_range;
 mod subjects;
 mod suppress;
@@ -33,6 +34,9 @@ use finding::Finding;
 use format::{FileReport, Printer};
 use output::Outputs;
 use tally::Tally;
+
+/// How often what was fixed is read again for more to fix.
+const MAX_ROUNDS: usize = 20;
 
 /// What one input came to.
 struct LintOutcome {
@@ -138,23 +142,26 @@ impl Work {
         let mut findings = self.told(input, &text, &mut tally);
         if self.fixes
             && let Source::File(path) = &input.source
-            && let Some((changed, count)) = fix::apply(&text, &findings)
         {
-            match files::replace(path, &changed) {
-                Ok(()) => {
-                    text = changed;
-                    tally = Tally {
-                        files: 1,
-                        fixed: count,
-                        ..Tally::default()
-                    };
-                    findings = self.told(input, &text, &mut tally);
-                }
-                Err(error) => {
-                    tally.unreadable = 1;
-                    remarks.push(format!("error: {} cannot be changed: {error}", input.name));
+            let fixed = self.fixed(input, &text, &findings);
+            if let Some((changed, count)) = fixed {
+                match files::replace(path, &changed) {
+                    Ok(()) => {
+                        text = changed;
+                        tally = Tally {
+                            files: 1,
+                            fixed: count,
+                            ..Tally::default()
+                        };
+                        findings = self.told(input, &text, &mut tally);
+                    }
+                    Err(error) => {
+                        tally.unreadable = 1;
+                        remarks.push(format!("error: {} cannot be changed: {error}", input.name));
+                    }
                 }
             }
+            remarks.extend(left(&input.name, &findings));
         }
         let entries = if self.writes_baseline {
             NewBaseline::entries(&input.name, &mut findings)
@@ -183,12 +190,39 @@ impl Work {
         }
     }
 
+    /// The text with every fix, and how many they are; none where there is none. What is fixed can show what else there
+    /// is to fix: a report is bounded.
+    fn fixed(&self, input: &Input, text: &str, findings: &[Finding]) -> Option<(String, usize)> {
+        let (mut text, mut count) = fix::apply(text, findings)?;
+        for _ in 1..MAX_ROUNDS {
+            let findings = self.told(input, &text, &mut Tally::default());
+            let Some((changed, more)) = fix::apply(&text, &findings) else {
+                break;
+            };
+            text = changed;
+            count += more;
+        }
+        Some((text, count))
+    }
+
     /// What there is to tell of a text.
     fn told(&self, input: &Input, text: &str, tally: &mut Tally) -> Vec<Finding> {
         let mut findings = check(text, self.patches.whole(input), &self.judge, tally);
         tally.known = self.baseline.subtract(&input.name, &mut findings);
         findings
     }
+}
+
+/// Where a certain suggestion was not written, and why.
+fn left(name: &str, findings: &[Finding]) -> Vec<String> {
+    let of = |finding: &Finding| {
+        let (start, why) = (finding.place.start, finding.left.as_ref()?);
+        Some(format!(
+            "{name}:{}:{}: not fixed: {why}",
+            start.line, start.column
+        ))
+    };
+    findings.iter().filter_map(of).collect()
 }
 
 /// Says something beside the results. Where nobody listens there is nobody left to tell.

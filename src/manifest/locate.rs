@@ -28,21 +28,30 @@ struct Found {
 impl Document<'_> {
     /// Where the value at `path` stands; none if there is no such value.
     pub fn locate(&self, path: &FieldPath) -> Option<Location> {
+        let found = self.found(path)?;
+        Some(Location {
+            value: self.tree.get(found.node)?.span,
+            key: found.key.and_then(|key| Some(self.tree.get(key)?.span)),
+            alias: found.alias,
+        })
+    }
+
+    /// Whether aliases bring the value at `path`, or what holds it, to other places, too.
+    pub fn is_shared(&self, path: &FieldPath) -> bool {
+        self.found(path)
+            .is_some_and(|found| self.tree.is_shared(found.node))
+    }
+
+    /// Goes down a path.
+    fn found(&self, path: &FieldPath) -> Option<Found> {
         let root = Found {
             node: 0,
             key: None,
             alias: None,
         };
-        let found = path
-            .segments()
-            .iter()
-            .try_fold(self.followed(root), |at, segment| {
-                self.child(at, segment).map(|below| self.followed(below))
-            })?;
-        Some(Location {
-            value: self.tree.get(found.node)?.span,
-            key: found.key.and_then(|key| Some(self.tree.get(key)?.span)),
-            alias: found.alias,
+        let mut segments = path.segments().iter();
+        segments.try_fold(self.followed(root), |at, segment| {
+            self.child(at, segment).map(|below| self.followed(below))
         })
     }
 

@@ -107,6 +107,14 @@ impl<'t> Tree<'t> {
         outer <= inner && self.get(outer).is_some_and(|node| inner < node.after)
     }
 
+    /// Whether an alias stands for a node or for what holds it.
+    pub(super) fn is_shared(&self, id: NodeId) -> bool {
+        self.0.iter().any(|node| match node.content {
+            Content::Alias(Some(target)) => self.holds(target, id),
+            _ => false,
+        })
+    }
+
     /// Whether a key is the merge key: `<<` without quotes.
     pub(super) fn is_merge(&self, key: NodeId) -> bool {
         self.get(key).is_some_and(|node| {
