@@ -19,6 +19,7 @@ mod packaging;
 mod policy;
 mod serve;
 mod structure;
+mod written;
 
 #[path = "../support"]
 mod support {
