@@ -7,7 +7,7 @@ use poolgate_core::review::{Request, review};
 use serde_json::Value;
 
 use super::finding::{Finding, Object, SourceRange};
-use super::fix::{Edit, Target};
+use super::fix::{Change, Edit, Target};
 use super::review_fixes::{Verdict, verdicts};
 use super::subjects::{Judged, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
@@ -187,7 +187,11 @@ impl FileCheck<'_, '_> {
             return;
         }
         let written = |path: &FieldPath| as_written(self.text, document, &judged.path_of(path));
-        let mut verdicts = verdicts(judged.value, &report, reviewed, written);
+        let is_possible = |path: &FieldPath, change: &Change| {
+            let target = self.target(number, document);
+            Edit::of(change.clone(), judged.path_of(path), target).is_ok()
+        };
+        let mut verdicts = verdicts(judged.value, &report, reviewed, written, is_possible);
         let first = self.findings.len();
         let object = judged.object();
         for diagnostic in report.diagnostics() {
@@ -235,12 +239,7 @@ impl FileCheck<'_, '_> {
         let related = related.filter_map(|path| document.span_of(&judged.path_of(path)));
         let written = || as_written(self.text, document, &field);
         let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
-        let target = Target {
-            text: self.text,
-            lines: &self.lines,
-            document,
-            number,
-        };
+        let target = self.target(number, document);
         let (edit, left) = match verdict {
             Some(Verdict::Passes(change)) => match Edit::of(change, field.clone(), target) {
                 Ok(edit) => (Some(edit), None),
@@ -264,6 +263,15 @@ impl FileCheck<'_, '_> {
                 .filter(|span| !span.is_empty())
                 .map(|span| self.located(span))
                 .collect(),
+        }
+    }
+
+    fn target<'a>(&'a self, number: usize, document: &'a Document<'a>) -> Target<'a> {
+        Target {
+            text: self.text,
+            lines: &self.lines,
+            document,
+            number,
         }
     }
 

@@ -46,7 +46,7 @@ pub(super) struct SourceRange {
 }
 
 /// Which object of a file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Object {
     /// `NodePool` or `NodeClaim`.
     pub(super) kind: &'static str,

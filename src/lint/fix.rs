@@ -84,13 +84,18 @@ impl Edit {
     pub(super) fn of(change: Change, field: FieldPath, target: Target<'_>) -> Result<Self, &'static str> {
         let document = target.document;
         let written = document.locate(&field).ok_or(UNUSUAL)?;
-        if written.alias.is_some() {
+        let alias = if change.write.is_some() {
+            written.alias
+        } else {
+            written.key_alias
+        };
+        if alias.is_some() {
             return Err("an alias brings this value: change it where it is written");
         }
-        if document.is_shared(&field) {
+        let (span, text) = replaced(&change, written.key, written.value, target.text).ok_or(UNUSUAL)?;
+        if document.is_shared(span) {
             return Err("aliases bring this value to other fields, too: change it by hand");
         }
-        let (span, text) = replaced(&change, written.key, written.value, target.text).ok_or(UNUSUAL)?;
         Ok(Self {
             place: source_range::located(span, target.lines),
             text,

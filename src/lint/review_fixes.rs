@@ -34,12 +34,13 @@ struct Trial<'d> {
 
 /// The verdicts on the fixes in `report`, which is the review of `object`, by the field that each is about. Of two
 /// for one field the first counts. `review` judges another object in the same way; `written` is the text that stands
-/// at a field.
+/// at a field, and `is_possible` whether the text can be changed so.
 pub(super) fn verdicts(
     object: &Value,
     report: &Report,
     review: impl Fn(&Value) -> Report,
     written: impl Fn(&FieldPath) -> Option<String>,
+    is_possible: impl Fn(&FieldPath, &Change) -> bool,
 ) -> HashMap<FieldPath, Verdict> {
     let mut trials: Vec<Trial<'_>> = Vec::new();
     let mut seen = HashSet::new();
@@ -58,10 +59,16 @@ pub(super) fn verdicts(
         let court = Court {
             object,
             review,
+            is_possible,
             errors: errors(report).collect(),
             unseen: report.omitted(Severity::Error),
         };
-        court.judge(&mut trials);
+        // What is left to the author helps nothing else.
+        trials.sort_by_key(|trial| !court.can_write(trial));
+        let possible = trials.partition_point(|trial| court.can_write(trial));
+        let (possible, left) = trials.split_at_mut(possible);
+        court.judge(possible);
+        court.judge(left);
     }
     let verdicts = trials.into_iter();
     verdicts
@@ -88,16 +95,22 @@ fn change(
 }
 
 /// What changes are judged by.
-struct Court<'a, R> {
+struct Court<'a, R, P> {
     object: &'a Value,
     review: R,
+    is_possible: P,
     /// The errors that the object has as it is.
     errors: HashSet<(RuleId, FieldPath)>,
     /// How many more it has that its report left out.
     unseen: usize,
 }
 
-impl<R: Fn(&Value) -> Report> Court<'_, R> {
+impl<R: Fn(&Value) -> Report, P: Fn(&FieldPath, &Change) -> bool> Court<'_, R, P> {
+    /// Whether the text can be changed as the trial has it.
+    fn can_write(&self, trial: &Trial<'_>) -> bool {
+        matches!(&trial.verdict, Verdict::Passes(change) if (self.is_possible)(trial.path, change))
+    }
+
     /// Tries all together, without those that fail, until none does.
     fn judge(&self, trials: &mut [Trial<'_>]) {
         for _ in 0..ROUNDS {
@@ -106,7 +119,7 @@ impl<R: Fn(&Value) -> Report> Court<'_, R> {
             };
             let mut is_settled = true;
             for trial in trials.iter_mut() {
-                is_settled &= trial.take_note_of(&after);
+                is_settled &= trial.take_note_of(&after, &self.is_possible);
             }
             if !is_settled {
                 continue;
@@ -161,20 +174,27 @@ impl<R: Fn(&Value) -> Report> Court<'_, R> {
 
 impl Trial<'_> {
     /// Says whether the trial stays as it is: a change that does not pass fails, or is made better where that is certain.
-    fn take_note_of(&mut self, after: &Report) -> bool {
+    fn take_note_of(&mut self, after: &Report, is_possible: impl Fn(&FieldPath, &Change) -> bool) -> bool {
         let Some(trouble) = self.trouble(after) else {
             return true;
         };
         let (path, trouble) = (self.path_after(), trouble.clone());
-        match (&mut self.verdict, &trouble.fix) {
-            // The field has its name now, and what stands in it can be mended, too.
-            (Verdict::Passes(change), Some(Fix::Write(value)))
-                if change.write.is_none() && path.as_ref() == Some(&trouble.path) =>
+        let better = match (&self.verdict, &trouble.fix) {
+            // The field has its name now, and what stands in it can be put right, too.
+            (Verdict::Passes(Change { rename, write: None }), Some(Fix::Write(value)))
+                if path.as_ref() == Some(&trouble.path) =>
             {
-                change.write = Some(value.clone());
+                Some(Change {
+                    rename: rename.clone(),
+                    write: Some(value.clone()),
+                })
             }
-            (verdict, _) => *verdict = Verdict::Fails(Some(Box::new(trouble))),
-        }
+            _ => None,
+        };
+        self.verdict = match better.filter(|change| is_possible(self.path, change)) {
+            Some(change) => Verdict::Passes(change),
+            None => Verdict::Fails(Some(Box::new(trouble))),
+        };
         false
     }
 

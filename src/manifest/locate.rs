@@ -15,6 +15,8 @@ pub struct Location {
     pub key: Option<Span>,
     /// The first alias on the way to it.
     pub alias: Option<Span>,
+    /// The first alias on the way to its key: the value may be an alias while the key stands there itself.
+    pub key_alias: Option<Span>,
 }
 
 /// A node on the way down a path.
@@ -23,6 +25,7 @@ struct Found {
     node: NodeId,
     key: Option<NodeId>,
     alias: Option<Span>,
+    key_alias: Option<Span>,
 }
 
 impl Document<'_> {
@@ -33,13 +36,13 @@ impl Document<'_> {
             value: self.tree.get(found.node)?.span,
             key: found.key.and_then(|key| Some(self.tree.get(key)?.span)),
             alias: found.alias,
+            key_alias: found.key_alias,
         })
     }
 
-    /// Whether aliases bring the value at `path`, or what holds it, to other places, too.
-    pub fn is_shared(&self, path: &FieldPath) -> bool {
-        self.found(path)
-            .is_some_and(|found| self.tree.is_shared(found.node))
+    /// Whether aliases bring what stands there to other places, too.
+    pub fn is_shared(&self, span: Span) -> bool {
+        self.tree.is_shared(span)
     }
 
     /// Goes down a path.
@@ -48,10 +51,15 @@ impl Document<'_> {
             node: 0,
             key: None,
             alias: None,
+            key_alias: None,
         };
         let mut segments = path.segments().iter();
         segments.try_fold(self.followed(root), |at, segment| {
-            self.child(at, segment).map(|below| self.followed(below))
+            let below = self.child(at, segment)?;
+            Some(Found {
+                key_alias: below.alias,
+                ..self.followed(below)
+            })
         })
     }
 

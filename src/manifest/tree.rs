@@ -107,10 +107,11 @@ impl<'t> Tree<'t> {
         outer <= inner && self.get(outer).is_some_and(|node| inner < node.after)
     }
 
-    /// Whether an alias stands for a node or for what holds it.
-    pub(super) fn is_shared(&self, id: NodeId) -> bool {
+    /// Whether an alias stands for what is at a place, or for what holds it.
+    pub(super) fn is_shared(&self, place: Span) -> bool {
+        let holds = |node: &Node<'_>| node.span.start() <= place.start() && place.end() <= node.span.end();
         self.0.iter().any(|node| match node.content {
-            Content::Alias(Some(target)) => self.holds(target, id),
+            Content::Alias(Some(target)) => self.get(target).is_some_and(holds),
             _ => false,
         })
     }

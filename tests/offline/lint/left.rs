@@ -52,6 +52,51 @@ fn a_value_that_aliases_take_elsewhere_is_left_and_told_and_the_rest_is_fixed() 
 }
 
 #[test]
+fn a_fix_that_needs_another_one_is_left_where_that_one_cannot_be_made() {
+    let mistakes = "    consolidationPolicy: whenempty\n    ConsolidateAfter: 1d\n";
+    let text = SOUND
+        .replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
+        .replace(
+            "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}",
+            "{name: default}",
+        )
+        .replace(
+            "name: general",
+            "name: general\n  annotations: {example.com/a: &d 1d}",
+        )
+        .replace(
+            "    consolidationPolicy: WhenEmptyOrUnderutilized\n    consolidateAfter: 1m\n",
+            mistakes,
+        );
+    let fixed = |text: &str| {
+        let directory = directory(&[("a.yaml", text)]);
+        let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+        let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+        (fixed, outcome.stderr)
+    };
+    let right = "    consolidationPolicy: WhenEmpty\n    consolidateAfter: 24h\n";
+    assert_eq!(fixed(&text).0, text.replace(mistakes, right), "both together");
+    let alias = text.replace("ConsolidateAfter: 1d", "ConsolidateAfter: *d");
+    assert_eq!(fixed(&alias).0, alias, "WhenEmpty alone would lack its duration");
+    let directory = directory(&[("a.yaml", &text.replace("whenempty", "WhenUnderutilized"))]);
+    lint_in(
+        directory.path(),
+        &["--write-baseline", "known.json", "a.yaml"],
+        "",
+    );
+    let path = directory.path().join("a.yaml");
+    fs::write(&path, &text).expect("a file");
+    let outcome = lint_in(
+        directory.path(),
+        &["--fix", "--baseline", "known.json", "a.yaml"],
+        "",
+    );
+    assert_eq!(fs::read_to_string(&path).expect("a file"), text, "{outcome:?}");
+    let why = "a.yaml:8:26: not fixed: the fixes of this file together would bring an error";
+    assert!(outcome.stderr.contains(why), "{outcome:?}");
+}
+
+#[test]
 fn patches_encrypted_documents_and_templates_stay_as_they_are() {
     let broken = SOUND.replace("consolidateAfter: 1m", "consolidateAfter: 1d");
     let sops = format!("{broken}sops:\n  mac: ENC[AES256_GCM,data:x,type:str]\n");
