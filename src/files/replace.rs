@@ -1,6 +1,6 @@
 //! A new text in the place of a file.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -10,19 +10,32 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = folder.join(format!(".{name}.poolgate-{}", std::process::id()));
+    let rights = fs::metadata(&path)?.permissions();
+    let mut file = private().write(true).create_new(true).open(&temporary)?;
     let written = (|| {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)?;
         file.write_all(text.as_bytes())?;
-        file.set_permissions(fs::metadata(&path)?.permissions())?;
+        file.set_permissions(rights)?;
         file.sync_all()?;
         fs::rename(&temporary, &path)
     })();
-    if written.is_err() {
-        // What is left over is of no use; that it cannot be removed changes nothing.
-        let _ = fs::remove_file(&temporary);
+    match written {
+        // Before that, a machine that dies may have the old text again.
+        Ok(()) => File::open(folder)?.sync_all(),
+        Err(error) => {
+            // What is left over is of no use; that it cannot be removed changes nothing.
+            let _ = fs::remove_file(&temporary);
+            Err(error)
+        }
     }
-    written
+}
+
+/// How a file is made that nobody else may read: the old one may be private.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options
 }

@@ -1,20 +1,20 @@
 //! The text of a file to its findings.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Segment, Severity};
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Fix, Origin, Problem, Segment, Severity};
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
-
 use serde_json::Value;
 
 use super::finding::{Finding, Object, SourceRange};
-use super::fix::Edit;
+use super::fix::{Change, Edit, Target};
+use super::review_fixes::{Verdict, verdicts};
 use super::subjects::{Judged, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
 use super::{problem_rules, rendered, source_range};
-use crate::files::clean;
-use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Span};
+use crate::files::{Whole, clean};
+use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, Span};
 
 /// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
 pub(super) const MAX_KEPT: usize = 1000;
@@ -27,15 +27,6 @@ const MARK: &str = "karpenter.sh";
 pub(super) struct Judge {
     pub(super) policy: Policy,
     pub(super) karpenter: Karpenter,
-}
-
-/// Whether the objects of a text are all there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whole {
-    /// Each is what would be applied.
-    Whole,
-    /// Each is a patch: what it lacks stands elsewhere.
-    Part,
 }
 
 /// Judges all that `text` holds, in the order of the text. What is kept is counted by the caller, what is not by
@@ -51,13 +42,18 @@ pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) 
         text,
         lines: Lines::new(text),
         is_marked,
+        is_template: false,
         findings: Vec::new(),
         tally,
     };
     for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
+        file.is_template |= LeftAlone::is_template(&document);
         let first = file.findings.len();
         file.document(number, &document);
         file.attribute(first, &document);
+    }
+    if file.is_template {
+        file.leave(0, &LeftAlone::Template.to_string());
     }
     let mut findings = file.findings;
     findings.sort_by_key(|finding| (finding.place.span.start(), finding.rule));
@@ -72,6 +68,8 @@ struct FileCheck<'a, 't> {
     lines: Lines<'t>,
     /// Whether a NodePool stands in it somewhere. Mistakes in the YAML of anything else are not poolgate's to tell.
     is_marked: bool,
+    /// Whether lines of a template stand in it.
+    is_template: bool,
     findings: Vec<Finding>,
     tally: &'a mut Tally,
 }
@@ -85,7 +83,7 @@ impl FileCheck<'_, '_> {
             }
             return;
         }
-        if document.value().get("sops").is_some_and(Value::is_object) {
+        if LeftAlone::is_encrypted(document.value()) {
             self.tally.encrypted += 1;
             return;
         }
@@ -162,6 +160,7 @@ impl FileCheck<'_, '_> {
             message: clean(&problem.to_string()),
             suggestion: None,
             edit: None,
+            left: None,
             related: related.into_iter().collect(),
         };
         self.keep(problem.kind.severity(), finding);
@@ -176,23 +175,52 @@ impl FileCheck<'_, '_> {
             old: None,
             claims: None,
         };
-        let report = review(&request, &self.judge.policy, &self.judge.karpenter).report;
+        let reviewed = |object: &Value| {
+            let request = Request { object, ..request };
+            review(&request, &self.judge.policy, &self.judge.karpenter).report
+        };
+        let report = reviewed(judged.value);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
             self.omit(severity, report.omitted(severity));
         }
         if report.diagnostics().is_empty() {
             return;
         }
+        let written = |path: &FieldPath| as_written(self.text, document, &judged.path_of(path));
+        let is_possible = |path: &FieldPath, change: &Change| {
+            let target = self.target(number, document);
+            Edit::of(change.clone(), judged.path_of(path), target).is_ok()
+        };
+        let mut verdicts = verdicts(judged.value, &report, reviewed, written, is_possible);
+        let first = self.findings.len();
         let object = judged.object();
         for diagnostic in report.diagnostics() {
             if self.whole == Whole::Part && is_about_the_whole(diagnostic) {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {
-                let finding = self.finding((number, document), judged, &object, diagnostic);
+                let verdict = diagnostic
+                    .fix
+                    .as_ref()
+                    .and_then(|_| verdicts.remove(&diagnostic.path));
+                let finding = self.finding((number, document), judged, &object, diagnostic, verdict);
                 self.findings.push(finding);
             } else {
                 self.omit(diagnostic.severity, 1);
+            }
+        }
+        if self.whole == Whole::Part {
+            self.leave(first, "a kustomization names the file as a patch");
+        } else if let Some(reason) = LeftAlone::of(document.value(), judged.value) {
+            self.leave(first, &reason.to_string());
+        }
+    }
+
+    /// Leaves what could be fixed to the author, from the finding `first` on.
+    fn leave(&mut self, first: usize, reason: &str) {
+        for finding in self.findings.iter_mut().skip(first) {
+            if finding.edit.take().is_some() {
+                finding.left = Some(reason.to_owned());
             }
         }
     }
@@ -203,17 +231,22 @@ impl FileCheck<'_, '_> {
         judged: &Judged<'_>,
         object: &Object,
         diagnostic: &Diagnostic,
+        verdict: Option<Verdict>,
     ) -> Finding {
-        let in_document = |path: &FieldPath| {
-            let segments = judged.path.segments().iter().chain(path.segments());
-            segments.cloned().collect::<FieldPath>()
-        };
-        let field = in_document(&diagnostic.path);
+        let field = judged.path_of(&diagnostic.path);
         let span = source_range::of(document, &field, &diagnostic.problem);
         let related = diagnostic.related.iter();
-        let related = related.filter_map(|path| document.span_of(&in_document(path)));
-        let fix = diagnostic.fix.as_ref();
-        let edit = fix.and_then(|fix| Edit::of(fix, &field, document, number, self.text, &self.lines));
+        let related = related.filter_map(|path| document.span_of(&judged.path_of(path)));
+        let written = || as_written(self.text, document, &field);
+        let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
+        let target = self.target(number, document);
+        let (edit, left) = match verdict {
+            Some(Verdict::Passes(change)) => match Edit::of(change, field.clone(), target) {
+                Ok(edit) => (Some(edit), None),
+                Err(reason) => (None, Some(reason.to_owned())),
+            },
+            _ => (None, None),
+        };
         Finding {
             place: self.located(span),
             severity: diagnostic.severity,
@@ -223,12 +256,22 @@ impl FileCheck<'_, '_> {
             source: rendered::by_kustomize(judged.value),
             field: Some(field),
             message: clean(&format!("{}: {}", diagnostic.problem, diagnostic.reason)),
-            suggestion: diagnostic.suggestion.as_deref().map(clean),
+            suggestion: suggestion.as_deref().map(clean),
             edit,
+            left,
             related: related
                 .filter(|span| !span.is_empty())
                 .map(|span| self.located(span))
                 .collect(),
+        }
+    }
+
+    fn target<'a>(&'a self, number: usize, document: &'a Document<'a>) -> Target<'a> {
+        Target {
+            text: self.text,
+            lines: &self.lines,
+            document,
+            number,
         }
     }
 
@@ -263,6 +306,37 @@ impl FileCheck<'_, '_> {
     }
 }
 
+/// What to write instead. Of a value that belongs in quotes, its text as the author wrote it; where that is refused,
+/// too, why.
+fn suggestion(
+    diagnostic: &Diagnostic,
+    verdict: Option<&Verdict>,
+    written: impl FnOnce() -> Option<String>,
+) -> Option<String> {
+    if diagnostic.fix != Some(Fix::Quote) {
+        return diagnostic.suggestion.clone();
+    }
+    match verdict {
+        Some(Verdict::Fails(Some(trouble))) => {
+            let mut text = format!("in quotes it is refused, too: {}", trouble.reason);
+            if let Some(better) = &trouble.suggestion {
+                text.push_str("; ");
+                text.push_str(better);
+            }
+            Some(text)
+        }
+        _ => written()
+            .map(|written| Fix::quoting(&written))
+            .or_else(|| diagnostic.suggestion.clone()),
+    }
+}
+
+/// The text of a number or boolean as it stands in the file; none where a tag or an anchor stands before it.
+fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
+    let written = document.locate(field)?.value.of(text);
+    (!written.is_empty() && !written.starts_with(['!', '&'])).then(|| written.to_owned())
+}
+
 /// Whether a finding says something of an object that only the whole of it can answer for: a field that is missing, or
 /// one that tells kustomize what to do.
 fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
@@ -288,6 +362,7 @@ fn told(mistake: &Mistake, place: SourceRange, object: Option<&Object>) -> Findi
         message: mistake.message.clone(),
         suggestion: Some(mistake.suggestion.to_owned()),
         edit: None,
+        left: None,
         related: Vec::new(),
     }
 }

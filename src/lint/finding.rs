@@ -28,6 +28,8 @@ pub(super) struct Finding {
     pub(super) suggestion: Option<String>,
     /// The suggestion as a change to the text, where it is certain.
     pub(super) edit: Option<Edit>,
+    /// Why a certain suggestion is left to the author.
+    pub(super) left: Option<String>,
     /// Other places that it rests on.
     pub(super) related: Vec<SourceRange>,
 }
@@ -44,7 +46,7 @@ pub(super) struct SourceRange {
 }
 
 /// Which object of a file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Object {
     /// `NodePool` or `NodeClaim`.
     pub(super) kind: &'static str,

@@ -3,12 +3,59 @@
 //! A changed text is read again before it counts: it has to say what the change was meant to say, and all else as
 //! before.
 
-use poolgate_core::diagnostic::{FieldPath, Fix, Segment};
+use poolgate_core::diagnostic::{FieldPath, Segment};
 use serde_json::Value;
 
 use super::finding::{Finding, SourceRange};
 use super::source_range;
-use crate::manifest::{self, Document, Limits, Lines};
+use crate::manifest::{self, Document, Limits, Lines, Span};
+
+/// What a fix does to one field of an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The name that the field gets.
+    pub(super) rename: Option<String>,
+    /// The value that it gets.
+    pub(super) write: Option<Value>,
+}
+
+impl Change {
+    /// Another value.
+    pub(super) fn write(value: Value) -> Self {
+        Self {
+            write: Some(value),
+            ..Self::default()
+        }
+    }
+
+    /// Another name.
+    pub(super) fn rename(name: &str) -> Self {
+        Self {
+            rename: Some(name.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Makes the change in the value that holds the field; none where that cannot be.
+    pub(super) fn make(&self, within: &mut Value, field: &FieldPath) -> Option<()> {
+        if let Some(value) = &self.write {
+            *within.pointer_mut(&field.to_pointer())? = value.clone();
+        }
+        if let Some(name) = &self.rename {
+            let holder = within.pointer_mut(&field.parent()?.to_pointer())?;
+            let fields = holder.as_object_mut()?;
+            let Some(Segment::Key(old)) = field.segments().last() else {
+                return None;
+            };
+            if fields.contains_key(name) {
+                return None;
+            }
+            let value = fields.remove(old.as_ref())?;
+            fields.insert(name.clone(), value);
+        }
+        Some(())
+    }
+}
 
 /// A piece of the text and what to write in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,37 +66,62 @@ pub(super) struct Edit {
     document: usize,
     /// What is changed in it.
     field: FieldPath,
-    fix: Fix,
+    change: Change,
+}
+
+/// Where an edit is made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) text: &'a str,
+    pub(super) lines: &'a Lines<'a>,
+    pub(super) document: &'a Document<'a>,
+    /// Which document of the text.
+    pub(super) number: usize,
 }
 
 impl Edit {
-    /// The change to the text that `fix` is at a field; none where the text cannot be changed there alone.
-    pub(super) fn of(
-        fix: &Fix,
-        field: &FieldPath,
-        document: &Document<'_>,
-        number: usize,
-        text: &str,
-        lines: &Lines<'_>,
-    ) -> Option<Self> {
-        let written = document.locate(field)?;
-        if written.alias.is_some() {
-            return None;
-        }
-        let (span, new) = match fix {
-            Fix::Write(value) => (written.value, scalar(value, written.value.of(text))?),
-            Fix::Rename(name) => {
-                let key = written.key?;
-                (key, scalar(&Value::String(name.clone()), key.of(text))?)
-            }
+    /// The edit that makes a change at a field, or why the text cannot be changed there.
+    pub(super) fn of(change: Change, field: FieldPath, target: Target<'_>) -> Result<Self, &'static str> {
+        let document = target.document;
+        let written = document.locate(&field).ok_or(UNUSUAL)?;
+        let alias = if change.write.is_some() {
+            written.alias
+        } else {
+            written.key_alias
         };
-        (!span.is_empty()).then(|| Self {
-            place: source_range::located(span, lines),
-            text: new,
-            document: number,
-            field: field.clone(),
-            fix: fix.clone(),
+        if alias.is_some() {
+            return Err("an alias brings this value: change it where it is written");
+        }
+        let (span, text) = replaced(&change, written.key, written.value, target.text).ok_or(UNUSUAL)?;
+        if document.is_shared(span) {
+            return Err("aliases bring this value to other fields, too: change it by hand");
+        }
+        Ok(Self {
+            place: source_range::located(span, target.lines),
+            text,
+            document: target.number,
+            field,
+            change,
         })
+    }
+}
+
+/// Why a value of its own notation is left to its author.
+const UNUSUAL: &str = "an anchor, a tag or a block text stands here: change it by hand";
+
+/// What goes from the text for a change, and what comes.
+fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Option<(Span, String)> {
+    let new_value = |new: &Value| scalar(new, value.of(text)).filter(|_| !value.is_empty());
+    let new_key = |key: Span, name: &String| scalar(&Value::String(name.clone()), key.of(text));
+    match (&change.rename, &change.write) {
+        (None, Some(new)) => Some((value, new_value(new)?)),
+        (Some(name), None) => Some((key?, new_key(key?, name)?)),
+        (Some(name), Some(new)) => {
+            let between = text.get(key?.end()..value.start())?;
+            let text = [&new_key(key?, name)?, between, &new_value(new)?].concat();
+            Some((Span::new(key?.start(), value.end()), text))
+        }
+        (None, None) => None,
     }
 }
 
@@ -72,24 +144,38 @@ fn scalar(value: &Value, old: &str) -> Option<String> {
     }
 }
 
-/// The text with the edits of these findings, and how many they are; none where there is nothing to change, and where
-/// the changed text would not say what is meant.
+/// The text with the edits of these findings, and how many they are; none where there is nothing to change. An edit
+/// after which the text would not say what is meant is left out.
 pub(super) fn apply(text: &str, findings: &[Finding]) -> Option<(String, usize)> {
     let mut edits: Vec<&Edit> = findings
         .iter()
         .filter_map(|finding| finding.edit.as_ref())
         .collect();
     edits.sort_by_key(|edit| edit.place.span);
-    edits.dedup_by_key(|edit| edit.place.span);
+    edits.dedup_by(|next, edit| next.place.span.start() < edit.place.span.end());
+    let all = |edits: &[&Edit]| with(text, edits).filter(|changed| says_what_is_meant(text, changed, edits));
+    if let Some(changed) = all(&edits) {
+        return (!edits.is_empty()).then_some((changed, edits.len()));
+    }
+    edits.truncate(MOST_TRIED);
+    edits.retain(|edit| all(&[edit]).is_some());
+    let changed = all(&edits)?;
+    (!edits.is_empty()).then_some((changed, edits.len()))
+}
+
+/// Most edits that are tried one by one, where the text with all of them would not say what is meant.
+const MOST_TRIED: usize = 100;
+
+fn with(text: &str, edits: &[&Edit]) -> Option<String> {
     let mut changed = String::with_capacity(text.len() + edits.len() * 8);
     let mut at = 0;
-    for edit in &edits {
+    for edit in edits {
         changed.push_str(text.get(at..edit.place.span.start())?);
         changed.push_str(&edit.text);
         at = edit.place.span.end();
     }
     changed.push_str(text.get(at..)?);
-    (!edits.is_empty() && says_what_is_meant(text, &changed, &edits)).then_some((changed, edits.len()))
+    Some(changed)
 }
 
 fn says_what_is_meant(text: &str, changed: &str, edits: &[&Edit]) -> bool {
@@ -100,7 +186,7 @@ fn says_what_is_meant(text: &str, changed: &str, edits: &[&Edit]) -> bool {
         let problems = (before.problems().len(), after.problems().len());
         let mut meant = before.into_value();
         for edit in edits.iter().filter(|edit| edit.document == number) {
-            if put(&mut meant, edit).is_none() {
+            if edit.change.make(&mut meant, &edit.field).is_none() {
                 return false;
             }
         }
@@ -109,27 +195,6 @@ fn says_what_is_meant(text: &str, changed: &str, edits: &[&Edit]) -> bool {
         }
     }
     after.next().is_none()
-}
-
-/// Makes the change in the value that the text stands for.
-fn put(document: &mut Value, edit: &Edit) -> Option<()> {
-    match &edit.fix {
-        Fix::Write(value) => *document.pointer_mut(&edit.field.to_pointer())? = value.clone(),
-        Fix::Rename(name) => {
-            let parent = document
-                .pointer_mut(&edit.field.parent()?.to_pointer())?
-                .as_object_mut()?;
-            let Some(Segment::Key(old)) = edit.field.segments().last() else {
-                return None;
-            };
-            if parent.contains_key(name) {
-                return None;
-            }
-            let value = parent.remove(old.as_ref())?;
-            parent.insert(name.clone(), value);
-        }
-    }
-    Some(())
 }
 
 #[cfg(test)]

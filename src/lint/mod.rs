@@ -12,35 +12,38 @@ mod fix;
 mod format;
 mod output;
 mod parallel;
-mod patches;
 mod problem_rules;
 mod rendered;
+mod review_fixes;
 mod source_range;
 mod subjects;
 mod suppress;
 mod tally;
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::bail;
+use poolgate_core::diagnostic::Severity;
 
 pub(crate) use args::LintArgs;
 
-use crate::files::{self, Input, Inputs, Source};
+use crate::files::{self, Input, Inputs, Patches, Source};
 use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
-use check::{Judge, Whole, check};
+use check::{Judge, check};
 use finding::Finding;
 use format::{FileReport, Printer};
 use output::Outputs;
-use patches::Patches;
 use tally::Tally;
 
 /// Findings that are held against the files.
 const FOUND: u8 = 1;
 /// Something was not read, so the run says nothing about it.
 const UNREADABLE: u8 = 2;
+/// How often what was fixed is read again for more to fix.
+const MAX_ROUNDS: usize = 20;
 
 /// What one input came to.
 struct LintOutcome {
@@ -51,6 +54,13 @@ struct LintOutcome {
     remarks: Vec<String>,
     /// What goes into a new baseline.
     entries: Vec<BaselineEntry>,
+}
+
+/// A text with its findings.
+struct Reading {
+    text: String,
+    findings: Vec<Finding>,
+    tally: Tally,
 }
 
 /// How each input is worked on.
@@ -145,7 +155,7 @@ impl Work {
             files: 1,
             ..Tally::default()
         };
-        let mut text = match input.read() {
+        let text = match input.read() {
             Ok(text) => text,
             Err(error) => {
                 tally.unreadable = 1;
@@ -158,27 +168,28 @@ impl Work {
             }
         };
         let mut remarks = Vec::new();
-        let mut findings = self.told(input, &text, &mut tally);
+        let mut reading = self.reading(input, text);
         if self.fixes
             && let Source::File(path) = &input.source
-            && let Some((changed, count)) = fix::apply(&text, &findings)
         {
-            match files::replace(path, &changed) {
-                Ok(()) => {
-                    text = changed;
-                    tally = Tally {
-                        files: 1,
-                        fixed: count,
-                        ..Tally::default()
-                    };
-                    findings = self.told(input, &text, &mut tally);
+            let fixed = self.fixed(input, &reading);
+            let written = fixed.map(|fixed| files::replace(path, &fixed.text).map(|()| fixed));
+            match written.transpose() {
+                Ok(fixed) => {
+                    reading = fixed.unwrap_or(reading);
+                    remarks.extend(left(&input.name, &reading.findings));
                 }
                 Err(error) => {
-                    tally.unreadable = 1;
+                    reading.tally.unreadable = 1;
                     remarks.push(format!("error: {} cannot be changed: {error}", input.name));
                 }
             }
         }
+        let Reading {
+            text,
+            mut findings,
+            mut tally,
+        } = reading;
         let entries = if self.writes_baseline {
             NewBaseline::entries(&input.name, &mut findings)
         } else {
@@ -206,17 +217,71 @@ impl Work {
         }
     }
 
-    /// What there is to tell of a text.
-    fn told(&self, input: &Input, text: &str, tally: &mut Tally) -> Vec<Finding> {
-        let whole = if self.patches.has(input) {
-            Whole::Part
-        } else {
-            Whole::Whole
-        };
-        let mut findings = check(text, whole, &self.judge, tally);
-        tally.known = self.baseline.subtract(&input.name, &mut findings);
-        findings
+    /// The text with every fix; none where there is none. What is fixed can show what else there is to fix, because a
+    /// report is bounded. A fix can rest on another that a comment or the baseline keeps from being made: what would
+    /// bring an error is not written.
+    fn fixed(&self, input: &Input, first: &Reading) -> Option<Reading> {
+        let mut fixed: Option<Reading> = None;
+        for _ in 0..MAX_ROUNDS {
+            let last = fixed.as_ref().unwrap_or(first);
+            let Some((text, count)) = fix::apply(&last.text, &last.findings) else {
+                break;
+            };
+            let mut next = self.reading(input, text);
+            if next.has_error_beyond(last) {
+                break;
+            }
+            next.tally.fixed = last.tally.fixed + count;
+            fixed = Some(next);
+        }
+        fixed
     }
+
+    /// A text with what there is to tell of it.
+    fn reading(&self, input: &Input, text: String) -> Reading {
+        let mut tally = Tally {
+            files: 1,
+            ..Tally::default()
+        };
+        let mut findings = check(&text, self.patches.whole(input), &self.judge, &mut tally);
+        tally.known = self.baseline.subtract(&input.name, &mut findings);
+        Reading {
+            text,
+            findings,
+            tally,
+        }
+    }
+}
+
+impl Reading {
+    /// Whether there is an error that another reading had not, told or only counted.
+    fn has_error_beyond(&self, other: &Self) -> bool {
+        let errors = |reading: &'_ Self| -> HashSet<_> {
+            let findings = reading.findings.iter();
+            let errors = findings.filter(|finding| finding.severity == Severity::Error);
+            errors
+                .map(|error| (error.rule, error.field.clone(), error.object.clone()))
+                .collect()
+        };
+        errors(self).difference(&errors(other)).count() > other.tally.omitted
+    }
+}
+
+/// Why a fix was not written that was offered.
+const UNWRITTEN: &str =
+    "the fixes of this file together would bring an error or change something else: change it by hand";
+
+/// Where a certain suggestion was not written, and why.
+fn left(name: &str, findings: &[Finding]) -> Vec<String> {
+    let of = |finding: &Finding| {
+        let unwritten = finding.edit.as_ref().map(|_| UNWRITTEN);
+        let (start, why) = (finding.place.start, finding.left.as_deref().or(unwritten)?);
+        Some(format!(
+            "{name}:{}:{}: not fixed: {why}",
+            start.line, start.column
+        ))
+    };
+    findings.iter().filter_map(of).collect()
 }
 
 /// Says something beside the results. Where nobody listens there is nobody left to tell.

@@ -59,6 +59,12 @@ impl<'v> Subjects<'v> {
 }
 
 impl Judged<'_> {
+    /// The path from the root of the document to a field of the object.
+    pub(super) fn path_of(&self, field: &FieldPath) -> FieldPath {
+        let segments = self.path.segments().iter().chain(field.segments());
+        segments.cloned().collect()
+    }
+
     /// What the object is called.
     pub(super) fn object(&self) -> Object {
         let name = FieldPath::of(&["metadata", "name"]).find(self.value);

@@ -15,6 +15,8 @@ pub struct Location {
     pub key: Option<Span>,
     /// The first alias on the way to it.
     pub alias: Option<Span>,
+    /// The first alias on the way to its key: the value may be an alias while the key stands there itself.
+    pub key_alias: Option<Span>,
 }
 
 /// A node on the way down a path.
@@ -23,26 +25,41 @@ struct Found {
     node: NodeId,
     key: Option<NodeId>,
     alias: Option<Span>,
+    key_alias: Option<Span>,
 }
 
 impl Document<'_> {
     /// Where the value at `path` stands; none if there is no such value.
     pub fn locate(&self, path: &FieldPath) -> Option<Location> {
-        let root = Found {
-            node: 0,
-            key: None,
-            alias: None,
-        };
-        let found = path
-            .segments()
-            .iter()
-            .try_fold(self.followed(root), |at, segment| {
-                self.child(at, segment).map(|below| self.followed(below))
-            })?;
+        let found = self.found(path)?;
         Some(Location {
             value: self.tree.get(found.node)?.span,
             key: found.key.and_then(|key| Some(self.tree.get(key)?.span)),
             alias: found.alias,
+            key_alias: found.key_alias,
+        })
+    }
+
+    /// Whether aliases bring what stands there to other places, too.
+    pub fn is_shared(&self, span: Span) -> bool {
+        self.tree.is_shared(span)
+    }
+
+    /// Goes down a path.
+    fn found(&self, path: &FieldPath) -> Option<Found> {
+        let root = Found {
+            node: 0,
+            key: None,
+            alias: None,
+            key_alias: None,
+        };
+        let mut segments = path.segments().iter();
+        segments.try_fold(self.followed(root), |at, segment| {
+            let below = self.child(at, segment)?;
+            Some(Found {
+                key_alias: below.alias,
+                ..self.followed(below)
+            })
         })
     }
 

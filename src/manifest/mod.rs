@@ -12,6 +12,7 @@ mod document;
 mod documents;
 mod float;
 mod key;
+mod left_alone;
 mod limits;
 mod lines;
 mod locate;
@@ -29,6 +30,7 @@ mod tests;
 
 pub use document::{Comment, Document};
 pub use documents::{Documents, parse};
+pub use left_alone::LeftAlone;
 pub use limits::Limits;
 pub use lines::{Lines, Position};
 pub use locate::Location;

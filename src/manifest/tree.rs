@@ -107,6 +107,15 @@ impl<'t> Tree<'t> {
         outer <= inner && self.get(outer).is_some_and(|node| inner < node.after)
     }
 
+    /// Whether an alias stands for what is at a place, or for what holds it.
+    pub(super) fn is_shared(&self, place: Span) -> bool {
+        let holds = |node: &Node<'_>| node.span.start() <= place.start() && place.end() <= node.span.end();
+        self.0.iter().any(|node| match node.content {
+            Content::Alias(Some(target)) => self.get(target).is_some_and(holds),
+            _ => false,
+        })
+    }
+
     /// Whether a key is the merge key: `<<` without quotes.
     pub(super) fn is_merge(&self, key: NodeId) -> bool {
         self.get(key).is_some_and(|node| {

@@ -87,8 +87,8 @@ fn a_pool_without_disruption_gets_all_of_it() {
 
 #[test]
 fn the_release_decides_what_karpenter_writes_itself() {
-    let beta =
-        "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nspec: {template: {spec: {requirements: []}}}\n";
+    let beta = "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\n\
+                spec: {template: {spec: {nodeClassRef: {name: a}, requirements: []}}}\n";
     let json = |arguments: &[&str]| completed(beta, arguments);
     assert_eq!(
         json(&["--karpenter-version", "0.33", "-"]),
@@ -102,16 +102,26 @@ fn the_release_decides_what_karpenter_writes_itself() {
 
 #[test]
 fn every_layout_is_completed_in_its_own_style() {
+    const JSON: &str = "\"template\":{\"spec\":{\"nodeClassRef\":{\"name\":\"a\"},\"requirements\":[]}}";
+    const FLOW: &str = "template: {spec: {nodeClassRef: {name: a}, requirements: []}}";
+    const HEAD: &str = "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec:\n";
     for text in [
-        "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"spec\":{\"disruption\":{}}}\n",
-        "{\n  \"apiVersion\": \"karpenter.sh/v1\",\n  \"kind\": \"NodePool\",\n  \"spec\": {\n    \
-         \"disruption\": {\n      \"consolidateAfter\": \"1m\"\n    }\n  }\n}\n",
-        "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec:\n  disruption:\n  weight: 1\n",
-        "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec:\n  disruption: {budgets: ~, consolidateAfter: 1m}\n",
-        "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec:\n  disruption:\n    budgets:\n    - reasons: [Empty]\n",
-        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: karpenter.sh/v1\n  kind: NodePool\n  spec:\n    weight: 1",
+        format!(
+            "{{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"spec\":{{{JSON},\"disruption\":{{}}}}}}\n"
+        ),
+        format!(
+            "{{\n  \"apiVersion\": \"karpenter.sh/v1\",\n  \"kind\": \"NodePool\",\n  \"spec\": {{\n    {JSON},\n    \
+             \"disruption\": {{\n      \"consolidateAfter\": \"1m\"\n    }}\n  }}\n}}\n"
+        ),
+        format!("{HEAD}  {FLOW}\n  disruption:\n  weight: 1\n"),
+        format!("{HEAD}  {FLOW}\n  disruption: {{budgets: ~, consolidateAfter: 1m}}\n"),
+        format!("{HEAD}  {FLOW}\n  disruption:\n    budgets:\n    - reasons: [Empty]\n"),
+        format!(
+            "apiVersion: v1\nkind: List\nitems:\n- apiVersion: karpenter.sh/v1\n  kind: NodePool\n  spec:\n    {FLOW}\n    \
+             weight: 1"
+        ),
     ] {
-        let once = completed(text, &["-"]);
+        let once = completed(&text, &["-"]);
         assert_ne!(once, text);
         assert_eq!(completed(&once, &["-"]), once, "{once}");
         if text.starts_with('{') {
@@ -172,11 +182,116 @@ fn files_are_written_in_place_and_only_where_something_changes() {
 #[test]
 fn what_an_alias_brings_is_left_to_its_author() {
     let text = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {annotations: &a {consolidateAfter: 1m}}\n\
-                spec: {disruption: *a}\n";
+                spec: {disruption: *a, template: {spec: {nodeClassRef: {name: a}, requirements: []}}}\n";
     let outcome = default_in(Path::new("."), &["-"], text);
     assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
     assert_eq!(outcome.stdout, text);
     assert!(outcome.stderr.contains("alias"), "{outcome:?}");
+}
+
+/// A part of a NodePool, as kustomize patches are.
+const PATCH: &str = "\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  disruption:
+    budgets:
+    - nodes: \"1\"
+";
+
+#[test]
+fn a_patch_that_a_kustomization_names_stays_as_it_is() {
+    // A patch that lacks nothing, so that only its kustomization tells what it is.
+    let full = POOL.replace("name: general # a name", "name: other");
+    let directory = directory(&[
+        ("base/kustomization.yaml", "resources: [pool.yaml]\n"),
+        ("base/pool.yaml", POOL),
+        (
+            "prod/kustomization.yaml",
+            "resources: [../base]\npatches:\n- path: patches/budget.yaml\n- path: ./patches/full.yaml\n",
+        ),
+        ("prod/patches/budget.yaml", PATCH),
+        ("prod/patches/full.yaml", &full),
+    ]);
+    let read = |name: &str| fs::read_to_string(directory.path().join(name)).expect("a file");
+    // Wherever the command is started from, and in whatever way the file is named.
+    let outcome = default_in(&directory.path().join("prod/patches"), &["--write", "."], "");
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    assert_eq!(
+        outcome.stderr,
+        "budget.yaml:1:1: left as it is: a kustomization names it as a patch\n\
+         full.yaml:2:1: left as it is: a kustomization names it as a patch\n"
+    );
+    let all = default_in(directory.path(), &["--write", "."], "");
+    assert!(
+        all.stderr.contains("base/pool.yaml: defaults written\n"),
+        "{all:?}"
+    );
+    assert_eq!(read("prod/patches/budget.yaml"), PATCH);
+    assert_eq!(read("prod/patches/full.yaml"), full);
+    assert_eq!(read("base/pool.yaml"), COMPLETED);
+    let diff = default_in(directory.path(), &["--diff", "prod"], "");
+    assert_eq!(
+        (diff.status.code(), diff.stdout.as_str()),
+        (Some(0), ""),
+        "{diff:?}"
+    );
+    let printed = default_in(directory.path(), &["prod/patches/full.yaml"], "");
+    assert_eq!(printed.stdout, full, "what is printed may replace the file");
+}
+
+#[test]
+fn what_lacks_a_field_that_every_nodepool_has_is_taken_for_a_patch() {
+    let list = format!("{POOL}---\n{PATCH}");
+    let directory = directory(&[("a.yaml", PATCH), ("b.yaml", &list)]);
+    let outcome = default_in(directory.path(), &["--write", "."], "");
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let why = "left as it is: it lacks spec.template.spec.nodeClassRef, so it is taken for a part of a NodePool, such as a \
+               patch\n";
+    assert_eq!(
+        outcome.stderr,
+        format!("a.yaml:1:1: {why}b.yaml:19:1: {why}b.yaml: defaults written\n")
+    );
+    let read = |name: &str| fs::read_to_string(directory.path().join(name)).expect("a file");
+    assert_eq!(read("a.yaml"), PATCH);
+    assert_eq!(read("b.yaml"), format!("{COMPLETED}---\n{PATCH}"));
+    assert_eq!(completed(PATCH, &["-"]), PATCH);
+}
+
+#[test]
+fn what_sops_has_encrypted_stays_as_it_is() {
+    let with_data = POOL.replace("---\n", "sops:\n  mac: ENC[AES256_GCM,data:x,type:str]\n---\n");
+    let with_value = POOL.replace("name: default", "name: 'ENC[AES256_GCM,data:x,type:str]'");
+    for text in [with_data, with_value] {
+        let directory = directory(&[("a.yaml", &text)]);
+        let outcome = default_in(directory.path(), &["--write", "a.yaml"], "");
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        assert_eq!(
+            outcome.stderr,
+            "a.yaml:2:1: left as it is: SOPS has encrypted it\n"
+        );
+        let left = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+        assert_eq!(left, text);
+        assert_eq!(completed(&text, &["-"]), text);
+    }
+}
+
+#[test]
+fn a_template_stays_as_it_is() {
+    let value = POOL.replace("name: default", "name: '{{ .Values.class }}'");
+    let lines = format!("{POOL}---\n{{{{- if .Values.gpu }}}}\n{POOL}{{{{- end }}}}\n");
+    for (text, code, told) in [
+        (value, 0, "left as it is: it is a template"),
+        (lines, 2, "template"),
+    ] {
+        let directory = directory(&[("a.yaml", &text)]);
+        let outcome = default_in(directory.path(), &["--write", "a.yaml"], "");
+        assert_eq!(outcome.status.code(), Some(code), "{outcome:?}");
+        assert!(outcome.stderr.contains(told), "{outcome:?}");
+        let left = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+        assert_eq!(left, text);
+    }
 }
 
 /// What is completed in the text is what the review of the completed object finds complete.

@@ -20,6 +20,7 @@ mod policy;
 mod processes;
 mod serve;
 mod structure;
+mod written;
 
 #[path = "../support"]
 mod support {

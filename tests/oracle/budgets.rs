@@ -70,8 +70,8 @@ fn a_reason_is_limited_by_its_own_budgets_and_those_for_all() {
 /// At random moments, half of them around the beginnings and ends of windows.
 #[test]
 fn poolgate_reckons_budgets_as_karpenter_does() {
-    let effort = Effort::wanted(60, 500);
-    let moments = if effort.cases >= 500 { 1_000 } else { 50 };
+    let effort = Effort::wanted(300, 500);
+    let moments = if effort.cases >= 500 { 1_000 } else { 10 };
     let mut oracle = Oracle::start();
     let (mut compared, mut blocked, mut limited) = (0_u64, 0_u64, 0_u64);
     for number in effort.first..effort.first + effort.cases {
@@ -116,9 +116,13 @@ fn poolgate_reckons_budgets_as_karpenter_does() {
             }
         }
     }
-    // A comparison of pools that are all alike would prove nothing.
-    if effort.cases > 10 {
-        assert!(blocked > 0 && limited > compared / 4 && blocked + limited < compared);
+    // A comparison of pools that are all alike would prove nothing. With so many pools, chance does not make them alike.
+    if effort.cases >= 300 {
+        let unlimited = compared - blocked - limited;
+        assert!(
+            blocked > 0 && limited > 0 && unlimited > 0,
+            "{blocked}, {limited}, {unlimited}"
+        );
     }
 }
 
@@ -142,7 +146,7 @@ fn random_budgets(rng: &mut StdRng) -> Value {
 }
 
 fn schedule(rng: &mut StdRng) -> String {
-    if rng.random_bool(0.05) {
+    if rng.random_bool(0.15) {
         return words::schedule(rng);
     }
     let mut field = |low: u8, high: u8| match rng.random_range(0..4) {

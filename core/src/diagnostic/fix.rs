@@ -8,6 +8,9 @@ use serde_json::Value;
 pub enum Fix {
     /// Write this text, number or boolean in place of the value.
     Write(Value),
+    /// Put the value in quotes, as it is written: YAML reads `012`, `1.10` and `on` as other things, so only who has the
+    /// author's text can do it.
+    Quote,
     /// Give the field this name.
     Rename(String),
 }
@@ -16,6 +19,11 @@ impl Fix {
     /// Write this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Write(Value::String(text.into()))
+    }
+
+    /// The advice that goes with [`Fix::Quote`], for a value that is written like this.
+    pub fn quoting(written: &str) -> String {
+        format!("write it in quotes: \"{written}\"")
     }
 
     /// Write the word of a list that is the same but for case and blanks around it.

@@ -34,43 +34,32 @@ spec:
 /// Speaks of one value of the wrong type.
 pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings: &mut Findings<'_>) {
     let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
-    findings.push(
-        finding
-            .suggest_if_known(suggestion(value, expected))
-            .fix_if_known(fix(value, expected)),
-    );
+    findings.push(match (value, expected) {
+        (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::IntegerOrText) => finding
+            .suggest(Fix::quoting(&value.to_string()))
+            .fix_if_known(Some(Fix::Quote)),
+        (Value::String(text), Shape::Integer | Shape::Boolean) => {
+            let meant = unquoted(text.trim(), expected);
+            finding
+                .suggest_if_known(
+                    meant
+                        .as_ref()
+                        .map(|meant| format!("write it without quotes: {meant}")),
+                )
+                .fix_if_known(meant.map(Fix::Write))
+        }
+        (Value::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
+        _ => finding,
+    });
 }
 
-fn suggestion(value: &Value, expected: &Shape) -> Option<String> {
-    match (value, expected) {
-        (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::IntegerOrText) => {
-            Some(format!("write it in quotes: \"{value}\""))
-        }
-        (Value::String(text), Shape::Integer) => {
-            let number: i64 = text.trim().parse().ok()?;
-            Some(format!("write it without quotes: {number}"))
-        }
-        (Value::String(text), Shape::Boolean) if matches!(text.as_str(), "true" | "false") => {
-            Some(format!("write it without quotes: {text}"))
-        }
-        (Value::Object(_), Shape::List(_)) => Some("begin each element with a dash".into()),
-        _ => None,
-    }
-}
-
-/// The same in quotes, or without them. A fraction can be written in many ways, of which one was meant.
-fn fix(value: &Value, expected: &Shape) -> Option<Fix> {
-    match (value, expected) {
-        (Value::Number(number), Shape::Text | Shape::IntegerOrText) => {
-            (!number.is_f64()).then(|| Fix::text(number.to_string()))
-        }
-        (Value::String(text), Shape::Integer) => {
-            let number: i64 = text.trim().parse().ok()?;
-            Some(Fix::Write(number.into()))
-        }
-        (Value::String(text), Shape::Boolean) => Some(Fix::Write(text.parse::<bool>().ok()?.into())),
-        _ => None,
-    }
+/// The number or boolean that a text spells; none where it could be read in two ways, as `010` can.
+fn unquoted(text: &str, expected: &Shape) -> Option<Value> {
+    let value: Value = match expected {
+        Shape::Integer => text.parse::<i64>().ok()?.into(),
+        _ => text.parse::<bool>().ok()?.into(),
+    };
+    (value.to_string() == text).then_some(value)
 }
 
 #[cfg(test)]

@@ -17,6 +17,18 @@ pub(super) struct Addition {
     pub(super) value: Value,
 }
 
+/// Fields that every NodePool has: what lacks one is a part, such as a patch, and what it leaves out stands elsewhere.
+const DEMANDED: [[&str; 4]; 2] = [
+    ["spec", "template", "spec", "nodeClassRef"],
+    ["spec", "template", "spec", "requirements"],
+];
+
+/// The field by which an object shows that it is only a part of a NodePool.
+pub(super) fn lacking(object: &Value) -> Option<FieldPath> {
+    let mut demanded = DEMANDED.iter().map(|path| FieldPath::of(path));
+    demanded.find(|path| path.find(object).is_none())
+}
+
 /// The NodePool as the cluster would store it.
 pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults) -> Value {
     let mut completed = schema_defaults(object, version, by.karpenter.release());

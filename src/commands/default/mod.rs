@@ -15,7 +15,7 @@ use diffy::DiffOptions;
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 
-use crate::files::{self, Input, Source};
+use crate::files::{self, Input, Patches, Source};
 use crate::judged_by::JudgedBy;
 
 /// The exit code of --diff where something would change.
@@ -54,6 +54,14 @@ struct Defaults {
     with_mode: bool,
 }
 
+/// How each input is worked on.
+#[derive(Debug)]
+struct Work<'a> {
+    args: &'a DefaultArgs,
+    defaults: Defaults,
+    patches: Patches,
+}
+
 /// What became of a run so far.
 #[derive(Debug, Default)]
 struct Tally {
@@ -68,12 +76,16 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     if args.write && names_stdin {
         bail!("--write changes files, and standard input is none: name the files");
     }
-    let defaults = Defaults {
-        policy: args.judged_by.policy()?,
-        karpenter: args.judged_by.karpenter(),
-        with_mode: args.node_limit_mode,
-    };
     let inputs = files::find(&args.paths, None);
+    let work = Work {
+        args,
+        defaults: Defaults {
+            policy: args.judged_by.policy()?,
+            karpenter: args.judged_by.karpenter(),
+            with_mode: args.node_limit_mode,
+        },
+        patches: Patches::among(&inputs.files),
+    };
     ensure!(
         args.write || args.diff || inputs.files.len() < 2,
         "several files cannot be printed as one: name one, or give --diff or --write"
@@ -84,7 +96,7 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         complain(failure);
     }
     for input in &inputs.files {
-        match printed(input, &defaults, args, &mut tally) {
+        match work.printed(input, &mut tally) {
             Ok(text) => match io::stdout().write_all(text.as_bytes()) {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
                 _ => {}
@@ -105,36 +117,36 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What is printed of one input. What can be completed in it is, whatever else is wrong.
-fn printed(
-    input: &Input,
-    defaults: &Defaults,
-    args: &DefaultArgs,
-    tally: &mut Tally,
-) -> anyhow::Result<String> {
-    let before = input.read()?;
-    let completed = text::complete(&before, defaults);
-    tally.pools += completed.pools;
-    for trouble in &completed.troubles {
-        tally.troubles += 1;
-        complain(&format!("error: {}:{trouble}", input.name));
+impl Work<'_> {
+    /// What is printed of one input. What can be completed in it is, whatever else is wrong.
+    fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
+        let before = input.read()?;
+        let completed = text::complete(&before, self.patches.whole(input), &self.defaults);
+        tally.pools += completed.pools;
+        for left in &completed.left {
+            complain(&format!("{}:{left}", input.name));
+        }
+        for trouble in &completed.troubles {
+            tally.troubles += 1;
+            complain(&format!("error: {}:{trouble}", input.name));
+        }
+        let is_changed = completed.text != before;
+        tally.changed += usize::from(is_changed);
+        if self.args.diff {
+            let diff = is_changed.then(|| diff(&input.name, &before, &completed.text));
+            return Ok(diff.unwrap_or_default());
+        }
+        if !self.args.write {
+            return Ok(completed.text);
+        }
+        if let Source::File(path) = &input.source
+            && is_changed
+        {
+            files::replace(path, &completed.text)?;
+            complain(&format!("{}: defaults written", input.name));
+        }
+        Ok(String::new())
     }
-    let is_changed = completed.text != before;
-    tally.changed += usize::from(is_changed);
-    if args.diff {
-        let diff = is_changed.then(|| diff(&input.name, &before, &completed.text));
-        return Ok(diff.unwrap_or_default());
-    }
-    if !args.write {
-        return Ok(completed.text);
-    }
-    if let Source::File(path) = &input.source
-        && is_changed
-    {
-        files::replace(path, &completed.text)?;
-        complain(&format!("{}: defaults written", input.name));
-    }
-    Ok(String::new())
 }
 
 fn diff(name: &str, before: &str, after: &str) -> String {

@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use serde_json::Value;
 
-use super::complete::{Addition, additions, completed};
+use super::complete::{Addition, additions, completed, lacking};
 use super::{Defaults, yaml};
 use crate::commands::insertion::{self, Entry, Insertion, Order};
 use crate::commands::nodepools::{objects, version};
-use crate::manifest::{self, Document, Limits, Lines, NodeRef};
+use crate::files::Whole;
+use crate::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 
 /// A text with defaults.
 #[derive(Debug)]
@@ -20,19 +21,25 @@ pub(super) struct Completed {
     pub(super) pools: usize,
     /// What could not be done: `line:column: why`.
     pub(super) troubles: Vec<String>,
+    /// What was left as it is on purpose: `line:column: why`.
+    pub(super) left: Vec<String>,
 }
 
-/// Writes the defaults into every NodePool of a text.
-pub(super) fn complete(text: &str, defaults: &Defaults) -> Completed {
+/// Writes the defaults into every NodePool of a text. Not into a part of one: kustomize would put them in the place of
+/// what the whole says.
+pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults) -> Completed {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
     let mut troubles = Vec::new();
+    let mut left = Vec::new();
     let mut pools = 0;
+    let mut is_template = false;
     let at = |offset: usize, why: &str| {
         let position = lines.position(offset);
         format!("{}:{}: {why}", position.line, position.column)
     };
     for document in manifest::parse(text, &Limits::default()) {
+        is_template |= LeftAlone::is_template(&document);
         if let Some(problem) = document.unreadable() {
             troubles.push(at(problem.span.start(), &problem.to_string()));
             continue;
@@ -43,9 +50,13 @@ pub(super) fn complete(text: &str, defaults: &Defaults) -> Completed {
                 continue;
             };
             pools += 1;
+            let start = document.span_of(&path).unwrap_or(document.span()).start();
+            if let Some(reason) = reason_to_leave(whole, document.value(), object) {
+                left.push(at(start, &format!("left as it is: {reason}")));
+                continue;
+            }
             let wanted = completed(object, version, defaults);
             let Some(new) = written(text, &document, additions(object, &wanted, &path)) else {
-                let start = document.span_of(&path).unwrap_or(document.span()).start();
                 troubles.push(at(
                     start,
                     "an alias or an unusual layout stands where a default belongs: write it by hand",
@@ -55,6 +66,10 @@ pub(super) fn complete(text: &str, defaults: &Defaults) -> Completed {
             insertions.extend(new);
         }
     }
+    if is_template {
+        // Its broken documents are told; what stands beside them may be inside a loop or a condition.
+        insertions.clear();
+    }
     let new = insertion::apply(text, insertions);
     if !says_what_is_meant(text, &new, defaults) {
         troubles.push("1:1: the defaults cannot be written without changing something else".into());
@@ -62,13 +77,27 @@ pub(super) fn complete(text: &str, defaults: &Defaults) -> Completed {
             text: text.to_owned(),
             pools,
             troubles,
+            left,
         };
     }
     Completed {
         text: new,
         pools,
         troubles,
+        left,
     }
+}
+
+/// Why an object is left as it is; none for a whole one.
+fn reason_to_leave(whole: Whole, document: &Value, object: &Value) -> Option<String> {
+    if let Some(reason) = LeftAlone::of(document, object) {
+        return Some(reason.to_string());
+    }
+    if whole == Whole::Part {
+        return Some("a kustomization names it as a patch".into());
+    }
+    lacking(object)
+        .map(|field| format!("it lacks {field}, so it is taken for a part of a NodePool, such as a patch"))
 }
 
 /// How the additions come into the text; none where one cannot.

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use super::lint_in;
+use super::{concise, lint_in};
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
+use crate::support::process;
 
 /// Mistakes of every kind that can be fixed for certain, in several notations, with comments.
 const BROKEN: &str = "\
@@ -67,10 +68,8 @@ fn certain_fixes_are_written_and_all_else_stays() {
         ("b.yaml", &format!("\u{feff}{}", crlf(BROKEN))),
     ]);
     let read = |name: &str| fs::read_to_string(directory.path().join(name)).expect("a file");
-    // A field is read under its right name only once it has that name.
-    for _ in 0..2 {
-        lint_in(directory.path(), &["--fix", "."], "");
-    }
+    let outcome = lint_in(directory.path(), &["--fix", "."], "");
+    assert!(outcome.stderr.contains("; 22 places fixed"), "{outcome:?}");
     assert_eq!(read("a.yaml"), MENDED);
     assert_eq!(read("b.yaml"), format!("\u{feff}{}", crlf(MENDED)));
     let again = lint_in(directory.path(), &["--fix", "."], "");
@@ -96,14 +95,137 @@ fn json_stays_json() {
     assert_eq!(fixed, json.replace('7', "\"7\""));
 }
 
+/// A pool whose values are right as soon as they stand in quotes, some of them, and some not even then.
+const UNQUOTED: &str = "\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a}
+spec:
+  disruption:
+    consolidateAfter: 30
+    budgets:
+    - nodes: -1
+      schedule: 0 9 * * *
+      duration: 8
+    - nodes: 3
+  limits: {cpu: 012, memory: 0x10, nvidia.com/gpu: 5}
+  template:
+    spec:
+      expireAfter: 720
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+      - {key: example.com/a, operator: In, values: [012, 1.0, 0x1F, 1.10, on, yes, true, 1_0]}
+";
+
 #[test]
-fn a_value_that_an_alias_brings_is_left_to_its_author() {
-    let text = "x: &d 1d\n---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a, annotations: {x: &d 1d}}\n\
-                spec: {disruption: {consolidateAfter: *d}}\n";
-    let directory = directory(&[("a.yaml", text)]);
-    lint_in(directory.path(), &["--fix", "a.yaml"], "");
-    let left = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
-    assert_eq!(left, text);
+fn a_fix_that_is_refused_again_is_not_written() {
+    let directory = directory(&[("a.yaml", UNQUOTED)]);
+    let outcome = lint_in(directory.path(), &["--fix", "--format", "concise", "a.yaml"], "");
+    let expected = UNQUOTED
+        .replace("nodes: 3", "nodes: \"3\"")
+        .replace("gpu: 5", "gpu: \"5\"")
+        .replace(
+            "[012, 1.0, 0x1F, 1.10, on, yes, true, 1_0]",
+            r#"["012", "1.0", "0x1F", "1.10", "on", "yes", "true", "1_0"]"#,
+        );
+    let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    assert_eq!(fixed, expected);
+    assert!(
+        outcome.stderr.contains("4 errors, 2 notes; 10 places fixed"),
+        "{}",
+        outcome.stderr
+    );
+    for (field, why) in [
+        ("consolidateAfter", "a unit is missing: s, m or h"),
+        ("budgets[0].nodes", "it cannot be negative"),
+        (
+            "budgets[0].duration",
+            "a unit is missing: h for hours or m for minutes",
+        ),
+        ("expireAfter", "a unit is missing: s, m or h"),
+    ] {
+        let told = format!("must be a string; in quotes it is refused, too: {why}");
+        let mut lines = outcome.stdout.lines();
+        assert!(
+            lines.any(|line| line.contains(field) && line.contains(&told)),
+            "{field}: {}",
+            outcome.stdout
+        );
+    }
+    let again = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    assert!(!again.stderr.contains("fixed"), "{again:?}");
+}
+
+#[test]
+fn the_author_reads_what_stands_in_the_file() {
+    let printed = concise(UNQUOTED).stdout;
+    for written in ["012", "1.0", "0x1F", "1.10", "on", "yes", "1_0"] {
+        let suggestion = format!("write it in quotes: \"{written}\"");
+        assert!(printed.contains(&suggestion), "{written}: {printed}");
+    }
+}
+
+#[test]
+fn where_a_policy_refuses_nothing_a_fix_must_still_pass() {
+    let directory = directory(&[
+        ("a.yaml", UNQUOTED),
+        (
+            "policy.yaml",
+            "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: warn\n",
+        ),
+    ]);
+    lint_in(
+        directory.path(),
+        &["--fix", "--policy", "policy.yaml", "a.yaml"],
+        "",
+    );
+    let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    assert!(fixed.contains("consolidateAfter: 30\n"), "{fixed}");
+    assert!(fixed.contains("nodes: \"3\""), "{fixed}");
+}
+
+#[test]
+fn a_name_is_not_put_right_where_that_shows_another_mistake() {
+    for (spec, right) in [
+        ("Weight: \"10\"", Some("weight: 10")),
+        ("Weight: heavy", None),
+        ("Weight: 1000", None),
+        ("Limits: {cpu: abc}", None),
+        ("Limits: {cpu: \"5\"}", Some("limits: {cpu: \"5\"}")),
+    ] {
+        let limits = "  limits:\n    cpu: \"100\"\n    memory: 100Gi\n";
+        let text = SOUND.replace(limits, &format!("  {spec}\n"));
+        let directory = directory(&[("a.yaml", &text)]);
+        lint_in(directory.path(), &["--fix", "a.yaml"], "");
+        let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+        let expected = text.replace(spec, right.unwrap_or(spec));
+        assert_eq!(fixed, expected);
+    }
+}
+
+/// A limit on the size of files is met as a full disk is: a write that fails half way.
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_written_in_full_stays_as_it_is() {
+    let text = format!("{}{}", "# a comment\n".repeat(10_000), SOUND.replace("1m", "1d"));
+    let directory = directory(&[("pools/a.yaml", &text)]);
+    let folder = directory.path().join("pools");
+    // Who ignores the signal gets the error.
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
+    for arguments in [["lint", "--fix", "a.yaml"], ["default", "--write", "a.yaml"]] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_poolgate")]);
+        let outcome = process::run(command.args(arguments).current_dir(&folder), "");
+        assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains("error: a.yaml"), "{outcome:?}");
+        let left = fs::read_to_string(folder.join("a.yaml")).expect("a file");
+        assert!(left == text, "the file is as it was");
+        assert_eq!(
+            fs::read_dir(&folder).expect("a folder").count(),
+            1,
+            "nothing is left over"
+        );
+    }
 }
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@ mod formats;
 mod hostile;
 mod ignored;
 mod inputs;
+mod left;
 mod places;
 
 use std::path::Path;

@@ -1,12 +1,13 @@
-//! Which files are patches of a kustomization: parts of a NodePool, of which nothing can be said for what they lack.
+//! Which files are patches of a kustomization: parts of an object, of which nothing can be said for what they lack, and
+//! into which nothing is written.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::path::{Component, Path, PathBuf};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::files::{Input, Source};
+use super::{Input, Source};
 use crate::manifest::{self, Limits};
 
 /// What kustomize takes as the name of a kustomization.
@@ -15,34 +16,53 @@ const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomizat
 /// How many folders above a file are asked for a kustomization that names it.
 const FOLDERS: usize = 4;
 
-/// The patches among some files.
+/// Whether the objects of a file are all there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whole {
+    /// Each is what would be applied.
+    Whole,
+    /// Each is a patch: what it lacks stands elsewhere.
+    Part,
+}
+
+/// The patches among some files, as paths from the root without links.
 #[derive(Debug, Default)]
-pub(super) struct Patches(HashSet<PathBuf>);
+pub(crate) struct Patches(HashSet<PathBuf>);
 
 impl Patches {
-    /// Reads the kustomizations beside and above these files, each once.
-    pub(super) fn among(files: &[Input]) -> Self {
+    /// Reads the kustomizations beside and above these files, each once. kustomize itself takes no patch from
+    /// elsewhere.
+    pub(crate) fn among(files: &[Input]) -> Self {
         let mut patches = HashSet::new();
+        let mut folders = HashSet::new();
         let mut read = HashSet::new();
         for input in files {
             let Source::File(path) = &input.source else {
                 continue;
             };
-            for folder in path.ancestors().skip(1).take(FOLDERS) {
-                if !read.insert(folder.to_owned()) {
-                    break;
+            let folder = match path.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder,
+                _ => Path::new("."),
+            };
+            if !folders.insert(folder) {
+                continue;
+            }
+            let real = fs::canonicalize(folder).unwrap_or_default();
+            for folder in real.ancestors().take(FOLDERS) {
+                if read.insert(folder.to_owned()) {
+                    patches.extend(named_in(folder));
                 }
-                patches.extend(named_in(folder));
             }
         }
         Self(patches)
     }
 
-    /// Whether an input is one.
-    pub(super) fn has(&self, input: &Input) -> bool {
+    /// Whether what stands in an input is whole.
+    pub(crate) fn whole(&self, input: &Input) -> Whole {
+        let is_patch = |path: &Path| fs::canonicalize(path).is_ok_and(|path| self.0.contains(&path));
         match &input.source {
-            Source::File(path) => !self.0.is_empty() && self.0.contains(&tidy(path)),
-            Source::Stdin => false,
+            Source::File(path) if !self.0.is_empty() && is_patch(path) => Whole::Part,
+            _ => Whole::Whole,
         }
     }
 }
@@ -59,7 +79,7 @@ fn named_in(folder: &Path) -> Vec<PathBuf> {
         .iter()
         .flat_map(|text| manifest::parse(text, &Limits::default()))
         .flat_map(|document| patches_of(document.value()))
-        .map(|name| tidy(&folder.join(name)))
+        .filter_map(|name| fs::canonicalize(folder.join(name)).ok())
         .collect()
 }
 
@@ -81,21 +101,6 @@ fn patches_of(kustomization: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A path without `.` and, as far as it is known, without `..`.
-fn tidy(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(tidy.components().next_back(), Some(Component::Normal(_))) => {
-                tidy.pop();
-            }
-            other => tidy.push(other),
-        }
-    }
-    tidy
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -112,16 +117,5 @@ mod tests {
         });
         assert_eq!(patches_of(&kustomization), ["a.yaml", "c.yaml", "b.yaml"]);
         assert_eq!(patches_of(&json!([1])), [""; 0]);
-    }
-
-    #[test]
-    fn a_path_is_the_same_however_it_is_written() {
-        for (path, expected) in [
-            ("./a/../b.yaml", "b.yaml"),
-            ("a/./b.yaml", "a/b.yaml"),
-            ("../b.yaml", "../b.yaml"),
-        ] {
-            assert_eq!(tidy(Path::new(path)), Path::new(expected));
-        }
     }
 }

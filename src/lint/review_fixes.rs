@@ -1,0 +1,231 @@
+//! Which fixes pass the review that asked for them: each is made in the object, and the object is reviewed again.
+//!
+//! A fix that leaves an error where it writes, or brings one elsewhere, is worse than none: the user believes it.
+
+use std::collections::{HashMap, HashSet};
+
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Fix, Report, RuleId, Severity};
+use poolgate_core::rules;
+use serde_json::Value;
+
+use super::fix::Change;
+
+/// Most reviews of one object in which all its fixes are tried together.
+const ROUNDS: usize = 8;
+
+/// Most fixes of one object that are tried one by one, where all together bring a new error.
+const SINGLE: usize = 32;
+
+/// What a review thinks of the fixes that it asked for.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// The object is better with this change.
+    Passes(Change),
+    /// It would be refused with it, too; with what stands there then, where it is about that field.
+    Fails(Option<Box<Diagnostic>>),
+}
+
+/// A fix under trial.
+struct Trial<'d> {
+    path: &'d FieldPath,
+    rule: RuleId,
+    verdict: Verdict,
+}
+
+/// The verdicts on the fixes in `report`, which is the review of `object`, by the field that each is about. Of two
+/// for one field the first counts. `review` judges another object in the same way; `written` is the text that stands
+/// at a field, and `is_possible` whether the text can be changed so.
+pub(super) fn verdicts(
+    object: &Value,
+    report: &Report,
+    review: impl Fn(&Value) -> Report,
+    written: impl Fn(&FieldPath) -> Option<String>,
+    is_possible: impl Fn(&FieldPath, &Change) -> bool,
+) -> HashMap<FieldPath, Verdict> {
+    let mut trials: Vec<Trial<'_>> = Vec::new();
+    let mut seen = HashSet::new();
+    for diagnostic in report.diagnostics() {
+        if let Some(change) = change(diagnostic, object, &written)
+            && seen.insert(&diagnostic.path)
+        {
+            trials.push(Trial {
+                path: &diagnostic.path,
+                rule: diagnostic.rule,
+                verdict: Verdict::Passes(change),
+            });
+        }
+    }
+    if !trials.is_empty() {
+        let court = Court {
+            object,
+            review,
+            is_possible,
+            errors: errors(report).collect(),
+            unseen: report.omitted(Severity::Error),
+        };
+        // What is left to the author helps nothing else.
+        trials.sort_by_key(|trial| !court.can_write(trial));
+        let possible = trials.partition_point(|trial| court.can_write(trial));
+        let (possible, left) = trials.split_at_mut(possible);
+        court.judge(possible);
+        court.judge(left);
+    }
+    let verdicts = trials.into_iter();
+    verdicts
+        .map(|trial| (trial.path.clone(), trial.verdict))
+        .collect()
+}
+
+/// The fix of a finding as a change; none where there is none, and where what is written means two things: to YAML the
+/// limit `012` is ten, to its author perhaps twelve.
+fn change(
+    diagnostic: &Diagnostic,
+    object: &Value,
+    written: impl Fn(&FieldPath) -> Option<String>,
+) -> Option<Change> {
+    let path = &diagnostic.path;
+    match diagnostic.fix.as_ref()? {
+        Fix::Rename(name) => Some(Change::rename(name)),
+        Fix::Quote => Some(Change::write(Value::String(written(path)?))),
+        Fix::Write(value) => {
+            let is_text = path.find(object)?.is_string() || !value.is_string();
+            (is_text || written(path).as_deref() == value.as_str()).then(|| Change::write(value.clone()))
+        }
+    }
+}
+
+/// What changes are judged by.
+struct Court<'a, R, P> {
+    object: &'a Value,
+    review: R,
+    is_possible: P,
+    /// The errors that the object has as it is.
+    errors: HashSet<(RuleId, FieldPath)>,
+    /// How many more it has that its report left out.
+    unseen: usize,
+}
+
+impl<R: Fn(&Value) -> Report, P: Fn(&FieldPath, &Change) -> bool> Court<'_, R, P> {
+    /// Whether the text can be changed as the trial has it.
+    fn can_write(&self, trial: &Trial<'_>) -> bool {
+        matches!(&trial.verdict, Verdict::Passes(change) if (self.is_possible)(trial.path, change))
+    }
+
+    /// Tries all together, without those that fail, until none does.
+    fn judge(&self, trials: &mut [Trial<'_>]) {
+        for _ in 0..ROUNDS {
+            let Some(after) = self.with(trials.iter()) else {
+                break;
+            };
+            let mut is_settled = true;
+            for trial in trials.iter_mut() {
+                is_settled &= trial.take_note_of(&after, &self.is_possible);
+            }
+            if !is_settled {
+                continue;
+            }
+            if self.brings_no_error(&after) {
+                return;
+            }
+            break;
+        }
+        self.judge_singly(trials);
+    }
+
+    /// Keeps those that pass alone, as long as they do together, too.
+    fn judge_singly(&self, trials: &mut [Trial<'_>]) {
+        let passes = |trials: &[&Trial<'_>]| {
+            self.with(trials.iter().copied()).is_some_and(|after| {
+                self.brings_no_error(&after) && trials.iter().all(|trial| trial.trouble(&after).is_none())
+            })
+        };
+        let mut tried = 0;
+        for trial in trials.iter_mut() {
+            if matches!(trial.verdict, Verdict::Passes(_)) {
+                tried += 1;
+                if tried > SINGLE || !passes(&[trial]) {
+                    trial.verdict = Verdict::Fails(None);
+                }
+            }
+        }
+        if !passes(&trials.iter().collect::<Vec<_>>()) {
+            for trial in trials {
+                trial.verdict = Verdict::Fails(None);
+            }
+        }
+    }
+
+    /// The review of the object with the changes that have not failed; none where one cannot be made.
+    fn with<'t, 'd: 't>(&self, trials: impl Iterator<Item = &'t Trial<'d>>) -> Option<Report> {
+        let mut object = self.object.clone();
+        for trial in trials {
+            if let Verdict::Passes(change) = &trial.verdict {
+                change.make(&mut object, trial.path)?;
+            }
+        }
+        Some((self.review)(&object))
+    }
+
+    fn brings_no_error(&self, after: &Report) -> bool {
+        let new = errors(after).filter(|error| !self.errors.contains(error));
+        new.count() <= self.unseen
+    }
+}
+
+impl Trial<'_> {
+    /// Says whether the trial stays as it is: a change that does not pass fails, or is made better where that is certain.
+    fn take_note_of(&mut self, after: &Report, is_possible: impl Fn(&FieldPath, &Change) -> bool) -> bool {
+        let Some(trouble) = self.trouble(after) else {
+            return true;
+        };
+        let (path, trouble) = (self.path_after(), trouble.clone());
+        let better = match (&self.verdict, &trouble.fix) {
+            // The field has its name now, and what stands in it can be put right, too.
+            (Verdict::Passes(Change { rename, write: None }), Some(Fix::Write(value)))
+                if path.as_ref() == Some(&trouble.path) =>
+            {
+                Some(Change {
+                    rename: rename.clone(),
+                    write: Some(value.clone()),
+                })
+            }
+            _ => None,
+        };
+        self.verdict = match better.filter(|change| is_possible(self.path, change)) {
+            Some(change) => Verdict::Passes(change),
+            None => Verdict::Fails(Some(Box::new(trouble))),
+        };
+        false
+    }
+
+    /// What is found at the field with the change made.
+    fn trouble<'r>(&self, after: &'r Report) -> Option<&'r Diagnostic> {
+        let path = self.path_after()?;
+        after.diagnostics().iter().find(|found| {
+            found.path.segments().starts_with(path.segments())
+                && (is_error(found) || (found.rule == self.rule && found.path == path))
+        })
+    }
+
+    /// Where the field is with the change made; none for a change that has failed.
+    fn path_after(&self) -> Option<FieldPath> {
+        let Verdict::Passes(change) = &self.verdict else {
+            return None;
+        };
+        match &change.rename {
+            Some(name) => Some(self.path.parent()?.key(name.clone())),
+            None => Some(self.path.clone()),
+        }
+    }
+}
+
+/// What is an error, or was one before a policy made less of it.
+fn is_error(found: &Diagnostic) -> bool {
+    found.severity == Severity::Error
+        || rules::find(found.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
+}
+
+fn errors(report: &Report) -> impl Iterator<Item = (RuleId, FieldPath)> {
+    let errors = report.diagnostics().iter().filter(|found| is_error(found));
+    errors.map(|found| (found.rule, found.path.clone()))
+}

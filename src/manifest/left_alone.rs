@@ -1,0 +1,92 @@
+//! What no program may write into: what SOPS has encrypted, and templates.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{Document, ProblemKind};
+
+/// How SOPS begins a value that it has encrypted.
+const ENCRYPTED: &str = "ENC[AES256_GCM,";
+
+/// Why a text is left as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftAlone {
+    /// SOPS has encrypted the document: its checksum is over every value.
+    Encrypted,
+    /// It is a template: another program writes what is applied.
+    Template,
+}
+
+impl LeftAlone {
+    /// The reason for which nothing is written into `object`, which stands somewhere in `document`.
+    pub fn of(document: &Value, object: &Value) -> Option<Self> {
+        if Self::is_encrypted(document) {
+            return Some(Self::Encrypted);
+        }
+        let is_template = |text: &str| text.contains("{{") && text.contains("}}");
+        any_text(object, &is_template).then_some(Self::Template)
+    }
+
+    /// Whether SOPS has encrypted a document: it writes its own data into each document of a file.
+    pub fn is_encrypted(document: &Value) -> bool {
+        document.get("sops").is_some_and(Value::is_object)
+            || any_text(document, &|text: &str| text.starts_with(ENCRYPTED))
+    }
+
+    /// Whether a document holds lines of a template, so that the whole file is one.
+    pub fn is_template(document: &Document<'_>) -> bool {
+        let mut problems = document.problems().iter();
+        problems.any(|problem| problem.kind == ProblemKind::Template)
+    }
+}
+
+impl fmt::Display for LeftAlone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Encrypted => "SOPS has encrypted it",
+            Self::Template => "it is a template",
+        })
+    }
+}
+
+/// Whether a key or a text fits. The depth of a document is bounded, and so is this.
+fn any_text(value: &Value, fits: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => fits(text),
+        Value::Array(items) => items.iter().any(|item| any_text(item, fits)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| fits(key) || any_text(value, fits)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_sops_and_templates_make_is_known() {
+        let of = |value: &Value| LeftAlone::of(value, value);
+        for encrypted in [
+            json!({"sops": {"mac": "x"}}),
+            json!({"spec": {"limits": {"cpu": "ENC[AES256_GCM,data:a,type:str]"}}}),
+            json!({"items": [{"a": "ENC[AES256_GCM,data:a,type:str]"}]}),
+        ] {
+            assert_eq!(of(&encrypted), Some(LeftAlone::Encrypted), "{encrypted}");
+        }
+        for template in [json!({"a": ["{{ .Values.a }}"]}), json!({"{{ .Values.a }}": 1})] {
+            assert_eq!(of(&template), Some(LeftAlone::Template), "{template}");
+        }
+        for plain in [
+            json!({"a": "${A}", "b": "{x}}"}),
+            json!({"sops": "x"}),
+            json!(["sops"]),
+        ] {
+            assert_eq!(of(&plain), None, "{plain}");
+        }
+    }
+}

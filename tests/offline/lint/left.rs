@@ -1,0 +1,138 @@
+//! What `--fix` leaves to the author, and says so.
+
+use std::fs;
+
+use super::lint_in;
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
+
+#[test]
+fn a_value_that_an_alias_brings_is_left_and_told_and_the_rest_is_fixed() {
+    let text = SOUND
+        .replace(
+            "name: general",
+            "name: general\n  annotations: {example.com/a: &d 1d}",
+        )
+        .replace("consolidateAfter: 1m", "consolidateAfter: *d")
+        .replace("nodes: 10%", "nodes: 5");
+    let directory = directory(&[("a.yaml", &text)]);
+    let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    assert_eq!(fixed, text.replace("nodes: 5", "nodes: \"5\""));
+    assert!(outcome.stderr.contains("; 1 place fixed"), "{outcome:?}");
+    let told = "a.yaml:9:23: not fixed: an alias brings this value: change it where it is written\n";
+    assert!(outcome.stderr.contains(told), "{outcome:?}");
+}
+
+#[test]
+fn a_value_that_aliases_take_elsewhere_is_left_and_told_and_the_rest_is_fixed() {
+    let item = |text: &str| format!("- {}", text.trim_end().replace('\n', "\n  "));
+    let first = SOUND
+        .replace("disruption:", "disruption: &d")
+        .replace("1m", "1d")
+        .replace("\"100\"", "1_00 ")
+        .replace("memory: 100Gi", "memory: 7");
+    let (disruption, _) = SOUND.split_once("  limits").expect("limits");
+    let (head, disruption) = disruption.split_once("  disruption:").expect("disruption");
+    let second = SOUND.replace(
+        &format!("{head}  disruption:{disruption}"),
+        &format!("{head}  disruption: *d\n"),
+    );
+    let text = format!(
+        "apiVersion: v1\nkind: List\nitems:\n{}\n{}\n",
+        item(&first),
+        item(&second)
+    );
+    let directory = directory(&[("a.yaml", &text)]);
+    let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    assert_eq!(fixed, text.replace("memory: 7", "memory: \"7\""));
+    let told = "not fixed: aliases bring this value to other fields, too: change it by hand\n";
+    assert!(outcome.stderr.contains(told), "{outcome:?}");
+}
+
+#[test]
+fn a_fix_that_needs_another_one_is_left_where_that_one_cannot_be_made() {
+    let mistakes = "    consolidationPolicy: whenempty\n    ConsolidateAfter: 1d\n";
+    let text = SOUND
+        .replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
+        .replace(
+            "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}",
+            "{name: default}",
+        )
+        .replace(
+            "name: general",
+            "name: general\n  annotations: {example.com/a: &d 1d}",
+        )
+        .replace(
+            "    consolidationPolicy: WhenEmptyOrUnderutilized\n    consolidateAfter: 1m\n",
+            mistakes,
+        );
+    let fixed = |text: &str| {
+        let directory = directory(&[("a.yaml", text)]);
+        let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+        let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+        (fixed, outcome.stderr)
+    };
+    let right = "    consolidationPolicy: WhenEmpty\n    consolidateAfter: 24h\n";
+    assert_eq!(fixed(&text).0, text.replace(mistakes, right), "both together");
+    let alias = text.replace("ConsolidateAfter: 1d", "ConsolidateAfter: *d");
+    assert_eq!(fixed(&alias).0, alias, "WhenEmpty alone would lack its duration");
+    let directory = directory(&[("a.yaml", &text.replace("whenempty", "WhenUnderutilized"))]);
+    lint_in(
+        directory.path(),
+        &["--write-baseline", "known.json", "a.yaml"],
+        "",
+    );
+    let path = directory.path().join("a.yaml");
+    fs::write(&path, &text).expect("a file");
+    let outcome = lint_in(
+        directory.path(),
+        &["--fix", "--baseline", "known.json", "a.yaml"],
+        "",
+    );
+    assert_eq!(fs::read_to_string(&path).expect("a file"), text, "{outcome:?}");
+    let why = "a.yaml:8:26: not fixed: the fixes of this file together would bring an error";
+    assert!(outcome.stderr.contains(why), "{outcome:?}");
+}
+
+#[test]
+fn patches_encrypted_documents_and_templates_stay_as_they_are() {
+    let broken = SOUND.replace("consolidateAfter: 1m", "consolidateAfter: 1d");
+    let sops = format!("{broken}sops:\n  mac: ENC[AES256_GCM,data:x,type:str]\n");
+    let value = broken.replace("name: default", "name: '{{ .Values.class }}'");
+    let lines = format!("{broken}---\n{{{{- if .Values.gpu }}}}\n{broken}{{{{- end }}}}\n");
+    let files = [
+        ("prod/patch.yaml", broken.as_str()),
+        ("sops.yaml", &sops),
+        ("value.yaml", &value),
+        ("lines.yaml", &lines),
+    ];
+    let directory = directory(&[
+        files[0],
+        files[1],
+        files[2],
+        files[3],
+        ("prod/kustomization.yaml", "patches: [{path: patch.yaml}]\n"),
+    ]);
+    let outcome = lint_in(
+        directory.path(),
+        &["--fix", "--format", "json=report.json", "."],
+        "",
+    );
+    for (name, text) in files {
+        let left = fs::read_to_string(directory.path().join(name)).expect("a file");
+        assert_eq!(left, text, "{name}");
+    }
+    assert!(!outcome.stderr.contains("places fixed"), "{outcome:?}");
+    for told in [
+        "prod/patch.yaml:8:23: not fixed: a kustomization names the file as a patch",
+        "value.yaml:8:23: not fixed: it is a template",
+        "lines.yaml:8:23: not fixed: it is a template",
+        "1 encrypted document skipped",
+    ] {
+        assert!(outcome.stderr.contains(told), "{told}: {}", outcome.stderr);
+    }
+    let report = fs::read_to_string(directory.path().join("report.json")).expect("a report");
+    assert!(!report.contains("\"edit\""), "what a click would write: {report}");
+}
