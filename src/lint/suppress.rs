@@ -257,6 +257,7 @@ spec:
             message: String::new(),
             suggestion: None,
             edit: None,
+            left: None,
             related: Vec::new(),
         }
     }
