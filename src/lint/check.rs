@@ -6,9 +6,10 @@ use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 use serde_json::Value;
 
-use super::finding::{Finding, Object, SourceRange};
+use super::finding::{Finding, Object};
 use super::fix::{Change, Edit, Target};
 use super::review_fixes::{Verdict, verdicts};
+use super::source_range::SourceRange;
 use super::subjects::{Judged, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;

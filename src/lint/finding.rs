@@ -3,7 +3,7 @@
 use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
 
 use super::fix::Edit;
-use crate::manifest::{Position, Span};
+use super::source_range::SourceRange;
 
 /// What is wrong, and where.
 #[derive(Debug, Clone)]
@@ -32,17 +32,6 @@ pub(super) struct Finding {
     pub(super) left: Option<String>,
     /// Other places that it rests on.
     pub(super) related: Vec<SourceRange>,
-}
-
-/// A range of the text, as bytes and as editors count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SourceRange {
-    /// Its bytes.
-    pub(super) span: Span,
-    /// Where it begins.
-    pub(super) start: Position,
-    /// The first character behind it.
-    pub(super) end: Position,
 }
 
 /// Which object of a file.

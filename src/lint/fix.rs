@@ -6,8 +6,8 @@
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use serde_json::Value;
 
-use super::finding::{Finding, SourceRange};
 use super::source_range;
+use super::source_range::SourceRange;
 use crate::manifest::{self, Document, Limits, Lines, Span};
 
 /// What a fix does to one field of an object.
@@ -144,13 +144,10 @@ fn scalar(value: &Value, old: &str) -> Option<String> {
     }
 }
 
-/// The text with the edits of these findings, and how many they are; none where there is nothing to change. An edit
-/// after which the text would not say what is meant is left out.
-pub(super) fn apply(text: &str, findings: &[Finding]) -> Option<(String, usize)> {
-    let mut edits: Vec<&Edit> = findings
-        .iter()
-        .filter_map(|finding| finding.edit.as_ref())
-        .collect();
+/// The text with these edits, and how many they are; none where there is nothing to change. An edit after which the text
+/// would not say what is meant is left out.
+pub(super) fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e Edit>) -> Option<(String, usize)> {
+    let mut edits: Vec<&Edit> = edits.collect();
     edits.sort_by_key(|edit| edit.place.span);
     edits.dedup_by(|next, edit| next.place.span.start() < edit.place.span.end());
     let all = |edits: &[&Edit]| with(text, edits).filter(|changed| says_what_is_meant(text, changed, edits));

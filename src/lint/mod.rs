@@ -224,7 +224,8 @@ impl Work {
         let mut fixed: Option<Reading> = None;
         for _ in 0..MAX_ROUNDS {
             let last = fixed.as_ref().unwrap_or(first);
-            let Some((text, count)) = fix::apply(&last.text, &last.findings) else {
+            let edits = last.findings.iter().filter_map(|finding| finding.edit.as_ref());
+            let Some((text, count)) = fix::apply(&last.text, edits) else {
                 break;
             };
             let mut next = self.reading(input, text);

@@ -2,8 +2,18 @@
 
 use poolgate_core::diagnostic::{FieldPath, Problem};
 
-use super::finding::SourceRange;
-use crate::manifest::{Document, Lines, Span};
+use crate::manifest::{Document, Lines, Position, Span};
+
+/// A range of the text, as bytes and as editors count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SourceRange {
+    /// Its bytes.
+    pub(super) span: Span,
+    /// Where it begins.
+    pub(super) start: Position,
+    /// The first character behind it.
+    pub(super) end: Position,
+}
 
 /// The value of the field; of an unknown field its key. A field that is missing is pointed at by the key of what
 /// should hold it, or by its first sibling where that has no key.

@@ -223,7 +223,7 @@ mod tests {
     use poolgate_core::diagnostic::Origin;
 
     use super::*;
-    use crate::lint::finding::SourceRange;
+    use crate::lint::source_range::SourceRange;
     use crate::manifest::{self, Limits, Position};
 
     const TEXT: &str = "\

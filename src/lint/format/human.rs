@@ -5,8 +5,9 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Origin, Patch, Renderer, Snippet};
 use poolgate_core::diagnostic::Severity;
 
-use super::super::finding::{Finding, SourceRange};
+use super::super::finding::Finding;
 use super::super::fix::Edit;
+use super::super::source_range::SourceRange;
 use super::FileReport;
 use crate::manifest::Span;
 

@@ -3,7 +3,7 @@
 use poolgate_core::diagnostic::Severity;
 use serde::Serialize;
 
-use super::super::finding::SourceRange;
+use super::super::source_range::SourceRange;
 use super::{FileReport, listed, whole_sentence};
 
 pub(super) const OPENING: &str = "{\"source\":{\"name\":\"poolgate\"},\"diagnostics\":[\n";

@@ -7,8 +7,9 @@ use poolgate_core::rules;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::finding::{Finding, SourceRange};
+use super::super::finding::Finding;
 use super::super::fix::Edit;
+use super::super::source_range::SourceRange;
 use super::super::tally::Tally;
 use super::fingerprint::Fingerprints;
 use super::{FileReport, listed, uri, whole_sentence};
