@@ -47,8 +47,8 @@ impl Patches {
             if !folders.insert(folder) {
                 continue;
             }
-            let real = fs::canonicalize(folder).unwrap_or_default();
-            for folder in real.ancestors().take(FOLDERS) {
+            let from_root = fs::canonicalize(folder).unwrap_or_default();
+            for folder in from_root.ancestors().take(FOLDERS) {
                 if read.insert(folder.to_owned()) {
                     patches.extend(named_in(folder));
                 }

@@ -59,7 +59,8 @@ fn unquoted(text: &str, expected: &Shape) -> Option<Value> {
         Shape::Integer => text.parse::<i64>().ok()?.into(),
         _ => text.parse::<bool>().ok()?.into(),
     };
-    (value.to_string() == text).then_some(value)
+    let spelled = value.to_string();
+    (spelled == text).then_some(value)
 }
 
 #[cfg(test)]
