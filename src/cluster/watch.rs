@@ -395,7 +395,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_watch_of_which_nothing_comes_is_down() {
-        let (_, line) = watched_for(true, SILENCE - Duration::from_secs(1)).await;
+        let (_, line) = watched_for(true, EARLY).await;
         assert_eq!(line, "watching");
         let (_, line) = watched_for(true, SILENCE + Duration::from_millis(100)).await;
         assert_eq!(line, "not watching: nothing came of the watch for 60 s");

@@ -89,7 +89,7 @@ impl<'s> Real<'s> {
         reply
     }
 
-    /// The first_seen after this ledger came in.
+    /// What was first seen when, after this ledger came in.
     pub(crate) fn observe(&mut self, first_seen: [u8; CREATES], book: Book, tick: u8) -> [u8; CREATES] {
         let key = (first_seen, book.reservations(), tick);
         if let Some(after) = self.observed.get(&key) {
