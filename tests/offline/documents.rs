@@ -73,7 +73,7 @@ fn markdown(name: &str) -> String {
     let said = |field: &str| cell(&record[field]);
     let _ = writeln!(
         text,
-        "\n`{}`, {}, commit {}, rustc {}, {}; other work kept {} % of the processors busy.",
+        "\n`{}`, {}, commit {}, rustc {}, {}; {}.",
         said("command"),
         said("date"),
         said("commit"),
