@@ -46,7 +46,7 @@ pub(crate) enum ReconcileError {
     Client(String),
     /// Not every mark could be taken back.
     #[error("not every mark is taken back: {0}")]
-    Release(#[from] WriteError),
+    Unhold(#[from] WriteError),
     /// A socket cannot be had.
     #[error(transparent)]
     Bind(#[from] BindError),
@@ -67,7 +67,7 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
         .build()?;
     let ended = runtime.block_on(async {
         if args.unhold_all {
-            release(&args).await
+            unhold(&args).await
         } else {
             run(args).await
         }
@@ -77,7 +77,7 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
 }
 
 /// Takes back every mark, and ends.
-async fn release(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
+async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let connector = Connector::find(&args.cluster).await?;
     let client = connector.client().await.map_err(ReconcileError::Client)?;
     if let Some(holder) = lease_holder(client.clone(), connector.namespace(), LEASE).await {
