@@ -1,6 +1,6 @@
 //! What a rule is: its name, weight, origin and documentation. The logic stands in [`crate::rules`].
 
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity, Suggestion, quoted};
 
 /// How it is known what Karpenter makes of a mistake that nobody refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +50,20 @@ impl Rule {
             problem,
             reason: reason.into(),
             suggestion: None,
-            fix: None,
             related: Vec::new(),
         }
+    }
+
+    /// A finding on a word that is none of an enumeration, with the word that it probably was meant to be.
+    pub fn unsupported(
+        &self,
+        path: FieldPath,
+        text: &str,
+        supported: &'static [&'static str],
+        reason: impl Into<String>,
+    ) -> Diagnostic {
+        let value = quoted(text);
+        self.finding(path, Problem::Unsupported { value, supported }, reason)
+            .suggest_if_known(Suggestion::spelling(text, supported))
     }
 }

@@ -80,7 +80,7 @@ fn any_pool() -> impl Strategy<Value = Value> {
 
 /// Levels for some rules, exemptions for some pools; nothing weighs more than the catalogue says.
 fn any_lenience() -> impl Strategy<Value = Policy> {
-    let rule = proptest::sample::select(CATALOGUE);
+    let rule = proptest::sample::select(CATALOGUE.as_slice());
     let level = prop_oneof![
         Just(Level::Off),
         Just(Level::Severity(Severity::Info)),
@@ -167,7 +167,7 @@ proptest! {
     #[test]
     fn where_every_rule_is_off_only_what_karpenter_refuses_itself_is_left(object in any_pool()) {
         let mut policy = Policy::default();
-        for rule in CATALOGUE {
+        for rule in CATALOGUE.iter() {
             policy.levels.set(rule.id, Level::Off);
         }
         let all = judge(&object, None, &Policy::default()).report;

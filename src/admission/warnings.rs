@@ -65,7 +65,6 @@ mod tests {
                 problem: Problem::Required,
                 reason: (*reason).into(),
                 suggestion: None,
-                fix: None,
                 related: Vec::new(),
             });
         }
@@ -91,7 +90,6 @@ mod tests {
             problem: Problem::Required,
             reason: "x".repeat(1000),
             suggestion: Some(suggestion.into()),
-            fix: None,
             related: Vec::new(),
         };
         let line = one_line(&finding("write\n5"));

@@ -64,7 +64,7 @@ fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
                 .map(|rule| rule.id.as_str().len())
                 .max()
                 .unwrap_or(0);
-            for rule in CATALOGUE {
+            for rule in CATALOGUE.iter() {
                 writeln!(
                     output,
                     "{:width$}  {:7}  {}",
@@ -132,7 +132,7 @@ fn page(output: &mut impl Write) -> io::Result<()> {
         output,
         "| rule | severity | what it demands |\n| --- | --- | --- |"
     )?;
-    for rule in CATALOGUE {
+    for rule in CATALOGUE.iter() {
         writeln!(
             output,
             "| [`{id}`](#{id}) | {} | {} |",
@@ -141,7 +141,7 @@ fn page(output: &mut impl Write) -> io::Result<()> {
             id = rule.id
         )?;
     }
-    for rule in CATALOGUE {
+    for rule in CATALOGUE.iter() {
         section(rule, output)?;
     }
     Ok(())
@@ -273,7 +273,7 @@ mod tests {
         let text = printed(|output| list(Format::Text, output).unwrap());
         let page = printed(|output| list(Format::Markdown, output).unwrap());
         assert_eq!(text.lines().count(), CATALOGUE.len());
-        for rule in CATALOGUE {
+        for rule in CATALOGUE.iter() {
             assert!(text.lines().any(|line| line.starts_with(rule.id.as_str())));
             assert!(page.contains(&format!("\n## {}\n", rule.id)));
             assert!(

@@ -1,13 +1,15 @@
 //! The text of a file to its findings.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Fix, Origin, Problem, Segment, Severity};
+use poolgate_core::diagnostic::{
+    Diagnostic, Edit, FieldPath, Origin, Problem, Segment, Severity, Suggestion,
+};
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 use serde_json::Value;
 
 use super::finding::{Finding, Object};
-use super::fix::{Change, Edit, Target};
+use super::fix::{Change, Target, TextEdit};
 use super::review_fixes::{Verdict, verdicts};
 use super::source_range::SourceRange;
 use super::subjects::{Judged, Subjects};
@@ -190,7 +192,7 @@ impl FileCheck<'_, '_> {
         let written = |path: &FieldPath| as_written(self.text, document, &judged.path_of(path));
         let is_possible = |path: &FieldPath, change: &Change| {
             let target = self.target(number, document);
-            Edit::of(change.clone(), judged.path_of(path), target).is_ok()
+            TextEdit::of(change.clone(), judged.path_of(path), target).is_ok()
         };
         let mut verdicts = verdicts(judged.value, &report, reviewed, written, is_possible);
         let first = self.findings.len();
@@ -200,10 +202,11 @@ impl FileCheck<'_, '_> {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {
-                let verdict = diagnostic
-                    .fix
+                let edit = diagnostic
+                    .suggestion
                     .as_ref()
-                    .and_then(|_| verdicts.remove(&diagnostic.path));
+                    .and_then(|suggestion| suggestion.edit.as_ref());
+                let verdict = edit.and_then(|_| verdicts.remove(&diagnostic.path));
                 let finding = self.finding((number, document), judged, &object, diagnostic, verdict);
                 self.findings.push(finding);
             } else {
@@ -242,7 +245,7 @@ impl FileCheck<'_, '_> {
         let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
         let target = self.target(number, document);
         let (edit, left) = match verdict {
-            Some(Verdict::Passes(change)) => match Edit::of(change, field.clone(), target) {
+            Some(Verdict::Passes(change)) => match TextEdit::of(change, field.clone(), target) {
                 Ok(edit) => (Some(edit), None),
                 Err(reason) => (None, Some(reason.to_owned())),
             },
@@ -314,22 +317,24 @@ fn suggestion(
     verdict: Option<&Verdict>,
     written: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
-    if diagnostic.fix != Some(Fix::Quote) {
-        return diagnostic.suggestion.clone();
+    let suggestion = diagnostic.suggestion.as_ref()?;
+    if suggestion.edit != Some(Edit::Quote) {
+        return Some(suggestion.text.clone());
     }
-    match verdict {
+    Some(match verdict {
         Some(Verdict::Fails(Some(trouble))) => {
             let mut text = format!("in quotes it is refused, too: {}", trouble.reason);
             if let Some(better) = &trouble.suggestion {
                 text.push_str("; ");
-                text.push_str(better);
+                text.push_str(&better.text);
             }
-            Some(text)
+            text
         }
-        _ => written()
-            .map(|written| Fix::quoting(&written))
-            .or_else(|| diagnostic.suggestion.clone()),
-    }
+        _ => written().map_or_else(
+            || suggestion.text.clone(),
+            |written| Suggestion::quote(&written).text,
+        ),
+    })
 }
 
 /// The text of a number or boolean as it stands in the file; none where a tag or an anchor stands before it.

@@ -2,7 +2,7 @@
 
 use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
 
-use super::fix::Edit;
+use super::fix::TextEdit;
 use super::source_range::SourceRange;
 
 /// What is wrong, and where.
@@ -27,7 +27,7 @@ pub(super) struct Finding {
     /// What to write instead.
     pub(super) suggestion: Option<String>,
     /// The suggestion as a change to the text, where it is certain.
-    pub(super) edit: Option<Edit>,
+    pub(super) edit: Option<TextEdit>,
     /// Why a certain suggestion is left to the author.
     pub(super) left: Option<String>,
     /// Other places that it rests on.

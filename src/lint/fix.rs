@@ -59,7 +59,7 @@ impl Change {
 
 /// A piece of the text and what to write in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(super) struct TextEdit {
     pub(super) place: SourceRange,
     pub(super) text: String,
     /// Which document of the text.
@@ -79,7 +79,7 @@ pub(super) struct Target<'a> {
     pub(super) number: usize,
 }
 
-impl Edit {
+impl TextEdit {
     /// The edit that makes a change at a field, or why the text cannot be changed there.
     pub(super) fn of(change: Change, field: FieldPath, target: Target<'_>) -> Result<Self, &'static str> {
         let document = target.document;
@@ -146,11 +146,12 @@ fn scalar(value: &Value, old: &str) -> Option<String> {
 
 /// The text with these edits, and how many they are; none where there is nothing to change. An edit after which the text
 /// would not say what is meant is left out.
-pub(super) fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e Edit>) -> Option<(String, usize)> {
-    let mut edits: Vec<&Edit> = edits.collect();
+pub(super) fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e TextEdit>) -> Option<(String, usize)> {
+    let mut edits: Vec<&TextEdit> = edits.collect();
     edits.sort_by_key(|edit| edit.place.span);
     edits.dedup_by(|next, edit| next.place.span.start() < edit.place.span.end());
-    let all = |edits: &[&Edit]| with(text, edits).filter(|changed| says_what_is_meant(text, changed, edits));
+    let all =
+        |edits: &[&TextEdit]| with(text, edits).filter(|changed| says_what_is_meant(text, changed, edits));
     if let Some(changed) = all(&edits) {
         return (!edits.is_empty()).then_some((changed, edits.len()));
     }
@@ -163,7 +164,7 @@ pub(super) fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e Edit>) -> Op
 /// Most edits that are tried one by one, where the text with all of them would not say what is meant.
 const MOST_TRIED: usize = 100;
 
-fn with(text: &str, edits: &[&Edit]) -> Option<String> {
+fn with(text: &str, edits: &[&TextEdit]) -> Option<String> {
     let mut changed = String::with_capacity(text.len() + edits.len() * 8);
     let mut at = 0;
     for edit in edits {
@@ -175,7 +176,7 @@ fn with(text: &str, edits: &[&Edit]) -> Option<String> {
     Some(changed)
 }
 
-fn says_what_is_meant(text: &str, changed: &str, edits: &[&Edit]) -> bool {
+fn says_what_is_meant(text: &str, changed: &str, edits: &[&TextEdit]) -> bool {
     let limits = Limits::default();
     let mut after = manifest::parse(changed, &limits);
     for (number, before) in manifest::parse(text, &limits).enumerate() {

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Fix, Report, RuleId, Severity};
+use poolgate_core::diagnostic::{Diagnostic, Edit, FieldPath, Report, RuleId, Severity};
 use poolgate_core::rules;
 use serde_json::Value;
 
@@ -84,10 +84,10 @@ fn change(
     written: impl Fn(&FieldPath) -> Option<String>,
 ) -> Option<Change> {
     let path = &diagnostic.path;
-    match diagnostic.fix.as_ref()? {
-        Fix::Rename(name) => Some(Change::rename(name)),
-        Fix::Quote => Some(Change::write(Value::String(written(path)?))),
-        Fix::Write(value) => {
+    match diagnostic.suggestion.as_ref()?.edit.as_ref()? {
+        Edit::Rename(name) => Some(Change::rename(name)),
+        Edit::Quote => Some(Change::write(Value::String(written(path)?))),
+        Edit::Set(value) => {
             let is_text = path.find(object)?.is_string() || !value.is_string();
             (is_text || written(path).as_deref() == value.as_str()).then(|| Change::write(value.clone()))
         }
@@ -179,9 +179,13 @@ impl Trial<'_> {
             return true;
         };
         let (path, trouble) = (self.path_after(), trouble.clone());
-        let better = match (&self.verdict, &trouble.fix) {
+        let edit = trouble
+            .suggestion
+            .as_ref()
+            .and_then(|suggestion| suggestion.edit.as_ref());
+        let better = match (&self.verdict, edit) {
             // The field has its name now, and what stands in it can be put right, too.
-            (Verdict::Passes(Change { rename, write: None }), Some(Fix::Write(value)))
+            (Verdict::Passes(Change { rename, write: None }), Some(Edit::Set(value)))
                 if path.as_ref() == Some(&trouble.path) =>
             {
                 Some(Change {

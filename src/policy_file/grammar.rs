@@ -1,6 +1,7 @@
 //! The texts of a policy file: how each is judged, and how a JSON Schema describes it. The grammars themselves are
 //! core's, so that a policy cannot say what a NodePool could not.
 
+use poolgate_core::diagnostic::Suggestion;
 use poolgate_core::policy::Glob;
 use poolgate_core::rules::{CATALOGUE, find};
 use poolgate_core::value::cron::{Schedule, crd_accepts};
@@ -276,9 +277,9 @@ fn is_domain(text: &str) -> bool {
     text.len() <= 253 && text.bytes().all(legal) && text.starts_with(ends) && text.ends_with(ends)
 }
 
-fn wrong(reason: impl Into<String>, suggestion: Option<impl Into<String>>) -> Result<(), Wrong> {
+fn wrong(reason: impl Into<String>, suggestion: Option<impl Into<Suggestion>>) -> Result<(), Wrong> {
     Err(Wrong {
         reason: reason.into(),
-        suggestion: suggestion.map(Into::into),
+        suggestion: suggestion.map(|suggestion| suggestion.into().text),
     })
 }

@@ -1,6 +1,9 @@
 //! Every rule's examples do what the catalogue says of them: those of a bound under the policy that sets it, which
 //! stands in `docs/examples/policy` under the rule's name.
 
+use std::fs;
+use std::path::Path;
+
 use poolgate::manifest::{Limits, parse};
 use poolgate_core::diagnostic::{Report, Severity};
 use poolgate_core::karpenter::KarpenterVersion;
@@ -128,7 +131,7 @@ fn releases(rule: &Rule) -> (KarpenterVersion, KarpenterVersion) {
 
 #[test]
 fn a_finding_is_of_an_origin_that_its_rule_lists() {
-    for rule in CATALOGUE {
+    for rule in CATALOGUE.iter() {
         assert!(!rule.origins.is_empty(), "{}", rule.id);
         let (release, _) = releases(rule);
         for finding in report(rule, rule.bad, release).diagnostics() {
@@ -140,7 +143,7 @@ fn a_finding_is_of_an_origin_that_its_rule_lists() {
 
 #[test]
 fn a_bad_example_breaks_its_rule_and_no_other() {
-    for rule in CATALOGUE {
+    for rule in CATALOGUE.iter() {
         let (release, _) = releases(rule);
         assert_eq!(
             spoken(rule, rule.bad, release),
@@ -153,8 +156,33 @@ fn a_bad_example_breaks_its_rule_and_no_other() {
 
 #[test]
 fn a_good_example_breaks_no_rule() {
-    for rule in CATALOGUE {
+    for rule in CATALOGUE.iter() {
         let (_, release) = releases(rule);
         assert_eq!(spoken(rule, rule.good, release), [], "{}", rule.id);
     }
+}
+
+/// How many rules the files below `directory` declare.
+fn declared(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).expect("the sources can be listed");
+    let paths = entries.map(|entry| entry.expect("the sources can be listed").path());
+    paths
+        .map(|path| {
+            if path.is_dir() {
+                return declared(&path);
+            }
+            let source = fs::read_to_string(&path).expect("a source can be read");
+            source.matches(": Rule = Rule {").count()
+        })
+        .sum()
+}
+
+#[test]
+fn every_rule_that_is_declared_is_in_the_catalogue() {
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/src/rules");
+    assert_eq!(
+        declared(&rules),
+        CATALOGUE.len(),
+        "a rule is missing in the RULES of its file"
+    );
 }

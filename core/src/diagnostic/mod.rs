@@ -3,19 +3,19 @@
 //! The wording follows the API server's, so that a user reads one language whoever refuses the object.
 //! Knows nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
 
-mod fix;
 mod origin;
 mod path;
 mod problem;
 mod report;
+mod suggestion;
 
 use std::fmt;
 
-pub use fix::Fix;
 pub use origin::Origin;
 pub use path::{FieldPath, Segment};
 pub use problem::{Problem, quoted};
 pub use report::{MAX_KEPT, Report};
+pub use suggestion::{Edit, Suggestion, nearest, nearest_within};
 
 /// The stable, kebab-case name of a rule, such as `schedule-syntax`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,10 +82,8 @@ pub struct Diagnostic {
     pub problem: Problem,
     /// Why it is wrong: a clause without final stop.
     pub reason: String,
-    /// What to write instead: a clause without final stop.
-    pub suggestion: Option<String>,
-    /// The suggestion as a change to the object, where it can mean nothing else.
-    pub fix: Option<Fix>,
+    /// What to write instead.
+    pub suggestion: Option<Suggestion>,
     /// Other fields that the finding rests on, such as the labels beside the requirements.
     pub related: Vec<FieldPath>,
 }
@@ -100,22 +98,14 @@ impl Diagnostic {
 
     /// Adds what to write instead.
     #[must_use]
-    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
-        self.suggestion = Some(suggestion.into());
-        self
+    pub fn suggest(self, suggestion: impl Into<Suggestion>) -> Self {
+        self.suggest_if_known(Some(suggestion))
     }
 
-    /// Adds what to write instead, where that is certain.
+    /// Adds what to write instead, where that is known.
     #[must_use]
-    pub fn suggest_if_known(mut self, suggestion: Option<impl Into<String>>) -> Self {
+    pub fn suggest_if_known(mut self, suggestion: Option<impl Into<Suggestion>>) -> Self {
         self.suggestion = suggestion.map(Into::into);
-        self
-    }
-
-    /// Adds the suggestion as a change to the object, where it is known and can mean nothing else.
-    #[must_use]
-    pub fn fix_if_known(mut self, fix: Option<Fix>) -> Self {
-        self.fix = fix;
         self
     }
 
@@ -131,7 +121,7 @@ impl Diagnostic {
         let mut text = format!("{}: {}", self.problem, self.reason);
         if let Some(suggestion) = &self.suggestion {
             text.push_str("; ");
-            text.push_str(suggestion);
+            text.push_str(&suggestion.text);
         }
         text.push_str(" [");
         text.push_str(self.rule.as_str());
@@ -162,7 +152,6 @@ mod tests {
             },
             reason: "a percentage goes from 0% to 100%".into(),
             suggestion: None,
-            fix: None,
             related: Vec::new(),
         }
         .suggest("write 100%");

@@ -55,6 +55,11 @@ impl Problem {
         Self::Invalid { value: shown(value) }
     }
 
+    /// An illegal text.
+    pub fn text(text: &str) -> Self {
+        Self::Invalid { value: quoted(text) }
+    }
+
     /// A value of the wrong type, shown as it stands in the object.
     pub fn mistyped(value: &Value) -> Self {
         Self::Mistyped { value: shown(value) }

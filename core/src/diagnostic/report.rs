@@ -75,7 +75,6 @@ mod tests {
             problem: Problem::Required,
             reason: String::new(),
             suggestion: None,
-            fix: None,
             related: Vec::new(),
         }
     }

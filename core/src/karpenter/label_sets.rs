@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::labels::{WELL_KNOWN_LABELS, canonical_label, is_well_known};
 use super::provider::{LabelValues, PROVIDERS, Provider, names_in};
+use crate::diagnostic::nearest_within;
 use crate::value::label::{domain_of, is_within};
 
-/// Longest key for which a likely spelling is looked for; no label of a provider is longer.
-const LONGEST_GUESSED: usize = 80;
 /// How many slips of the keyboard may lie between what was written and what was meant. A third one is as likely a
 /// label that a newer provider brought.
 const MOST_SLIPS: usize = 2;
@@ -38,7 +37,7 @@ pub enum LabelKind<'a> {
         /// That domain.
         domain: &'a str,
         /// The label that was probably meant.
-        meant: Option<String>,
+        likely: Option<String>,
     },
     /// It belongs to another provider than the pool's.
     Foreign(&'static Provider),
@@ -94,12 +93,12 @@ impl LabelSets {
             .iter()
             .find(|parent| is_within(domain, parent))
         {
-            let meant = closest(key, |domain| {
+            let likely = closest(key, |domain| {
                 names_in(domain, self.well_known.keys().map(String::as_str))
             });
             return LabelKind::Unknown {
                 domain: restricted,
-                meant,
+                likely,
             };
         }
         if let Some(kind) = kind_by_provider(key, group) {
@@ -132,7 +131,7 @@ fn kind_by_provider(key: &str, group: Option<&str>) -> Option<LabelKind<'static>
             Some(values) => LabelKind::WellKnown(values),
             None if owner.is_closed => LabelKind::Unknown {
                 domain: owner.group,
-                meant: meant_of(key, owner),
+                likely: likely_in(key, owner),
             },
             None => LabelKind::Unlisted,
         }),
@@ -141,7 +140,7 @@ fn kind_by_provider(key: &str, group: Option<&str>) -> Option<LabelKind<'static>
 
 /// The label that was probably meant by one in the provider's domain: a label of Karpenter or Kubernetes with this
 /// name, or one of the provider with almost this name.
-fn meant_of(key: &str, provider: &Provider) -> Option<String> {
+fn likely_in(key: &str, provider: &Provider) -> Option<String> {
     let name = key.split_once('/').map_or(key, |(_, name)| name);
     let elsewhere = WELL_KNOWN_LABELS
         .iter()
@@ -166,15 +165,9 @@ fn closest<'a, Names>(written: &'a str, names_in: impl FnOnce(&'a str) -> Names)
 where
     Names: Iterator<Item = &'a str>,
 {
-    if written.len() > LONGEST_GUESSED {
-        return None;
-    }
-    let (domain, written_name) = written.split_once('/')?;
-    names_in(domain)
-        .map(|name| (strsim::osa_distance(written_name, name), name))
-        .filter(|(slips, name)| *slips <= MOST_SLIPS && *slips * 3 <= name.len())
-        .min()
-        .map(|(_, name)| format!("{domain}/{name}"))
+    let (domain, name) = written.split_once('/')?;
+    let known = nearest_within(MOST_SLIPS, name, names_in(domain))?;
+    Some(format!("{domain}/{known}"))
 }
 
 #[cfg(test)]
@@ -187,10 +180,10 @@ mod tests {
         LabelSets::BUILT_IN.kind_of(key, group)
     }
 
-    fn unknown(domain: &'static str, meant: Option<&str>) -> LabelKind<'static> {
+    fn unknown(domain: &'static str, likely: Option<&str>) -> LabelKind<'static> {
         LabelKind::Unknown {
             domain,
-            meant: meant.map(str::to_owned),
+            likely: likely.map(str::to_owned),
         }
     }
 

@@ -61,7 +61,7 @@ const LONGEST_GUESSED: usize = 80;
 
 impl NodeClassKind {
     /// The kind that was probably meant, where group and kind cannot both be right; none where they may be.
-    pub fn meant(group: &str, kind: &str) -> Option<&'static Self> {
+    pub fn likely(group: &str, kind: &str) -> Option<&'static Self> {
         if KNOWN
             .iter()
             .any(|known| known.group == group && known.kind == kind)
@@ -106,23 +106,23 @@ pub fn node_class_label(template: &Template<'_>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn meant(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
-        NodeClassKind::meant(group, kind).map(|known| (known.group, known.kind))
+    fn likely(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
+        NodeClassKind::likely(group, kind).map(|known| (known.group, known.kind))
     }
 
     #[test]
     fn what_may_be_right_is_left_alone() {
         for known in KNOWN {
-            assert_eq!(meant(known.group, known.kind), None);
+            assert_eq!(likely(known.group, known.kind), None);
         }
-        assert_eq!(meant("karpenter.example.com", "ExampleNodeClass"), None);
-        assert_eq!(meant("karpenter.example.com", "NodeClass"), None);
+        assert_eq!(likely("karpenter.example.com", "ExampleNodeClass"), None);
+        assert_eq!(likely("karpenter.example.com", "NodeClass"), None);
         assert_eq!(
-            meant("hcloud.example.com", "HCloudNodeClass"),
+            likely("hcloud.example.com", "HCloudNodeClass"),
             None,
             "providers share names"
         );
-        assert_eq!(meant(&"k".repeat(1_000_000), "EC2NodeClass"), None);
+        assert_eq!(likely(&"k".repeat(1_000_000), "EC2NodeClass"), None);
     }
 
     #[test]
@@ -136,13 +136,13 @@ mod tests {
             ("karpenter.sh", "EC2NodeClass"),
             ("eks.amazonaws.co", "EC2NodeClass"),
         ] {
-            assert_eq!(meant(group, kind), ec2, "{group}/{kind}");
+            assert_eq!(likely(group, kind), ec2, "{group}/{kind}");
         }
         let auto_mode = Some(("eks.amazonaws.com", "NodeClass"));
-        assert_eq!(meant("eks.amazonaws.com", "EC2NodeClass"), auto_mode);
-        assert_eq!(meant("eks.amazonaws.co", "nodeclass"), auto_mode);
+        assert_eq!(likely("eks.amazonaws.com", "EC2NodeClass"), auto_mode);
+        assert_eq!(likely("eks.amazonaws.co", "nodeclass"), auto_mode);
         assert_eq!(
-            meant("karpenter-ibm.sh", "IbmNodeClass"),
+            likely("karpenter-ibm.sh", "IbmNodeClass"),
             Some(("karpenter-ibm.sh", "IBMNodeClass"))
         );
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, qualified_name};
@@ -20,7 +20,9 @@ const MOST_IN_TEMPLATE: usize = MOST_BYTES - KARPENTERS_OWN;
 /// The annotation that keeps Karpenter from disrupting a node.
 const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 
-pub(super) static TEMPLATE_ANNOTATIONS: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&TEMPLATE_ANNOTATIONS, &DO_NOT_DISRUPT_TEMPLATE];
+
+static TEMPLATE_ANNOTATIONS: Rule = Rule {
     id: RuleId::new("template-annotations"),
     title: "The annotations of a template are ones that a NodeClaim can have",
     severity: Severity::Error,
@@ -46,7 +48,7 @@ spec:
 ",
 };
 
-pub(super) static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
+static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
     id: RuleId::new("do-not-disrupt-template"),
     title: "A template does not exempt every node of the pool from disruption",
     severity: Severity::Warning,
@@ -56,23 +58,21 @@ pub(super) static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
           consolidates or replaces any of them, not even drifted ones. A budget of `nodes: \"0\"` does the \
           same, can be limited to times and reasons, and is visible to whoever reads `spec.disruption`.",
     seen_in: &["aws/karpenter-provider-aws#6383"],
-    bad: "\
-spec:
+    bad: r#"spec:
   template:
     metadata:
       annotations:
-        karpenter.sh/do-not-disrupt: \"true\"
-",
-    good: "\
-spec:
+        karpenter.sh/do-not-disrupt: "true"
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 8 * * mon-fri
         duration: 10h
       - nodes: 10%
-",
+"#,
 };
 
 /// Checks the annotations of a template. Those of a NodeClaim are its own metadata, which Kubernetes checks.
@@ -88,9 +88,7 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
     check_size(annotations, findings);
     if annotations.get(DO_NOT_DISRUPT).and_then(Value::as_str) == Some("true") {
-        let problem = Problem::Invalid {
-            value: quoted("true"),
-        };
+        let problem = Problem::text("true");
         findings.push(
             DO_NOT_DISRUPT_TEMPLATE
                 .finding(
@@ -123,7 +121,7 @@ fn check_key(key: &str, findings: &mut Findings<'_>) {
             TEMPLATE_ANNOTATIONS
                 .finding(
                     path().key(key.to_owned()),
-                    Problem::Invalid { value: quoted(key) },
+                    Problem::text(key),
                     format!("{error}, so the API server would refuse every NodeClaim of this pool"),
                 )
                 .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),

@@ -191,7 +191,6 @@ mod tests {
             problem: Problem::Required,
             reason: String::new(),
             suggestion: None,
-            fix: None,
             related: related.to_vec(),
         });
         findings.into_report().diagnostics()[0].severity

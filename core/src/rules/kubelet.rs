@@ -24,7 +24,9 @@ const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 /// The first release whose CRD wants `resources` of a NodePool to be empty.
 const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
 
-pub(super) static KUBELET: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&KUBELET, &TEMPLATE_RESOURCES];
+
+static KUBELET: Rule = Rule {
     id: RuleId::new("kubelet"),
     title: "The kubelet settings of a v1beta1 template fit together",
     severity: Severity::Error,
@@ -59,7 +61,7 @@ spec:
 ",
 };
 
-pub(super) static TEMPLATE_RESOURCES: Rule = Rule {
+static TEMPLATE_RESOURCES: Rule = Rule {
     id: RuleId::new("template-resources"),
     title: "The template of a v1beta1 NodePool has no `resources`",
     severity: Severity::Error,
@@ -67,21 +69,19 @@ pub(super) static TEMPLATE_RESOURCES: Rule = Rule {
     evidence: None,
     why: "Karpenter adds up what pods request. Only NodeClaims have `resources`.",
     seen_in: &[],
-    bad: "\
-apiVersion: karpenter.sh/v1beta1
+    bad: r#"apiVersion: karpenter.sh/v1beta1
 spec:
   template:
     spec:
       resources:
         requests:
-          cpu: \"4\"
-",
-    good: "\
-apiVersion: karpenter.sh/v1beta1
+          cpu: "4"
+"#,
+    good: r#"apiVersion: karpenter.sh/v1beta1
 spec:
   limits:
-    cpu: \"4\"
-",
+    cpu: "4"
+"#,
 };
 
 pub(super) fn check(
@@ -213,7 +213,7 @@ impl<'a> Kubelet<'a> {
     ) {
         for (key, text) in self.texts(field) {
             if let Err((origin, reason)) = judge(text) {
-                let problem = Problem::Invalid { value: quoted(text) };
+                let problem = Problem::text(text);
                 let path = self.path(field).key(key.to_owned());
                 findings.push(KUBELET.finding(path, problem, reason).origin(origin));
             }
@@ -222,7 +222,7 @@ impl<'a> Kubelet<'a> {
 
     fn check_pairs(&self, field: &'static str, other: &'static str, findings: &mut Findings<'_>) {
         for (key, text) in self.texts(field).filter(|(key, _)| !self.has(other, key)) {
-            let problem = Problem::Invalid { value: quoted(text) };
+            let problem = Problem::text(text);
             let reason = format!("{other} has no value for it, and the two go together");
             findings.push(
                 KUBELET

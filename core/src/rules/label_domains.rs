@@ -2,11 +2,17 @@
 
 use super::findings::Findings;
 use super::reserved_labels::{Reserved, present_name};
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{ApiVersion, KarpenterVersion, LabelKind};
 use crate::rule::Rule;
 
-pub(super) static LABEL_RESTRICTED: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[
+    &LABEL_RESTRICTED,
+    &LABEL_PROVIDER_MISSPELT,
+    &LABEL_PROVIDER_UNKNOWN,
+];
+
+static LABEL_RESTRICTED: Rule = Rule {
     id: RuleId::new("label-restricted"),
     title: "A template label is not one that Karpenter reserves",
     severity: Severity::Error,
@@ -19,23 +25,21 @@ pub(super) static LABEL_RESTRICTED: Rule = Rule {
           `kops.k8s.io` and the labels that Karpenter knows, and those not by an old name such as \
           `beta.kubernetes.io/arch`.",
     seen_in: &["2586"],
-    bad: "\
-spec:
+    bad: r#"spec:
   template:
     metadata:
       labels:
-        karpenter.sh/managed: \"true\"
-",
-    good: "\
-spec:
+        karpenter.sh/managed: "true"
+"#,
+    good: r#"spec:
   template:
     metadata:
       labels:
-        example.com/managed: \"true\"
-",
+        example.com/managed: "true"
+"#,
 };
 
-pub(super) static LABEL_PROVIDER_MISSPELT: Rule = Rule {
+static LABEL_PROVIDER_MISSPELT: Rule = Rule {
     id: RuleId::new("label-provider-misspelt"),
     title: "A template label spells a provider's label as the provider does",
     severity: Severity::Error,
@@ -60,7 +64,7 @@ spec:
 ",
 };
 
-pub(super) static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
+static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
     id: RuleId::new("label-provider-unknown"),
     title: "A template label in a provider's domain is one that the provider has",
     severity: Severity::Warning,
@@ -95,7 +99,7 @@ pub(super) fn check<'l>(
     path: impl FnOnce() -> FieldPath,
     findings: &mut Findings<'_>,
 ) {
-    let problem = || Problem::Invalid { value: quoted(key) };
+    let problem = || Problem::text(key);
     if let Some(reserved) = Reserved::of(key, version, release) {
         let (reason, suggestion) = reason_and_suggestion(reserved);
         findings.push(
@@ -116,17 +120,16 @@ pub(super) fn check<'l>(
         );
         return;
     }
-    if let LabelKind::Unknown { domain, meant } = kind() {
-        let rule = if meant.is_some() {
+    if let LabelKind::Unknown { domain, likely } = kind() {
+        let rule = if likely.is_some() {
             &LABEL_PROVIDER_MISSPELT
         } else {
             &LABEL_PROVIDER_UNKNOWN
         };
         let reason = format!("the provider reserves {domain} for its own labels, and has none of this name");
         findings.push(
-            rule.finding(path(), problem(), reason).suggest(
-                meant.map_or_else(|| OWN_DOMAIN.to_owned(), |meant| format!("did you mean {meant}?")),
-            ),
+            rule.finding(path(), problem(), reason)
+                .suggest(likely.map_or_else(|| OWN_DOMAIN.into(), Suggestion::did_you_mean)),
         );
     }
 }

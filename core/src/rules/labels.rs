@@ -7,7 +7,7 @@ use super::findings::Findings;
 use super::origins::by_crd_or;
 use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
@@ -15,7 +15,9 @@ use crate::value::label::{corrected_key, corrected_value, label_value, qualified
 /// Most labels that the CRD takes.
 const MOST_LABELS: usize = 100;
 
-pub(super) static LABELS_COUNT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&LABELS_COUNT, &LABEL_KEY, &LABEL_KEY_LENGTH, &LABEL_VALUE];
+
+static LABELS_COUNT: Rule = Rule {
     id: RuleId::new("labels-count"),
     title: "A template has at most 100 labels",
     severity: Severity::Error,
@@ -34,7 +36,7 @@ spec:
 ",
 };
 
-pub(super) static LABEL_KEY: Rule = Rule {
+static LABEL_KEY: Rule = Rule {
     id: RuleId::new("label-key"),
     title: "The key of a template label is one that Kubernetes accepts",
     severity: Severity::Error,
@@ -59,7 +61,7 @@ spec:
 ",
 };
 
-pub(super) static LABEL_KEY_LENGTH: Rule = Rule {
+static LABEL_KEY_LENGTH: Rule = Rule {
     id: RuleId::new("label-key-length"),
     title: "The key of a template label fits in a requirement",
     severity: Severity::Error,
@@ -79,7 +81,7 @@ spec:
 ",
 };
 
-pub(super) static LABEL_VALUE: Rule = Rule {
+static LABEL_VALUE: Rule = Rule {
     id: RuleId::new("label-value"),
     title: "The value of a template label is one that Kubernetes accepts",
     severity: Severity::Error,
@@ -150,7 +152,7 @@ fn check_label(
     let path = || path(template.owner, key);
     match qualified_name(key) {
         Err(error) => {
-            let problem = Problem::Invalid { value: quoted(key) };
+            let problem = Problem::text(key);
             // The labels of a NodeClaim are its metadata, which the API server checks.
             let is_let_through = template.owner == TemplateOwner::Pool
                 && Reserved::of(key, version, context.release).is_none();
@@ -166,7 +168,7 @@ fn check_label(
                 "is {} bytes long and may have {LONGEST_KEY} in a NodeClaim, so no node would ever launch",
                 key.len()
             );
-            let problem = Problem::Invalid { value: quoted(key) };
+            let problem = Problem::text(key);
             findings.push(
                 LABEL_KEY_LENGTH
                     .finding(path(), problem, reason)

@@ -18,7 +18,9 @@ const MOST_IN_AUTO_MODE: Duration = Duration::from_hours(21 * 24);
 /// `terminationGracePeriod` where a pool of EKS Auto Mode names none.
 const GRACE_IN_AUTO_MODE: Duration = Duration::from_hours(24);
 
-pub(super) static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&EKS_AUTO_MODE_LIFETIME, &HARD_LIMIT_DRAIN];
+
+static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
     id: RuleId::new("eks-auto-mode-lifetime"),
     title: "In EKS Auto Mode, nodes live at most 21 days",
     severity: Severity::Warning,
@@ -44,7 +46,7 @@ spec:
 ",
 };
 
-pub(super) static HARD_LIMIT_DRAIN: Rule = Rule {
+static HARD_LIMIT_DRAIN: Rule = Rule {
     id: RuleId::new("hard-limit-drain"),
     title: "Nodes that expire under a hard node limit have a `terminationGracePeriod`",
     severity: Severity::Warning,
@@ -55,23 +57,21 @@ pub(super) static HARD_LIMIT_DRAIN: Rule = Rule {
           under the limit, and no other node can be launched for it. `terminationGracePeriod` ends such a \
           drain. EKS Auto Mode sets it to 24 hours by itself.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    nodes: \"10\"
+    nodes: "10"
   template:
     spec:
       expireAfter: 720h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   limits:
-    nodes: \"10\"
+    nodes: "10"
   template:
     spec:
       expireAfter: 720h
       terminationGracePeriod: 48h
-",
+"#,
 };
 
 pub(super) fn check(

@@ -29,7 +29,6 @@ mod required;
 mod requirements;
 mod reserved_labels;
 mod schedules;
-mod spelling;
 mod taint_lists;
 mod taints;
 #[cfg(test)]
@@ -37,6 +36,8 @@ mod testing;
 mod types;
 mod unknown;
 mod weight;
+
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -47,130 +48,75 @@ pub(crate) use context::Context;
 use findings::Findings;
 
 /// Every rule, in the order of the documentation: from the general to the particular, then along the spec.
-pub static CATALOGUE: &[&Rule] = &[
-    &types::FIELD_TYPE,
-    &unknown::FIELD_UNKNOWN,
-    &required::FIELD_REQUIRED,
-    &nodepool_name::NODEPOOL_NAME,
-    &consolidation::policy::CONSOLIDATION_POLICY,
-    &consolidation::after::CONSOLIDATE_AFTER,
-    &consolidation::after::CONSOLIDATE_AFTER_PAIR,
-    &consolidation::after::CONSOLIDATE_AFTER_CONVERSION,
-    &consolidation::after::CONSOLIDATE_AFTER_NEVER,
-    &budgets::list::BUDGETS_COUNT,
-    &budgets::list::BUDGETS_EMPTY,
-    &budgets::nodes::BUDGET_NODES,
-    &budgets::reasons::BUDGET_REASON,
-    &budgets::reasons::BUDGET_REASON_REPEATED,
-    &budgets::reasons::BUDGET_REASONS_EMPTY,
-    &budgets::window::BUDGET_SCHEDULE_DURATION,
-    &budgets::window::BUDGET_DURATION,
-    &budgets::window::BUDGET_EMPTY_WINDOW,
-    &budgets::window::BUDGET_ALWAYS_ACTIVE,
-    &schedules::SCHEDULE_SYNTAX,
-    &schedules::SCHEDULE_NEVER_FIRES,
-    &schedules::SCHEDULE_EVERY,
-    &schedules::SCHEDULE_EITHER_DAY,
-    &budgets::redundant::BUDGET_REDUNDANT,
-    &budgets::coverage::BUDGET_ALLOW_WINDOW,
-    &budgets::coverage::BUDGET_UNCOVERED_HOURS,
-    &budgets::uncovered::BUDGET_UNCOVERED_REASON,
-    &budgets::list::BUDGET_BLOCKS_DRIFT,
-    &node_limit_mode::NODE_LIMIT_MODE,
-    &over_limit::OVER_LIMIT,
-    &limits::amount::LIMIT_QUANTITY,
-    &limits::amount::LIMIT_NEGATIVE,
-    &limits::amount::LIMIT_ZERO,
-    &limits::amount::LIMIT_UNQUOTED,
-    &limits::resource::LIMIT_UNKNOWN,
-    &limits::nodes::LIMIT_NODES_WHOLE,
-    &limits::nodes::LIMIT_NODES_RELEASE,
-    &limits::nodes::LIMIT_BELOW_NODES,
-    &weight::WEIGHT,
-    &replicas::number::REPLICAS_RANGE,
-    &replicas::mode::REPLICAS_RELEASE,
-    &replicas::mode::REPLICAS_MODE,
-    &replicas::mode::REPLICAS_GATE,
-    &replicas::beside::REPLICAS_LIMITS,
-    &replicas::beside::REPLICAS_WEIGHT,
-    &replicas::limit::REPLICAS_ABOVE_LIMIT,
-    &replicas::limit::REPLICAS_AT_LIMIT,
-    &requirements::count::REQUIREMENTS_COUNT,
-    &requirements::count::NODECLAIM_REQUIREMENTS,
-    &requirements::keys::REQUIREMENT_KEY,
-    &requirements::keys::REQUIREMENT_KEY_LENGTH,
-    &requirements::restricted::REQUIREMENT_KEY_RESTRICTED,
-    &requirements::labels::REQUIREMENT_LABEL_MISSPELT,
-    &requirements::labels::REQUIREMENT_LABEL_UNKNOWN,
-    &requirements::labels::REQUIREMENT_LABEL_FOREIGN,
-    &requirements::operators::REQUIREMENT_OPERATOR,
-    &requirements::operators::REQUIREMENT_OPERATOR_NUMERIC,
-    &requirements::values::REQUIREMENT_VALUES,
-    &requirements::values::REQUIREMENT_NUMBER,
-    &requirements::values::REQUIREMENT_VALUE,
-    &requirements::unused::REQUIREMENT_VALUES_IGNORED,
-    &requirements::unused::REQUIREMENT_NOT_IN_NOTHING,
-    &requirements::twice::REQUIREMENT_VALUE_TWICE,
-    &requirements::slips::REQUIREMENT_VALUE_SLIP,
-    &requirements::bounds::REQUIREMENT_BOUND,
-    &requirements::min_values::REQUIREMENT_MIN_VALUES,
-    &requirements::min_values::REQUIREMENT_MIN_VALUES_DISTINCT,
-    &requirements::min_values::REQUIREMENT_MIN_VALUES_CUSTOM,
-    &requirements::min_values_together::REQUIREMENT_MIN_VALUES_TOGETHER,
-    &requirements::capacity_type::CAPACITY_TYPE,
-    &requirements::capacity_type::CAPACITY_TYPE_UNKNOWN,
-    &requirements::conflicts::REQUIREMENT_CONTRADICTION,
-    &requirements::conflicts::REQUIREMENT_CONTRADICTION_CUSTOM,
-    &requirements::twice::REQUIREMENT_TWICE,
-    &requirements::custom::REQUIREMENT_RANDOM_LABEL,
-    &labels::LABELS_COUNT,
-    &labels::LABEL_KEY,
-    &labels::LABEL_KEY_LENGTH,
-    &labels::LABEL_VALUE,
-    &label_domains::LABEL_RESTRICTED,
-    &label_domains::LABEL_PROVIDER_MISSPELT,
-    &label_domains::LABEL_PROVIDER_UNKNOWN,
-    &annotations::TEMPLATE_ANNOTATIONS,
-    &annotations::DO_NOT_DISRUPT_TEMPLATE,
-    &node_class::texts::NODE_CLASS_REF,
-    &node_class::kind::NODE_CLASS_KIND,
-    &node_class::label::NODE_CLASS_NAME,
-    &node_class::fixed::NODE_CLASS_IMMUTABLE,
-    &taints::TAINT_KEY,
-    &taints::TAINT_VALUE,
-    &taints::TAINT_EFFECT,
-    &taints::TAINT_TIME_ADDED,
-    &taint_lists::TAINT_REPEATED,
-    &taint_lists::TAINT_RESERVED,
-    &taint_lists::TAINT_STARTUP,
-    &lifetime::expiry::EXPIRE_AFTER,
-    &lifetime::expiry::EXPIRE_AFTER_ZERO,
-    &lifetime::expiry::EXPIRE_AFTER_SHORT,
-    &lifetime::grace::TERMINATION_GRACE_PERIOD,
-    &lifetime::grace::TERMINATION_GRACE_PERIOD_ZERO,
-    &lifetime_bounds::EKS_AUTO_MODE_LIFETIME,
-    &lifetime_bounds::HARD_LIMIT_DRAIN,
-    &kubelet::KUBELET,
-    &kubelet::TEMPLATE_RESOURCES,
-    &nodeclaim::NODECLAIM_IMMUTABLE,
-    &nodeclaim::NODECLAIM_REQUEST,
-    &bounds::LIMIT_REQUIRED,
-    &bounds::LIMIT_MAX,
-    &bounds::BUDGET_PERCENT,
-    &bounds::BUDGET_NODES,
-    &bounds::BUDGET_COUNT,
-    &bounds::BUDGET_ALWAYS,
-    &bounds::FREEZE_WINDOW,
-    &bounds::TEMPLATE_LABELS,
-    &bounds::CAPACITY_TYPE,
-    &bounds::NODE_CLASS,
-    &bounds::EXPIRE_AFTER,
-    &bounds::TERMINATION_GRACE_PERIOD,
-];
+pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
+    let files = [
+        types::RULES,
+        unknown::RULES,
+        required::RULES,
+        nodepool_name::RULES,
+        consolidation::policy::RULES,
+        consolidation::after::RULES,
+        budgets::list::RULES,
+        budgets::nodes::RULES,
+        budgets::reasons::RULES,
+        budgets::window::RULES,
+        schedules::RULES,
+        budgets::redundant::RULES,
+        budgets::coverage::RULES,
+        budgets::uncovered::RULES,
+        node_limit_mode::RULES,
+        over_limit::RULES,
+        limits::amount::RULES,
+        limits::resource::RULES,
+        limits::nodes::RULES,
+        weight::RULES,
+        replicas::number::RULES,
+        replicas::mode::RULES,
+        replicas::beside::RULES,
+        replicas::limit::RULES,
+        requirements::count::RULES,
+        requirements::keys::RULES,
+        requirements::restricted::RULES,
+        requirements::labels::RULES,
+        requirements::operators::RULES,
+        requirements::values::RULES,
+        requirements::unused::RULES,
+        requirements::twice::RULES,
+        requirements::slips::RULES,
+        requirements::bounds::RULES,
+        requirements::min_values::RULES,
+        requirements::min_values_together::RULES,
+        requirements::capacity_type::RULES,
+        requirements::conflicts::RULES,
+        requirements::custom::RULES,
+        labels::RULES,
+        label_domains::RULES,
+        annotations::RULES,
+        node_class::texts::RULES,
+        node_class::kind::RULES,
+        node_class::label::RULES,
+        node_class::fixed::RULES,
+        taints::RULES,
+        taint_lists::RULES,
+        lifetime::expiry::RULES,
+        lifetime::grace::RULES,
+        lifetime_bounds::RULES,
+        kubelet::RULES,
+        nodeclaim::RULES,
+        bounds::limits::RULES,
+        bounds::budgets::RULES,
+        bounds::freeze::RULES,
+        bounds::template_labels::RULES,
+        bounds::capacity_type::RULES,
+        bounds::node_class::RULES,
+        bounds::durations::RULES,
+    ];
+    files.into_iter().flatten().copied().collect()
+});
 
 /// The rule of this name.
 pub fn find(id: &str) -> Option<&'static Rule> {
-    CATALOGUE.iter().find(|rule| rule.id.as_str() == id).copied()
+    CATALOGUE.iter().copied().find(|rule| rule.id.as_str() == id)
 }
 
 /// Applies every rule to a NodePool, which is a view of `object`.
@@ -239,7 +185,7 @@ mod tests {
     #[test]
     fn rule_names_are_unique_kebab_case_and_found_again() {
         let mut seen = HashSet::new();
-        for rule in CATALOGUE {
+        for rule in CATALOGUE.iter() {
             let id = rule.id.as_str();
             assert!(seen.insert(id), "{id} stands twice");
             assert!(

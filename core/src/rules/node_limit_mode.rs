@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
 use crate::rule::Rule;
 
-pub(super) static NODE_LIMIT_MODE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_LIMIT_MODE];
+
+static NODE_LIMIT_MODE: Rule = Rule {
     id: RuleId::new("node-limit-mode"),
     title: "`nodeLimitMode` is `Hard` or `Soft`",
     severity: Severity::Error,
@@ -55,23 +57,16 @@ fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findi
     if NodeLimitMode::parse(text).is_some() {
         return;
     }
-    let problem = Problem::Unsupported {
-        value: quoted(text),
-        supported: NodeLimitMode::VALUES,
-    };
-    let meant = NodeLimitMode::VALUES
-        .iter()
-        .find(|mode| mode.eq_ignore_ascii_case(text.trim()));
-    let suggestion = meant.map_or_else(
-        || "write Hard, or Soft if replacements may exceed the limit for a while".to_owned(),
-        |mode| format!("write {mode}"),
+    let mut finding = NODE_LIMIT_MODE.unsupported(
+        path(),
+        text,
+        NodeLimitMode::VALUES,
+        "the node limit would have no meaning",
     );
-    findings.push(
-        NODE_LIMIT_MODE
-            .finding(path(), problem, "the node limit would have no meaning")
-            .suggest(suggestion)
-            .fix_if_known(Fix::spelling(text, NodeLimitMode::VALUES)),
-    );
+    finding
+        .suggestion
+        .get_or_insert_with(|| "write Hard, or Soft if replacements may exceed the limit for a while".into());
+    findings.push(finding);
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use crate::karpenter::{ApiVersion, Field, NodeClaim};
 use crate::rule::{Evidence, Rule};
 use crate::value::quantity::Quantity;
 
-pub(super) static NODECLAIM_IMMUTABLE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODECLAIM_IMMUTABLE, &NODECLAIM_REQUEST];
+
+static NODECLAIM_IMMUTABLE: Rule = Rule {
     id: RuleId::new("nodeclaim-immutable"),
     title: "The `spec` of a NodeClaim never changes",
     severity: Severity::Error,
@@ -44,7 +46,7 @@ spec:
 ",
 };
 
-pub(super) static NODECLAIM_REQUEST: Rule = Rule {
+static NODECLAIM_REQUEST: Rule = Rule {
     id: RuleId::new("nodeclaim-request"),
     title: "A resource that a NodeClaim requests is a quantity that Karpenter can read",
     severity: Severity::Error,
@@ -61,13 +63,12 @@ spec:
     requests:
       cpu: 1e1.5
 ",
-    good: "\
-kind: NodeClaim
+    good: r#"kind: NodeClaim
 spec:
   resources:
     requests:
-      cpu: \"4\"
-",
+      cpu: "4"
+"#,
 };
 
 pub(super) fn check(claim: &NodeClaim<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {

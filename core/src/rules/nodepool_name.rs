@@ -8,7 +8,9 @@ use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{is_object_name, label_value};
 
-pub(super) static NODEPOOL_NAME: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_NAME];
+
+static NODEPOOL_NAME: Rule = Rule {
     id: RuleId::new("nodepool-name"),
     title: "The name of a NodePool can be the value of a label",
     severity: Severity::Error,

@@ -3,12 +3,14 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
 use crate::karpenter::NodePool;
 use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
 use crate::rule::Rule;
 
-pub(super) static OVER_LIMIT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&OVER_LIMIT];
+
+static OVER_LIMIT: Rule = Rule {
     id: RuleId::new("over-limit"),
     title: "`poolgate.dev/over-limit` is `Terminate` or `Report`",
     severity: Severity::Error,
@@ -39,14 +41,10 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     if OverLimit::annotated(pool).is_some() {
         return;
     }
-    let problem = Problem::Unsupported {
-        value: quoted(word),
-        supported: OverLimit::ANNOTATED,
-    };
     let path = FieldPath::of(&["metadata", "annotations", OVER_LIMIT_ANNOTATION]);
     findings.push(
         OVER_LIMIT
-            .finding(path, problem, "it would count for nothing")
+            .unsupported(path, word, OverLimit::ANNOTATED, "it would count for nothing")
             .suggest("write Report, or Terminate if the cheapest nodes above the limit are to be deleted"),
     );
 }

@@ -12,7 +12,9 @@ use crate::rule::Rule;
 /// The first release whose CRD demands anything; 0.32 took an empty `spec`.
 const DEMANDED_SINCE: KarpenterVersion = KarpenterVersion::new(0, 33, 0);
 
-pub(super) static FIELD_REQUIRED: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_REQUIRED];
+
+static FIELD_REQUIRED: Rule = Rule {
     id: RuleId::new("field-required"),
     title: "Every field that the API requires is there",
     severity: Severity::Error,

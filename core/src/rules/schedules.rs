@@ -5,12 +5,19 @@ use std::time::Duration;
 use super::findings::Findings;
 use super::length::too_long;
 use super::origins::by_crd_or;
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::Budget;
 use crate::rule::{Evidence, Rule};
 use crate::value::cron::{Schedule, crd_accepts};
 
-pub(super) static SCHEDULE_SYNTAX: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[
+    &SCHEDULE_SYNTAX,
+    &SCHEDULE_NEVER_FIRES,
+    &SCHEDULE_EVERY,
+    &SCHEDULE_EITHER_DAY,
+];
+
+static SCHEDULE_SYNTAX: Rule = Rule {
     id: RuleId::new("schedule-syntax"),
     title: "The `schedule` of a budget is one that Karpenter can read",
     severity: Severity::Error,
@@ -23,27 +30,25 @@ pub(super) static SCHEDULE_SYNTAX: Rule = Rule {
           UTC, or one of `@yearly`, `@monthly`, `@weekly`, `@daily` and `@hourly`. Sunday is 0, ranges do \
           not wrap around, and names have three letters.",
     seen_in: &["1866", "aws/karpenter-provider-aws#7562", "943"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 9 * * sat-sun
         duration: 8h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 9 * * sat,sun
         duration: 8h
-",
+"#,
 };
 
-pub(super) static SCHEDULE_NEVER_FIRES: Rule = Rule {
+static SCHEDULE_NEVER_FIRES: Rule = Rule {
     id: RuleId::new("schedule-never-fires"),
     title: "The `schedule` of a budget can fire",
     severity: Severity::Error,
@@ -53,27 +58,25 @@ pub(super) static SCHEDULE_NEVER_FIRES: Rule = Rule {
           takes that for *always*: the budget holds for ever, the opposite of what anybody would expect. \
           With `nodes: \"0\"` the pool is frozen.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 0 31 2 *
         duration: 8h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 0 28 2 *
         duration: 8h
-",
+"#,
 };
 
-pub(super) static SCHEDULE_EVERY: Rule = Rule {
+static SCHEDULE_EVERY: Rule = Rule {
     id: RuleId::new("schedule-every"),
     title: "The `schedule` of a budget names times of the clock, not an interval",
     severity: Severity::Warning,
@@ -83,29 +86,27 @@ pub(super) static SCHEDULE_EVERY: Rule = Rule {
           always open or never, depending on whether the interval or the duration is longer. The CRD refuses \
           the plain form, but not one with enough blanks around it.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"1\"
-        schedule: \"@every 2h      \"
+      - nodes: "1"
+        schedule: "@every 2h      "
         duration: 1h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"1\"
+      - nodes: "1"
         schedule: 0 */2 * * *
         duration: 1h
-",
+"#,
 };
 
-pub(super) static SCHEDULE_EITHER_DAY: Rule = Rule {
+static SCHEDULE_EITHER_DAY: Rule = Rule {
     id: RuleId::new("schedule-either-day"),
     title: "The `schedule` of a budget restricts the day of the month or the day of the week, not both",
     severity: Severity::Warning,
@@ -115,26 +116,24 @@ pub(super) static SCHEDULE_EITHER_DAY: Rule = Rule {
           seven days of each month and on every Monday, not on the first Monday. Unlike in other crons, \
           `*/2` counts as restricted, too.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 0 */2 * mon
         duration: 8h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 0 * * mon
         duration: 8h
-",
+"#,
 };
 
 /// Checks the schedule by itself. Answers with what it says where it can be read and fires at times of the
@@ -145,7 +144,7 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> Option<Schedule> {
     let text = budget.schedule.present()?;
-    let problem = || Problem::Invalid { value: quoted(text) };
+    let problem = || Problem::text(text);
     let path = || budget.path("schedule");
     if let Some(reason) = too_long(text) {
         findings.push(
@@ -169,8 +168,7 @@ pub(super) fn check(
                 SCHEDULE_SYNTAX
                     .finding(path(), problem(), reason)
                     .origin(by_crd_or(Origin::Silent, is_let_through))
-                    .suggest_if_known(error.suggestion())
-                    .fix_if_known(error.meant(text).map(Fix::text)),
+                    .suggest_if_known(error.suggestion_for(text)),
             );
             return None;
         }

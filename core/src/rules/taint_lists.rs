@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::findings::Findings;
 use super::required::all_taints;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 
@@ -23,7 +23,9 @@ const REMOVED_BY_AGENTS: &[(&str, &str)] = &[
     ("efs.csi.aws.com/agent-not-ready", "the EFS CSI driver"),
 ];
 
-pub(super) static TAINT_REPEATED: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&TAINT_REPEATED, &TAINT_RESERVED, &TAINT_STARTUP];
+
+static TAINT_REPEATED: Rule = Rule {
     id: RuleId::new("taint-repeated"),
     title: "No two taints have the same key and effect, startup taints included",
     severity: Severity::Error,
@@ -52,7 +54,7 @@ spec:
 ",
 };
 
-pub(super) static TAINT_RESERVED: Rule = Rule {
+static TAINT_RESERVED: Rule = Rule {
     id: RuleId::new("taint-reserved"),
     title: "A template does not set the taints by which Karpenter marks nodes",
     severity: Severity::Warning,
@@ -83,7 +85,7 @@ spec:
 ",
 };
 
-pub(super) static TAINT_STARTUP: Rule = Rule {
+static TAINT_STARTUP: Rule = Rule {
     id: RuleId::new("taint-startup"),
     title: "A taint that an agent removes is in `startupTaints`",
     severity: Severity::Warning,
@@ -136,7 +138,7 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
             "{} has this key and effect already, whatever the value",
             earlier.here()
         );
-        let problem = Problem::Invalid { value: quoted(key) };
+        let problem = Problem::text(key);
         let finding = TAINT_REPEATED.finding(taint.path("key"), problem, reason);
         findings.push(if earlier.list == taint.list {
             finding
@@ -153,7 +155,7 @@ fn check_reserved(taint: &Taint<'_>, release: KarpenterVersion, findings: &mut F
         || (key == REBOOTING && release.has(KarpenterVersion::UNHEALTHY));
     if is_reserved {
         let reason = "Karpenter sets and removes this taint itself, so here it keeps pods away or vanishes";
-        let problem = Problem::Invalid { value: quoted(key) };
+        let problem = Problem::text(key);
         findings.push(
             TAINT_RESERVED
                 .finding(taint.path("key"), problem, reason)
@@ -172,7 +174,7 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         );
         findings.push(
             TAINT_STARTUP
-                .finding(taint.path("key"), Problem::Invalid { value: quoted(key) }, reason)
+                .finding(taint.path("key"), Problem::text(key), reason)
                 .suggest("move it to startupTaints"),
         );
     }

@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::origins::{by_crd_or, by_runtime};
 use super::required::all_taints;
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Taint, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, matches_crd_key, qualified_name};
@@ -11,7 +11,9 @@ use crate::value::timestamp::{check_timestamp, corrected_timestamp, crd_accepts_
 
 const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-pub(super) static TAINT_KEY: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&TAINT_KEY, &TAINT_EFFECT, &TAINT_VALUE, &TAINT_TIME_ADDED];
+
+static TAINT_KEY: Rule = Rule {
     id: RuleId::new("taint-key"),
     title: "The key of a taint is one that Kubernetes accepts",
     severity: Severity::Error,
@@ -41,7 +43,7 @@ spec:
 ",
 };
 
-pub(super) static TAINT_EFFECT: Rule = Rule {
+static TAINT_EFFECT: Rule = Rule {
     id: RuleId::new("taint-effect"),
     title: "The effect of a taint is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
     severity: Severity::Error,
@@ -67,7 +69,7 @@ spec:
 ",
 };
 
-pub(super) static TAINT_VALUE: Rule = Rule {
+static TAINT_VALUE: Rule = Rule {
     id: RuleId::new("taint-value"),
     title: "The value of a taint is one that a node can have",
     severity: Severity::Error,
@@ -99,7 +101,7 @@ spec:
 ",
 };
 
-pub(super) static TAINT_TIME_ADDED: Rule = Rule {
+static TAINT_TIME_ADDED: Rule = Rule {
     id: RuleId::new("taint-time-added"),
     title: "The `timeAdded` of a taint is a time that Karpenter can read",
     severity: Severity::Error,
@@ -142,11 +144,7 @@ fn check_key(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_
     if let Err(error) = qualified_name(key) {
         findings.push(
             TAINT_KEY
-                .finding(
-                    taint.path("key"),
-                    Problem::Invalid { value: quoted(key) },
-                    error.to_string(),
-                )
+                .finding(taint.path("key"), Problem::text(key), error.to_string())
                 .origin(by_crd_or(by_runtime(owner), matches_crd_key(key)))
                 .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
         );
@@ -160,19 +158,12 @@ fn check_effect(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     if EFFECTS.contains(&effect) {
         return;
     }
-    let problem = Problem::Unsupported {
-        value: quoted(effect),
-        supported: EFFECTS,
-    };
-    let meant = EFFECTS
-        .iter()
-        .find(|known| known.eq_ignore_ascii_case(effect.trim()));
-    findings.push(
-        TAINT_EFFECT
-            .finding(taint.path("effect"), problem, "Kubernetes knows no other effect")
-            .suggest_if_known(meant.map(|meant| format!("write {meant}")))
-            .fix_if_known(Fix::spelling(effect, EFFECTS)),
-    );
+    findings.push(TAINT_EFFECT.unsupported(
+        taint.path("effect"),
+        effect,
+        EFFECTS,
+        "Kubernetes knows no other effect",
+    ));
 }
 
 fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
@@ -201,7 +192,7 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
         Ok(_) => Origin::Silent,
         Err(_) => by_runtime(owner),
     };
-    let problem = Problem::Invalid { value: quoted(value) };
+    let problem = Problem::text(value);
     findings.push(
         TAINT_VALUE
             .finding(taint.path("value"), problem, reason)
@@ -218,11 +209,7 @@ fn check_time_added(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         let suggestion = corrected_timestamp(time);
         findings.push(
             TAINT_TIME_ADDED
-                .finding(
-                    taint.path("timeAdded"),
-                    Problem::Invalid { value: quoted(time) },
-                    error.to_string(),
-                )
+                .finding(taint.path("timeAdded"), Problem::text(time), error.to_string())
                 .origin(by_crd_or(Origin::Silent, crd_accepts_timestamp(time)))
                 .suggest(suggestion.map_or_else(
                     || "leave it out".to_owned(),

@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Edit, FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::shape::Shape;
 use crate::rule::Rule;
 
-pub(super) static FIELD_TYPE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_TYPE];
+
+static FIELD_TYPE: Rule = Rule {
     id: RuleId::new("field-type"),
     title: "Every field has the type that the API requires",
     severity: Severity::Error,
@@ -23,30 +25,24 @@ spec:
     budgets:
       - nodes: 5
 ",
-    good: "\
-spec:
+    good: r#"spec:
   disruption:
     budgets:
-      - nodes: \"5\"
-",
+      - nodes: "5"
+"#,
 };
 
 /// Speaks of one value of the wrong type.
 pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings: &mut Findings<'_>) {
     let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
     findings.push(match (value, expected) {
-        (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::IntegerOrText) => finding
-            .suggest(Fix::quoting(&value.to_string()))
-            .fix_if_known(Some(Fix::Quote)),
+        (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::IntegerOrText) => {
+            finding.suggest(Suggestion::quote(&value.to_string()))
+        }
         (Value::String(text), Shape::Integer | Shape::Boolean) => {
-            let meant = unquoted(text.trim(), expected);
-            finding
-                .suggest_if_known(
-                    meant
-                        .as_ref()
-                        .map(|meant| format!("write it without quotes: {meant}")),
-                )
-                .fix_if_known(meant.map(Fix::Write))
+            finding.suggest_if_known(unquoted(text.trim(), expected).map(|bare| {
+                Suggestion::from(format!("write it without quotes: {bare}")).with(Edit::Set(bare))
+            }))
         }
         (Value::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
         _ => finding,

@@ -2,15 +2,16 @@
 
 use super::findings::Findings;
 use super::moved;
-use crate::diagnostic::{Diagnostic, FieldPath, Fix, MAX_KEPT, Origin, Problem, RuleId, Segment, Severity};
+use crate::diagnostic::{
+    Diagnostic, Edit, FieldPath, MAX_KEPT, Origin, Problem, RuleId, Segment, Severity, Suggestion, nearest,
+};
 use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::{self, Fields, Shape};
 use crate::rule::Rule;
 
-/// Longest name, in bytes, for which a likely spelling is looked for; no field has a longer one.
-const LONGEST_GUESSED: usize = 40;
+pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_UNKNOWN];
 
-pub(super) static FIELD_UNKNOWN: Rule = Rule {
+static FIELD_UNKNOWN: Rule = Rule {
     id: RuleId::new("field-unknown"),
     title: "Every field is one that the API knows",
     severity: Severity::Error,
@@ -69,16 +70,21 @@ impl Spelling {
     }
 
     /// What to write instead. A guess takes longer than everything else, so no more are made than are told.
-    fn suggest(&mut self, path: &FieldPath, name: &str, known: Fields) -> Option<String> {
+    fn suggest(&mut self, path: &FieldPath, name: &str, known: Fields) -> Option<Suggestion> {
         self.told += 1;
-        if self.told > MAX_KEPT || name.len() > LONGEST_GUESSED {
+        if self.told > MAX_KEPT {
             return None;
         }
-        let has = |field: &str| known.iter().any(|(known, _)| *known == field);
-        moved::what_became_of(path, name, self.version, self.is_pool, has)
-            .map(str::to_owned)
-            .or_else(|| Some(format!("did you mean {}?", likely(name, known)?)))
-            .or_else(|| Some(format!("did you mean {}?", self.elsewhere(name)?)))
+        let names = || known.iter().map(|(known, _)| *known);
+        let has = |field: &str| names().any(|known| known == field);
+        let same = names().find(|known| known.eq_ignore_ascii_case(name));
+        let suggestion = match moved::what_became_of(path, name, self.version, self.is_pool, has) {
+            Some(moved) => Suggestion::from(moved),
+            None => nearest(name, names())
+                .map(Suggestion::did_you_mean)
+                .or_else(|| self.elsewhere(name).map(Suggestion::did_you_mean))?,
+        };
+        Some(suggestion.with(same.map(|known| Edit::Rename(known.to_owned()))))
     }
 
     /// The one place below `spec` where the API has a field of this name.
@@ -101,13 +107,7 @@ pub(super) fn report(
     findings: &mut Findings<'_>,
 ) {
     let suggestion = spelling.suggest(&path, name, known);
-    let same = known.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    let fix = same.map(|(known, _)| Fix::Rename((*known).to_owned()));
-    findings.push(
-        finding(path, spelling.version)
-            .suggest_if_known(suggestion)
-            .fix_if_known(fix),
-    );
+    findings.push(finding(path, spelling.version).suggest_if_known(suggestion));
 }
 
 fn finding(path: FieldPath, version: ApiVersion) -> Diagnostic {
@@ -116,14 +116,6 @@ fn finding(path: FieldPath, version: ApiVersion) -> Diagnostic {
         version.as_str()
     );
     FIELD_UNKNOWN.finding(path, Problem::Unknown, reason)
-}
-
-/// The known field that was probably meant: the same but for case, or with one slip in three letters.
-fn likely(name: &str, known: Fields) -> Option<&'static str> {
-    let lower = name.to_ascii_lowercase();
-    let distance = |known: &str| strsim::osa_distance(&lower, &known.to_ascii_lowercase());
-    let (nearest, _) = known.iter().min_by_key(|(known, _)| distance(known))?;
-    (distance(nearest) * 3 <= nearest.len()).then_some(*nearest)
 }
 
 /// Gathers every path at which a field of this name stands. Lists and maps of the user's are left out: a field

@@ -8,7 +8,9 @@ use crate::rule::Rule;
 /// The weights that the CRD takes.
 const LEGAL: std::ops::RangeInclusive<i64> = 1..=100;
 
-pub(super) static WEIGHT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&WEIGHT];
+
+static WEIGHT: Rule = Rule {
     id: RuleId::new("weight"),
     title: "`weight` is from 1 to 100",
     severity: Severity::Error,

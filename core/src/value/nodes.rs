@@ -1,6 +1,7 @@
 //! The `nodes` of a budget: how many nodes may be disrupted at once, as a number or a percentage.
 
 use super::{excerpt, is_cut};
+use crate::diagnostic::Suggestion;
 
 /// The largest count that Karpenter holds without wrapping around.
 const LARGEST_COUNT: &str = "2147483647";
@@ -75,21 +76,14 @@ impl BudgetNodesError {
         matches!(self, Self::CountTooLarge(_))
     }
 
-    /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggestion(&self) -> Option<String> {
+    /// What to write instead, where that is certain.
+    pub fn suggestion(&self) -> Option<Suggestion> {
         match self {
             Self::AboveHundred(_) => Some("write 100%".into()),
             Self::CountTooLarge(_) => Some("write 100% if all nodes may go at once".into()),
-            _ => self.meant().map(|meant| format!("write {meant}")),
-        }
-    }
-
-    /// The number that can only have been meant.
-    pub fn meant(&self) -> Option<String> {
-        match self {
             Self::Blank(joined) => proposal(joined),
             Self::PlusSign(text) => proposal(text.strip_prefix('+')?),
-            Self::LeadingZeros(percent) => Some(format!("{percent}%")),
+            Self::LeadingZeros(percent) => Some(Suggestion::write(format!("{percent}%"))),
             Self::Fraction(text) => {
                 let (whole, fraction) = text.split_once('.')?;
                 let zeros = fraction.trim_end_matches('%');
@@ -99,18 +93,14 @@ impl BudgetNodesError {
                 }
                 proposal(&format!("{whole}{sign}"))
             }
-            Self::Empty
-            | Self::Negative(_)
-            | Self::NotANumber(_)
-            | Self::AboveHundred(_)
-            | Self::CountTooLarge(_) => None,
+            Self::Empty | Self::Negative(_) | Self::NotANumber(_) => None,
         }
     }
 }
 
 /// Proposes a text if it is legal.
-fn proposal(text: &str) -> Option<String> {
-    (!is_cut(text) && BudgetNodes::parse(text).is_ok()).then(|| text.to_owned())
+fn proposal(text: &str) -> Option<Suggestion> {
+    (!is_cut(text) && BudgetNodes::parse(text).is_ok()).then(|| Suggestion::write(text))
 }
 
 fn parse_percent(digits: &str, text: &str) -> Result<BudgetNodes, BudgetNodesError> {
@@ -194,15 +184,15 @@ mod tests {
             ("99999999999999999999", E::CountTooLarge, too_large),
             ("-1", E::Negative, None),
             ("-5%", E::Negative, None),
-            ("+1", E::PlusSign, Some("write 1")),
+            ("+1", E::PlusSign, Some("write \"1\"")),
             ("+5%", E::PlusSign, Some("write 5%")),
             ("1.5", E::Fraction, None),
-            ("1.0", E::Fraction, Some("write 1")),
+            ("1.0", E::Fraction, Some("write \"1\"")),
             ("50.0%", E::Fraction, Some("write 50%")),
             ("0.5%", E::Fraction, None),
             ("10 %", E::Blank, Some("write 10%")),
-            (" 10", E::Blank, Some("write 10")),
-            ("10\n", E::Blank, Some("write 10")),
+            (" 10", E::Blank, Some("write \"10\"")),
+            ("10\n", E::Blank, Some("write \"10\"")),
             ("ten nodes", E::Blank, None),
             ("%", E::NotANumber, None),
             ("10%%", E::NotANumber, None),
@@ -215,13 +205,21 @@ mod tests {
             let error = BudgetNodes::parse(text).unwrap_err();
             let joined: String = text.split_whitespace().collect();
             assert_eq!(error, kind(joined), "{text}");
-            assert_eq!(error.suggestion().as_deref(), suggestion, "{text}");
+            assert_eq!(
+                error.suggestion().map(|one| one.text).as_deref(),
+                suggestion,
+                "{text}"
+            );
         }
         assert_eq!(BudgetNodes::parse(""), Err(E::Empty));
         for (text, percent) in [("005%", 5), ("0100%", 100), ("000%", 0)] {
             let error = BudgetNodes::parse(text).unwrap_err();
             assert_eq!(error, E::LeadingZeros(percent), "{text}");
-            assert_eq!(error.suggestion(), Some(format!("write {percent}%")), "{text}");
+            assert_eq!(
+                error.suggestion(),
+                Some(Suggestion::write(format!("{percent}%"))),
+                "{text}"
+            );
         }
     }
 

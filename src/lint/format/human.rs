@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Patch, Renderer, Snippet}
 use poolgate_core::diagnostic::Severity;
 
 use super::super::finding::Finding;
-use super::super::fix::Edit;
+use super::super::fix::TextEdit;
 use super::super::source_range::SourceRange;
 use super::FileReport;
 use crate::manifest::Span;
@@ -60,7 +60,7 @@ fn shown(name: &str, text: &str, finding: &Finding, renderer: &Renderer) -> Stri
 }
 
 /// The line as it would be with the suggestion.
-fn patch<'t>(name: &'t str, text: &'t str, edit: &Edit) -> Option<Snippet<'t, Patch<'t>>> {
+fn patch<'t>(name: &'t str, text: &'t str, edit: &TextEdit) -> Option<Snippet<'t, Patch<'t>>> {
     let line = line_around(text, edit.place.span)?;
     let span = edit.place.span;
     let within = span.start() - line.start..span.end().min(line.end) - line.start;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::finding::Finding;
-use super::super::fix::Edit;
+use super::super::fix::TextEdit;
 use super::super::source_range::SourceRange;
 use super::super::tally::Tally;
 use super::fingerprint::Fingerprints;
@@ -112,7 +112,7 @@ fn result(uri: &str, fingerprint: String, finding: &Finding) -> Result {
     }
 }
 
-fn fix(uri: &str, edit: &Edit) -> Value {
+fn fix(uri: &str, edit: &TextEdit) -> Value {
     json!({"artifactChanges": [{
         "artifactLocation": {"uri": uri},
         "replacements": [{

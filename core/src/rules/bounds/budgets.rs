@@ -1,14 +1,16 @@
 //! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's own, so there is nothing to
 //! say of it.
 
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Budget, Disruption, NodePool};
 use crate::policy::BudgetBounds;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) static BUDGET_PERCENT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_PERCENT, &BUDGET_NODES, &BUDGET_COUNT, &BUDGET_ALWAYS];
+
+static BUDGET_PERCENT: Rule = Rule {
     id: RuleId::new("policy-budget-percent"),
     title: "The percentage of a budget is no larger than the policy allows",
     severity: Severity::Error,
@@ -33,7 +35,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
+static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("policy-budget-nodes"),
     title: "The node count of a budget is no larger than the policy allows",
     severity: Severity::Error,
@@ -42,23 +44,21 @@ pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
     why: "A count that is small for a large pool is all of a small one. Set by `bounds.budgets.maxNodes` in \
           the policy, for budgets that count nodes; for percentages there is `maxPercent`.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"50\"
-",
-    good: "\
-spec:
+      - nodes: "50"
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"5\"
-",
+      - nodes: "5"
+"#,
 };
 
-pub(in crate::rules) static BUDGET_COUNT: Rule = Rule {
+static BUDGET_COUNT: Rule = Rule {
     id: RuleId::new("policy-budget-count"),
     title: "A pool has no more budgets than the policy allows",
     severity: Severity::Error,
@@ -67,30 +67,28 @@ pub(in crate::rules) static BUDGET_COUNT: Rule = Rule {
     why: "Of all budgets that hold at a time the lowest counts. With many of them nobody can tell any more \
           what holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"5\"
-      - nodes: \"1\"
+      - nodes: "5"
+      - nodes: "1"
         schedule: 0 9 * * mon-fri
         duration: 8h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"1\"
+      - nodes: "1"
         schedule: 0 9 * * mon-fri
         duration: 8h
-",
+"#,
 };
 
-pub(in crate::rules) static BUDGET_ALWAYS: Rule = Rule {
+static BUDGET_ALWAYS: Rule = Rule {
     id: RuleId::new("policy-budget-always"),
     title: "One budget always holds, and for every reason",
     severity: Severity::Error,
@@ -99,25 +97,23 @@ pub(in crate::rules) static BUDGET_ALWAYS: Rule = Rule {
     why: "While no budget holds, Karpenter may disrupt all nodes of a pool at once: outside of every window, \
           and for every reason that no budget names. Set by `bounds.budgets.requireAlways` in the policy.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 9 * * mon-fri
         duration: 8h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 9 * * mon-fri
         duration: 8h
-",
+"#,
 };
 
 pub(super) fn check(pool: &NodePool<'_>, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
@@ -152,7 +148,7 @@ fn check_nodes(budget: &Budget<'_>, bounds: &BudgetBounds, findings: &mut Findin
     let Some(text) = budget.nodes.present() else {
         return;
     };
-    let problem = || Problem::Invalid { value: quoted(text) };
+    let problem = || Problem::text(text);
     let finding = match (BudgetNodes::parse(text), bounds.max_percent, bounds.max_nodes) {
         (Ok(BudgetNodes::Percent(percent)), Some(most), _) if percent > most => BUDGET_PERCENT
             .finding(

@@ -13,7 +13,9 @@ use crate::rules::findings::Findings;
 /// The capacity types that Karpenter knows.
 const KNOWN: [&str; 3] = ["on-demand", "spot", "reserved"];
 
-pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&CAPACITY_TYPE];
+
+static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("policy-capacity-type"),
     title: "A pool uses only the capacity types that the policy allows",
     severity: Severity::Error,
@@ -63,7 +65,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, allowed: &[String], fin
     let reason = format!("the policy allows only {}", listed(allowed));
     let says = requirements(object).any(is_about_capacity) || label.is_some();
     let problem = if says {
-        Problem::Invalid { value: quoted(first) }
+        Problem::text(first)
     } else {
         Problem::Required
     };

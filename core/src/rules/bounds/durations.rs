@@ -15,7 +15,9 @@ const DEFAULT_EXPIRY: &str = "720h";
 /// Without end.
 const NEVER: &str = "Never";
 
-pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&EXPIRE_AFTER, &TERMINATION_GRACE_PERIOD];
+
+static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("policy-expire-after"),
     title: "`expireAfter` is within the policy's bounds",
     severity: Severity::Error,
@@ -41,7 +43,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
+static TERMINATION_GRACE_PERIOD: Rule = Rule {
     id: RuleId::new("policy-termination-grace-period"),
     title: "`terminationGracePeriod` is within the policy's bounds",
     severity: Severity::Error,

@@ -10,7 +10,9 @@ use crate::value::cron::Schedule;
 use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) static FREEZE_WINDOW: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&FREEZE_WINDOW];
+
+static FREEZE_WINDOW: Rule = Rule {
     id: RuleId::new("policy-freeze-window"),
     title: "In the policy's freeze windows, nothing in a pool may be disrupted",
     severity: Severity::Error,
@@ -29,16 +31,15 @@ spec:
     budgets:
       - nodes: 10%
 ",
-    good: "\
-spec:
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 8 * * mon-fri
         duration: 10h
-",
+"#,
 };
 
 pub(super) fn check(pool: &NodePool<'_>, windows: &[FreezeWindow], findings: &mut Findings<'_>) {

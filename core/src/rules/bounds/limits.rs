@@ -13,7 +13,9 @@ use crate::value::quantity::Quantity;
 /// The one limit that Karpenter knows for a pool with a fixed number of nodes.
 const NODES: &str = "nodes";
 
-pub(in crate::rules) static LIMIT_REQUIRED: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_REQUIRED, &LIMIT_MAX];
+
+static LIMIT_REQUIRED: Rule = Rule {
     id: RuleId::new("policy-limit-required"),
     title: "A pool has the limits that the policy requires",
     severity: Severity::Error,
@@ -23,20 +25,18 @@ pub(in crate::rules) static LIMIT_REQUIRED: Rule = Rule {
           and the bill is the only alarm. Set by `bounds.limits.required` in the policy. Of a static pool \
           (`replicas`) only `nodes` is required, the only limit that Karpenter allows there.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    nodes: \"40\"
-",
-    good: "\
-spec:
+    nodes: "40"
+"#,
+    good: r#"spec:
   limits:
-    nodes: \"40\"
-    cpu: \"1000\"
-",
+    nodes: "40"
+    cpu: "1000"
+"#,
 };
 
-pub(in crate::rules) static LIMIT_MAX: Rule = Rule {
+static LIMIT_MAX: Rule = Rule {
     id: RuleId::new("policy-limit-max"),
     title: "The limits of a pool are no larger than the policy allows",
     severity: Severity::Error,
@@ -46,16 +46,14 @@ pub(in crate::rules) static LIMIT_MAX: Rule = Rule {
           resource. A pool without a limit of that resource may grow without end, so it breaks this rule, \
           too.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    nodes: \"1000\"
-",
-    good: "\
-spec:
+    nodes: "1000"
+"#,
+    good: r#"spec:
   limits:
-    nodes: \"500\"
-",
+    nodes: "500"
+"#,
 };
 
 pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, findings: &mut Findings<'_>) {

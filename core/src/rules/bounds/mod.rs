@@ -1,21 +1,13 @@
 //! The bounds of the policy: what every pool must keep to because the organisation says so. A bound that the
 //! policy does not set is silent.
 
-mod budgets;
-mod capacity_type;
-mod durations;
-mod freeze;
-mod limits;
-mod node_class;
-mod template_labels;
-
-pub(super) use budgets::{BUDGET_ALWAYS, BUDGET_COUNT, BUDGET_NODES, BUDGET_PERCENT};
-pub(super) use capacity_type::CAPACITY_TYPE;
-pub(super) use durations::{EXPIRE_AFTER, TERMINATION_GRACE_PERIOD};
-pub(super) use freeze::FREEZE_WINDOW;
-pub(super) use limits::{LIMIT_MAX, LIMIT_REQUIRED};
-pub(super) use node_class::NODE_CLASS;
-pub(super) use template_labels::TEMPLATE_LABELS;
+pub(super) mod budgets;
+pub(super) mod capacity_type;
+pub(super) mod durations;
+pub(super) mod freeze;
+pub(super) mod limits;
+pub(super) mod node_class;
+pub(super) mod template_labels;
 
 use serde_json::{Map, Value};
 

@@ -8,7 +8,9 @@ use crate::policy::{Glob, NodeClassPattern};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static NODE_CLASS: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS];
+
+static NODE_CLASS: Rule = Rule {
     id: RuleId::new("policy-node-class"),
     title: "A pool uses only node classes that the policy allows",
     severity: Severity::Error,

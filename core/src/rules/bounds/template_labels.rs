@@ -8,7 +8,9 @@ use crate::karpenter::{Field, NodePool};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static TEMPLATE_LABELS: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&TEMPLATE_LABELS];
+
+static TEMPLATE_LABELS: Rule = Rule {
     id: RuleId::new("policy-template-labels"),
     title: "A pool gives its nodes the labels that the policy requires",
     severity: Severity::Error,

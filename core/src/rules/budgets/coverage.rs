@@ -2,12 +2,14 @@
 
 use super::reading::ReadBudget;
 use crate::budget::{Reason, Reasons, Window};
-use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::cron::WeekMinutes;
 
-pub(in crate::rules) static BUDGET_ALLOW_WINDOW: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_ALLOW_WINDOW, &BUDGET_UNCOVERED_HOURS];
+
+static BUDGET_ALLOW_WINDOW: Rule = Rule {
     id: RuleId::new("budget-allow-window"),
     title: "A window in which nodes may go has a budget for the other hours",
     severity: Severity::Warning,
@@ -26,19 +28,18 @@ spec:
         schedule: 0 2 * * *
         duration: 4h
 ",
-    good: "\
-spec:
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 6 * * *
         duration: 20h
-",
+"#,
 };
 
-pub(in crate::rules) static BUDGET_UNCOVERED_HOURS: Rule = Rule {
+static BUDGET_UNCOVERED_HOURS: Rule = Rule {
     id: RuleId::new("budget-uncovered-hours"),
     title: "At every hour some budget holds",
     severity: Severity::Info,
@@ -47,25 +48,23 @@ pub(in crate::rules) static BUDGET_UNCOVERED_HOURS: Rule = Rule {
     why: "The default of 10% holds only where no budget is written. Where the only budgets are freezes with \
           a schedule, nothing limits disruption outside of them, and all nodes may go at once.",
     seen_in: &["aws/karpenter-provider-aws#7026", "1190"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 9 * * mon-fri
         duration: 8h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 9 * * mon-fri
         duration: 8h
-",
+"#,
 };
 
 /// Speaks of windows around which some hour is without any budget for their reasons. All budgets of the pool must be
@@ -147,7 +146,7 @@ fn allow_window(reading: &ReadBudget<'_>) -> Diagnostic {
     BUDGET_ALLOW_WINDOW
         .finding(
             reading.budget.path("schedule"),
-            Problem::Invalid { value: quoted(text) },
+            Problem::text(text),
             "budgets only restrict: outside its window all nodes may go at once",
         )
         .suggest("add a budget without schedule, or one of 0 for the other hours")
@@ -159,7 +158,7 @@ fn uncovered_hours(reading: &ReadBudget<'_>) -> Diagnostic {
     BUDGET_UNCOVERED_HOURS
         .finding(
             reading.budget.path("schedule"),
-            Problem::Invalid { value: quoted(text) },
+            Problem::text(text),
             "outside this freeze no budget holds, and all nodes may go at once",
         )
         .suggest("add a budget without schedule, such as nodes: 10%")

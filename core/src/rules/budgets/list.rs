@@ -2,7 +2,7 @@
 
 use super::reading::ReadBudget;
 use crate::budget::Reason;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Budget, Disruption};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -10,7 +10,9 @@ use crate::rules::findings::Findings;
 /// The longest list that the CRD takes.
 const MOST_BUDGETS: usize = 50;
 
-pub(in crate::rules) static BUDGETS_COUNT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGETS_COUNT, &BUDGETS_EMPTY, &BUDGET_BLOCKS_DRIFT];
+
+static BUDGETS_COUNT: Rule = Rule {
     id: RuleId::new("budgets-count"),
     title: "A NodePool has at most 50 budgets",
     severity: Severity::Error,
@@ -29,7 +31,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static BUDGETS_EMPTY: Rule = Rule {
+static BUDGETS_EMPTY: Rule = Rule {
     id: RuleId::new("budgets-empty"),
     title: "The list of budgets is not empty",
     severity: Severity::Warning,
@@ -53,7 +55,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static BUDGET_BLOCKS_DRIFT: Rule = Rule {
+static BUDGET_BLOCKS_DRIFT: Rule = Rule {
     id: RuleId::new("budget-blocks-drift"),
     title: "Drifted nodes can be replaced at some time",
     severity: Severity::Info,
@@ -63,20 +65,18 @@ pub(in crate::rules) static BUDGET_BLOCKS_DRIFT: Rule = Rule {
           security fix or a changed template never reaches the nodes that run. They go only when they \
           expire, which no budget limits.",
     seen_in: &["1750", "1590"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
-",
-    good: "\
-spec:
+      - nodes: "0"
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"1\"
-",
+      - nodes: "1"
+"#,
 };
 
 /// Answers whether the list is of a legal length.
@@ -117,7 +117,7 @@ pub(super) fn check_blocked(readings: &[ReadBudget<'_>], findings: &mut Findings
         BUDGET_BLOCKS_DRIFT
             .finding(
                 blocking.budget.path("nodes"),
-                Problem::Invalid { value: quoted(text) },
+                Problem::text(text),
                 "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
             )
             .suggest("write 1 to replace them one by one, or add the schedule of a freeze"),

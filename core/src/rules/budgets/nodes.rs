@@ -1,14 +1,16 @@
 //! How many nodes a budget lets go: its `nodes`.
 
 use crate::budget::DEFAULT_NODES;
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_crd_or;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_NODES];
+
+static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("budget-nodes"),
     title: "A budget's `nodes` is a count or a percentage",
     severity: Severity::Error,
@@ -18,13 +20,12 @@ pub(in crate::rules) static BUDGET_NODES: Rule = Rule {
           but takes larger whole numbers. Karpenter cuts those to 32 bits, and depending on the bits that \
           are left, the budget blocks everything, limits nothing, or means another number.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"99999999999\"
-",
+      - nodes: "99999999999"
+"#,
     good: "\
 spec:
   disruption:
@@ -44,13 +45,12 @@ pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<
     match BudgetNodes::parse(text) {
         Ok(nodes) => Some(nodes),
         Err(error) => {
-            let problem = Problem::Invalid { value: quoted(text) };
+            let problem = Problem::text(text);
             findings.push(
                 BUDGET_NODES
                     .finding(budget.path("nodes"), problem, error.to_string())
                     .origin(by_crd_or(Origin::Silent, error.is_let_through()))
-                    .suggest_if_known(error.suggestion())
-                    .fix_if_known(error.meant().map(Fix::text)),
+                    .suggest_if_known(error.suggestion()),
             );
             None
         }

@@ -3,11 +3,10 @@
 use serde_json::Value;
 
 use crate::budget::{Reason, Reasons};
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, Karpenter, KarpenterVersion};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::spelling::closest;
 
 /// The longest list that the CRD takes.
 const MOST_REASONS: usize = 50;
@@ -15,7 +14,10 @@ const MOST_REASONS: usize = 50;
 /// What people write for the end of a node's life, which was no reason in any v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
 
-pub(in crate::rules) static BUDGET_REASON: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] =
+    &[&BUDGET_REASON, &BUDGET_REASON_REPEATED, &BUDGET_REASONS_EMPTY];
+
+static BUDGET_REASON: Rule = Rule {
     id: RuleId::new("budget-reason"),
     title: "The reasons of a budget are `Underutilized`, `Empty` and `Drifted`",
     severity: Severity::Error,
@@ -24,27 +26,25 @@ pub(in crate::rules) static BUDGET_REASON: Rule = Rule {
     why: "Case matters. Karpenter 1.15 adds `Unhealthy`. Expiration is no reason: since v1 no budget limits \
           it. A budget without `reasons` is for all of them.",
     seen_in: &["1750", "aws/karpenter-provider-aws#7797"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"1\"
+      - nodes: "1"
         reasons: [drifted]
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"1\"
+      - nodes: "1"
         reasons: [Drifted]
-",
+"#,
 };
 
-pub(in crate::rules) static BUDGET_REASON_REPEATED: Rule = Rule {
+static BUDGET_REASON_REPEATED: Rule = Rule {
     id: RuleId::new("budget-reason-repeated"),
     title: "A budget names each reason once",
     severity: Severity::Error,
@@ -53,27 +53,25 @@ pub(in crate::rules) static BUDGET_REASON_REPEATED: Rule = Rule {
     why: "The CRD refuses a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
           repeated reason changes nothing, so it may be a slip for another one.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"1\"
+      - nodes: "1"
         reasons: [Drifted, Drifted]
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 10%
-      - nodes: \"1\"
+      - nodes: "1"
         reasons: [Drifted]
-",
+"#,
 };
 
-pub(in crate::rules) static BUDGET_REASONS_EMPTY: Rule = Rule {
+static BUDGET_REASONS_EMPTY: Rule = Rule {
     id: RuleId::new("budget-reasons-empty"),
     title: "A budget's list of reasons is not empty",
     severity: Severity::Warning,
@@ -82,21 +80,19 @@ pub(in crate::rules) static BUDGET_REASONS_EMPTY: Rule = Rule {
     why: "A budget without `reasons` limits every kind of disruption; one with `reasons: []` limits none and \
           might as well not be there.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         reasons: []
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"1\"
-",
+      - nodes: "1"
+"#,
 };
 
 pub(super) fn check(
@@ -139,20 +135,13 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
         let path = || budget.path("reasons").index(index);
         let known = karpenter.knows(EnumValues::Reason, ApiVersion::V1, text);
         if known != Availability::Yes {
-            let value = quoted(text);
-            let (reason, suggestion) = explained(text, known, supported);
-            findings.push(
-                BUDGET_REASON
-                    .finding(path(), Problem::Unsupported { value, supported }, reason)
-                    .suggest_if_known(suggestion)
-                    .fix_if_known(Fix::spelling(text, supported)),
-            );
+            findings.push(unknown(path(), text, known, supported));
         }
         let Some(reason) = Reason::named(text) else {
             continue;
         };
         if seen.has(reason) && karpenter.release().has(KarpenterVersion::UNIQUE_REASONS) {
-            let problem = Problem::Invalid { value: quoted(text) };
+            let problem = Problem::text(text);
             findings.push(
                 BUDGET_REASON_REPEATED
                     .finding(path(), problem, "the list names it already")
@@ -163,19 +152,21 @@ fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, fin
     }
 }
 
-fn explained(text: &str, known: Availability, supported: &[&'static str]) -> (String, Option<String>) {
+fn unknown(
+    path: FieldPath,
+    text: &str,
+    known: Availability,
+    supported: &'static [&'static str],
+) -> Diagnostic {
+    let found = |reason: &str| BUDGET_REASON.unsupported(path, text, supported, reason);
     if let Availability::Since(release) = known {
-        return (format!("{text} needs Karpenter {release} or newer"), None);
+        return found(&format!("{text} needs Karpenter {release} or newer"));
     }
     if EXPIRATION.iter().any(|word| text.eq_ignore_ascii_case(word)) {
-        let reason = "no budget limits expiration, which Karpenter does at once when expireAfter is over";
-        return (reason.into(), Some("remove it".into()));
+        return found("no budget limits expiration, which Karpenter does at once when expireAfter is over")
+            .suggest("remove it");
     }
-    let meant = closest(text, supported);
-    (
-        "Karpenter has no such reason".into(),
-        meant.map(|meant| format!("did you mean {meant}?")),
-    )
+    found("Karpenter has no such reason")
 }
 
 #[cfg(test)]
@@ -192,7 +183,7 @@ mod tests {
     #[test]
     fn an_unknown_reason_is_refused_with_what_was_meant() {
         for (written, told) in [
-            ("drifted", "; did you mean Drifted? [budget-reason]"),
+            ("drifted", "; write Drifted [budget-reason]"),
             ("Drift", "; did you mean Drifted? [budget-reason]"),
             ("Expired", "; remove it [budget-reason]"),
             ("", ": Karpenter has no such reason [budget-reason]"),

@@ -1,12 +1,14 @@
 //! Budgets that never count, because a lower one always holds.
 
 use super::reading::ReadBudget;
-use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::nodes::BudgetNodes;
 
-pub(in crate::rules) static BUDGET_REDUNDANT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_REDUNDANT];
+
+static BUDGET_REDUNDANT: Rule = Rule {
     id: RuleId::new("budget-redundant"),
     title: "No budget is made pointless by a lower one that always holds",
     severity: Severity::Warning,
@@ -17,26 +19,24 @@ pub(in crate::rules) static BUDGET_REDUNDANT: Rule = Rule {
           freeze a pool but for some hours, write a budget of 0 whose schedule and duration cover all the \
           other hours.",
     seen_in: &["1939", "2374", "1190"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"1\"
+      - nodes: "1"
       - nodes: 20%
         schedule: 0 2 * * sat
         duration: 4h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
       - nodes: 20%
-      - nodes: \"1\"
+      - nodes: "1"
         schedule: 0 6 * * sat
         duration: 164h
-",
+"#,
 };
 
 pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
@@ -99,11 +99,7 @@ fn finding(reading: &ReadBudget<'_>, lower: &ReadBudget<'_>) -> Diagnostic {
         "remove it, or write a lower number".to_owned()
     };
     BUDGET_REDUNDANT
-        .finding(
-            reading.budget.path("nodes"),
-            Problem::Invalid { value: quoted(text) },
-            reason,
-        )
+        .finding(reading.budget.path("nodes"), Problem::text(text), reason)
         .suggest(suggestion)
         .related(lower.budget.path("nodes"))
 }

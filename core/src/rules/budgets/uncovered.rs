@@ -8,7 +8,9 @@ use crate::karpenter::{Disruption, NodePool};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static BUDGET_UNCOVERED_REASON: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_UNCOVERED_REASON];
+
+static BUDGET_UNCOVERED_REASON: Rule = Rule {
     id: RuleId::new("budget-uncovered-reason"),
     title: "Some budget is for drift, and some for consolidation where that is on",
     severity: Severity::Warning,
@@ -18,24 +20,22 @@ pub(in crate::rules) static BUDGET_UNCOVERED_REASON: Rule = Rule {
           names `Drifted`, a new image may replace all nodes of the pool at once. The same holds for \
           `Underutilized`, unless consolidation is off or for empty nodes only.",
     seen_in: &["aws/karpenter-provider-aws#7026", "2183"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"1\"
+      - nodes: "1"
         reasons: [Underutilized, Empty]
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"1\"
+      - nodes: "1"
         reasons: [Underutilized, Empty]
       - nodes: 10%
         reasons: [Drifted]
-",
+"#,
 };
 
 /// Speaks of reasons that no budget names, of those that replace nodes: empty nodes may go at once without harm. All

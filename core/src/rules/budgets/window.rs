@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::budget::Window;
-use crate::diagnostic::{Diagnostic, Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Budget, Field};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -12,7 +12,14 @@ use crate::rules::origins::by_crd_or;
 use crate::rules::schedules;
 use crate::value::duration::BudgetDuration;
 
-pub(in crate::rules) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[
+    &BUDGET_SCHEDULE_DURATION,
+    &BUDGET_DURATION,
+    &BUDGET_EMPTY_WINDOW,
+    &BUDGET_ALWAYS_ACTIVE,
+];
+
+static BUDGET_SCHEDULE_DURATION: Rule = Rule {
     id: RuleId::new("budget-schedule-duration"),
     title: "A budget has both `schedule` and `duration` or neither",
     severity: Severity::Error,
@@ -20,26 +27,24 @@ pub(in crate::rules) static BUDGET_SCHEDULE_DURATION: Rule = Rule {
     evidence: None,
     why: "A window needs a beginning and a length. A budget with neither always holds.",
     seen_in: &["1003"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
-        schedule: \"@daily\"
-",
-    good: "\
-spec:
+      - nodes: "0"
+        schedule: "@daily"
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
-        schedule: \"@daily\"
+      - nodes: "0"
+        schedule: "@daily"
         duration: 8h
-",
+"#,
 };
 
-pub(in crate::rules) static BUDGET_DURATION: Rule = Rule {
+static BUDGET_DURATION: Rule = Rule {
     id: RuleId::new("budget-duration"),
     title: "The `duration` of a budget is hours and minutes that Karpenter can read",
     severity: Severity::Error,
@@ -49,27 +54,25 @@ pub(in crate::rules) static BUDGET_DURATION: Rule = Rule {
           takes `2562048h` and more, which is too long for Go's duration: Karpenter then cannot read this \
           NodePool, and because it reads all NodePools as one list, it cannot read any.",
     seen_in: &["2055"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 0 1 * *
         duration: 2562048h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
+      - nodes: "0"
         schedule: 0 0 1 * *
         duration: 24h
-",
+"#,
 };
 
-pub(in crate::rules) static BUDGET_EMPTY_WINDOW: Rule = Rule {
+static BUDGET_EMPTY_WINDOW: Rule = Rule {
     id: RuleId::new("budget-empty-window"),
     title: "The window of a budget is longer than zero",
     severity: Severity::Error,
@@ -77,27 +80,25 @@ pub(in crate::rules) static BUDGET_EMPTY_WINDOW: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "A duration of `0m` ends the window at the moment it begins, so the budget never limits anything.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
-        schedule: \"@daily\"
+      - nodes: "0"
+        schedule: "@daily"
         duration: 0m
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
-        schedule: \"@daily\"
+      - nodes: "0"
+        schedule: "@daily"
         duration: 30m
-",
+"#,
 };
 
-pub(in crate::rules) static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
+static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
     id: RuleId::new("budget-always-active"),
     title: "The window of a budget ends before it begins again",
     severity: Severity::Warning,
@@ -107,24 +108,22 @@ pub(in crate::rules) static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
           closes: the budget always holds, and its schedule has no effect. With `nodes: \"0\"` all voluntary \
           disruption stops for good.",
     seen_in: &["convox/convox#1114"],
-    bad: "\
-spec:
+    bad: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
-        schedule: \"@daily\"
+      - nodes: "0"
+        schedule: "@daily"
         duration: 24h
-",
-    good: "\
-spec:
+"#,
+    good: r#"spec:
   disruption:
     consolidateAfter: 1m
     budgets:
-      - nodes: \"0\"
-        schedule: \"@daily\"
+      - nodes: "0"
+        schedule: "@daily"
         duration: 20h
-",
+"#,
 };
 
 /// Checks when the budget holds. Answers with it, where it can be read.
@@ -169,7 +168,7 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
 /// Answers with the duration where it can be read and is not zero.
 fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
     let text = budget.duration.present()?;
-    let problem = || Problem::Invalid { value: quoted(text) };
+    let problem = || Problem::text(text);
     if let Some(reason) = too_long(text) {
         findings.push(
             BUDGET_DURATION
@@ -197,8 +196,7 @@ fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Du
                 BUDGET_DURATION
                     .finding(budget.path("duration"), problem(), error.to_string())
                     .origin(by_crd_or(Origin::Silent, error.is_let_through()))
-                    .suggest_if_known(error.suggestion())
-                    .fix_if_known(error.meant().map(Fix::text)),
+                    .suggest_if_known(error.suggestion()),
             );
             None
         }
@@ -210,7 +208,7 @@ fn always_active(budget: &Budget<'_>) -> Diagnostic {
     BUDGET_ALWAYS_ACTIVE
         .finding(
             budget.path("duration"),
-            Problem::Invalid { value: quoted(text) },
+            Problem::text(text),
             "the window begins again before it ends, so the budget always holds",
         )
         .suggest("shorten it, or remove schedule and duration if always is meant")

@@ -1,7 +1,7 @@
 //! `spec.disruption.consolidateAfter`. That it is missing in v1 is nothing to speak of: where Karpenter requires
 //! it, admission writes it.
 
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -15,7 +15,14 @@ const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
 const WHEN_EMPTY: &str = "WhenEmpty";
 
-pub(in crate::rules) static CONSOLIDATE_AFTER: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[
+    &CONSOLIDATE_AFTER,
+    &CONSOLIDATE_AFTER_PAIR,
+    &CONSOLIDATE_AFTER_CONVERSION,
+    &CONSOLIDATE_AFTER_NEVER,
+];
+
+static CONSOLIDATE_AFTER: Rule = Rule {
     id: RuleId::new("consolidate-after"),
     title: "`consolidateAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
@@ -42,7 +49,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
+static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
     id: RuleId::new("consolidate-after-pair"),
     title: "In v1beta1, `consolidateAfter` goes with the policy `WhenEmpty` and with no other",
     severity: Severity::Error,
@@ -67,7 +74,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
+static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
     id: RuleId::new("consolidate-after-conversion"),
     title: "In v1beta1, `consolidateAfter: Never` goes with the policy `WhenEmpty`",
     severity: Severity::Warning,
@@ -97,7 +104,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
+static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
     id: RuleId::new("consolidate-after-never"),
     title: "A `consolidationPolicy` is written only where consolidation is on",
     severity: Severity::Info,
@@ -148,7 +155,7 @@ fn pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
 fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>) {
     let is_let_through = pattern.accepts(text);
     let found = |reason: String, otherwise| {
-        let problem = Problem::Invalid { value: quoted(text) };
+        let problem = Problem::text(text);
         CONSOLIDATE_AFTER
             .finding(Disruption::path("consolidateAfter"), problem, reason)
             .origin(by_crd_or(otherwise, is_let_through))
@@ -164,11 +171,7 @@ fn check_text(text: &str, pattern: DurationPattern, findings: &mut Findings<'_>)
     if is_let_through {
         reason.push_str(", and Karpenter could then read no NodePool at all");
     }
-    findings.push(
-        found(reason, Origin::Silent)
-            .suggest_if_known(error.suggestion())
-            .fix_if_known(error.meant().map(Fix::text)),
-    );
+    findings.push(found(reason, Origin::Silent).suggest_if_known(error.suggestion()));
 }
 
 fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
@@ -179,9 +182,7 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if disruption.consolidate_after != Field::Present("Never") || policy == V1_DEFAULT_POLICY {
         return;
     }
-    let problem = Problem::Invalid {
-        value: quoted(policy),
-    };
+    let problem = Problem::text(policy);
     findings.push(
         CONSOLIDATE_AFTER_NEVER
             .finding(
@@ -213,16 +214,14 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
         (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => CONSOLIDATE_AFTER_CONVERSION
             .finding(
                 path(),
-                Problem::Invalid {
-                    value: quoted("Never"),
-                },
+                Problem::text("Never"),
                 "on the way to v1 it becomes 0s, which switches consolidation on again",
             )
             .suggest("write the policy WhenEmpty, or move to v1, before Karpenter converts it"),
         (V1BETA1_DEFAULT_POLICY, Field::Present(text)) => CONSOLIDATE_AFTER_PAIR
             .finding(
                 path(),
-                Problem::Invalid { value: quoted(text) },
+                Problem::text(text),
                 "v1beta1 takes no duration beside the policy WhenUnderutilized, which is also the default",
             )
             .suggest("remove it, or write consolidationPolicy: WhenEmpty"),

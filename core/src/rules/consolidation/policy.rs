@@ -1,18 +1,19 @@
 //! `spec.disruption.consolidationPolicy`.
 
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, RuleId, Severity, Suggestion};
 use crate::karpenter::{ApiVersion, Availability, Disruption, EnumValues, Karpenter};
 use crate::rule::Rule;
 
 use crate::rules::findings::Findings;
-use crate::rules::spelling::closest;
 
 const BALANCED: &str = "Balanced";
 
 /// What one version calls by another name than the other: first in v1beta1, then in v1.
 const RENAMED: (&str, &str) = ("WhenUnderutilized", "WhenEmptyOrUnderutilized");
 
-pub(in crate::rules) static CONSOLIDATION_POLICY: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&CONSOLIDATION_POLICY];
+
+static CONSOLIDATION_POLICY: Rule = Rule {
     id: RuleId::new("consolidation-policy"),
     title: "`consolidationPolicy` is one that the API version and the Karpenter release know",
     severity: Severity::Error,
@@ -51,25 +52,20 @@ pub(super) fn check(
         return;
     }
     let supported = karpenter.words(vocabulary, version);
-    let problem = Problem::Unsupported {
-        value: quoted(policy),
-        supported,
+    let found = |reason: &str| {
+        CONSOLIDATION_POLICY.unsupported(Disruption::path("consolidationPolicy"), policy, supported, reason)
     };
-    let (reason, suggestion) = explained(policy, version, known, supported);
-    findings.push(
-        CONSOLIDATION_POLICY
-            .finding(Disruption::path("consolidationPolicy"), problem, reason)
-            .suggest_if_known(suggestion)
-            .fix_if_known(meant(policy, version, supported)),
-    );
-}
-
-/// The policy of the other version's name, or in other case.
-fn meant(policy: &str, version: ApiVersion, supported: &[&'static str]) -> Option<Fix> {
-    match renamed(policy, version) {
-        Some((name, _)) => Some(Fix::text(name)),
-        None => Fix::spelling(policy, supported),
-    }
+    findings.push(if let Some((name, version)) = renamed(policy, version) {
+        found(&format!("{version} calls it {name}")).suggest(Suggestion::write(name))
+    } else if let Availability::Since(release) = known {
+        found(&format!("{policy} needs Karpenter {release} or newer"))
+    } else if policy == BALANCED && version == ApiVersion::V1Beta1 {
+        found("v1beta1 has no such policy")
+    } else if policy.contains('|') {
+        found("it names alternatives, of which only one can stand here").suggest("choose one")
+    } else {
+        found("Karpenter has no such policy")
+    });
 }
 
 /// What a policy is called in this version that has another name in the other, and this version.
@@ -80,37 +76,6 @@ fn renamed(policy: &str, version: ApiVersion) -> Option<(&'static str, &'static 
         ApiVersion::V1Beta1 if policy == v1 => Some((v1beta1, "v1beta1")),
         _ => None,
     }
-}
-
-fn explained(
-    policy: &str,
-    version: ApiVersion,
-    known: Availability,
-    supported: &[&'static str],
-) -> (String, Option<String>) {
-    if let Some((name, version)) = renamed(policy, version) {
-        return (
-            format!("{version} calls it {name}"),
-            Some(format!("write {name}")),
-        );
-    }
-    if let Availability::Since(release) = known {
-        return (format!("{policy} needs Karpenter {release} or newer"), None);
-    }
-    if policy == BALANCED && version == ApiVersion::V1Beta1 {
-        return ("v1beta1 has no such policy".into(), None);
-    }
-    if policy.contains('|') {
-        return (
-            "it names alternatives, of which only one can stand here".into(),
-            Some("choose one".into()),
-        );
-    }
-    let meant = closest(policy, supported);
-    (
-        "Karpenter has no such policy".into(),
-        meant.map(|meant| format!("did you mean {meant}?")),
-    )
 }
 
 #[cfg(test)]
@@ -161,7 +126,7 @@ mod tests {
             (
                 KarpenterVersion::NEWEST,
                 "whenempty",
-                ": Karpenter has no such policy; did you mean WhenEmpty? [",
+                ": Karpenter has no such policy; write WhenEmpty [",
             ),
             (KarpenterVersion::NEWEST, "WhenEmpty | Balanced", "; choose one ["),
             (

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::consequence;
-use crate::diagnostic::{FieldPath, Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -14,7 +14,9 @@ use crate::value::duration::{DurationPattern, NillableDuration};
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
 const REGISTRATION: Duration = Duration::from_mins(15);
 
-pub(in crate::rules) static EXPIRE_AFTER: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&EXPIRE_AFTER, &EXPIRE_AFTER_ZERO, &EXPIRE_AFTER_SHORT];
+
+static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("expire-after"),
     title: "`expireAfter` is a duration that Karpenter can read, or `Never`",
     severity: Severity::Error,
@@ -38,7 +40,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static EXPIRE_AFTER_ZERO: Rule = Rule {
+static EXPIRE_AFTER_ZERO: Rule = Rule {
     id: RuleId::new("expire-after-zero"),
     title: "Nodes do not expire at once",
     severity: Severity::Error,
@@ -63,7 +65,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static EXPIRE_AFTER_SHORT: Rule = Rule {
+static EXPIRE_AFTER_SHORT: Rule = Rule {
     id: RuleId::new("expire-after-short"),
     title: "Nodes live at least as long as a machine may take to become one",
     severity: Severity::Warning,
@@ -97,7 +99,7 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> Option<NillableDuration> {
     let text = field.present()?;
-    let problem = || Problem::Invalid { value: quoted(text) };
+    let problem = || Problem::text(text);
     let is_let_through = pattern.accepts(text);
     if let Some(reason) = too_long(text) {
         findings.push(
@@ -123,8 +125,7 @@ pub(super) fn check(
                 EXPIRE_AFTER
                     .finding(path(), problem(), reason)
                     .origin(by_crd_or(Origin::Silent, is_let_through))
-                    .suggest_if_known(error.suggestion())
-                    .fix_if_known(error.meant().map(Fix::text)),
+                    .suggest_if_known(error.suggestion()),
             );
             None
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::consequence;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Field, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -11,7 +11,9 @@ use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration, NillableDurationError};
 
-pub(in crate::rules) static TERMINATION_GRACE_PERIOD: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&TERMINATION_GRACE_PERIOD, &TERMINATION_GRACE_PERIOD_ZERO];
+
+static TERMINATION_GRACE_PERIOD: Rule = Rule {
     id: RuleId::new("termination-grace-period"),
     title: "`terminationGracePeriod` is a duration that Karpenter can read",
     severity: Severity::Error,
@@ -35,7 +37,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
+static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
     id: RuleId::new("termination-grace-period-zero"),
     title: "Pods get time to leave a node that is terminated",
     severity: Severity::Warning,
@@ -77,7 +79,7 @@ pub(super) fn check(
     // v1beta1 has no such field, of which `field-unknown` speaks.
     let text = field.present().filter(|_| version == ApiVersion::V1)?;
     let path = || owner.path("terminationGracePeriod");
-    let problem = || Problem::Invalid { value: quoted(text) };
+    let problem = || Problem::text(text);
     let found = |reason: String, otherwise| {
         TERMINATION_GRACE_PERIOD
             .finding(path(), problem(), reason)
@@ -100,11 +102,11 @@ pub(super) fn check(
             return Some(length);
         }
         Ok(NillableDuration::Never) | Err(NillableDurationError::NeverMisspelt) => {
-            ("it cannot be Never".to_owned(), Some(FOR_EVER.to_owned()))
+            ("it cannot be Never".to_owned(), Some(FOR_EVER.into()))
         }
         Err(NillableDurationError::Overflow) => {
             let reason = format!("{}{}", NillableDurationError::Overflow, consequence(owner));
-            (reason, Some(FOR_EVER.to_owned()))
+            (reason, Some(FOR_EVER.into()))
         }
         Err(NillableDurationError::Other) => {
             ("a duration is written like 30s, 10m or 1h30m".to_owned(), None)

@@ -4,14 +4,17 @@ use serde_json::Value;
 
 use super::path;
 use super::resource::PLAIN_RESOURCES;
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::NodePool;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_quantity;
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) static LIMIT_QUANTITY: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] =
+    &[&LIMIT_QUANTITY, &LIMIT_NEGATIVE, &LIMIT_ZERO, &LIMIT_UNQUOTED];
+
+static LIMIT_QUANTITY: Rule = Rule {
     id: RuleId::new("limit-quantity"),
     title: "A limit is a quantity that Karpenter can read",
     severity: Severity::Error,
@@ -22,19 +25,17 @@ pub(in crate::rules) static LIMIT_QUANTITY: Rule = Rule {
           Karpenter: from then on no pool of the cluster gets a node, and deleting the NodePool does not \
           help until Karpenter is restarted.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    cpu: \"1e1.5\"
-",
-    good: "\
-spec:
+    cpu: "1e1.5"
+"#,
+    good: r#"spec:
   limits:
-    cpu: \"1000\"
-",
+    cpu: "1000"
+"#,
 };
 
-pub(in crate::rules) static LIMIT_NEGATIVE: Rule = Rule {
+static LIMIT_NEGATIVE: Rule = Rule {
     id: RuleId::new("limit-negative"),
     title: "A limit is not negative",
     severity: Severity::Error,
@@ -43,19 +44,17 @@ pub(in crate::rules) static LIMIT_NEGATIVE: Rule = Rule {
     why: "Every instance type exceeds a negative limit, so the pool never launches a node. The only sign is \
           a line in Karpenter's log for each pending pod.",
     seen_in: &["3160"],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    cpu: \"-5\"
-",
-    good: "\
-spec:
+    cpu: "-5"
+"#,
+    good: r#"spec:
   limits:
-    cpu: \"5\"
-",
+    cpu: "5"
+"#,
 };
 
-pub(in crate::rules) static LIMIT_ZERO: Rule = Rule {
+static LIMIT_ZERO: Rule = Rule {
     id: RuleId::new("limit-zero"),
     title: "A limit leaves room for a node",
     severity: Severity::Warning,
@@ -66,20 +65,18 @@ pub(in crate::rules) static LIMIT_ZERO: Rule = Rule {
           could serve. That is a way to switch a pool off, but not a way to say *no limit*. A limit of 0 for \
           a device, such as `nvidia.com/gpu`, only keeps out the machines that have it.",
     seen_in: &["3160", "2711"],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    cpu: \"0\"
-",
-    good: "\
-spec:
+    cpu: "0"
+"#,
+    good: r#"spec:
   limits:
-    cpu: \"1000\"
-    nvidia.com/gpu: \"0\"
-",
+    cpu: "1000"
+    nvidia.com/gpu: "0"
+"#,
 };
 
-pub(in crate::rules) static LIMIT_UNQUOTED: Rule = Rule {
+static LIMIT_UNQUOTED: Rule = Rule {
     id: RuleId::new("limit-unquoted"),
     title: "A limit is written in quotes",
     severity: Severity::Info,
@@ -96,11 +93,10 @@ spec:
   limits:
     cpu: 1000
 ",
-    good: "\
-spec:
+    good: r#"spec:
   limits:
-    cpu: \"1000\"
-",
+    cpu: "1000"
+"#,
 };
 
 pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings: &mut Findings<'_>) {
@@ -112,8 +108,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                 findings.push(
                     found(&LIMIT_QUANTITY, error.to_string())
                         .origin(by_quantity(&error))
-                        .suggest_if_known(error.suggestion())
-                        .fix_if_known(error.meant().map(Fix::text)),
+                        .suggest_if_known(error.suggestion()),
                 );
                 return;
             }
@@ -129,8 +124,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                     &LIMIT_UNQUOTED,
                     "tools that write the object back turn the number into text".into(),
                 )
-                .suggest(format!("write \"{number}\""))
-                .fix_if_known(Some(Fix::text(number.to_string()))),
+                .suggest(Suggestion::write(number.to_string())),
             );
             quantity
         }

@@ -15,7 +15,9 @@ use crate::value::quantity::Quantity;
 /// The resource that counts nodes.
 const NODES: &str = "nodes";
 
-pub(in crate::rules) static LIMIT_NODES_WHOLE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_NODES_WHOLE, &LIMIT_NODES_RELEASE, &LIMIT_BELOW_NODES];
+
+static LIMIT_NODES_WHOLE: Rule = Rule {
     id: RuleId::new("limit-nodes-whole"),
     title: "`limits.nodes` is a whole number",
     severity: Severity::Error,
@@ -23,19 +25,17 @@ pub(in crate::rules) static LIMIT_NODES_WHOLE: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "Karpenter compares the limit as it is written, so `1.5` acts as 2.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    nodes: \"1.5\"
-",
-    good: "\
-spec:
+    nodes: "1.5"
+"#,
+    good: r#"spec:
   limits:
-    nodes: \"2\"
-",
+    nodes: "2"
+"#,
 };
 
-pub(in crate::rules) static LIMIT_NODES_RELEASE: Rule = Rule {
+static LIMIT_NODES_RELEASE: Rule = Rule {
     id: RuleId::new("limit-nodes-release"),
     title: "`limits.nodes` is one that the Karpenter release enforces",
     severity: Severity::Warning,
@@ -46,20 +46,18 @@ pub(in crate::rules) static LIMIT_NODES_RELEASE: Rule = Rule {
           it launches, but a batch of pods, draining nodes and replacements can still exceed it; only \
           poolgate's node gate makes the limit hold.",
     seen_in: &["2657", "aws/karpenter-provider-aws#8925", "2915"],
-    bad: "\
-apiVersion: karpenter.sh/v1beta1
+    bad: r#"apiVersion: karpenter.sh/v1beta1
 spec:
   limits:
-    nodes: \"10\"
-",
-    good: "\
-spec:
+    nodes: "10"
+"#,
+    good: r#"spec:
   limits:
-    nodes: \"10\"
-",
+    nodes: "10"
+"#,
 };
 
-pub(in crate::rules) static LIMIT_BELOW_NODES: Rule = Rule {
+static LIMIT_BELOW_NODES: Rule = Rule {
     id: RuleId::new("limit-below-nodes"),
     title: "A node limit is not lowered below the number of nodes that exist",
     severity: Severity::Warning,
@@ -72,28 +70,26 @@ pub(in crate::rules) static LIMIT_BELOW_NODES: Rule = Rule {
           is counted where `serve` runs with `--gate`; elsewhere `status.nodes` has to do, which Karpenter writes \
           seconds later.",
     seen_in: &["1604", "3093", "aws/karpenter-provider-aws#5909"],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    nodes: \"20\"
+    nodes: "20"
 status:
   nodes: 12
 ---
 spec:
   limits:
-    nodes: \"10\"
-",
-    good: "\
-spec:
+    nodes: "10"
+"#,
+    good: r#"spec:
   limits:
-    nodes: \"20\"
+    nodes: "20"
 status:
   nodes: 12
 ---
 spec:
   limits:
-    nodes: \"12\"
-",
+    nodes: "12"
+"#,
 };
 
 pub(super) fn check(
@@ -361,7 +357,13 @@ mod tests {
             };
             let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
             let about = report.into_iter().find(|one| one.rule == LIMIT_BELOW_NODES.id);
-            about.map(|one| format!("{}; {}", one.reason, one.suggestion.unwrap_or_default()))
+            about.map(|one| {
+                format!(
+                    "{}; {}",
+                    one.reason,
+                    one.suggestion.map_or_else(String::new, |one| one.text)
+                )
+            })
         };
         let stay = "none is removed for that, and none launched before enough have gone";
         assert_eq!(

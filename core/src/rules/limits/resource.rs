@@ -3,10 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::path;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion, nearest};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-use crate::rules::spelling::closest;
 
 /// Resources that Karpenter compares with what a pool uses and that have no domain in their name.
 pub(super) const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
@@ -21,7 +20,9 @@ const MEANT: &[(&str, &str)] = &[
     ("replicas", "nodes"),
 ];
 
-pub(in crate::rules) static LIMIT_UNKNOWN: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_UNKNOWN];
+
+static LIMIT_UNKNOWN: Rule = Rule {
     id: RuleId::new("limit-unknown"),
     title: "A limit names a resource that nodes have",
     severity: Severity::Warning,
@@ -30,16 +31,14 @@ pub(in crate::rules) static LIMIT_UNKNOWN: Rule = Rule {
     why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared \
           with nothing, so there is no limit at all, and nothing says so.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    CPU: \"1000\"
-",
-    good: "\
-spec:
+    CPU: "1000"
+"#,
+    good: r#"spec:
   limits:
-    cpu: \"1000\"
-",
+    cpu: "1000"
+"#,
 };
 
 pub(super) fn check(resource: &str, value: &Value, limits: &Map<String, Value>, findings: &mut Findings<'_>) {
@@ -51,8 +50,8 @@ pub(super) fn check(resource: &str, value: &Value, limits: &Map<String, Value>, 
         Problem::invalid(value),
         "nodes have no resource of this name, so this limits nothing",
     );
-    let meant = likely_resource(resource).filter(|meant| !limits.contains_key(*meant));
-    findings.push(finding.suggest_if_known(meant.map(|meant| format!("did you mean {meant}?"))));
+    let likely = likely_resource(resource).filter(|likely| !limits.contains_key(*likely));
+    findings.push(finding.suggest_if_known(likely.map(Suggestion::did_you_mean)));
 }
 
 /// Whether a node may have a resource of this name: one of Kubernetes' own, or an extended one, which always
@@ -83,7 +82,7 @@ fn likely_resource(resource: &str) -> Option<&'static str> {
     let known = MEANT.iter().find(|(written, _)| *written == bare);
     known
         .map(|(_, meant)| *meant)
-        .or_else(|| closest(bare, PLAIN_RESOURCES))
+        .or_else(|| nearest(bare, PLAIN_RESOURCES.iter().copied()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use crate::karpenter::TemplateOwner;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static NODE_CLASS_IMMUTABLE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_IMMUTABLE];
+
+static NODE_CLASS_IMMUTABLE: Rule = Rule {
     id: RuleId::new("node-class-immutable"),
     title: "Group and kind of `nodeClassRef` never change",
     severity: Severity::Error,
@@ -53,7 +55,7 @@ pub(super) fn check(reference: &Map<String, Value>, old: Option<&Value>, finding
                 NODE_CLASS_IMMUTABLE
                     .finding(
                         path,
-                        Problem::Invalid { value: quoted(now) },
+                        Problem::text(now),
                         format!("it is {} and cannot be changed", quoted(before)),
                     )
                     .suggest("make a new NodePool and delete this one"),

@@ -3,12 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{group_field, path, text};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{ApiVersion, NodeClassKind, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static NODE_CLASS_KIND: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_KIND];
+
+static NODE_CLASS_KIND: Rule = Rule {
     id: RuleId::new("node-class-kind"),
     title: "Group and kind of `nodeClassRef` belong together",
     severity: Severity::Error,
@@ -48,11 +50,11 @@ pub(super) fn check(
     let Some(kind) = text(reference, "kind") else {
         return;
     };
-    let Some(meant) = NodeClassKind::meant(group, kind) else {
+    let Some(likely) = NodeClassKind::likely(group, kind) else {
         return;
     };
     let group_field = group_field(version);
-    let (field, value, other) = if meant.group == group {
+    let (field, value, other) = if likely.group == group {
         ("kind", kind, group_field)
     } else {
         (group_field, group, "kind")
@@ -61,13 +63,12 @@ pub(super) fn check(
         "no provider has a node class of this group and kind, so Karpenter would silently ignore the pool";
     findings.push(
         NODE_CLASS_KIND
-            .finding(
-                path(owner, field),
-                Problem::Invalid { value: quoted(value) },
-                reason,
-            )
+            .finding(path(owner, field), Problem::text(value), reason)
             .related(path(owner, other))
-            .suggest(format!("did you mean {} of {}?", meant.kind, meant.group)),
+            .suggest(Suggestion::did_you_mean(format_args!(
+                "{} of {}",
+                likely.kind, likely.group
+            ))),
     );
 }
 

@@ -3,14 +3,16 @@
 use serde_json::{Map, Value};
 
 use super::{group_field, path, text};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner, node_class_label};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::requirements::keys::LONGEST_KEY;
 use crate::value::label::{label_value, qualified_name};
 
-pub(in crate::rules) static NODE_CLASS_NAME: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_NAME];
+
+static NODE_CLASS_NAME: Rule = Rule {
     id: RuleId::new("node-class-name"),
     title: "Group, kind and name of the node class can form a label",
     severity: Severity::Error,
@@ -64,7 +66,7 @@ pub(super) fn check_value(reference: &Map<String, Value>, owner: TemplateOwner, 
 }
 
 fn push_name(name: &str, reason: String, owner: TemplateOwner, findings: &mut Findings<'_>) {
-    let problem = Problem::Invalid { value: quoted(name) };
+    let problem = Problem::text(name);
     findings.push(NODE_CLASS_NAME.finding(path(owner, "name"), problem, reason));
 }
 
@@ -88,7 +90,7 @@ pub(super) fn check_key(template: &Template<'_>, version: ApiVersion, findings: 
         NODE_CLASS_NAME
             .finding(
                 path(template.owner, group_field(version)),
-                Problem::Invalid { value: quoted(group) },
+                Problem::text(group),
                 reason,
             )
             .related(path(template.owner, "kind")),

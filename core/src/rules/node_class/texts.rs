@@ -3,12 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::{path, text};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, TemplateOwner};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static NODE_CLASS_REF: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_REF];
+
+static NODE_CLASS_REF: Rule = Rule {
     id: RuleId::new("node-class-ref"),
     title: "`nodeClassRef` has a group without a version, a kind and a name",
     severity: Severity::Error,
@@ -47,7 +49,7 @@ pub(super) fn check(
     let mut is_sound = true;
     let mut found = |field, value: &str, reason: &str, suggestion: Option<String>| {
         is_sound = false;
-        let problem = Problem::Invalid { value: quoted(value) };
+        let problem = Problem::text(value);
         findings.push(
             NODE_CLASS_REF
                 .finding(path(owner, field), problem, reason)

@@ -6,7 +6,9 @@ use crate::karpenter::NodePool;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static REPLICAS_LIMITS: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_LIMITS, &REPLICAS_WEIGHT];
+
+static REPLICAS_LIMITS: Rule = Rule {
     id: RuleId::new("replicas-limits"),
     title: "A static pool has no limit but `limits.nodes`",
     severity: Severity::Error,
@@ -15,22 +17,20 @@ pub(in crate::rules) static REPLICAS_LIMITS: Rule = Rule {
     why: "A static pool has as many nodes as `replicas` says, whatever pods request. Only their number can \
           be limited.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   replicas: 3
   limits:
-    nodes: \"5\"
-    cpu: \"1000\"
-",
-    good: "\
-spec:
+    nodes: "5"
+    cpu: "1000"
+"#,
+    good: r#"spec:
   replicas: 3
   limits:
-    nodes: \"5\"
-",
+    nodes: "5"
+"#,
 };
 
-pub(in crate::rules) static REPLICAS_WEIGHT: Rule = Rule {
+static REPLICAS_WEIGHT: Rule = Rule {
     id: RuleId::new("replicas-weight"),
     title: "A static pool has no `weight`",
     severity: Severity::Error,

@@ -5,7 +5,9 @@ use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity
 use crate::rule::{Evidence, Rule};
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) static REPLICAS_ABOVE_LIMIT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_ABOVE_LIMIT, &REPLICAS_AT_LIMIT];
+
+static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-above-limit"),
     title: "`replicas` is not above `limits.nodes`",
     severity: Severity::Error,
@@ -14,21 +16,19 @@ pub(in crate::rules) static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     why: "Karpenter launches nodes up to the limit and then tries again every 30 seconds, for ever. The only \
           sign is a line in its log.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   replicas: 10
   limits:
-    nodes: \"5\"
-",
-    good: "\
-spec:
+    nodes: "5"
+"#,
+    good: r#"spec:
   replicas: 10
   limits:
-    nodes: \"12\"
-",
+    nodes: "12"
+"#,
 };
 
-pub(in crate::rules) static REPLICAS_AT_LIMIT: Rule = Rule {
+static REPLICAS_AT_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-at-limit"),
     title: "A static pool has room to replace a drifted node",
     severity: Severity::Warning,
@@ -38,18 +38,16 @@ pub(in crate::rules) static REPLICAS_AT_LIMIT: Rule = Rule {
           `limits.nodes` equals `replicas`, there is no room for it, so drifted nodes are never replaced. \
           From 1.15 on Karpenter removes the node first if its feature gate `TerminateFirstDrift` is on.",
     seen_in: &["aws/karpenter-provider-aws#8873", "3203", "3312"],
-    bad: "\
-spec:
+    bad: r#"spec:
   replicas: 5
   limits:
-    nodes: \"5\"
-",
-    good: "\
-spec:
+    nodes: "5"
+"#,
+    good: r#"spec:
   replicas: 5
   limits:
-    nodes: \"6\"
-",
+    nodes: "6"
+"#,
 };
 
 /// What is wrong with so many replicas under this limit.

@@ -8,7 +8,9 @@ use crate::karpenter::{Field, KarpenterVersion, NodePool};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static REPLICAS_RELEASE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_RELEASE, &REPLICAS_MODE, &REPLICAS_GATE];
+
+static REPLICAS_RELEASE: Rule = Rule {
     id: RuleId::new("replicas-release"),
     title: "`replicas` is known to the Karpenter release",
     severity: Severity::Error,
@@ -32,7 +34,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REPLICAS_MODE: Rule = Rule {
+static REPLICAS_MODE: Rule = Rule {
     id: RuleId::new("replicas-mode"),
     title: "A static pool stays static, and a dynamic pool dynamic",
     severity: Severity::Error,
@@ -41,30 +43,28 @@ pub(in crate::rules) static REPLICAS_MODE: Rule = Rule {
     why: "`replicas` cannot be added to a stored pool or removed from it. So `kubectl scale` does not work \
           on a pool that was created without it. To change the kind, create a new pool under another name.",
     seen_in: &["2734"],
-    bad: "\
-spec:
+    bad: r#"spec:
   limits:
-    nodes: \"10\"
+    nodes: "10"
 ---
 spec:
   replicas: 3
   limits:
-    nodes: \"10\"
-",
-    good: "\
-spec:
+    nodes: "10"
+"#,
+    good: r#"spec:
   replicas: 2
   limits:
-    nodes: \"10\"
+    nodes: "10"
 ---
 spec:
   replicas: 3
   limits:
-    nodes: \"10\"
-",
+    nodes: "10"
+"#,
 };
 
-pub(in crate::rules) static REPLICAS_GATE: Rule = Rule {
+static REPLICAS_GATE: Rule = Rule {
     id: RuleId::new("replicas-gate"),
     title: "Karpenter's feature gate `StaticCapacity` is on where a pool is static",
     severity: Severity::Info,
@@ -79,11 +79,10 @@ pub(in crate::rules) static REPLICAS_GATE: Rule = Rule {
 spec:
   replicas: 3
 ",
-    good: "\
-spec:
+    good: r#"spec:
   limits:
-    nodes: \"3\"
-",
+    nodes: "3"
+"#,
 };
 
 /// Speaks of `replicas` where no static pool is known.

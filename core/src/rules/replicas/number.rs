@@ -8,7 +8,9 @@ use crate::rules::findings::Findings;
 /// The largest number that `kubectl scale` can carry.
 const LARGEST: i64 = i32::MAX as i64;
 
-pub(in crate::rules) static REPLICAS_RANGE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_RANGE];
+
+static REPLICAS_RANGE: Rule = Rule {
     id: RuleId::new("replicas-range"),
     title: "`replicas` is from 0 to 2147483647",
     severity: Severity::Error,

@@ -1,12 +1,14 @@
 //! Bounds at the ends of the range of integers.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{KarpenterVersion, Operator, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static REQUIREMENT_BOUND: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_BOUND];
+
+static REQUIREMENT_BOUND: Rule = Rule {
     id: RuleId::new("requirement-bound"),
     title: "A bound leaves numbers to choose from",
     severity: Severity::Error,
@@ -18,24 +20,22 @@ pub(in crate::rules) static REQUIREMENT_BOUND: Rule = Rule {
           the pool. Only `Gt` 9223372036854775807 does not crash it since Karpenter 1.9: nodes come without the \
           label.",
     seen_in: &["2674"],
-    bad: "\
-spec:
+    bad: r#"spec:
   template:
     spec:
       requirements:
         - key: karpenter.kwok.sh/instance-cpu
           operator: Lt
-          values: [\"0\"]
-",
-    good: "\
-spec:
+          values: ["0"]
+"#,
+    good: r#"spec:
   template:
     spec:
       requirements:
         - key: karpenter.kwok.sh/instance-cpu
           operator: Lt
-          values: [\"64\"]
-",
+          values: ["64"]
+"#,
 };
 
 /// Says whether the bound leaves something.
@@ -64,7 +64,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     } else {
         "and Karpenter crashes when it draws a value for this label"
     };
-    let problem = Problem::Invalid { value: quoted(text) };
+    let problem = Problem::text(text);
     findings.push(REQUIREMENT_BOUND.finding(
         scope.value(entry.index, 0),
         problem,

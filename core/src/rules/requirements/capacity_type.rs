@@ -1,15 +1,15 @@
 //! The values of `karpenter.sh/capacity-type`.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 
-const KNOWN: &[&str] = &["on-demand", "spot", "reserved"];
+pub(in crate::rules) const RULES: &[&Rule] = &[&CAPACITY_TYPE, &CAPACITY_TYPE_UNKNOWN];
 
-pub(in crate::rules) static CAPACITY_TYPE: Rule = Rule {
+static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("capacity-type"),
     title: "A NodePool allows at least one capacity type that exists",
     severity: Severity::Error,
@@ -39,7 +39,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
+static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
     id: RuleId::new("capacity-type-unknown"),
     title: "Every capacity type that a NodePool names exists",
     severity: Severity::Warning,
@@ -115,34 +115,17 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         .enumerate()
         .filter(|(_, value)| !known.contains(value));
     for (position, value) in unknown {
-        let problem = Problem::Unsupported {
-            value: quoted(value),
-            supported: known,
-        };
         let reason = if *value == "reserved" {
             "it needs Karpenter 1.3 or newer"
         } else {
             "there is no such capacity type"
         };
         findings.push(
-            rule.finding(scope.value(entry.index, position), problem, reason)
-                .origin(origin)
-                .suggest_if_known(meant(value).map(|meant| format!("did you mean {meant}?"))),
+            rule.unsupported(scope.value(entry.index, position), value, known, reason)
+                .origin(origin),
         );
     }
     !is_dead
-}
-
-fn meant(value: &str) -> Option<&'static str> {
-    let bare: String = value
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|letter| letter.to_ascii_lowercase())
-        .collect();
-    KNOWN
-        .iter()
-        .find(|known| *known != &value && strsim::osa_distance(&known.replace('-', ""), &bare) <= 1)
-        .copied()
 }
 
 #[cfg(test)]
@@ -163,7 +146,7 @@ mod tests {
             errors(&of("In", &json!(["Spot"]))),
             [
                 "spec.template.spec.requirements[0].values[0]: Unsupported value: \"Spot\": supported values: \
-                 \"on-demand\", \"spot\", \"reserved\": there is no such capacity type; did you mean spot? \
+                 \"on-demand\", \"spot\", \"reserved\": there is no such capacity type; write spot \
                  [capacity-type]"
             ]
         );

@@ -11,7 +11,9 @@ use crate::rules::findings::Findings;
 /// message names the entry with which nothing was left, but not the one that it contradicts.
 const MOST_COMPARED: usize = 10_000;
 
-pub(in crate::rules) static REQUIREMENT_CONTRADICTION: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_CONTRADICTION, &REQUIREMENT_CONTRADICTION_CUSTOM];
+
+static REQUIREMENT_CONTRADICTION: Rule = Rule {
     id: RuleId::new("requirement-contradiction"),
     title: "Requirements and template labels leave a value for every label",
     severity: Severity::Error,
@@ -45,7 +47,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_CONTRADICTION_CUSTOM: Rule = Rule {
+static REQUIREMENT_CONTRADICTION_CUSTOM: Rule = Rule {
     id: RuleId::new("requirement-contradiction-custom"),
     title: "Requirements and template labels leave a value for every custom label",
     severity: Severity::Warning,

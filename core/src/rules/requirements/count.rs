@@ -11,7 +11,9 @@ use crate::karpenter::{
 };
 use crate::rule::{Evidence, Rule};
 
-pub(in crate::rules) static REQUIREMENTS_COUNT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENTS_COUNT, &NODECLAIM_REQUIREMENTS];
+
+static REQUIREMENTS_COUNT: Rule = Rule {
     id: RuleId::new("requirements-count"),
     title: "A NodePool has at most 100 requirements",
     severity: Severity::Error,
@@ -32,7 +34,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static NODECLAIM_REQUIREMENTS: Rule = Rule {
+static NODECLAIM_REQUIREMENTS: Rule = Rule {
     id: RuleId::new("nodeclaim-requirements"),
     title: "Requirements and template labels together fit in a NodeClaim",
     severity: Severity::Error,

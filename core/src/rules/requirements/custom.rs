@@ -7,7 +7,9 @@ use crate::karpenter::Selection;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_RANDOM_LABEL];
+
+static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
     id: RuleId::new("requirement-random-label"),
     title: "A custom label gets its value from the NodePool, not by chance",
     severity: Severity::Warning,

@@ -1,7 +1,7 @@
 //! The key of a requirement as a text.
 
 use super::{Scope, restricted};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, Requirement};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -11,7 +11,9 @@ use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
 /// Longest key, in bytes, that the CRD takes. A legal key may be one byte longer.
 pub(in crate::rules) const LONGEST_KEY: usize = 316;
 
-pub(in crate::rules) static REQUIREMENT_KEY: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_KEY, &REQUIREMENT_KEY_LENGTH];
+
+static REQUIREMENT_KEY: Rule = Rule {
     id: RuleId::new("requirement-key"),
     title: "The key of a requirement is a label's key",
     severity: Severity::Error,
@@ -40,7 +42,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_KEY_LENGTH: Rule = Rule {
+static REQUIREMENT_KEY_LENGTH: Rule = Rule {
     id: RuleId::new("requirement-key-length"),
     title: "The name in a requirement's key has at most 63 characters",
     severity: Severity::Error,
@@ -91,7 +93,7 @@ pub(super) fn check<'a>(
     };
     let read = qualified_name(key);
     let found = |rule: &Rule, reason| {
-        let problem = Problem::Invalid { value: quoted(key) };
+        let problem = Problem::text(key);
         rule.finding(scope.field(requirement.index, "key"), problem, reason)
     };
     let finding = match read {

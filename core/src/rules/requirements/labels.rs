@@ -1,13 +1,19 @@
 //! Labels that the provider of the pool does not know.
 
 use super::Scope;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{LabelKind, Provider, likely_label};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 
-pub(in crate::rules) static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[
+    &REQUIREMENT_LABEL_MISSPELT,
+    &REQUIREMENT_LABEL_UNKNOWN,
+    &REQUIREMENT_LABEL_FOREIGN,
+];
+
+static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
     id: RuleId::new("requirement-label-misspelt"),
     title: "A requirement spells a provider's label as the provider does",
     severity: Severity::Error,
@@ -39,7 +45,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
+static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
     id: RuleId::new("requirement-label-unknown"),
     title: "A requirement in a provider's domain is about a label that the provider has",
     severity: Severity::Warning,
@@ -69,7 +75,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
+static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
     id: RuleId::new("requirement-label-foreign"),
     title: "A requirement is not about the label of another provider",
     severity: Severity::Warning,
@@ -111,20 +117,22 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) -> bool {
     let own = scope.group.and_then(Provider::of_group);
-    let did_you_mean = |meant: &String| format!("did you mean {meant}?");
     let by_provider = by_runtime(scope.owner);
     let (rule, origin, reason, suggestion) = match kind {
-        LabelKind::Unknown { domain, meant } if meant.is_some() => (
+        LabelKind::Unknown {
+            domain,
+            likely: Some(likely),
+        } => (
             &REQUIREMENT_LABEL_MISSPELT,
             by_provider,
             format!("{domain} is the provider's domain, and it has no such label"),
-            meant.as_ref().map(did_you_mean),
+            Suggestion::did_you_mean(likely),
         ),
         LabelKind::Unknown { domain, .. } => (
             &REQUIREMENT_LABEL_UNKNOWN,
             by_provider,
             format!("poolgate knows no such label in the provider's domain {domain}"),
-            Some("if there is one, name it under labels.wellKnown in the policy".to_owned()),
+            "if there is one, name it under labels.wellKnown in the policy".into(),
         ),
         LabelKind::Foreign(owner) => (
             &REQUIREMENT_LABEL_FOREIGN,
@@ -133,28 +141,24 @@ pub(super) fn check(
                 "it is a label of {}, and not of this pool's provider, so it selects nothing",
                 owner.name
             ),
-            Some(
-                likely_label(key, own)
-                    .as_ref()
-                    .map_or_else(|| "remove it".to_owned(), did_you_mean),
-            ),
+            likely_label(key, own).map_or_else(|| "remove it".into(), Suggestion::did_you_mean),
         ),
         LabelKind::Custom => match likely_label(key, None) {
-            Some(meant) => (
+            Some(likely) => (
                 &REQUIREMENT_LABEL_UNKNOWN,
                 Origin::Silent,
                 "no instance type carries this label, so it selects nothing".into(),
-                Some(did_you_mean(&meant)),
+                Suggestion::did_you_mean(likely),
             ),
             None => return true,
         },
         LabelKind::WellKnown(_) | LabelKind::Unlisted => return true,
     };
-    let problem = Problem::Invalid { value: quoted(key) };
+    let problem = Problem::text(key);
     findings.push(
         rule.finding(scope.field(index, "key"), problem, reason)
             .origin(origin)
-            .suggest_if_known(suggestion),
+            .suggest(suggestion),
     );
     rule.severity != Severity::Error
 }

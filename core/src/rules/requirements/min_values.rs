@@ -11,7 +11,13 @@ use crate::rules::findings::Findings;
 /// The largest number that the CRD takes.
 const LARGEST: i64 = 50;
 
-pub(in crate::rules) static REQUIREMENT_MIN_VALUES: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[
+    &REQUIREMENT_MIN_VALUES,
+    &REQUIREMENT_MIN_VALUES_DISTINCT,
+    &REQUIREMENT_MIN_VALUES_CUSTOM,
+];
+
+static REQUIREMENT_MIN_VALUES: Rule = Rule {
     id: RuleId::new("requirement-min-values"),
     title: "`minValues` is from 1 to 50, and the values can satisfy it",
     severity: Severity::Error,
@@ -43,7 +49,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = Rule {
+static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = Rule {
     id: RuleId::new("requirement-min-values-distinct"),
     title: "`minValues` counts different values",
     severity: Severity::Error,
@@ -74,7 +80,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = Rule {
+static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = Rule {
     id: RuleId::new("requirement-min-values-custom"),
     title: "`minValues` is about a label that instance types carry",
     severity: Severity::Error,

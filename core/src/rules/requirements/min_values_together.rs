@@ -8,7 +8,9 @@ use crate::karpenter::Selection;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_MIN_VALUES_TOGETHER];
+
+static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
     id: RuleId::new("requirement-min-values-together"),
     title: "Requirements and template labels together leave as many values as `minValues` asks for",
     severity: Severity::Error,

@@ -1,7 +1,7 @@
 //! The operator of a requirement, and whether it suits the label.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{
     Availability, EnumValues, Field, LabelKind, LabelValues, Operator, REGION_LABEL, Requirement,
     WINDOWS_BUILD_LABEL,
@@ -9,10 +9,8 @@ use crate::karpenter::{
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-const ALL: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"];
-
 /// What people write when they mean an operator with another name, in lower case.
-const MEANT: &[(&str, Operator)] = &[
+const SYNONYMS: &[(&str, Operator)] = &[
     ("=", Operator::In),
     ("==", Operator::In),
     ("eq", Operator::In),
@@ -35,7 +33,9 @@ const MEANT: &[(&str, Operator)] = &[
     ("le", Operator::Lte),
 ];
 
-pub(in crate::rules) static REQUIREMENT_OPERATOR: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_OPERATOR, &REQUIREMENT_OPERATOR_NUMERIC];
+
+static REQUIREMENT_OPERATOR: Rule = Rule {
     id: RuleId::new("requirement-operator"),
     title: "The operator of a requirement is one that Karpenter knows",
     severity: Severity::Error,
@@ -64,7 +64,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
+static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
     id: RuleId::new("requirement-operator-numeric"),
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare labels whose values are numbers",
     severity: Severity::Error,
@@ -74,24 +74,22 @@ pub(in crate::rules) static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
           instance type is never greater or less than anything, so no instance type fits and the pool never \
           launches a node. The only sign is an event on the NodePool.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   template:
     spec:
       requirements:
         - key: node.kubernetes.io/instance-type
           operator: Gt
-          values: [\"4\"]
-",
-    good: "\
-spec:
+          values: ["4"]
+"#,
+    good: r#"spec:
   template:
     spec:
       requirements:
         - key: karpenter.kwok.sh/instance-cpu
           operator: Gt
-          values: [\"4\"]
-",
+          values: ["4"]
+"#,
 };
 
 /// The operator of a requirement, where it is one.
@@ -129,22 +127,20 @@ pub(super) fn check(
         // One that only the installed definition knows is taken, and nothing is said of what it means.
         return operator;
     }
-    let problem = Problem::Unsupported {
-        value: quoted(text),
-        supported: karpenter.words(EnumValues::Operator, scope.version),
+    let reason = match operator {
+        Some(_) => "it needs Karpenter 1.9 or newer, and v1",
+        None => "there is no such operator",
     };
-    let finding = match operator {
-        Some(operator) => REQUIREMENT_OPERATOR
-            .finding(path(), problem, "it needs Karpenter 1.9 or newer, and v1")
-            .suggest_if_known(exclusive(operator, requirement)),
-        None => REQUIREMENT_OPERATOR
-            .finding(path(), problem, "there is no such operator")
-            .suggest_if_known(meant(text).map(|meant| format!("did you mean {}?", meant.as_str())))
-            .fix_if_known(Fix::spelling(
-                text,
-                karpenter.words(EnumValues::Operator, scope.version),
-            )),
-    };
+    let words = karpenter.words(EnumValues::Operator, scope.version);
+    let mut finding = REQUIREMENT_OPERATOR.unsupported(path(), text, words, reason);
+    if let Some(operator) = operator {
+        finding = finding.suggest_if_known(exclusive(operator, requirement));
+    } else if let Some((_, synonym)) = SYNONYMS
+        .iter()
+        .find(|(written, _)| text.eq_ignore_ascii_case(written))
+    {
+        finding = finding.suggest(Suggestion::did_you_mean(synonym.as_str()));
+    }
     findings.push(finding);
     None
 }
@@ -155,9 +151,7 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
         || entry.kind != LabelKind::WellKnown(LabelValues::Text)
         || !is_carried(entry.key, scope.group);
     if !suits {
-        let problem = Problem::Invalid {
-            value: quoted(entry.operator.as_str()),
-        };
+        let problem = Problem::text(entry.operator.as_str());
         findings.push(
             REQUIREMENT_OPERATOR_NUMERIC
                 .finding(
@@ -197,21 +191,6 @@ fn exclusive(operator: Operator, requirement: &Requirement<'_>) -> Option<String
     Some(format!("write operator {} with \"{bound}\"", operator.as_str()))
 }
 
-fn meant(text: &str) -> Option<Operator> {
-    let bare = text.trim();
-    if bare.len() > "DoesNotExist".len() + 2 {
-        return None;
-    }
-    let lower = bare.to_ascii_lowercase();
-    let same = ALL.iter().find(|name| name.eq_ignore_ascii_case(bare));
-    same.and_then(|name| Operator::parse(name)).or_else(|| {
-        MEANT
-            .iter()
-            .find(|(written, _)| *written == lower)
-            .map(|(_, operator)| *operator)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -227,18 +206,19 @@ mod tests {
 
     #[test]
     fn an_operator_in_other_words_gets_its_name() {
-        for (written, meant) in [
-            ("in", "In"),
-            ("IN", "In"),
-            ("Equals", "In"),
-            (">=", "Gte"),
-            ("doesNotExist", "DoesNotExist"),
-            (" Gt", "Gt"),
+        for (written, suggestion) in [
+            ("in", "write In"),
+            ("IN", "write In"),
+            ("Inn", "did you mean In?"),
+            ("Equals", "did you mean In?"),
+            (">=", "did you mean Gte?"),
+            ("doesNotExist", "write DoesNotExist"),
+            (" Gt", "write Gt"),
         ] {
             let refused = of_operator(written);
             assert_eq!(refused.len(), 1, "{written}");
             assert!(
-                refused[0].contains(&format!("did you mean {meant}? [requirement-operator]")),
+                refused[0].contains(&format!("; {suggestion} [requirement-operator]")),
                 "{refused:?}"
             );
         }

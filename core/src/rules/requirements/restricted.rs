@@ -1,13 +1,15 @@
 //! Labels that a requirement may not be about: those of Karpenter itself and, before 1.9, those of Kubernetes.
 
 use super::Scope;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{Provider, likely_label};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::rules::reserved_labels::Reserved;
 
-pub(in crate::rules) static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_KEY_RESTRICTED];
+
+static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
     id: RuleId::new("requirement-key-restricted"),
     title: "The key of a requirement is not a label that Karpenter reserves",
     severity: Severity::Error,
@@ -43,15 +45,12 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
         return true;
     };
     let provider = scope.group.and_then(Provider::of_group);
-    let meant = likely_label(key, provider).filter(|meant| self::reserved(meant, scope).is_none());
-    let problem = Problem::Invalid { value: quoted(key) };
+    let likely = likely_label(key, provider).filter(|likely| self::reserved(likely, scope).is_none());
+    let problem = Problem::text(key);
     findings.push(
         REQUIREMENT_KEY_RESTRICTED
             .finding(scope.field(index, "key"), problem, reason(reserved))
-            .suggest(meant.map_or_else(
-                || "remove it".to_owned(),
-                |meant| format!("did you mean {meant}?"),
-            )),
+            .suggest(likely.map_or_else(|| "remove it".into(), Suggestion::did_you_mean)),
     );
     false
 }

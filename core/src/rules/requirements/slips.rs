@@ -1,7 +1,7 @@
 //! Values that no node has, because they are written as other systems write them or belong to another label.
 
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{ARCH_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -31,7 +31,9 @@ const SYSTEMS: &[(&str, &str)] = &[
     ("windows2022", "windows"),
 ];
 
-pub(in crate::rules) static REQUIREMENT_VALUE_SLIP: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_SLIP];
+
+static REQUIREMENT_VALUE_SLIP: Rule = Rule {
     id: RuleId::new("requirement-value-slip"),
     title: "A value is one that the label can have",
     severity: Severity::Warning,
@@ -67,7 +69,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     }
     for (position, value) in entry.values.iter().enumerate() {
         if let Some((reason, suggestion)) = slip(entry, value) {
-            let problem = Problem::Invalid { value: quoted(value) };
+            let problem = Problem::text(value);
             findings.push(
                 REQUIREMENT_VALUE_SLIP
                     .finding(scope.value(entry.index, position), problem, reason)
@@ -78,7 +80,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
 }
 
 /// Why no node has this value, and what was probably meant.
-fn slip(entry: &Entry<'_>, value: &str) -> Option<(&'static str, Option<String>)> {
+fn slip(entry: &Entry<'_>, value: &str) -> Option<(&'static str, Option<Suggestion>)> {
     let names = match entry.key {
         ARCH_LABEL => ARCHITECTURES,
         OS_LABEL => SYSTEMS,
@@ -89,7 +91,7 @@ fn slip(entry: &Entry<'_>, value: &str) -> Option<(&'static str, Option<String>)
         .find(|(written, meant)| written.eq_ignore_ascii_case(value) && *meant != value);
     if let Some((_, meant)) = name {
         let reason = "no node has this value, so it matches nothing";
-        return Some((reason, Some(format!("did you mean {meant}?"))));
+        return Some((reason, Some(Suggestion::did_you_mean(meant))));
     }
     if entry.kind == LabelKind::WellKnown(LabelValues::Number) && integer(value).is_none() {
         return Some((
@@ -102,7 +104,9 @@ fn slip(entry: &Entry<'_>, value: &str) -> Option<(&'static str, Option<String>)
         let reason = "a category is letters only, such as c or m, so it matches nothing";
         (
             reason,
-            Some(format!("did you mean the label {domain}/instance-family?")),
+            Some(Suggestion::did_you_mean(format_args!(
+                "the label {domain}/instance-family"
+            ))),
         )
     })
 }

@@ -4,11 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::groups::Group;
 use super::{Entry, Scope};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static REQUIREMENT_VALUE_TWICE: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_TWICE, &REQUIREMENT_TWICE];
+
+static REQUIREMENT_VALUE_TWICE: Rule = Rule {
     id: RuleId::new("requirement-value-twice"),
     title: "A requirement lists each value once",
     severity: Severity::Warning,
@@ -37,7 +39,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_TWICE: Rule = Rule {
+static REQUIREMENT_TWICE: Rule = Rule {
     id: RuleId::new("requirement-twice"),
     title: "No requirement is repeated",
     severity: Severity::Warning,
@@ -86,7 +88,7 @@ pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mu
             REQUIREMENT_VALUE_TWICE
                 .finding(
                     scope.value(entry.index, position),
-                    Problem::Invalid { value: quoted(value) },
+                    Problem::text(value),
                     "is listed already",
                 )
                 .suggest("remove it, or write the value that was meant"),

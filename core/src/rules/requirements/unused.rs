@@ -6,7 +6,9 @@ use crate::karpenter::Operator;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUES_IGNORED, &REQUIREMENT_NOT_IN_NOTHING];
+
+static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
     id: RuleId::new("requirement-values-ignored"),
     title: "`Exists` and `DoesNotExist` have no values",
     severity: Severity::Warning,
@@ -35,7 +37,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_NOT_IN_NOTHING: Rule = Rule {
+static REQUIREMENT_NOT_IN_NOTHING: Rule = Rule {
     id: RuleId::new("requirement-not-in-nothing"),
     title: "`NotIn` excludes something",
     severity: Severity::Warning,

@@ -3,14 +3,16 @@
 use serde_json::Value;
 
 use super::Scope;
-use crate::diagnostic::{Fix, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
 use crate::value::label::{corrected_value, label_value};
 
-pub(in crate::rules) static REQUIREMENT_VALUES: Rule = Rule {
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUES, &REQUIREMENT_NUMBER, &REQUIREMENT_VALUE];
+
+static REQUIREMENT_VALUES: Rule = Rule {
     id: RuleId::new("requirement-values"),
     title: "A requirement has as many values as its operator takes",
     severity: Severity::Error,
@@ -38,7 +40,7 @@ spec:
 ",
 };
 
-pub(in crate::rules) static REQUIREMENT_NUMBER: Rule = Rule {
+static REQUIREMENT_NUMBER: Rule = Rule {
     id: RuleId::new("requirement-number"),
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare with a whole number of 0 or more",
     severity: Severity::Error,
@@ -47,27 +49,25 @@ pub(in crate::rules) static REQUIREMENT_NUMBER: Rule = Rule {
     why: "The value is text: a whole number of at most 64 bits, without a unit. The API server's own message \
           says *positive integer*, but 0 is accepted.",
     seen_in: &[],
-    bad: "\
-spec:
+    bad: r#"spec:
   template:
     spec:
       requirements:
         - key: karpenter.kwok.sh/instance-cpu
           operator: Gt
-          values: [\"3.5\"]
-",
-    good: "\
-spec:
+          values: ["3.5"]
+"#,
+    good: r#"spec:
   template:
     spec:
       requirements:
         - key: karpenter.kwok.sh/instance-cpu
           operator: Gt
-          values: [\"3\"]
-",
+          values: ["3"]
+"#,
 };
 
-pub(in crate::rules) static REQUIREMENT_VALUE: Rule = Rule {
+static REQUIREMENT_VALUE: Rule = Rule {
     id: RuleId::new("requirement-value"),
     title: "Each value of a requirement can be the value of a label",
     severity: Severity::Error,
@@ -158,7 +158,7 @@ fn check_count(
 /// The CRD demands a whole number, Karpenter also that it is written as a label's value: without a sign.
 fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let number = integer(text).filter(|number| *number >= 0);
-    let problem = Problem::Invalid { value: quoted(text) };
+    let problem = Problem::text(text);
     let path = scope.value(index, 0);
     let (finding, suggestion) = match (number, label_value(text)) {
         (Some(_), Ok(())) => return true,
@@ -172,11 +172,7 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
             (finding, integer(text.trim()).filter(|number| *number >= 0))
         }
     };
-    findings.push(
-        finding
-            .suggest_if_known(suggestion.map(|number| format!("write \"{number}\"")))
-            .fix_if_known(suggestion.map(|number| Fix::text(number.to_string()))),
-    );
+    findings.push(finding.suggest_if_known(suggestion.map(|number| Suggestion::write(number.to_string()))));
     false
 }
 
@@ -185,7 +181,7 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
     for (position, value) in values.iter().enumerate() {
         let Err(error) = label_value(value) else { continue };
         sound = false;
-        let problem = Problem::Invalid { value: quoted(value) };
+        let problem = Problem::text(value);
         let suggestion = if is_placeholder(value) {
             Some("fill in the template first: this is a placeholder".to_owned())
         } else {

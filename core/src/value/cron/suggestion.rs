@@ -1,10 +1,13 @@
 //! What to write instead of a schedule that Karpenter cannot read.
 
+use serde_json::Value;
+
 use super::calendar::MACROS;
 use super::error::{CountCause, RangeItem, ScheduleError};
 use super::field::{CronField, MONTHS, WEEKDAYS};
 use super::parse::named;
 use super::{Schedule, crd_accepts};
+use crate::diagnostic::{Edit, Suggestion};
 use crate::value::is_cut;
 
 /// Full names of the months and days: longer than the three letters that Karpenter reads.
@@ -17,9 +20,9 @@ const NO_ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert
 const TYPING_SLIP: usize = 2;
 
 impl ScheduleError {
-    /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggestion(&self) -> Option<String> {
-        match self {
+    /// What to write instead, where that is certain, in words.
+    pub fn suggestion(&self) -> Option<Suggestion> {
+        let text = match self {
             ScheduleError::FieldCount { cause, .. } => field_count(*cause),
             ScheduleError::UnknownMacro { name } => misspelt(name).map(|meant| format!("write {meant}")),
             ScheduleError::BadEvery { .. } => Some("write five fields: the CRD knows no @every".into()),
@@ -31,18 +34,27 @@ impl ScheduleError {
             | ScheduleError::BelowMinimum { .. }
             | ScheduleError::ZeroStep { .. }
             | ScheduleError::NegativeStep { .. } => None,
-        }
+        };
+        text.map(Into::into)
     }
 
-    /// The whole schedule that can only have been meant by `text`, in which the error was found.
-    pub fn meant(&self, text: &str) -> Option<String> {
+    /// The same with the edit of `text`, the schedule in which the error was found, where that can mean only one.
+    pub fn suggestion_for(&self, text: &str) -> Option<Suggestion> {
+        let edit = self
+            .corrected(text)
+            .map(|schedule| Edit::Set(Value::String(schedule)));
+        self.suggestion().map(|suggestion| suggestion.with(edit))
+    }
+
+    /// The whole schedule.
+    fn corrected(&self, text: &str) -> Option<String> {
         let (old, new) = match self {
             ScheduleError::FieldCount {
                 cause: CountCause::MacroWithoutAt(name),
                 ..
             } => return Some((*name).to_owned()),
             ScheduleError::UnknownMacro { name } => return misspelt(name).map(str::to_owned),
-            ScheduleError::NotANumber { piece, .. } => (piece, short_name(piece)?.to_owned()),
+            ScheduleError::NotANumber { .. } => return legal(with_short_names(text)),
             ScheduleError::AboveMaximum(item) => (&item.text, within_week(item)?),
             ScheduleError::Backwards(item) => (&item.text, wrapped(item)?),
             _ => return None,
@@ -54,9 +66,25 @@ impl ScheduleError {
         let behind = text.get(at + old.len()..)?;
         let stands_alone =
             !before.ends_with(char::is_alphanumeric) && !behind.starts_with(char::is_alphanumeric);
-        let fixed = format!("{before}{new}{behind}");
-        (is_only && stands_alone && Schedule::parse(&fixed).is_ok() && crd_accepts(&fixed)).then_some(fixed)
+        legal(format!("{before}{new}{behind}")).filter(|_| is_only && stands_alone)
     }
+}
+
+/// The schedule, if both the CRD and Karpenter take it.
+fn legal(schedule: String) -> Option<String> {
+    (Schedule::parse(&schedule).is_ok() && crd_accepts(&schedule)).then_some(schedule)
+}
+
+/// The text with the three letters in place of each name of a month or day.
+fn with_short_names(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphabetic());
+    let mut short = String::with_capacity(text.len());
+    for word in words {
+        let name = word.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
+        short.push_str(short_name(name).unwrap_or(name));
+        short.push_str(word.strip_prefix(name).unwrap_or_default());
+    }
+    short
 }
 
 fn field_count(cause: CountCause) -> Option<String> {
@@ -102,7 +130,7 @@ fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
     }
     if let Some(short) = short_name(piece) {
         if named(short, field.names()).is_some() {
-            return Some(format!("write {short}"));
+            return Some(format!("write {}", with_short_names(item)));
         }
         return Some(format!("names stand in the field for {} only", home_of(short)));
     }
@@ -193,7 +221,7 @@ fn span(low: u8, high: u8) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Schedule;
+    use super::*;
 
     #[test]
     fn what_was_meant_is_a_whole_schedule_or_nothing() {
@@ -203,6 +231,9 @@ mod tests {
             ("0 9 * * 7", Some("0 9 * * 0")),
             ("0 9 * * 1-7", Some("0 9 * * 0-6")),
             ("0 9 * * monday", Some("0 9 * * mon")),
+            ("0 9 * * Monday-Friday", Some("0 9 * * mon-fri")),
+            ("0 9 * january tuesday,Thursday", Some("0 9 * jan tue,thu")),
+            ("0 9 * monday *", None),
             ("daily", Some("@daily")),
             ("@dayly", Some("@daily")),
             ("7 7 * * 7", None),
@@ -211,13 +242,18 @@ mod tests {
             ("0 22-6 * * *", Some("0 22-23,0-6 * * *")),
         ] {
             let error = Schedule::parse(text).unwrap_err();
-            assert_eq!(error.meant(text).as_deref(), meant, "{text}");
+            let edit = meant.map(|meant: &str| Edit::Set(Value::String(meant.into())));
+            assert_eq!(
+                error.suggestion_for(text).and_then(|one| one.edit),
+                edit,
+                "{text}"
+            );
         }
     }
 
     fn said(text: &str) -> (String, Option<String>) {
         let error = Schedule::parse(text).unwrap_err();
-        (error.to_string(), error.suggestion())
+        (error.to_string(), error.suggestion().map(|one| one.text))
     }
 
     #[test]
@@ -277,7 +313,8 @@ mod tests {
             ("0 0 25-5 * *", "write 25-31,1-5"),
             ("0 24 * * *", "hours go from 0 to 23, midnight is 0"),
             ("0 0 * * tues", "write tue"),
-            ("0 0 * * Monday-Friday", "write mon"),
+            ("0 0 * * Monday-Friday", "write mon-fri"),
+            ("0 0 * * monday/2", "write mon/2"),
             ("0 0 * sept *", "write sep"),
             ("0 0 * january *", "write jan"),
             ("0 0 * mon *", "names stand in the field for day of week only"),

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::go::{GoDuration, GoDurationError};
+use super::units::in_known_units;
+use crate::diagnostic::Suggestion;
 use crate::value::{excerpt, is_cut};
 
 const NANOS_A_MINUTE: i64 = 60_000_000_000;
@@ -97,24 +99,17 @@ impl BudgetDurationError {
         matches!(self, Self::Overflow(_))
     }
 
-    /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggestion(&self) -> Option<String> {
-        self.meant().map(|meant| format!("write {meant}"))
-    }
-
-    /// The same length as it can stand.
-    pub fn meant(&self) -> Option<String> {
+    /// The same length as it can stand, where that is certain.
+    pub fn suggestion(&self) -> Option<Suggestion> {
         let written = match self {
-            Self::Blank(joined) => BudgetDuration::parse(joined).ok().map(|_| joined.clone()),
-            Self::Days(text) => in_hours(text),
+            Self::Blank(joined) if BudgetDuration::parse(joined).is_ok() => Some(joined.clone()),
             Self::Seconds(text) | Self::Fraction(text) | Self::Order(text) => in_minutes(text),
-            Self::Other(text) => {
-                let folded = text.to_ascii_lowercase();
-                BudgetDuration::parse(&folded).ok().map(|_| folded)
-            }
+            Self::Blank(text) | Self::Days(text) | Self::Other(text) => in_known_units(text),
             Self::Empty | Self::Sign(_) | Self::MissingUnit(_) | Self::Overflow(_) => None,
         };
-        written.filter(|written| !is_cut(written))
+        written
+            .filter(|written| !is_cut(written) && BudgetDuration::parse(written).is_ok())
+            .map(Suggestion::write)
     }
 }
 
@@ -145,22 +140,6 @@ fn diagnose(text: &str) -> BudgetDurationError {
     }
 }
 
-/// A number of days or weeks, perhaps followed by hours, in hours.
-fn in_hours(text: &str) -> Option<String> {
-    let (count, rest, hours_each) = match text.split_once('d') {
-        Some((days, rest)) => (days, rest, 24),
-        None => text.split_once('w').map(|(weeks, rest)| (weeks, rest, 7 * 24))?,
-    };
-    let count: u64 = count.parse().ok()?;
-    let further: u64 = if rest.is_empty() {
-        0
-    } else {
-        rest.strip_suffix('h')?.parse().ok()?
-    };
-    let written = format!("{}h", count.checked_mul(hours_each)?.checked_add(further)?);
-    BudgetDuration::parse(&written).ok().map(|_| written)
-}
-
 /// A duration that Go can read, in hours and minutes, if it has no seconds.
 fn in_minutes(text: &str) -> Option<String> {
     let nanos = GoDuration::parse(text).ok()?.as_nanos();
@@ -178,8 +157,10 @@ fn in_minutes(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::Value;
 
     use super::*;
+    use crate::diagnostic::Edit;
 
     fn minutes(text: &str) -> Option<u64> {
         Some(BudgetDuration::parse(text).ok()?.as_duration().as_secs() / 60)
@@ -211,7 +192,7 @@ mod tests {
     fn each_mistake_is_told_apart_and_corrected_where_that_is_certain() {
         use BudgetDurationError as E;
         type Kind = fn(String) -> E;
-        let cases: [(&str, Kind, Option<&str>); 25] = [
+        let cases: [(&str, Kind, Option<&str>); 28] = [
             ("0s", E::Seconds, Some("write 0m")),
             ("30s", E::Seconds, None),
             ("90s", E::Seconds, None),
@@ -221,7 +202,7 @@ mod tests {
             ("60000ms", E::Seconds, Some("write 1m")),
             ("1d", E::Days, Some("write 24h")),
             ("1d12h", E::Days, Some("write 36h")),
-            ("1d30m", E::Days, None),
+            ("1d30m", E::Days, Some("write 24h30m")),
             ("2w", E::Days, Some("write 336h")),
             ("1.5h", E::Fraction, Some("write 1h30m")),
             ("0.3h", E::Fraction, Some("write 18m")),
@@ -230,7 +211,10 @@ mod tests {
             ("1h1h", E::Order, Some("write 2h")),
             ("1h 30m", E::Blank, Some("write 1h30m")),
             (" 8h\n", E::Blank, Some("write 8h")),
-            ("8 hours", E::Blank, None),
+            ("8 hours", E::Blank, Some("write 8h")),
+            ("8hr", E::Other, Some("write 8h")),
+            ("1hour30min", E::Other, Some("write 1h30m")),
+            ("30sec", E::Other, None),
             ("-1h", E::Sign, None),
             ("60", E::MissingUnit, None),
             ("2562047h48m", E::Overflow, None),
@@ -242,7 +226,11 @@ mod tests {
             let error = BudgetDuration::parse(text).unwrap_err();
             let joined: String = text.split_whitespace().collect();
             assert_eq!(error, kind(excerpt(&joined)), "{text}");
-            assert_eq!(error.suggestion().as_deref(), suggestion, "{text}");
+            assert_eq!(
+                error.suggestion().map(|one| one.text).as_deref(),
+                suggestion,
+                "{text}"
+            );
         }
         assert_eq!(BudgetDuration::parse(""), Err(E::Empty));
     }
@@ -257,7 +245,8 @@ mod tests {
         #[test]
         fn what_is_suggested_is_legal(text in r"[0-9]{0,3}(\.[0-9])?(h|m|s|d|w| |H)([0-9]{1,2}(h|m|s))?") {
             if let Some(suggestion) = BudgetDuration::parse(&text).err().and_then(|error| error.suggestion()) {
-                prop_assert!(BudgetDuration::parse(suggestion.strip_prefix("write ").unwrap()).is_ok(), "{}", suggestion);
+                let Some(Edit::Set(Value::String(written))) = &suggestion.edit else { panic!("{suggestion} changes nothing") };
+                prop_assert!(BudgetDuration::parse(written).is_ok(), "{}", suggestion);
             }
         }
     }

@@ -4,6 +4,7 @@
 mod budget;
 mod go;
 mod nillable;
+mod units;
 
 pub use budget::{BudgetDuration, BudgetDurationError};
 pub use go::{GoDuration, GoDurationError};

@@ -4,32 +4,12 @@
 use std::time::Duration;
 
 use super::go::{GoDuration, GoDurationError};
+use super::units::in_known_units;
+use crate::diagnostic::Suggestion;
 use crate::value::{excerpt, is_cut};
 
 /// The word for no duration at all.
 const NEVER: &str = "Never";
-
-/// Other spellings of a unit that somebody means, the unit, and how many of it one of them is.
-const MEANT_UNITS: [(&str, &str, u64); 18] = [
-    ("S", "s", 1),
-    ("sec", "s", 1),
-    ("secs", "s", 1),
-    ("second", "s", 1),
-    ("seconds", "s", 1),
-    ("M", "m", 1),
-    ("min", "m", 1),
-    ("mins", "m", 1),
-    ("minute", "m", 1),
-    ("minutes", "m", 1),
-    ("H", "h", 1),
-    ("hr", "h", 1),
-    ("hrs", "h", 1),
-    ("hour", "h", 1),
-    ("hours", "h", 1),
-    ("d", "h", 24),
-    ("days", "h", 24),
-    ("w", "h", 7 * 24),
-];
 
 /// Which of the patterns that Karpenter shipped the CRD holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,36 +96,23 @@ impl DurationPattern {
 }
 
 impl NillableDurationError {
-    /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggestion(&self) -> Option<String> {
+    /// What to write instead, where that is certain.
+    pub fn suggestion(&self) -> Option<Suggestion> {
         match self {
+            Self::NeverMisspelt => Some(Suggestion::write(NEVER)),
             Self::Overflow => Some("write Never if it should never happen".into()),
             Self::Alternatives => Some("choose one".into()),
-            _ => self.meant().map(|meant| format!("write {meant}")),
-        }
-    }
-
-    /// The same length, or the same word, as it can stand.
-    pub fn meant(&self) -> Option<String> {
-        match self {
-            Self::NeverMisspelt => Some(NEVER.into()),
-            Self::Blank(joined) => proposal(joined).or_else(|| in_known_unit(joined)),
-            Self::Unit(text) => in_known_unit(text),
-            Self::Empty
-            | Self::Sign
-            | Self::Fraction
-            | Self::MissingUnit
-            | Self::Other
-            | Self::Overflow
-            | Self::Alternatives => None,
+            Self::Blank(joined) => proposal(joined).or_else(|| proposal(&in_known_units(joined)?)),
+            Self::Unit(text) => proposal(&in_known_units(text)?),
+            Self::Empty | Self::Sign | Self::Fraction | Self::MissingUnit | Self::Other => None,
         }
     }
 }
 
 /// Proposes a text if it is legal.
-fn proposal(text: &str) -> Option<String> {
+fn proposal(text: &str) -> Option<Suggestion> {
     (!is_cut(text) && NillableDuration::parse(text, DurationPattern::Anchored).is_ok())
-        .then(|| text.to_owned())
+        .then(|| Suggestion::write(text))
 }
 
 /// What follows the leading terms such as `1h30m`; none where there is no such term.
@@ -186,14 +153,6 @@ fn diagnose(text: &str) -> NillableDurationError {
     } else {
         NillableDurationError::Other
     }
-}
-
-/// A number with a unit that is spelt otherwise, in a unit that is known.
-fn in_known_unit(text: &str) -> Option<String> {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
-    let (_, meant, factor) = MEANT_UNITS.iter().find(|(written, ..)| *written == unit)?;
-    proposal(&format!("{}{meant}", count.checked_mul(*factor)?))
 }
 
 #[cfg(test)]
@@ -239,6 +198,7 @@ mod tests {
             ("0", E::MissingUnit, None),
             ("30", E::MissingUnit, None),
             ("1hr", E::Unit("1hr".into()), Some("write 1h")),
+            ("1d12h", E::Unit("1d12h".into()), Some("write 36h")),
             ("30d", E::Unit("30d".into()), Some("write 720h")),
             ("100ms", E::Unit("100ms".into()), None),
             (
@@ -249,7 +209,11 @@ mod tests {
             ("soon", E::Other, None),
         ] {
             assert_eq!(strict(text), Err(error.clone()), "{text}");
-            assert_eq!(error.suggestion().as_deref(), suggestion, "{text}");
+            assert_eq!(
+                error.suggestion().map(|one| one.text).as_deref(),
+                suggestion,
+                "{text}"
+            );
         }
     }
 

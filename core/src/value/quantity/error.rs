@@ -1,6 +1,7 @@
 //! What can be wrong with a quantity.
 
 use super::{MAX_EXPONENT, MAX_LENGTH, Quantity};
+use crate::diagnostic::Suggestion;
 use crate::value::is_cut;
 
 /// Why a text is no quantity: a clause without final stop.
@@ -62,28 +63,22 @@ const LARGE: [(char, &str, u8, u8); 6] = [
 ];
 
 impl QuantityError {
-    /// What to write instead, where that is certain: a clause without final stop.
-    pub fn suggestion(&self) -> Option<String> {
+    /// What to write instead, where that is certain.
+    pub fn suggestion(&self) -> Option<Suggestion> {
         match self {
-            Self::Blank { .. } => self.meant().map(|meant| format!("write {meant}")),
-            Self::UnknownSuffix { suffix } => other_suffix(suffix),
+            Self::Blank { joined } => {
+                let is_legal = !is_cut(joined) && Quantity::parse(joined).is_ok();
+                is_legal.then(|| Suggestion::write(joined))
+            }
+            Self::UnknownSuffix { suffix } => other_suffix(suffix).map(Into::into),
             Self::FractionalExponent { exponent } => {
                 let (whole, fraction) = exponent.split_once('.')?;
                 let certain =
                     !whole.is_empty() && !is_cut(fraction) && fraction.bytes().all(|byte| byte == b'0');
-                certain.then(|| format!("write {whole} as the exponent"))
+                certain.then(|| format!("write {whole} as the exponent").into())
             }
             Self::Empty | Self::TooLong { .. } | Self::ExponentOutOfBounds { .. } | Self::NotANumber => None,
         }
-    }
-}
-
-impl QuantityError {
-    /// The same amount as it can stand.
-    pub fn meant(&self) -> Option<String> {
-        let Self::Blank { joined } = self else { return None };
-        let legal = !is_cut(joined) && Quantity::parse(joined).is_ok();
-        legal.then(|| joined.clone())
     }
 }
 
@@ -115,7 +110,7 @@ mod tests {
 
     fn said(text: &str) -> (String, Option<String>) {
         let error = Quantity::parse(text).unwrap_err();
-        (error.to_string(), error.suggestion())
+        (error.to_string(), error.suggestion().map(|one| one.text))
     }
 
     #[test]
@@ -133,7 +128,7 @@ mod tests {
             ("64ki", "write Ki"),
             ("64B", "leave it away: memory is counted in bytes"),
             ("64 Gi", "write 64Gi"),
-            (" 1\n", "write 1"),
+            (" 1\n", "write \"1\""),
             ("1e3.", "write 3 as the exponent"),
             ("1E-3.00", "write -3 as the exponent"),
         ] {
