@@ -10,6 +10,7 @@ use super::shared::REFUSING;
 use crate::support::karpenter::KarpenterCluster;
 use crate::support::karpenter::look::claim_names;
 use crate::support::karpenter::objects::{disruption_budget, node_pool, one_pod_a_node, pods};
+use crate::support::recording;
 
 const LIMIT: usize = 3;
 
@@ -22,6 +23,8 @@ struct Drain {
     pods: String,
     /// The NodeClaim that is deleted.
     claim: String,
+    /// Its Node.
+    node: String,
 }
 
 impl Drain {
@@ -48,7 +51,16 @@ impl Drain {
         }});
         cluster.deploy(&deployment);
         guarded.wait_until_running(web, 6);
-        let claim = claim_names(cluster, full).pop_first().expect("a NodeClaim");
+        // A pod can run before Karpenter has registered each Node.
+        let (claim, node) = guarded.wait_for("a NodeClaim whose Node runs a pod", |cluster| {
+            let pods = cluster.pods_of(web);
+            let mut claims = cluster.claims(full).into_iter();
+            claims.find_map(|claim| {
+                let node = claim["status"]["nodeName"].as_str()?.to_owned();
+                let runs_one = pods.iter().any(|pod| pod["spec"]["nodeName"] == node.as_str());
+                runs_one.then(|| (recording::name(&claim).to_owned(), node))
+            })
+        });
         let [full, second, pods] = names;
         Self {
             guarded,
@@ -56,6 +68,7 @@ impl Drain {
             second,
             pods,
             claim,
+            node,
         }
     }
 
@@ -74,7 +87,6 @@ fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_beco
     let drain = Drain::begin("stuck", &Value::Null);
     let (guarded, cluster) = (&drain.guarded, &drain.guarded.cluster);
     let claims = cluster.record_claims(&drain.full);
-    let node = cluster.node_of(&drain.claim);
     cluster.delete_claim(&drain.claim);
     guarded.wait_for("a pod to be evicted", |_| (drain.pending() == 1).then_some(()));
     let (begun, before) = (Instant::now(), guarded.refusals("Hard"));
@@ -98,7 +110,7 @@ fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_beco
     guarded.wait_for("an event that names the node", |cluster| {
         let told = cluster.events(&drain.full, "NodeLimitReached");
         told.iter()
-            .any(|event| message(event).contains(&node))
+            .any(|event| message(event).contains(&drain.node))
             .then_some(())
     });
 

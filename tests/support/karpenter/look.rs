@@ -39,13 +39,6 @@ impl KarpenterCluster {
         self.nodes(pool).iter().filter(held).count()
     }
 
-    /// The name of a NodeClaim's Node.
-    pub(crate) fn node_of(&self, claim: &str) -> String {
-        let claim = self.client().get(&format!("{NODE_CLAIMS}/{claim}"));
-        let node = claim.and_then(|claim| claim["status"]["nodeName"].as_str().map(str::to_owned));
-        node.expect("a NodeClaim that has a Node")
-    }
-
     /// How many pods of a Deployment are in a phase, such as `Running`.
     pub(crate) fn pods_in_phase(&self, deployment: &str, phase: &str) -> usize {
         let pods = self.pods_of(deployment);
