@@ -20,8 +20,9 @@ pub struct Rule {
     pub id: RuleId,
     /// What it demands, as one sentence without final stop.
     pub title: &'static str,
-    /// How much a finding weighs unless the policy says otherwise.
-    pub severity: Severity,
+    /// How much a finding weighs unless the policy says otherwise. None for a rule that is off until the policy gives
+    /// it a level.
+    pub severity: Option<Severity>,
     /// Who else would notice: what its findings can say, first what they say unless the check knows better.
     pub origins: &'static [Origin],
     /// How it is known what comes of findings that are [`Origin::Silent`]; none where the rule has no such finding.
@@ -43,7 +44,7 @@ impl Rule {
     pub fn finding(&self, path: FieldPath, problem: Problem, reason: impl Into<String>) -> Diagnostic {
         Diagnostic {
             rule: self.id,
-            severity: self.severity,
+            severity: self.severity.unwrap_or(Severity::Info),
             // No list of origins is empty; a test of the catalogue holds that.
             origin: self.origins.first().copied().unwrap_or(Origin::Poolgate),
             path,

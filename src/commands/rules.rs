@@ -69,7 +69,7 @@ fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
                     output,
                     "{:width$}  {:7}  {}",
                     rule.id.as_str(),
-                    rule.severity.as_str(),
+                    severity(rule),
                     plain(rule.title)
                 )?;
             }
@@ -86,7 +86,7 @@ fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
         output,
         "{} ({})\n\n{}.\n",
         rule.id,
-        rule.severity,
+        severity(rule),
         plain(rule.title)
     )?;
     writeln!(output, "{}\n\n{}\n", wrapped(rule.why), wrapped(&origins(rule)))?;
@@ -108,6 +108,11 @@ fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
         indented(rule.good)
     )?;
     Ok(())
+}
+
+/// How much a finding weighs, as a word.
+fn severity(rule: &Rule) -> &'static str {
+    rule.severity.map_or("off", Severity::as_str)
 }
 
 /// What a reader of the page has to know before the rules.
@@ -136,7 +141,7 @@ fn page(output: &mut impl Write) -> io::Result<()> {
         writeln!(
             output,
             "| [`{id}`](#{id}) | {} | {} |",
-            rule.severity,
+            severity(rule),
             rule.title,
             id = rule.id
         )?;
@@ -151,7 +156,9 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     writeln!(
         output,
         "\n## {}\n\n**{}.** ({})\n",
-        rule.id, rule.title, rule.severity
+        rule.id,
+        rule.title,
+        severity(rule)
     )?;
     writeln!(output, "{}\n\n{}", rule.why, origins(rule))?;
     if !rule.seen_in.is_empty() {
@@ -159,9 +166,10 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
     }
     let word = match rule.severity {
-        Severity::Error => "Refused",
-        Severity::Warning => "Warned of",
-        Severity::Info => "Noted",
+        Some(Severity::Error) => "Refused",
+        Some(Severity::Warning) => "Warned of",
+        Some(Severity::Info) => "Noted",
+        None => "Noted, once a policy gives the rule a level",
     };
     writeln!(
         output,

@@ -226,7 +226,7 @@ impl Trial<'_> {
 /// What is an error, or was one before a policy made less of it.
 fn is_error(found: &Diagnostic) -> bool {
     found.severity == Severity::Error
-        || rules::find(found.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
+        || rules::find(found.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
 }
 
 fn errors(report: &Report) -> impl Iterator<Item = (RuleId, FieldPath)> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use poolgate::manifest::{Limits, parse};
 use poolgate_core::diagnostic::{Report, Severity};
 use poolgate_core::karpenter::KarpenterVersion;
-use poolgate_core::policy::Policy;
+use poolgate_core::policy::{Level, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::Rule;
 use poolgate_core::rules::{CATALOGUE, find};
@@ -82,6 +82,11 @@ fn objects(example: &str) -> (Option<Value>, Value) {
 
 /// The policy under which a rule has something to say.
 fn policy(rule: &Rule) -> Policy {
+    if rule.severity.is_none() {
+        let mut policy = Policy::default();
+        policy.levels.set(rule.id, Level::Severity(Severity::Warning));
+        return policy;
+    }
     if !rule.id.as_str().starts_with("policy-") {
         return Policy::default();
     }
@@ -145,12 +150,25 @@ fn a_finding_is_of_an_origin_that_its_rule_lists() {
 fn a_bad_example_breaks_its_rule_and_no_other() {
     for rule in CATALOGUE.iter() {
         let (release, _) = releases(rule);
-        assert_eq!(
-            spoken(rule, rule.bad, release),
-            [(rule.id.as_str(), rule.severity)],
-            "{}",
-            rule.id
-        );
+        let expected = (rule.id.as_str(), rule.severity.unwrap_or(Severity::Warning));
+        assert_eq!(spoken(rule, rule.bad, release), [expected], "{}", rule.id);
+    }
+}
+
+#[test]
+fn a_rule_that_is_off_is_silent_until_the_policy_gives_it_a_level() {
+    let mut off = CATALOGUE.iter().filter(|rule| rule.severity.is_none()).peekable();
+    assert!(off.peek().is_some(), "no rule is off, so this test shows nothing");
+    for rule in off {
+        let (_, object) = objects(rule.bad);
+        let request = Request {
+            subject: subject_of(&object),
+            object: &object,
+            old: None,
+            claims: None,
+        };
+        let report = review(&request, &Policy::default(), &KarpenterVersion::NEWEST.into()).report;
+        assert_eq!(report.diagnostics(), []);
     }
 }
 

@@ -312,7 +312,7 @@ fn is_error(finding: &Diagnostic) -> bool {
         "{:?} is no origin of its rule: {finding}",
         finding.origin
     );
-    rule.severity == Severity::Error
+    rule.severity == Some(Severity::Error)
 }
 
 /// A finding that claims that the API server or Karpenter refuses, where they do not.

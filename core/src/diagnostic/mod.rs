@@ -89,6 +89,13 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Says how much it weighs, where that is not the rule's own severity.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
     /// Says who else would notice, where the rule alone does not tell.
     #[must_use]
     pub fn origin(mut self, origin: Origin) -> Self {

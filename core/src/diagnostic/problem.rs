@@ -15,6 +15,11 @@ pub enum Problem {
         /// The value as the message shows it; see [`quoted`].
         value: String,
     },
+    /// The value is legal; it is noted all the same.
+    Legal {
+        /// The value as the message shows it; see [`quoted`].
+        value: String,
+    },
     /// The value has the wrong JSON type.
     Mistyped {
         /// The value as the message shows it; see [`quoted`].
@@ -42,7 +47,7 @@ impl Problem {
     /// The name of the problem in `status.details.causes[].reason`.
     pub const fn cause_reason(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } | Self::Unknown => "FieldValueInvalid",
+            Self::Invalid { .. } | Self::Legal { .. } | Self::Unknown => "FieldValueInvalid",
             Self::Mistyped { .. } => "FieldValueTypeInvalid",
             Self::Required => "FieldValueRequired",
             Self::Unsupported { .. } => "FieldValueNotSupported",
@@ -53,6 +58,11 @@ impl Problem {
     /// An illegal value, shown as it stands in the object.
     pub fn invalid(value: &Value) -> Self {
         Self::Invalid { value: shown(value) }
+    }
+
+    /// A legal value, shown as it stands in the object.
+    pub fn legal(value: &Value) -> Self {
+        Self::Legal { value: shown(value) }
     }
 
     /// An illegal text.
@@ -70,6 +80,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid { value } | Self::Mistyped { value } => write!(f, "Invalid value: {value}"),
+            Self::Legal { value } => f.write_str(value),
             Self::Required => f.write_str("Required value"),
             Self::Unknown => f.write_str("Unknown field"),
             Self::Unsupported { value, supported } => {

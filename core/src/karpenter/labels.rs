@@ -15,6 +15,8 @@ pub const ARCH_LABEL: &str = "kubernetes.io/arch";
 pub const OS_LABEL: &str = "kubernetes.io/os";
 /// The label for the region.
 pub const REGION_LABEL: &str = "topology.kubernetes.io/region";
+/// The label for the zone.
+pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 /// The label for the build of Windows.
 pub const WINDOWS_BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
 
@@ -26,7 +28,7 @@ pub(super) const WELL_KNOWN_LABELS: &[&str] = &[
     INSTANCE_TYPE_LABEL,
     ARCH_LABEL,
     OS_LABEL,
-    "topology.kubernetes.io/zone",
+    ZONE_LABEL,
     REGION_LABEL,
     WINDOWS_BUILD_LABEL,
 ];
@@ -43,7 +45,7 @@ pub fn canonical_label(key: &str) -> &str {
         "beta.kubernetes.io/arch" => ARCH_LABEL,
         "beta.kubernetes.io/os" => OS_LABEL,
         "beta.kubernetes.io/instance-type" => INSTANCE_TYPE_LABEL,
-        "failure-domain.beta.kubernetes.io/zone" => "topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/zone" => ZONE_LABEL,
         "failure-domain.beta.kubernetes.io/region" => REGION_LABEL,
         other => other,
     }

@@ -60,32 +60,33 @@ const KNOWN: &[NodeClassKind] = &[
 const LONGEST_GUESSED: usize = 80;
 
 impl NodeClassKind {
-    /// The kind that was probably meant, where group and kind cannot both be right; none where they may be.
-    pub fn likely(group: &str, kind: &str) -> Option<&'static Self> {
-        if KNOWN
-            .iter()
-            .any(|known| known.group == group && known.kind == kind)
+    /// What is wrong with a group and a kind that no provider known to poolgate has together; none where nothing is, or
+    /// where both may be a provider's that it does not know.
+    pub fn mismatch(group: &str, kind: &str) -> Option<Mismatch> {
+        let is = |known: &&Self| known.group == group && known.kind == kind;
+        if KNOWN.iter().any(|known| is(&known))
+            || group.len() > LONGEST_GUESSED
+            || kind.len() > LONGEST_GUESSED
         {
             return None;
         }
-        if group.len() > LONGEST_GUESSED || kind.len() > LONGEST_GUESSED {
-            return None;
-        }
-        KNOWN
-            .iter()
-            .find(|known| known.group == group)
-            .or_else(|| {
-                KNOWN
-                    .iter()
-                    .find(|known| known.kind == kind && is_slip(group, known.group))
-            })
-            .or_else(|| KNOWN.iter().find(|known| known.kind == kind && known.is_sole))
-            .or_else(|| {
-                KNOWN
-                    .iter()
-                    .find(|known| is_slip(group, known.group) && is_slip(kind, known.kind))
-            })
+        let find = |fits: &dyn Fn(&Self) -> bool| KNOWN.iter().find(|known| fits(known));
+        let slip = find(&|known| known.group == group)
+            .or_else(|| find(&|known| known.kind == kind && is_slip(group, known.group)))
+            .or_else(|| find(&|known| is_slip(group, known.group) && is_slip(kind, known.kind)))
+            .or_else(|| find(&|known| group == "karpenter.sh" && known.kind == kind));
+        slip.map(Mismatch::Slip)
+            .or_else(|| find(&|known| known.kind == kind && known.is_sole).map(Mismatch::Fork))
     }
+}
+
+/// How a group and a kind do not belong together.
+#[derive(Debug, Clone, Copy)]
+pub enum Mismatch {
+    /// One of them is misspelt, or of another provider: this is probably what should stand there.
+    Slip(&'static NodeClassKind),
+    /// The kind is this provider's and the group is unknown: a fork, or a mistake.
+    Fork(&'static NodeClassKind),
 }
 
 /// Whether one text was probably meant to be the other: alike but for case or a slip or two.
@@ -107,7 +108,18 @@ mod tests {
     use super::*;
 
     fn likely(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
-        NodeClassKind::likely(group, kind).map(|known| (known.group, known.kind))
+        match NodeClassKind::mismatch(group, kind)? {
+            Mismatch::Slip(known) => Some((known.group, known.kind)),
+            Mismatch::Fork(_) => None,
+        }
+    }
+
+    #[test]
+    fn a_kind_of_one_provider_in_a_group_that_is_unknown_may_be_a_fork() {
+        for group in ["karpenter.mycorp.io", "example.com"] {
+            let mismatch = NodeClassKind::mismatch(group, "EC2NodeClass");
+            assert!(matches!(mismatch, Some(Mismatch::Fork(known)) if known.group == "karpenter.k8s.aws"));
+        }
     }
 
     #[test]
@@ -134,7 +146,6 @@ mod tests {
             ("karpenter.k8s.aws", "NodeClass"),
             ("Karpenter.k8s.aws", "EC2NodeClass"),
             ("karpenter.sh", "EC2NodeClass"),
-            ("eks.amazonaws.co", "EC2NodeClass"),
         ] {
             assert_eq!(likely(group, kind), ec2, "{group}/{kind}");
         }

@@ -97,3 +97,12 @@ pub struct NodeClassPattern {
     /// The name.
     pub name: Option<Glob>,
 }
+
+impl NodeClassPattern {
+    /// Whether both group and kind are given, and are these.
+    pub fn names(&self, group: &str, kind: &str) -> bool {
+        let fits =
+            |pattern: &Option<Glob>, text| pattern.as_ref().is_some_and(|pattern| pattern.matches(text));
+        fits(&self.group, group) && fits(&self.kind, kind)
+    }
+}

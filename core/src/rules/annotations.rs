@@ -25,7 +25,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&TEMPLATE_ANNOTATIONS, &DO_NOT_DI
 static TEMPLATE_ANNOTATIONS: Rule = Rule {
     id: RuleId::new("template-annotations"),
     title: "The annotations of a template are ones that a NodeClaim can have",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter copies the template's annotations to every NodeClaim and adds two of its own. The API \
@@ -51,7 +51,7 @@ spec:
 static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
     id: RuleId::new("do-not-disrupt-template"),
     title: "A template does not exempt every node of the pool from disruption",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter copies `karpenter.sh/do-not-disrupt` from the template to every node, so it never \

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::context::Context;
-use crate::diagnostic::{Diagnostic, FieldPath, Report, Segment, Severity};
+use crate::diagnostic::{Diagnostic, FieldPath, Origin, Report, Segment, Severity};
 use crate::policy::{Enforcement, Exemption, Level, Policy};
+use crate::rule::Rule;
 
 /// Said of a mistake that is no longer held against the user.
 const FORGIVEN: &str = " (stored before, so not refused)";
@@ -44,6 +45,11 @@ impl<'a> Findings<'a> {
             report: Report::default(),
             compared: VecDeque::with_capacity(COMPARED),
         }
+    }
+
+    /// Whether anybody wants to hear of a rule: it is on, or the policy switches it on.
+    pub(super) fn wants(&self, rule: &Rule) -> bool {
+        rule.severity.is_some() || self.policy.levels.of(rule.id, Origin::Silent).is_some()
     }
 
     /// Takes a finding in, with the weight that policy and ratchet leave it.
@@ -167,7 +173,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::diagnostic::{Origin, Problem, RuleId};
+    use crate::diagnostic::{Problem, RuleId};
     use crate::karpenter::{Karpenter, LabelSets};
     use crate::policy::Policy;
 

@@ -29,7 +29,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&KUBELET, &TEMPLATE_RESOURCES];
 static KUBELET: Rule = Rule {
     id: RuleId::new("kubelet"),
     title: "The kubelet settings of a v1beta1 template fit together",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Read(
         "`k8s.io/apimachinery`, `pkg/apis/meta/v1/duration.go`, `UnmarshalJSON`",
@@ -64,7 +64,7 @@ spec:
 static TEMPLATE_RESOURCES: Rule = Rule {
     id: RuleId::new("template-resources"),
     title: "The template of a v1beta1 NodePool has no `resources`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "Karpenter adds up what pods request. Only NodeClaims have `resources`.",

@@ -15,7 +15,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[
 static LABEL_RESTRICTED: Rule = Rule {
     id: RuleId::new("label-restricted"),
     title: "A template label is not one that Karpenter reserves",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Runtime],
     evidence: None,
     why: "Of the labels in domains that end in `karpenter.sh`, a template may set only \
@@ -42,7 +42,7 @@ static LABEL_RESTRICTED: Rule = Rule {
 static LABEL_PROVIDER_MISSPELT: Rule = Rule {
     id: RuleId::new("label-provider-misspelt"),
     title: "A template label spells a provider's label as the provider does",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Runtime],
     evidence: None,
     why: "A provider reserves its domain for its own labels and refuses any other. This key differs from a \
@@ -67,7 +67,7 @@ spec:
 static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
     id: RuleId::new("label-provider-unknown"),
     title: "A template label in a provider's domain is one that the provider has",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Runtime],
     evidence: None,
     why: "A provider refuses labels in its domain that it does not know. The label is in none of poolgate's \

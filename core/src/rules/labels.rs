@@ -20,7 +20,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&LABELS_COUNT, &LABEL_KEY, &LABEL
 static LABELS_COUNT: Rule = Rule {
     id: RuleId::new("labels-count"),
     title: "A template has at most 100 labels",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The CRD refuses more. Each label also becomes a requirement of the NodeClaim, which may have 100 \
@@ -39,7 +39,7 @@ spec:
 static LABEL_KEY: Rule = Rule {
     id: RuleId::new("label-key"),
     title: "The key of a template label is one that Kubernetes accepts",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Runtime, Origin::Schema],
     evidence: None,
     why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
@@ -64,7 +64,7 @@ spec:
 static LABEL_KEY_LENGTH: Rule = Rule {
     id: RuleId::new("label-key-length"),
     title: "The key of a template label fits in a requirement",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Kubernetes takes a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
@@ -84,7 +84,7 @@ spec:
 static LABEL_VALUE: Rule = Rule {
     id: RuleId::new("label-value"),
     title: "The value of a template label is one that Kubernetes accepts",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "A value is empty, or at most 63 letters, digits, `-`, `_` and `.` that begin and end with a letter \
@@ -220,7 +220,7 @@ mod tests {
                 "spec.template.metadata.labels[ Example.com/team]: Invalid value: \" Example.com/team\": the \
                  domain before the slash holds ` `; it consists of lower-case letters, digits, `-` and `.`, and \
                  each part of it begins and ends with a letter or digit; write example.com/team [label-key]",
-                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \"blue \": holds ` `; \
+                "spec.template.metadata.labels[ Example.com/team]: Invalid value: \"blue \": holds a blank; \
                  only letters, digits, `-`, `_` and `.` may stand there; write blue [label-value]",
             ]
         );

@@ -23,7 +23,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&EKS_AUTO_MODE_LIFETIME, &HARD_LI
 static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
     id: RuleId::new("eks-auto-mode-lifetime"),
     title: "In EKS Auto Mode, nodes live at most 21 days",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Reported),
     why: "EKS Auto Mode refuses a NodePool whose `expireAfter` and `terminationGracePeriod` add up to more \
@@ -49,15 +49,18 @@ spec:
 static HARD_LIMIT_DRAIN: Rule = Rule {
     id: RuleId::new("hard-limit-drain"),
     title: "Nodes that expire under a hard node limit have a `terminationGracePeriod`",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Under `nodeLimitMode: Hard` a node counts until its machine is gone. One that expires drains \
           first, and a PodDisruptionBudget can hold up the drain for ever: the node then keeps its place \
           under the limit, and no other node can be launched for it. `terminationGracePeriod` ends such a \
-          drain. EKS Auto Mode sets it to 24 hours by itself.",
+          drain. EKS Auto Mode sets it to 24 hours by itself. Where the object says nothing of the mode and no gate is \
+          known, this is an info.",
     seen_in: &[],
     bad: r#"spec:
+  disruption:
+    nodeLimitMode: Hard
   limits:
     nodes: "10"
   template:
@@ -65,6 +68,8 @@ static HARD_LIMIT_DRAIN: Rule = Rule {
       expireAfter: 720h
 "#,
     good: r#"spec:
+  disruption:
+    nodeLimitMode: Hard
   limits:
     nodes: "10"
   template:
@@ -132,17 +137,26 @@ fn check_hard_limit(
     context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
-    let is_limited = pool
-        .limits
-        .present()
-        .and_then(|limits| limits.get("nodes"))
-        .is_some_and(|nodes| nodes.is_string() || nodes.is_number());
     // Where it is left out, the CRD writes 720h; where it cannot be read, another rule has spoken.
     let expires =
         pool.expire_after.is_absent() || matches!(lifetime.expire_after, Some(NillableDuration::After(_)));
     let drains_without_end = pool.template.termination_grace_period.is_absent()
         && pool.template.node_class_group() != Some(EKS_AUTO_MODE);
-    if is_limited && expires && drains_without_end && mode(pool, context) == Some(NodeLimitMode::Hard) {
+    let written = written_mode(pool);
+    let mode = match written {
+        Some(text) => NodeLimitMode::parse(text),
+        None => Some(context.policy.defaults.node_limit_mode),
+    };
+    let is_limited = pool
+        .node_limit()
+        .is_some_and(|limit| limit.is_whole() && !limit.is_negative());
+    if is_limited && expires && drains_without_end && mode == Some(NodeLimitMode::Hard) {
+        // Whoever neither writes a mode nor runs the gate has no limit that holds up a replacement.
+        let severity = if written.is_some() || context.claims.is_some() {
+            Severity::Warning
+        } else {
+            Severity::Info
+        };
         let reason = "a node that expires, and whose drain a PodDisruptionBudget holds up, keeps its place under \
                       limits.nodes for ever";
         findings.push(
@@ -153,27 +167,22 @@ fn check_hard_limit(
                     reason,
                 )
                 .related(FieldPath::of(&["spec", "limits", "nodes"]))
+                .severity(severity)
                 .suggest("write the longest that a drain may take"),
         );
     }
 }
 
-/// The mode that holds for the pool: of the field, the annotation or the policy. None where what is written there
-/// is no mode.
-fn mode(pool: &NodePool<'_>, context: &Context<'_>) -> Option<NodeLimitMode> {
-    let field = pool
-        .disruption
-        .as_ref()
-        .present()
-        .and_then(|disruption| disruption.node_limit_mode.present());
-    let annotation = || {
-        let annotations = pool.annotations.present()?;
-        annotations.get(NODE_LIMIT_MODE_ANNOTATION)?.as_str()
-    };
-    match field.or_else(annotation) {
-        Some(text) => NodeLimitMode::parse(text),
-        None => Some(context.policy.defaults.node_limit_mode),
-    }
+/// The mode as the object itself says it, by field or annotation, whatever the word.
+fn written_mode<'a>(pool: &NodePool<'a>) -> Option<&'a str> {
+    let disruption = pool.disruption.as_ref().present();
+    let field = disruption.and_then(|disruption| disruption.node_limit_mode.present());
+    field.or_else(|| {
+        pool.annotations
+            .present()?
+            .get(NODE_LIMIT_MODE_ANNOTATION)?
+            .as_str()
+    })
 }
 
 #[cfg(test)]
@@ -181,7 +190,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::testing::warnings;
+    use crate::rules::testing::{infos, warnings};
 
     fn auto_mode(expire_after: &str, grace: Option<&str>) -> Value {
         json!({"spec": {"template": {"spec": {
@@ -226,8 +235,26 @@ mod tests {
     }
 
     #[test]
+    fn where_no_mode_is_written_and_no_gate_is_known_a_drain_without_end_is_only_noted() {
+        let of = |nodes: &str| {
+            let spec = json!({"limits": {"nodes": nodes}, "template": {"spec": {"expireAfter": "720h"}}});
+            json!({ "spec": spec })
+        };
+        assert_eq!(warnings(&of("10")), [""; 0]);
+        let noted = infos(&of("10"));
+        assert_eq!(noted.len(), 1, "{noted:?}");
+        assert!(noted[0].ends_with("[hard-limit-drain]"));
+        assert_eq!(
+            infos(&of("ten")),
+            [""; 0],
+            "its limit is wrong, and that is enough to say"
+        );
+    }
+
+    #[test]
     fn a_drain_without_end_is_warned_of_where_nodes_expire_under_a_hard_limit() {
-        assert!(limited(None, None, None, None), "Hard and 720h are the defaults");
+        assert!(limited(Some("Hard"), None, None, None), "720h is the default");
+        assert!(limited(None, Some("Hard"), None, None));
         assert!(
             limited(Some("Hard"), Some("Soft"), Some("24h"), None),
             "the field wins"

@@ -12,7 +12,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_LIMIT_MODE];
 static NODE_LIMIT_MODE: Rule = Rule {
     id: RuleId::new("node-limit-mode"),
     title: "`nodeLimitMode` is `Hard` or `Soft`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "`Hard` never lets a pool have more nodes than `limits.nodes`; `Soft` lets replacements exceed it \

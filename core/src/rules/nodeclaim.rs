@@ -14,7 +14,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&NODECLAIM_IMMUTABLE, &NODECLAIM_
 static NODECLAIM_IMMUTABLE: Rule = Rule {
     id: RuleId::new("nodeclaim-immutable"),
     title: "The `spec` of a NodeClaim never changes",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "A NodeClaim is one machine, and the CRD of v1 refuses any change of its `spec`. Change the NodePool \
@@ -49,7 +49,7 @@ spec:
 static NODECLAIM_REQUEST: Rule = Rule {
     id: RuleId::new("nodeclaim-request"),
     title: "A resource that a NodeClaim requests is a quantity that Karpenter can read",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
     why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \

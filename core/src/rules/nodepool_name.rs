@@ -3,17 +3,16 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use super::origins::by_crd_or;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
 use crate::rule::{Evidence, Rule};
-use crate::value::label::{is_object_name, label_value};
+use crate::value::label::{NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value};
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_NAME];
 
 static NODEPOOL_NAME: Rule = Rule {
     id: RuleId::new("nodepool-name"),
-    title: "The name of a NodePool can be the value of a label",
-    severity: Severity::Error,
+    title: "The name of a NodePool can be that of an object and the value of a label",
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent, Origin::Schema],
     evidence: Some(Evidence::Shown),
     why: "Kubernetes takes names of up to 253 characters, but Karpenter writes the pool's name into the \
@@ -40,14 +39,15 @@ pub(super) fn check(object: &Value, old: Option<&Value>, findings: &mut Findings
     let Some(text) = name.as_str().filter(|text| !text.is_empty()) else {
         return;
     };
-    if let Err(error) = label_value(text) {
+    let problem = Problem::invalid(name);
+    if !is_object_name(text) {
+        let finding = NODEPOOL_NAME
+            .finding(path, problem, NO_OBJECT_NAME)
+            .origin(Origin::Schema);
+        findings.push(finding.suggest_if_known(corrected_object_name(text).map(Suggestion::did_you_mean)));
+    } else if let Err(error) = label_value(text) {
         let reason = format!("{error}, because Karpenter writes it into a label of every NodeClaim");
-        let is_let_through = is_object_name(text);
-        findings.push(
-            NODEPOOL_NAME
-                .finding(path, Problem::invalid(name), reason)
-                .origin(by_crd_or(Origin::Silent, is_let_through)),
-        );
+        findings.push(NODEPOOL_NAME.finding(path, problem, reason));
     }
 }
 
@@ -67,6 +67,13 @@ mod tests {
         assert_eq!(
             errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &stored, Some(&stored)),
             [""; 0]
+        );
+        assert_eq!(
+            errors(&json!({"metadata": {"name": "GPU_pool"}})),
+            [
+                "metadata.name: Invalid value: \"GPU_pool\": an object's name consists of lower-case letters, digits, \
+                 `-` and `.`, and begins and ends with a letter or digit; did you mean gpu-pool? [nodepool-name]"
+            ]
         );
         assert!(errors(&json!({"metadata": {"name": "${NAME}"}}))[0].ends_with("[nodepool-name]"));
     }

@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&OVER_LIMIT];
 static OVER_LIMIT: Rule = Rule {
     id: RuleId::new("over-limit"),
     title: "`poolgate.dev/over-limit` is `Terminate` or `Report`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "It says what becomes of nodes above `limits.nodes`: `Terminate` lets poolgate's reconciler delete the \

@@ -17,7 +17,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_REQUIRED];
 static FIELD_REQUIRED: Rule = Rule {
     id: RuleId::new("field-required"),
     title: "Every field that the API requires is there",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "A NodePool needs `spec.template.spec` with `requirements`, which may be an empty list, and a \

@@ -20,7 +20,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[
 static SCHEDULE_SYNTAX: Rule = Rule {
     id: RuleId::new("schedule-syntax"),
     title: "The `schedule` of a budget is one that Karpenter can read",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
     evidence: Some(Evidence::Shown),
     why: "The CRD checks a schedule only roughly, so texts that Karpenter cannot read are stored: `sat-sun`, \
@@ -51,7 +51,7 @@ static SCHEDULE_SYNTAX: Rule = Rule {
 static SCHEDULE_NEVER_FIRES: Rule = Rule {
     id: RuleId::new("schedule-never-fires"),
     title: "The `schedule` of a budget can fire",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "A date that does not exist (31 February) or a field of only commas never fires, and Karpenter \
@@ -79,7 +79,7 @@ static SCHEDULE_NEVER_FIRES: Rule = Rule {
 static SCHEDULE_EVERY: Rule = Rule {
     id: RuleId::new("schedule-every"),
     title: "The `schedule` of a budget names times of the clock, not an interval",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "`@every 1h` counts from the moment at which Karpenter looks, not from the clock. So its window is \
@@ -109,7 +109,7 @@ static SCHEDULE_EVERY: Rule = Rule {
 static SCHEDULE_EITHER_DAY: Rule = Rule {
     id: RuleId::new("schedule-either-day"),
     title: "The `schedule` of a budget restricts the day of the month or the day of the week, not both",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Where both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first \

@@ -28,7 +28,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&TAINT_REPEATED, &TAINT_RESERVED,
 static TAINT_REPEATED: Rule = Rule {
     id: RuleId::new("taint-repeated"),
     title: "No two taints have the same key and effect, startup taints included",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Runtime],
     evidence: None,
     why: "A node has at most one taint of a key and an effect, whatever the value. Karpenter checks `taints` \
@@ -57,7 +57,7 @@ spec:
 static TAINT_RESERVED: Rule = Rule {
     id: RuleId::new("taint-reserved"),
     title: "A template does not set the taints by which Karpenter marks nodes",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/disruption/controller.go`, `Reconcile`, and `pkg/controllers/nodeclaim/lifecycle/registration.go`, `syncNode`",
@@ -88,7 +88,7 @@ spec:
 static TAINT_STARTUP: Rule = Rule {
     id: RuleId::new("taint-startup"),
     title: "A taint that an agent removes is in `startupTaints`",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter expects what is in `taints` to stay on the node and launches none for pods that do not \
@@ -135,11 +135,13 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let reason = format!(
-            "{} has this key and effect already, whatever the value",
+            "{} has this key and effect already, and Karpenter takes them once, startup taints included, whatever the value",
             earlier.here()
         );
         let problem = Problem::text(key);
-        let finding = TAINT_REPEATED.finding(taint.path("key"), problem, reason);
+        let finding = TAINT_REPEATED
+            .finding(taint.path("key"), problem, reason)
+            .suggest("remove one of them");
         findings.push(if earlier.list == taint.list {
             finding
         } else {
@@ -211,7 +213,8 @@ mod tests {
             errors(&both),
             [
                 "spec.template.spec.startupTaints[0].key: Invalid value: \"a\": spec.template.spec.taints[0] has this \
-                 key and effect already, whatever the value [taint-repeated]"
+                 key and effect already, and Karpenter takes them once, startup taints included, whatever the value; \
+                 remove one of them [taint-repeated]"
             ]
         );
         assert_eq!(

@@ -16,7 +16,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&TAINT_KEY, &TAINT_EFFECT, &TAINT
 static TAINT_KEY: Rule = Rule {
     id: RuleId::new("taint-key"),
     title: "The key of a taint is one that Kubernetes accepts",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Runtime, Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
@@ -46,7 +46,7 @@ spec:
 static TAINT_EFFECT: Rule = Rule {
     id: RuleId::new("taint-effect"),
     title: "The effect of a taint is `NoSchedule`, `PreferNoSchedule` or `NoExecute`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The CRD accepts these three words only. Case matters.",
@@ -72,7 +72,7 @@ spec:
 static TAINT_VALUE: Rule = Rule {
     id: RuleId::new("taint-value"),
     title: "The value of a taint is one that a node can have",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent, Origin::Schema, Origin::Runtime],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/nodeclaim/lifecycle/registration.go`, `syncNode`, and of Kubernetes `pkg/apis/core/validation/validation.go`, `validateNodeTaints`",
@@ -104,7 +104,7 @@ spec:
 static TAINT_TIME_ADDED: Rule = Rule {
     id: RuleId::new("taint-time-added"),
     title: "The `timeAdded` of a taint is a time that Karpenter can read",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "The CRD accepts lower-case letters in a time, Karpenter's decoder does not. One such NodePool \

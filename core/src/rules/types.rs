@@ -12,7 +12,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_TYPE];
 static FIELD_TYPE: Rule = Rule {
     id: RuleId::new("field-type"),
     title: "Every field has the type that the API requires",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The API server refuses a value of the wrong type. Most often it is a number where the API wants \
@@ -45,11 +45,20 @@ pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings:
             }))
         }
         (Value::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
+        (Value::String(text), Shape::List(_)) if is_word(text) => {
+            finding.suggest(format!("write [{}]", text.trim()))
+        }
         _ => finding,
     });
 }
 
 /// The number or boolean that a text spells; none where it could be read in two ways, as `010` can.
+/// Whether a text can stand in a list of YAML as it is.
+fn is_word(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+    !text.trim().is_empty() && text.trim().bytes().all(is_plain)
+}
+
 fn unquoted(text: &str, expected: &Shape) -> Option<Value> {
     let value: Value = match expected {
         Shape::Integer => text.parse::<i64>().ok()?.into(),

@@ -14,7 +14,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_UNKNOWN];
 static FIELD_UNKNOWN: Rule = Rule {
     id: RuleId::new("field-unknown"),
     title: "Every field is one that the API knows",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "`kubectl` refuses a field that the CRD does not know; other clients lose it silently, and the pool \

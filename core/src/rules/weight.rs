@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&WEIGHT];
 static WEIGHT: Rule = Rule {
     id: RuleId::new("weight"),
     title: "`weight` is from 1 to 100",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "Karpenter tries pools with a higher weight first. A pool without `weight` counts as 0, but 0 \

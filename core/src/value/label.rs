@@ -41,7 +41,7 @@ pub enum LabelError {
     )]
     Domain(String),
     /// Something that no name or value holds.
-    #[error("holds `{0}`; only letters, digits, `-`, `_` and `.` may stand there")]
+    #[error("holds {}; only letters, digits, `-`, `_` and `.` may stand there", if .0 == " " { "a blank".into() } else { format!("`{}`", .0) })]
     Character(String),
     /// A mark where a letter or digit must stand.
     #[error("must begin and end with a letter or digit")]
@@ -104,6 +104,16 @@ pub fn label_value(text: &str) -> Result<(), LabelError> {
 /// Whether an object may have this name (`NameIsDNSSubdomain`).
 pub fn is_object_name(text: &str) -> bool {
     text.len() <= LONGEST_DOMAIN && is_subdomain(text)
+}
+
+/// What is wrong with a text that is no object's name: a clause without final stop.
+pub const NO_OBJECT_NAME: &str = "an object's name consists of lower-case letters, digits, `-` and `.`, and begins and \
+     ends with a letter or digit";
+
+/// The name that an object may have where only case and underscores are wrong.
+pub fn corrected_object_name(text: &str) -> Option<String> {
+    let corrected = text.trim().to_ascii_lowercase().replace('_', "-");
+    is_object_name(&corrected).then_some(corrected)
 }
 
 /// Whether the CRDs' pattern for requirement keys, taint keys and taint values takes this text. It is looser than
@@ -249,7 +259,7 @@ mod tests {
         assert!(key_error("a/b/c").starts_with("has 2 slashes"));
         assert!(key_error("Foo.com/bar").starts_with("the domain before the slash holds `F`;"));
         assert!(key_error("foo..com/bar").starts_with("the domain before the slash holds `foo..com`;"));
-        assert!(key_error("a b").starts_with("holds ` `;"));
+        assert!(key_error("a b").starts_with("holds a blank;"));
         assert!(key_error("a\u{1b}").starts_with("holds `\\u{1b}`;"));
         assert_eq!(key_error("-a"), "must begin and end with a letter or digit");
         assert!(key_error(&"n".repeat(64)).starts_with("the name is 64 bytes long"));

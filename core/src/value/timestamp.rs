@@ -7,7 +7,9 @@ use jiff::civil::Date;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimestampError {
     /// The CRD takes lower-case letters, Go does not.
-    #[error("`T` and `Z` are capital letters")]
+    #[error(
+        "`T` and `Z` must be capital letters: the API server takes small ones, but Karpenter then fails to list every NodePool"
+    )]
     LowerCase,
     /// No `Z` and no offset.
     #[error("the time zone is missing: Z, or an offset such as +09:00")]

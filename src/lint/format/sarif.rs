@@ -153,6 +153,14 @@ pub(super) fn closing(tally: &Tally) -> String {
     format!("\n],\"tool\":{{\"driver\":{driver}}},\"invocations\":[{invocation}]}}]}}\n")
 }
 
+/// How SARIF says what a rule's findings weigh, or that it is off.
+fn configuration(severity: Option<Severity>) -> Value {
+    match severity {
+        Some(severity) => json!({"level": level(severity)}),
+        None => json!({"enabled": false}),
+    }
+}
+
 fn descriptor(id: &str) -> Value {
     let Some(rule) = rules::find(id) else {
         return json!({"id": id});
@@ -164,6 +172,6 @@ fn descriptor(id: &str) -> Value {
             "text": format!("{}\n\nMore: poolgate rules {id}", rule.why),
             "markdown": format!("{}\n\nMore: `poolgate rules {id}`", rule.why),
         },
-        "defaultConfiguration": {"level": level(rule.severity)},
+        "defaultConfiguration": configuration(rule.severity),
     })
 }

@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_PERCENT, &BUDGET_NODES, &
 static BUDGET_PERCENT: Rule = Rule {
     id: RuleId::new("policy-budget-percent"),
     title: "The percentage of a budget is no larger than the policy allows",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "A large percentage lets drift or consolidation take much of a pool at once. Set by \
@@ -38,7 +38,7 @@ spec:
 static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("policy-budget-nodes"),
     title: "The node count of a budget is no larger than the policy allows",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "A count that is small for a large pool is all of a small one. Set by `bounds.budgets.maxNodes` in \
@@ -61,7 +61,7 @@ static BUDGET_NODES: Rule = Rule {
 static BUDGET_COUNT: Rule = Rule {
     id: RuleId::new("policy-budget-count"),
     title: "A pool has no more budgets than the policy allows",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Of all budgets that hold at a time the lowest counts. With many of them nobody can tell any more \
@@ -91,7 +91,7 @@ static BUDGET_COUNT: Rule = Rule {
 static BUDGET_ALWAYS: Rule = Rule {
     id: RuleId::new("policy-budget-always"),
     title: "One budget always holds, and for every reason",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "While no budget holds, Karpenter may disrupt all nodes of a pool at once: outside of every window, \

@@ -18,7 +18,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&CAPACITY_TYPE];
 static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("policy-capacity-type"),
     title: "A pool uses only the capacity types that the policy allows",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Spot capacity can be reclaimed at two minutes' notice; on-demand capacity costs more. Which of \

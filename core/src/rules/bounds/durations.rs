@@ -20,7 +20,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&EXPIRE_AFTER, &TERMINATION_GRACE
 static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("policy-expire-after"),
     title: "`expireAfter` is within the policy's bounds",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Old nodes run old images; young ones have hardly paid for their start. Set by \
@@ -46,7 +46,7 @@ spec:
 static TERMINATION_GRACE_PERIOD: Rule = Rule {
     id: RuleId::new("policy-termination-grace-period"),
     title: "`terminationGracePeriod` is within the policy's bounds",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Without `terminationGracePeriod`, a node that a PodDisruptionBudget holds up drains for ever and \

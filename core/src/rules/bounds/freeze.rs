@@ -15,7 +15,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&FREEZE_WINDOW];
 static FREEZE_WINDOW: Rule = Rule {
     id: RuleId::new("policy-freeze-window"),
     title: "In the policy's freeze windows, nothing in a pool may be disrupted",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Some hours are no time to move workloads: trading hours, a sale, the night of the batch run. In \

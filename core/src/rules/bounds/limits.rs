@@ -18,7 +18,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_REQUIRED, &LIMIT_MAX];
 static LIMIT_REQUIRED: Rule = Rule {
     id: RuleId::new("policy-limit-required"),
     title: "A pool has the limits that the policy requires",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Without a limit a pool grows with whatever is deployed: a loop that creates pods creates nodes, \
@@ -39,7 +39,7 @@ static LIMIT_REQUIRED: Rule = Rule {
 static LIMIT_MAX: Rule = Rule {
     id: RuleId::new("policy-limit-max"),
     title: "The limits of a pool are no larger than the policy allows",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Addresses, licences and money are finite. Set by `bounds.limits.max` in the policy, for each \

@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS];
 static NODE_CLASS: Rule = Rule {
     id: RuleId::new("policy-node-class"),
     title: "A pool uses only node classes that the policy allows",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "A node class decides the image, network and permissions of the nodes. Set by \

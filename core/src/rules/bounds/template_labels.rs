@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&TEMPLATE_LABELS];
 static TEMPLATE_LABELS: Rule = Rule {
     id: RuleId::new("policy-template-labels"),
     title: "A pool gives its nodes the labels that the policy requires",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Cost reports, dashboards and ownership need labels that every node has. Set by \

@@ -12,7 +12,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_ALLOW_WINDOW, &BUDGET_UNC
 static BUDGET_ALLOW_WINDOW: Rule = Rule {
     id: RuleId::new("budget-allow-window"),
     title: "A window in which nodes may go has a budget for the other hours",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Budgets only restrict. A budget of 10% with a schedule limits disruption in its window; outside of \
@@ -42,7 +42,7 @@ spec:
 static BUDGET_UNCOVERED_HOURS: Rule = Rule {
     id: RuleId::new("budget-uncovered-hours"),
     title: "At every hour some budget holds",
-    severity: Severity::Info,
+    severity: Some(Severity::Info),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "The default of 10% holds only where no budget is written. Where the only budgets are freezes with \
@@ -158,7 +158,7 @@ fn uncovered_hours(reading: &ReadBudget<'_>) -> Diagnostic {
     BUDGET_UNCOVERED_HOURS
         .finding(
             reading.budget.path("schedule"),
-            Problem::text(text),
+            Problem::legal(&text.into()),
             "outside this freeze no budget holds, and all nodes may go at once",
         )
         .suggest("add a budget without schedule, such as nodes: 10%")

@@ -15,7 +15,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGETS_COUNT, &BUDGETS_EMPTY, &
 static BUDGETS_COUNT: Rule = Rule {
     id: RuleId::new("budgets-count"),
     title: "A NodePool has at most 50 budgets",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The CRD refuses a longer list. Several windows of the same kind often fit into one schedule, such as \
@@ -34,7 +34,7 @@ spec:
 static BUDGETS_EMPTY: Rule = Rule {
     id: RuleId::new("budgets-empty"),
     title: "The list of budgets is not empty",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "`budgets: []` does not mean that nothing may be disrupted but that nothing limits disruption: all \
@@ -58,7 +58,7 @@ spec:
 static BUDGET_BLOCKS_DRIFT: Rule = Rule {
     id: RuleId::new("budget-blocks-drift"),
     title: "Drifted nodes can be replaced at some time",
-    severity: Severity::Info,
+    severity: Some(Severity::Info),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "A budget of 0 without a schedule blocks the replacement of drifted nodes for good: a new image, a \
@@ -117,7 +117,7 @@ pub(super) fn check_blocked(readings: &[ReadBudget<'_>], findings: &mut Findings
         BUDGET_BLOCKS_DRIFT
             .finding(
                 blocking.budget.path("nodes"),
-                Problem::text(text),
+                Problem::legal(&text.into()),
                 "drifted nodes are never replaced, so no new image or fix reaches them before they expire",
             )
             .suggest("write 1 to replace them one by one, or add the schedule of a freeze"),

@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_NODES];
 static BUDGET_NODES: Rule = Rule {
     id: RuleId::new("budget-nodes"),
     title: "A budget's `nodes` is a count or a percentage",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "`nodes` is text: a whole number up to 2147483647, or 0% to 100%. The CRD refuses `101%` and `-1` \

@@ -20,7 +20,7 @@ pub(in crate::rules) const RULES: &[&Rule] =
 static BUDGET_REASON: Rule = Rule {
     id: RuleId::new("budget-reason"),
     title: "The reasons of a budget are `Underutilized`, `Empty` and `Drifted`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "Case matters. Karpenter 1.15 adds `Unhealthy`. Expiration is no reason: since v1 no budget limits \
@@ -47,7 +47,7 @@ static BUDGET_REASON: Rule = Rule {
 static BUDGET_REASON_REPEATED: Rule = Rule {
     id: RuleId::new("budget-reason-repeated"),
     title: "A budget names each reason once",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The CRD refuses a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
@@ -74,7 +74,7 @@ static BUDGET_REASON_REPEATED: Rule = Rule {
 static BUDGET_REASONS_EMPTY: Rule = Rule {
     id: RuleId::new("budget-reasons-empty"),
     title: "A budget's list of reasons is not empty",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "A budget without `reasons` limits every kind of disruption; one with `reasons: []` limits none and \

@@ -11,7 +11,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_REDUNDANT];
 static BUDGET_REDUNDANT: Rule = Rule {
     id: RuleId::new("budget-redundant"),
     title: "No budget is made pointless by a lower one that always holds",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Of all budgets that hold for a reason, the lowest counts. So one budget cannot open what another \

@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_UNCOVERED_REASON];
 static BUDGET_UNCOVERED_REASON: Rule = Rule {
     id: RuleId::new("budget-uncovered-reason"),
     title: "Some budget is for drift, and some for consolidation where that is on",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "The default of 10% holds only where no budget is written. If every budget names reasons and none \

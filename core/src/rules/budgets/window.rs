@@ -22,7 +22,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[
 static BUDGET_SCHEDULE_DURATION: Rule = Rule {
     id: RuleId::new("budget-schedule-duration"),
     title: "A budget has both `schedule` and `duration` or neither",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "A window needs a beginning and a length. A budget with neither always holds.",
@@ -47,7 +47,7 @@ static BUDGET_SCHEDULE_DURATION: Rule = Rule {
 static BUDGET_DURATION: Rule = Rule {
     id: RuleId::new("budget-duration"),
     title: "The `duration` of a budget is hours and minutes that Karpenter can read",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
     why: "It is written in hours and minutes: `8h`, `90m` or `1h30m`. The CRD refuses days and seconds, but \
@@ -75,7 +75,7 @@ static BUDGET_DURATION: Rule = Rule {
 static BUDGET_EMPTY_WINDOW: Rule = Rule {
     id: RuleId::new("budget-empty-window"),
     title: "The window of a budget is longer than zero",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "A duration of `0m` ends the window at the moment it begins, so the budget never limits anything.",
@@ -101,7 +101,7 @@ static BUDGET_EMPTY_WINDOW: Rule = Rule {
 static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
     id: RuleId::new("budget-always-active"),
     title: "The window of a budget ends before it begins again",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Where the duration is at least as long as the time between two beginnings, the window never \

@@ -25,7 +25,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[
 static CONSOLIDATE_AFTER: Rule = Rule {
     id: RuleId::new("consolidate-after"),
     title: "`consolidateAfter` is a duration that Karpenter can read, or `Never`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
     evidence: Some(Evidence::Shown),
     why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD refuses most other texts, \
@@ -52,7 +52,7 @@ spec:
 static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
     id: RuleId::new("consolidate-after-pair"),
     title: "In v1beta1, `consolidateAfter` goes with the policy `WhenEmpty` and with no other",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "v1beta1 requires a duration beside `WhenEmpty` and refuses one beside `WhenUnderutilized`, which \
@@ -77,7 +77,7 @@ spec:
 static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
     id: RuleId::new("consolidate-after-conversion"),
     title: "In v1beta1, `consolidateAfter: Never` goes with the policy `WhenEmpty`",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "Karpenter 1.0.8, `pkg/apis/v1/nodepool_conversion.go`, `convertFrom`",
@@ -107,7 +107,7 @@ spec:
 static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
     id: RuleId::new("consolidate-after-never"),
     title: "A `consolidationPolicy` is written only where consolidation is on",
-    severity: Severity::Info,
+    severity: Some(Severity::Info),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/disruption/emptiness.go` and `consolidation.go`, `ShouldDisrupt`",
@@ -182,7 +182,7 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     if disruption.consolidate_after != Field::Present("Never") || policy == V1_DEFAULT_POLICY {
         return;
     }
-    let problem = Problem::text(policy);
+    let problem = Problem::legal(&policy.into());
     findings.push(
         CONSOLIDATE_AFTER_NEVER
             .finding(

@@ -16,7 +16,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&CONSOLIDATION_POLICY];
 static CONSOLIDATION_POLICY: Rule = Rule {
     id: RuleId::new("consolidation-policy"),
     title: "`consolidationPolicy` is one that the API version and the Karpenter release know",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "In v1 it is `WhenEmpty`, `WhenEmptyOrUnderutilized` or, since Karpenter 1.14, `Balanced`. In \

@@ -19,7 +19,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&EXPIRE_AFTER, &EXPIRE_AFTER_ZERO
 static EXPIRE_AFTER: Rule = Rule {
     id: RuleId::new("expire-after"),
     title: "`expireAfter` is a duration that Karpenter can read, or `Never`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
     why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD bounds no \
@@ -43,7 +43,7 @@ spec:
 static EXPIRE_AFTER_ZERO: Rule = Rule {
     id: RuleId::new("expire-after-zero"),
     title: "Nodes do not expire at once",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/nodeclaim/expiration/controller.go`, `Reconcile`",
@@ -68,7 +68,7 @@ spec:
 static EXPIRE_AFTER_SHORT: Rule = Rule {
     id: RuleId::new("expire-after-short"),
     title: "Nodes live at least as long as a machine may take to become one",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/nodeclaim/expiration/controller.go`, `Reconcile`, and `pkg/controllers/nodeclaim/lifecycle/liveness.go`, `registrationTimeout`",

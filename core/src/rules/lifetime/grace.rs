@@ -16,7 +16,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&TERMINATION_GRACE_PERIOD, &TERMI
 static TERMINATION_GRACE_PERIOD: Rule = Rule {
     id: RuleId::new("termination-grace-period"),
     title: "`terminationGracePeriod` is a duration that Karpenter can read",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
     why: "It is whole seconds, minutes and hours, such as `48h`; there are no days, and no `Never`: leave \
@@ -40,7 +40,7 @@ spec:
 static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
     id: RuleId::new("termination-grace-period-zero"),
     title: "Pods get time to leave a node that is terminated",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/nodeclaim/lifecycle/controller.go`, `ensureTerminationGracePeriodTerminationTimeAnnotation`, and `pkg/controllers/node/termination/controller.go`, `hasTerminationGracePeriodElapsed`",

@@ -11,13 +11,18 @@ use crate::rules::findings::Findings;
 use crate::rules::origins::by_quantity;
 use crate::value::quantity::Quantity;
 
-pub(in crate::rules) const RULES: &[&Rule] =
-    &[&LIMIT_QUANTITY, &LIMIT_NEGATIVE, &LIMIT_ZERO, &LIMIT_UNQUOTED];
+pub(in crate::rules) const RULES: &[&Rule] = &[
+    &LIMIT_QUANTITY,
+    &LIMIT_NEGATIVE,
+    &LIMIT_ZERO,
+    &LIMIT_UNIT,
+    &LIMIT_UNQUOTED,
+];
 
 static LIMIT_QUANTITY: Rule = Rule {
     id: RuleId::new("limit-quantity"),
     title: "A limit is a quantity that Karpenter can read",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
     why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \
@@ -38,7 +43,7 @@ static LIMIT_QUANTITY: Rule = Rule {
 static LIMIT_NEGATIVE: Rule = Rule {
     id: RuleId::new("limit-negative"),
     title: "A limit is not negative",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Every instance type exceeds a negative limit, so the pool never launches a node. The only sign is \
@@ -57,7 +62,7 @@ static LIMIT_NEGATIVE: Rule = Rule {
 static LIMIT_ZERO: Rule = Rule {
     id: RuleId::new("limit-zero"),
     title: "A limit leaves room for a node",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Every node has cpu, memory, pods and storage, so a limit of 0 for one of them switches the pool \
@@ -79,14 +84,15 @@ static LIMIT_ZERO: Rule = Rule {
 static LIMIT_UNQUOTED: Rule = Rule {
     id: RuleId::new("limit-unquoted"),
     title: "A limit is written in quotes",
-    severity: Severity::Info,
+    severity: None,
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`k8s.io/apimachinery`, `pkg/api/resource/quantity.go`, `CanonicalizeBytes`",
     )),
-    why: "The API stores `1000` as a number, but Go clients that write the object back write `1k` or \
-          `\"1000\"`. GitOps tools then show a difference where there is none. A quoted value stays as it \
-          is. Karpenter reads both alike.",
+    why: "The API server stores `1000`, `\"1000\"` and `1k` as they are written, and Karpenter reads them alike. But a \
+          typed Go client that writes the object back makes `\"1k\"` of `1000`, and a GitOps tool then shows a \
+          difference where there is none. Switch the rule on if such a client writes your NodePools; a quoted value in \
+          its shortest form stays as it is.",
     seen_in: &["kubernetes/k8s.io#7084"],
     bad: "\
 spec:
@@ -98,6 +104,53 @@ spec:
     cpu: "1000"
 "#,
 };
+
+static LIMIT_UNIT: Rule = Rule {
+    id: RuleId::new("limit-unit"),
+    title: "A limit has the unit of its resource",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/apis/v1/nodepool.go`, `ExceededBy`: Karpenter compares the amounts as they are",
+    )),
+    why: "Memory is counted in bytes, so `memory: 1000` is less than any node has and the pool never launches one; `m` \
+          is a thousandth, of a byte, too. Cpu is counted in cores: `cpu: 1000Gi` is more than a trillion of them and \
+          limits nothing.",
+    seen_in: &[],
+    bad: r#"spec:
+  limits:
+    memory: "1000"
+"#,
+    good: "\
+spec:
+  limits:
+    memory: 1000Gi
+",
+};
+
+/// Less memory or storage, in bytes, than any node has.
+const LEAST_BYTES: i64 = 1 << 20;
+/// More cores than any cluster has.
+const MOST_CORES: i64 = 1_000_000;
+
+/// Why an amount is not what its author can have meant, and what is more likely.
+fn other_unit(resource: &str, text: &str, quantity: &Quantity) -> Option<(String, Suggestion)> {
+    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    match resource {
+        "memory" | "ephemeral-storage" if quantity.rounded_up() < LEAST_BYTES => Some((
+            format!(
+                "this is {} bytes, less than any node has, so the pool never launches one",
+                quantity.rounded_up()
+            ),
+            Suggestion::did_you_mean(format_args!("{number}Gi")),
+        )),
+        "cpu" if quantity.rounded_down() >= MOST_CORES => Some((
+            "this is a number of cores that no cluster reaches, so it limits nothing".into(),
+            Suggestion::did_you_mean(number),
+        )),
+        _ => None,
+    }
+}
 
 pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings: &mut Findings<'_>) {
     let found = |rule: &Rule, reason: String| rule.finding(path(resource), Problem::invalid(value), reason);
@@ -119,13 +172,11 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                 .map(Quantity::from)
                 .or_else(|| number.as_u64().map(Quantity::from));
             let Some(quantity) = units else { return };
-            findings.push(
-                found(
-                    &LIMIT_UNQUOTED,
-                    "tools that write the object back turn the number into text".into(),
-                )
-                .suggest(Suggestion::write(number.to_string())),
-            );
+            if findings.wants(&LIMIT_UNQUOTED) {
+                let reason = "tools that write the object back turn the number into text";
+                let finding = LIMIT_UNQUOTED.finding(path(resource), Problem::legal(value), reason);
+                findings.push(finding.suggest(Suggestion::write(number.to_string())));
+            }
             quantity
         }
         _ => return,
@@ -146,6 +197,11 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
             )
             .suggest("leave it out for no limit; fine if the pool is meant to be off"),
         );
+    } else if !quantity.is_zero() {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if let Some((reason, suggestion)) = other_unit(resource, &text, &quantity) {
+            findings.push(found(&LIMIT_UNIT, reason).suggest(suggestion));
+        }
     }
 }
 
@@ -154,7 +210,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::testing::{errors, infos, warnings};
+    use crate::karpenter::{ApiVersion, KarpenterVersion};
+    use crate::policy::{Level, Policy};
+    use crate::review::{Request, Subject, review};
+    use crate::rules::testing::{completed, errors, warnings};
 
     fn limits(limits: &Value) -> Value {
         json!({"spec": {"limits": limits}})
@@ -207,15 +266,57 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_quotes_are_noted() {
-        let object = limits(&json!({"cpu": 1000}));
-        assert_eq!(errors(&object), [""; 0]);
+    fn numbers_without_quotes_are_noted_where_the_policy_asks_for_it() {
+        let object = completed(Subject::NodePool(ApiVersion::V1), &limits(&json!({"cpu": 1000})));
+        let said = |policy: &Policy| {
+            let request = Request {
+                subject: Subject::NodePool(ApiVersion::V1),
+                object: &object,
+                old: None,
+                claims: None,
+            };
+            let report = review(&request, policy, &KarpenterVersion::NEWEST.into()).report;
+            report
+                .into_iter()
+                .map(|finding| finding.to_string())
+                .collect::<Vec<_>>()
+        };
+        let mut policy = Policy::default();
+        assert_eq!(said(&policy), [""; 0]);
+        policy
+            .levels
+            .set(LIMIT_UNQUOTED.id, Level::Severity(Severity::Info));
         assert_eq!(
-            infos(&object),
+            said(&policy),
             [
-                r#"spec.limits.cpu: Invalid value: 1000: tools that write the object back turn the number into text; write "1000" [limit-unquoted]"#
+                r#"spec.limits.cpu: 1000: tools that write the object back turn the number into text; write "1000" [limit-unquoted]"#
             ]
         );
+    }
+
+    #[test]
+    fn amounts_in_the_unit_of_another_resource_are_warned_of() {
+        for (resource, amount, suggestion) in [
+            (
+                "memory",
+                json!("1000"),
+                "bytes, less than any node has, so the pool never launches one; did you mean 1000Gi?",
+            ),
+            ("memory", json!("1000m"), "this is 1 bytes, less"),
+            ("memory", json!(64), "did you mean 64Gi?"),
+            ("ephemeral-storage", json!("500"), "did you mean 500Gi?"),
+            ("cpu", json!("1000Gi"), "so it limits nothing; did you mean 1000?"),
+        ] {
+            let warned = warnings(&limits(&json!({resource: amount})));
+            assert_eq!(warned.len(), 1, "{warned:?}");
+            assert!(
+                warned[0].ends_with("[limit-unit]") && warned[0].contains(suggestion),
+                "{warned:?}"
+            );
+        }
+        let usual =
+            json!({"cpu": "100k", "memory": "1Ti", "ephemeral-storage": "1e12", "nvidia.com/gpu": "1"});
+        assert_eq!(warnings(&limits(&usual)), [""; 0]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_NODES_WHOLE, &LIMIT_NODES_
 static LIMIT_NODES_WHOLE: Rule = Rule {
     id: RuleId::new("limit-nodes-whole"),
     title: "`limits.nodes` is a whole number",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter compares the limit as it is written, so `1.5` acts as 2.",
@@ -38,7 +38,7 @@ static LIMIT_NODES_WHOLE: Rule = Rule {
 static LIMIT_NODES_RELEASE: Rule = Rule {
     id: RuleId::new("limit-nodes-release"),
     title: "`limits.nodes` is one that the Karpenter release enforces",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Reported),
     why: "Before 1.8, Karpenter compares this limit with nothing. From 1.8 to 1.10 it looks only once the \
@@ -60,7 +60,7 @@ spec:
 static LIMIT_BELOW_NODES: Rule = Rule {
     id: RuleId::new("limit-below-nodes"),
     title: "A node limit is not lowered below the number of nodes that exist",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Reported),
     why: "Karpenter removes no node because of a limit. The pool only launches none until enough have gone \

@@ -25,7 +25,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_UNKNOWN];
 static LIMIT_UNKNOWN: Rule = Rule {
     id: RuleId::new("limit-unknown"),
     title: "A limit names a resource that nodes have",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared \

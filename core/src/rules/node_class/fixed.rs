@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_IMMUTABLE];
 static NODE_CLASS_IMMUTABLE: Rule = Rule {
     id: RuleId::new("node-class-immutable"),
     title: "Group and kind of `nodeClassRef` never change",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "Since Karpenter 1.1 the CRD refuses such a change: a pool cannot move to another provider. The \

@@ -4,16 +4,17 @@ use serde_json::{Map, Value};
 
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
-use crate::karpenter::{ApiVersion, NodeClassKind, TemplateOwner};
+use crate::karpenter::{ApiVersion, NodeClassKind, NodeClassMismatch as Mismatch, Template};
 use crate::rule::{Evidence, Rule};
+use crate::rules::context::Context;
 use crate::rules::findings::Findings;
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_KIND];
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_KIND, &NODE_CLASS_FORK];
 
 static NODE_CLASS_KIND: Rule = Rule {
     id: RuleId::new("node-class-kind"),
     title: "Group and kind of `nodeClassRef` belong together",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter ignores a NodePool whose node class is of a group and kind that its provider does not \
@@ -40,30 +41,75 @@ spec:
 ",
 };
 
+static NODE_CLASS_FORK: Rule = Rule {
+    id: RuleId::new("node-class-fork"),
+    title: "A provider's kind of node class is in the provider's group",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
+    why: "Forks and private providers have the usual kind in a group of their own, so this may be right. If it is not, \
+          Karpenter ignores the pool without a word. A policy that names group and kind under \
+          `bounds.template.nodeClasses` says that it is right.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.example.com
+        kind: EC2NodeClass
+        name: default
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: default
+",
+};
+
 pub(super) fn check(
     group: &str,
     reference: &Map<String, Value>,
+    template: &Template<'_>,
     version: ApiVersion,
-    owner: TemplateOwner,
+    context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
     let Some(kind) = text(reference, "kind") else {
         return;
     };
-    let Some(likely) = NodeClassKind::likely(group, kind) else {
+    let Some(mismatch) = NodeClassKind::mismatch(group, kind) else {
         return;
     };
+    let mut allowed = context.policy.bounds.template.node_classes.iter().flatten();
+    if allowed.any(|pattern| pattern.names(group, kind)) {
+        return;
+    }
     let group_field = group_field(version);
+    let (rule, likely, reason) = match mismatch {
+        Mismatch::Slip(likely) => (
+            &NODE_CLASS_KIND,
+            likely,
+            "no provider has a node class of this group and kind, so Karpenter would silently ignore the pool",
+        ),
+        Mismatch::Fork(likely) => (
+            &NODE_CLASS_FORK,
+            likely,
+            "unless a provider of this group has the kind, Karpenter silently ignores the pool",
+        ),
+    };
     let (field, value, other) = if likely.group == group {
         ("kind", kind, group_field)
     } else {
         (group_field, group, "kind")
     };
-    let reason =
-        "no provider has a node class of this group and kind, so Karpenter would silently ignore the pool";
+    let owner = template.owner;
     findings.push(
-        NODE_CLASS_KIND
-            .finding(path(owner, field), Problem::text(value), reason)
+        rule.finding(path(owner, field), Problem::text(value), reason)
             .related(path(owner, other))
             .suggest(Suggestion::did_you_mean(format_args!(
                 "{} of {}",
@@ -77,8 +123,10 @@ mod tests {
     use serde_json::json;
 
     use crate::karpenter::{ApiVersion, KarpenterVersion};
+    use crate::policy::{Glob, NodeClassPattern, Policy};
+    use crate::review::{Request, Subject, review};
     use crate::rules::node_class::testing::pool;
-    use crate::rules::testing::{errors, errors_for};
+    use crate::rules::testing::{completed, errors, errors_for, warnings};
 
     #[test]
     fn a_kind_of_another_provider_is_refused_and_an_unknown_one_is_not() {
@@ -91,6 +139,33 @@ mod tests {
             errors(&pool("karpenter.example.com", "ExampleNodeClass", "default")),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn a_fork_is_warned_of_unless_the_policy_names_it() {
+        let object = pool("karpenter.example.com", "EC2NodeClass", "default");
+        let warned = warnings(&object);
+        assert_eq!(warned.len(), 1, "{warned:?}");
+        assert!(warned[0].ends_with("did you mean EC2NodeClass of karpenter.k8s.aws? [node-class-fork]"));
+        let named = |group: Option<&str>| {
+            let mut policy = Policy::default();
+            policy.bounds.template.node_classes = Some(vec![NodeClassPattern {
+                group: group.map(Glob::new),
+                kind: Some(Glob::new("EC2NodeClass")),
+                name: None,
+            }]);
+            let object = completed(Subject::NodePool(ApiVersion::V1), &object);
+            let request = Request {
+                subject: Subject::NodePool(ApiVersion::V1),
+                object: &object,
+                old: None,
+                claims: None,
+            };
+            let report = review(&request, &policy, &KarpenterVersion::NEWEST.into()).report;
+            report.diagnostics().len()
+        };
+        assert_eq!(named(Some("karpenter.example.com")), 0);
+        assert_eq!(named(None), 1, "any group is not this group");
     }
 
     #[test]

@@ -3,19 +3,21 @@
 use serde_json::{Map, Value};
 
 use super::{group_field, path, text};
-use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner, node_class_label};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::requirements::keys::LONGEST_KEY;
-use crate::value::label::{label_value, qualified_name};
+use crate::value::label::{
+    NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value, qualified_name,
+};
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_NAME];
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_NAME, &NODE_CLASS_OBJECT_NAME];
 
 static NODE_CLASS_NAME: Rule = Rule {
     id: RuleId::new("node-class-name"),
     title: "Group, kind and name of the node class can form a label",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Since 1.1, Karpenter labels every NodeClaim with the node class: group and kind form the key, the name is the \
@@ -41,6 +43,53 @@ spec:
         name: default
 ",
 };
+
+static NODE_CLASS_OBJECT_NAME: Rule = Rule {
+    id: RuleId::new("node-class-object-name"),
+    title: "`nodeClassRef` names an object that can exist",
+    severity: Some(Severity::Error),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`k8s.io/apimachinery`, `pkg/api/validation/generic.go`, `NameIsDNSSubdomain`: the API server refuses an object \
+         of such a name",
+    )),
+    why: "No node class can have this name, so the pool waits for one that never comes: it stays not ready and launches \
+          nothing.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: My_Class
+",
+    good: "\
+spec:
+  template:
+    spec:
+      nodeClassRef:
+        group: karpenter.k8s.aws
+        kind: EC2NodeClass
+        name: my-class
+",
+};
+
+/// Checks whether an object can have the name. Of an empty one other rules speak, and of one that is no label's value,
+/// too.
+pub(super) fn check_object_name(
+    reference: &Map<String, Value>,
+    owner: TemplateOwner,
+    findings: &mut Findings<'_>,
+) {
+    let name = text(reference, "name").filter(|name| label_value(name).is_ok() && !name.is_empty());
+    if let Some(name) = name.filter(|name| !is_object_name(name)) {
+        let finding =
+            NODE_CLASS_OBJECT_NAME.finding(path(owner, "name"), Problem::text(name), NO_OBJECT_NAME);
+        findings.push(finding.suggest_if_known(corrected_object_name(name).map(Suggestion::did_you_mean)));
+    }
+}
 
 /// Speaks of an empty name in v1beta1. In v1 the CRD demands a name, of which another rule speaks.
 pub(super) fn check_name(

@@ -28,12 +28,13 @@ pub(super) fn check(
     let owner = template.owner;
     let is_sound = texts::check(reference, version, owner, findings);
     label::check_name(reference, version, owner, findings);
+    label::check_object_name(reference, owner, findings);
     let is_labelled = context.release.has(KarpenterVersion::NODE_CLASS_LABELLED);
     if is_labelled {
         label::check_value(reference, owner, findings);
     }
     if is_sound && let Some(group) = template.node_class_group() {
-        kind::check(group, reference, version, owner, findings);
+        kind::check(group, reference, template, version, context, findings);
         if is_labelled {
             label::check_key(template, version, findings);
         }

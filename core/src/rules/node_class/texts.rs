@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_REF];
 static NODE_CLASS_REF: Rule = Rule {
     id: RuleId::new("node-class-ref"),
     title: "`nodeClassRef` has a group without a version, a kind and a name",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The CRD refuses empty texts and a slash in the group. The slash is left over from v1beta1, where \

@@ -11,7 +11,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_LIMITS, &REPLICAS_WEIGH
 static REPLICAS_LIMITS: Rule = Rule {
     id: RuleId::new("replicas-limits"),
     title: "A static pool has no limit but `limits.nodes`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "A static pool has as many nodes as `replicas` says, whatever pods request. Only their number can \
@@ -33,7 +33,7 @@ static REPLICAS_LIMITS: Rule = Rule {
 static REPLICAS_WEIGHT: Rule = Rule {
     id: RuleId::new("replicas-weight"),
     title: "A static pool has no `weight`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "A weight orders the pools among which Karpenter chooses for a pod. Static pools are not among \

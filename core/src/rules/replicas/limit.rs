@@ -10,7 +10,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_ABOVE_LIMIT, &REPLICAS_
 static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-above-limit"),
     title: "`replicas` is not above `limits.nodes`",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter launches nodes up to the limit and then tries again every 30 seconds, for ever. The only \
@@ -31,7 +31,7 @@ static REPLICAS_ABOVE_LIMIT: Rule = Rule {
 static REPLICAS_AT_LIMIT: Rule = Rule {
     id: RuleId::new("replicas-at-limit"),
     title: "A static pool has room to replace a drifted node",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter launches the replacement of a drifted node before it removes the node. Where \

@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_RELEASE, &REPLICAS_MODE
 static REPLICAS_RELEASE: Rule = Rule {
     id: RuleId::new("replicas-release"),
     title: "`replicas` is known to the Karpenter release",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "Karpenter 1.7, `pkg/apis/crds/karpenter.sh_nodepools.yaml`, which has no `replicas`",
@@ -37,7 +37,7 @@ spec:
 static REPLICAS_MODE: Rule = Rule {
     id: RuleId::new("replicas-mode"),
     title: "A static pool stays static, and a dynamic pool dynamic",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "`replicas` cannot be added to a stored pool or removed from it. So `kubectl scale` does not work \
@@ -67,7 +67,7 @@ spec:
 static REPLICAS_GATE: Rule = Rule {
     id: RuleId::new("replicas-gate"),
     title: "Karpenter's feature gate `StaticCapacity` is on where a pool is static",
-    severity: Severity::Info,
+    severity: Some(Severity::Info),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/controllers.go`, `NewControllers`",
@@ -131,9 +131,7 @@ pub(super) fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
     if replicas == 0 {
         return;
     }
-    let problem = Problem::Invalid {
-        value: replicas.to_string(),
-    };
+    let problem = Problem::legal(&replicas.into());
     findings.push(
         REPLICAS_GATE
             .finding(

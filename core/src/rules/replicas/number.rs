@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_RANGE];
 static REPLICAS_RANGE: Rule = Rule {
     id: RuleId::new("replicas-range"),
     title: "`replicas` is from 0 to 2147483647",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The CRD refuses a negative number, and the API server one beyond 32 bits, which the scale \

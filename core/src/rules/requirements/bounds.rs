@@ -11,7 +11,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_BOUND];
 static REQUIREMENT_BOUND: Rule = Rule {
     id: RuleId::new("requirement-bound"),
     title: "A bound leaves numbers to choose from",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "No label has a value below 0 or above 9223372036854775807, so with `Lt` 0 or a bound at the upper \

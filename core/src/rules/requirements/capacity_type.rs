@@ -1,6 +1,6 @@
 //! The values of `karpenter.sh/capacity-type`.
 
-use super::{Entry, Scope};
+use super::{Entry, Scope, so_others};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator};
 use crate::rule::{Evidence, Rule};
@@ -12,7 +12,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&CAPACITY_TYPE, &CAPACITY_TYPE_UN
 static CAPACITY_TYPE: Rule = Rule {
     id: RuleId::new("capacity-type"),
     title: "A NodePool allows at least one capacity type that exists",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Runtime, Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
@@ -42,7 +42,7 @@ spec:
 static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
     id: RuleId::new("capacity-type-unknown"),
     title: "Every capacity type that a NodePool names exists",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter ignores a capacity type that it does not know. Listed with `In` beside others, the pool \
@@ -109,17 +109,15 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     } else {
         (&CAPACITY_TYPE_UNKNOWN, Origin::Silent)
     };
-    let unknown = entry
-        .values
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| !known.contains(value));
-    for (position, value) in unknown {
-        let reason = if *value == "reserved" {
+    let values = entry.values.iter().copied().enumerate();
+    let mut unknown = values.filter(|(_, value)| !known.contains(value));
+    if let Some((position, value)) = unknown.next() {
+        let reason = if value == "reserved" {
             "it needs Karpenter 1.3 or newer"
         } else {
             "there is no such capacity type"
         };
+        let reason = format!("{reason}{}", so_others(unknown.map(|(_, value)| value)));
         findings.push(
             rule.unsupported(scope.value(entry.index, position), value, known, reason)
                 .origin(origin),

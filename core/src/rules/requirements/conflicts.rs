@@ -16,7 +16,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_CONTRADICTION, &REQU
 static REQUIREMENT_CONTRADICTION: Rule = Rule {
     id: RuleId::new("requirement-contradiction"),
     title: "Requirements and template labels leave a value for every label",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label, template labels included; an old name of a label \
@@ -50,7 +50,7 @@ spec:
 static REQUIREMENT_CONTRADICTION_CUSTOM: Rule = Rule {
     id: RuleId::new("requirement-contradiction-custom"),
     title: "Requirements and template labels leave a value for every custom label",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "If no value satisfies all requirements on a custom label, Karpenter launches nodes **without** \

@@ -16,7 +16,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENTS_COUNT, &NODECLAIM_R
 static REQUIREMENTS_COUNT: Rule = Rule {
     id: RuleId::new("requirements-count"),
     title: "A NodePool has at most 100 requirements",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The CRD refuses a longer list (before Karpenter 0.37.7, more than 30). Several values of one key \
@@ -37,7 +37,7 @@ spec:
 static NODECLAIM_REQUIREMENTS: Rule = Rule {
     id: RuleId::new("nodeclaim-requirements"),
     title: "Requirements and template labels together fit in a NodeClaim",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter turns each template label into a requirement and adds up to four of its own (NodePool and \

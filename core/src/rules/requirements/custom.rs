@@ -12,7 +12,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_RANDOM_LABEL];
 static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
     id: RuleId::new("requirement-random-label"),
     title: "A custom label gets its value from the NodePool, not by chance",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Instance types do not carry custom labels, so Karpenter writes one on each node. With `Exists`, \

@@ -16,7 +16,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_KEY, &REQUIREMENT_KE
 static REQUIREMENT_KEY: Rule = Rule {
     id: RuleId::new("requirement-key"),
     title: "The key of a requirement is a label's key",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "A key is a name of letters, digits, `-`, `_` and `.`, optionally preceded by a domain in lower \
@@ -45,7 +45,7 @@ spec:
 static REQUIREMENT_KEY_LENGTH: Rule = Rule {
     id: RuleId::new("requirement-key-length"),
     title: "The name in a requirement's key has at most 63 characters",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Runtime, Origin::Silent, Origin::Schema],
     evidence: Some(Evidence::Read(
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",

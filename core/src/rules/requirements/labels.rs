@@ -16,7 +16,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[
 static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
     id: RuleId::new("requirement-label-misspelt"),
     title: "A requirement spells a provider's label as the provider does",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Runtime, Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
@@ -48,7 +48,7 @@ spec:
 static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
     id: RuleId::new("requirement-label-unknown"),
     title: "A requirement in a provider's domain is about a label that the provider has",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Runtime, Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "A provider refuses labels in its domain that it does not know, and a Kubernetes label that is \
@@ -78,7 +78,7 @@ spec:
 static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
     id: RuleId::new("requirement-label-foreign"),
     title: "A requirement is not about the label of another provider",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "The instance types of one provider do not carry the labels of another. The requirement selects \
@@ -160,7 +160,7 @@ pub(super) fn check(
             .origin(origin)
             .suggest(suggestion),
     );
-    rule.severity != Severity::Error
+    rule.severity != Some(Severity::Error)
 }
 
 #[cfg(test)]

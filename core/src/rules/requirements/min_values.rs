@@ -20,7 +20,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[
 static REQUIREMENT_MIN_VALUES: Rule = Rule {
     id: RuleId::new("requirement-min-values"),
     title: "`minValues` is from 1 to 50, and the values can satisfy it",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent],
     evidence: Some(Evidence::Read(
         "Karpenter 0.34, `pkg/apis/crds/karpenter.sh_nodepools.yaml`, which has no `minValues`",
@@ -52,7 +52,7 @@ spec:
 static REQUIREMENT_MIN_VALUES_DISTINCT: Rule = Rule {
     id: RuleId::new("requirement-min-values-distinct"),
     title: "`minValues` counts different values",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "The CRD and Karpenter's validation count a repeated value twice, the scheduler counts it once. The \
@@ -83,7 +83,7 @@ spec:
 static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = Rule {
     id: RuleId::new("requirement-min-values-custom"),
     title: "`minValues` is about a label that instance types carry",
-    severity: Severity::Error,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter counts values among the instance types. None of them carries a custom label, so the \

@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_MIN_VALUES_TOGETHER]
 static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
     id: RuleId::new("requirement-min-values-together"),
     title: "Requirements and template labels together leave as many values as `minValues` asks for",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label, template labels included, and holds the largest \

@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::findings::Findings;
-use crate::diagnostic::FieldPath;
+use crate::diagnostic::{FieldPath, quoted};
 use crate::karpenter::{
     ApiVersion, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
 };
@@ -105,6 +105,18 @@ pub(super) struct Entry<'a> {
     min_values: Option<i64>,
 }
 
+/// What is also so of other values of the list, behind the reason for the first: one finding speaks of all.
+fn so_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
+    const NAMED: usize = 2;
+    let others: Vec<&str> = others.collect();
+    let named: Vec<String> = others.iter().take(NAMED).map(|value| quoted(value)).collect();
+    match others.len().saturating_sub(NAMED) {
+        _ if others.is_empty() => String::new(),
+        0 => format!(", nor {}", named.join(", ")),
+        more => format!(", nor {} and {more} more", named.join(", ")),
+    }
+}
+
 /// Judges the requirements of a NodePool or NodeClaim.
 pub(super) fn check(
     template: &Template<'_>,
@@ -171,8 +183,8 @@ fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'
         twice::warn_of_values(entry, scope, findings);
     }
     unused::check(entry, scope, findings);
-    slips::check(entry, scope, findings);
-    operators::check_kind(entry, scope, findings)
+    slips::check(entry, scope, findings)
+        && operators::check_kind(entry, scope, findings)
         && bounds::check(entry, scope, findings)
         && capacity_type::check(entry, scope, findings)
 }

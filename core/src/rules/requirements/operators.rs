@@ -38,7 +38,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_OPERATOR, &REQUIREME
 static REQUIREMENT_OPERATOR: Rule = Rule {
     id: RuleId::new("requirement-operator"),
     title: "The operator of a requirement is one that Karpenter knows",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The operators are `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` and `Lt`, and in v1, since \
@@ -67,7 +67,7 @@ spec:
 static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
     id: RuleId::new("requirement-operator-numeric"),
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare labels whose values are numbers",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "To Karpenter, a value that is not a whole number lies outside of every bound. A zone or an \

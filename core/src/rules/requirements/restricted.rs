@@ -12,7 +12,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_KEY_RESTRICTED];
 static REQUIREMENT_KEY_RESTRICTED: Rule = Rule {
     id: RuleId::new("requirement-key-restricted"),
     title: "The key of a requirement is not a label that Karpenter reserves",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "Of the labels in domains that end in `karpenter.sh`, a NodePool may require only \

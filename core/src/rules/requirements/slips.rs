@@ -1,6 +1,6 @@
 //! Values that no node has, because they are written as other systems write them or belong to another label.
 
-use super::{Entry, Scope};
+use super::{Entry, Scope, so_others};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::{ARCH_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, integer};
 use crate::rule::{Evidence, Rule};
@@ -31,17 +31,17 @@ const SYSTEMS: &[(&str, &str)] = &[
     ("windows2022", "windows"),
 ];
 
-pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_SLIP];
+pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_NO_VALUE, &REQUIREMENT_VALUE_SLIP];
 
-static REQUIREMENT_VALUE_SLIP: Rule = Rule {
-    id: RuleId::new("requirement-value-slip"),
-    title: "A value is one that the label can have",
-    severity: Severity::Warning,
+static REQUIREMENT_NO_VALUE: Rule = Rule {
+    id: RuleId::new("requirement-no-value"),
+    title: "Operator `In` lists a value that nodes can have",
+    severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "No node has this value, so it matches nothing. Architectures are `amd64` and `arm64`, operating \
-          systems `linux` and `windows`, in lower case. Labels that count something have whole numbers \
-          without a unit. An instance category of AWS is letters only, such as `c`; `c5` is a family.",
+    why: "No node has any of the listed values, so the pool never launches one. Architectures are `amd64` and `arm64`, \
+          operating systems `linux` and `windows`, in lower case. Labels that count something have whole numbers without \
+          a unit. An instance category of AWS is letters only, such as `c`; `c5` is a family.",
     seen_in: &[],
     bad: "\
 spec:
@@ -63,24 +63,89 @@ spec:
 ",
 };
 
-pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    if !matches!(entry.operator, Operator::In | Operator::NotIn) || !entry.kind.is_well_known() {
-        return;
-    }
-    for (position, value) in entry.values.iter().enumerate() {
-        if let Some((reason, suggestion)) = slip(entry, value) {
-            let problem = Problem::text(value);
-            findings.push(
-                REQUIREMENT_VALUE_SLIP
-                    .finding(scope.value(entry.index, position), problem, reason)
-                    .suggest_if_known(suggestion),
-            );
-        }
-    }
+static REQUIREMENT_VALUE_SLIP: Rule = Rule {
+    id: RuleId::new("requirement-value-slip"),
+    title: "A value is one that the label can have",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Shown),
+    why: "No node has this value, so it matches nothing: it is written as other systems write it, or belongs to another \
+          label. On AWS `nano` is a size and `t3.micro` a type, and `us-east-1` is a region.",
+    seen_in: &[],
+    bad: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64, aarch64]
+",
+    good: "\
+spec:
+  template:
+    spec:
+      requirements:
+        - key: kubernetes.io/arch
+          operator: In
+          values: [amd64, arm64]
+",
+};
+
+/// Why no node has a value.
+struct Slip {
+    reason: &'static str,
+    /// What was probably meant.
+    likely: Option<String>,
+    /// Whether it holds for every provider and release, so that a list of such values is an error.
+    is_certain: bool,
 }
 
-/// Why no node has this value, and what was probably meant.
-fn slip(entry: &Entry<'_>, value: &str) -> Option<(&'static str, Option<Suggestion>)> {
+/// Speaks once of all values that no node has. Says whether a value is left that one can have.
+pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    if !matches!(entry.operator, Operator::In | Operator::NotIn) || !entry.kind.is_well_known() {
+        return true;
+    }
+    let values = entry.values.iter().enumerate();
+    let slips: Vec<(usize, Slip)> = values
+        .filter_map(|(position, value)| Some((position, slip(entry, value, scope.group)?)))
+        .collect();
+    let Some((position, first)) = slips.first() else {
+        return true;
+    };
+    let is_dead = entry.operator == Operator::In
+        && slips.len() == entry.values.len()
+        && slips.iter().all(|(_, slip)| slip.is_certain);
+    let rule = if is_dead {
+        &REQUIREMENT_NO_VALUE
+    } else {
+        &REQUIREMENT_VALUE_SLIP
+    };
+    let mut likely: Vec<&str> = slips
+        .iter()
+        .filter_map(|(_, slip)| slip.likely.as_deref())
+        .collect();
+    likely.sort_unstable();
+    likely.dedup();
+    let others = slips
+        .iter()
+        .skip(1)
+        .filter_map(|(position, _)| entry.values.get(*position));
+    let value = entry.values.get(*position).copied().unwrap_or_default();
+    let reason = format!("{}{}", first.reason, so_others(others.copied()));
+    let finding = rule.finding(scope.value(entry.index, *position), Problem::text(value), reason);
+    let suggestion = (!likely.is_empty()).then(|| Suggestion::did_you_mean(likely.join(", ")));
+    findings.push(finding.suggest_if_known(suggestion));
+    !is_dead
+}
+
+/// Why no node has this value.
+fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
+    let certain = |reason, likely| Slip {
+        reason,
+        likely,
+        is_certain: true,
+    };
     let names = match entry.key {
         ARCH_LABEL => ARCHITECTURES,
         OS_LABEL => SYSTEMS,
@@ -88,48 +153,146 @@ fn slip(entry: &Entry<'_>, value: &str) -> Option<(&'static str, Option<Suggesti
     };
     let name = names
         .iter()
-        .find(|(written, meant)| written.eq_ignore_ascii_case(value) && *meant != value);
-    if let Some((_, meant)) = name {
+        .find(|(written, name)| written.eq_ignore_ascii_case(value) && *name != value);
+    if let Some((_, name)) = name {
         let reason = "no node has this value, so it matches nothing";
-        return Some((reason, Some(Suggestion::did_you_mean(meant))));
+        return Some(certain(reason, Some((*name).to_owned())));
     }
     if entry.kind == LabelKind::WellKnown(LabelValues::Number) && integer(value).is_none() {
-        return Some((
-            "the values of this label are whole numbers, so it matches nothing",
-            None,
-        ));
+        let reason = "the values of this label are whole numbers, so it matches nothing";
+        return Some(certain(reason, None));
     }
-    let domain = entry.key.strip_suffix("/instance-category")?;
-    value.bytes().any(|byte| byte.is_ascii_digit()).then(|| {
+    if let Some(domain) = entry.key.strip_suffix("/instance-category") {
         let reason = "a category is letters only, such as c or m, so it matches nothing";
-        (
-            reason,
-            Some(Suggestion::did_you_mean(format_args!(
-                "the label {domain}/instance-family"
-            ))),
-        )
+        let is_family = value.bytes().any(|byte| byte.is_ascii_digit());
+        return is_family.then(|| certain(reason, Some(format!("the label {domain}/instance-family"))));
+    }
+    aws::slip(
+        entry.key,
+        value,
+        group.filter(|group| aws::GROUPS.contains(group))?,
+    )
+    .map(|(reason, likely)| Slip {
+        reason,
+        likely: Some(likely),
+        is_certain: false,
     })
+}
+
+/// Values of AWS that stand in another label than their own. Zones and sizes of other providers look alike.
+mod aws {
+    use crate::karpenter::{INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL};
+
+    /// The API groups of node classes of AWS.
+    pub(super) const GROUPS: &[&str] = &["karpenter.k8s.aws", "eks.amazonaws.com"];
+
+    /// Why no node has the value in this label, and what was probably meant.
+    pub(super) fn slip(key: &str, value: &str, group: &str) -> Option<(&'static str, String)> {
+        let (domain, name) = key.split_once('/')?;
+        match name {
+            _ if key == INSTANCE_TYPE_LABEL && is_size(value) => Some((
+                "this is the size of an instance, and a type is written as t3.nano, so it matches nothing",
+                format!("the label {group}/instance-size"),
+            )),
+            _ if key == ZONE_LABEL && is_region(value) => Some((
+                "this is a region, and a zone ends in a letter, so it matches nothing",
+                format!("{value}a, or the label {REGION_LABEL}"),
+            )),
+            "instance-family" if domain == group && value.contains('.') => Some((
+                "this is a type of instance, and its family is what stands before the dot, so it matches nothing",
+                format!("the label {INSTANCE_TYPE_LABEL}"),
+            )),
+            _ => None,
+        }
+    }
+
+    fn is_size(value: &str) -> bool {
+        const SIZES: &[&str] = &["nano", "micro", "small", "medium", "large", "metal"];
+        let times = value.strip_suffix("xlarge");
+        SIZES.contains(&value)
+            || value.starts_with("metal-")
+            || times.is_some_and(|times| times.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+
+    /// Whether a text is written like `us-east-1`.
+    fn is_region(value: &str) -> bool {
+        let Some((area, number)) = value.rsplit_once('-') else {
+            return false;
+        };
+        let is_number =
+            !number.is_empty() && number.len() <= 2 && number.bytes().all(|byte| byte.is_ascii_digit());
+        let mut words = area.split('-');
+        let is_area = words.next().is_some_and(|country| country.len() == 2) && words.clone().count() > 0;
+        is_number
+            && is_area
+            && words.all(|word| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase()))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn sizes_and_regions_are_told_from_types_and_zones() {
+            for size in ["nano", "large", "xlarge", "24xlarge", "metal", "metal-24xl"] {
+                assert!(is_size(size), "{size}");
+            }
+            for other in ["t3.nano", "axlarge", "Standard_D4s_v5", ""] {
+                assert!(!is_size(other), "{other}");
+            }
+            for region in ["us-east-1", "us-gov-west-1", "ap-southeast-12", "eu-isoe-west-1"] {
+                assert!(is_region(region), "{region}");
+            }
+            for other in [
+                "us-east-1a",
+                "us-west-2-lax-1a",
+                "use1-az1",
+                "zone-1",
+                "us-1",
+                "us-east-",
+                "",
+            ] {
+                assert!(!is_region(other), "{other}");
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use crate::rules::requirements::testing::{requirements, requirements_of, warnings};
+    use crate::rules::requirements::testing::{errors, requirements, requirements_of, warnings};
 
     #[test]
-    fn other_names_for_architectures_and_systems_are_warned_of() {
+    fn other_names_for_architectures_and_systems_are_warned_of_once() {
         let object = requirements(&json!([
-            {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["amd64", "aarch64"]},
+            {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["amd64", "aarch64", "X64"]},
             {"key": "kubernetes.io/os", "operator": "NotIn", "values": ["Windows", "plan9"]},
         ]));
         assert_eq!(
             warnings(&object),
             [
                 "spec.template.spec.requirements[0].values[1]: Invalid value: \"aarch64\": no node has this value, so \
-                 it matches nothing; did you mean arm64? [requirement-value-slip]",
+                 it matches nothing, nor \"X64\"; did you mean amd64, arm64? [requirement-value-slip]",
                 "spec.template.spec.requirements[1].values[0]: Invalid value: \"Windows\": no node has this value, so \
                  it matches nothing; did you mean windows? [requirement-value-slip]",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_list_without_any_value_that_nodes_have_is_refused() {
+        let object = requirements_of(
+            "karpenter.k8s.aws",
+            &json!([{"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["t3", "t3a"]}]),
+        );
+        assert_eq!(
+            errors(&object),
+            [
+                "spec.template.spec.requirements[0].values[0]: Invalid value: \"t3\": a category is letters only, such \
+                 as c or m, so it matches nothing, nor \"t3a\"; did you mean the label \
+                 karpenter.k8s.aws/instance-family? [requirement-no-value]"
             ]
         );
     }
@@ -148,5 +311,29 @@ mod tests {
         assert!(warned[0].contains("values[1]: Invalid value: \"m5\": a category is letters only"));
         assert!(warned[0].contains("did you mean the label karpenter.k8s.aws/instance-family?"));
         assert!(warned[1].contains("\"64Gi\": the values of this label are whole numbers"));
+    }
+
+    #[test]
+    fn sizes_types_and_regions_of_aws_are_warned_of_in_the_wrong_label_and_on_aws_only() {
+        let list = json!([
+            {"key": "node.kubernetes.io/instance-type", "operator": "NotIn", "values": ["nano", "micro", "small", "medium"]},
+            {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1"]},
+        ]);
+        let warned = warnings(&requirements_of("eks.amazonaws.com", &list));
+        assert_eq!(warned.len(), 2, "{warned:?}");
+        assert!(warned[0].contains(
+            "so it matches nothing, nor \"micro\", \"small\" and 1 more; did you mean the label eks"
+        ));
+        assert!(warned[1].ends_with(
+            "did you mean us-east-1a, or the label topology.kubernetes.io/region? [requirement-value-slip]"
+        ));
+        assert_eq!(warnings(&requirements(&list)), [""; 0]);
+        let family =
+            json!([{"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["t3.micro"]}]);
+        let warned = warnings(&requirements_of("karpenter.k8s.aws", &family));
+        assert!(
+            warned[0].contains("did you mean the label node.kubernetes.io/instance-type?"),
+            "{warned:?}"
+        );
     }
 }

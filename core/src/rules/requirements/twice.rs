@@ -13,7 +13,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_TWICE, &REQUIR
 static REQUIREMENT_VALUE_TWICE: Rule = Rule {
     id: RuleId::new("requirement-value-twice"),
     title: "A requirement lists each value once",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter makes a set of the values, so a repeated one changes nothing; it may be a slip for \
@@ -42,7 +42,7 @@ spec:
 static REQUIREMENT_TWICE: Rule = Rule {
     id: RuleId::new("requirement-twice"),
     title: "No requirement is repeated",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label; of two that say the same, one changes nothing. \

@@ -11,7 +11,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUES_IGNORED, &REQ
 static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
     id: RuleId::new("requirement-values-ignored"),
     title: "`Exists` and `DoesNotExist` have no values",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter silently drops the values: `Exists` allows every value, `DoesNotExist` none. `In` or \
@@ -40,7 +40,7 @@ spec:
 static REQUIREMENT_NOT_IN_NOTHING: Rule = Rule {
     id: RuleId::new("requirement-not-in-nothing"),
     title: "`NotIn` excludes something",
-    severity: Severity::Warning,
+    severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Without values, `NotIn` excludes nothing and acts as `Exists`.",

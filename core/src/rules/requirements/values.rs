@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Scope;
-use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion, quoted};
 use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -15,7 +15,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUES, &REQUIREMENT
 static REQUIREMENT_VALUES: Rule = Rule {
     id: RuleId::new("requirement-values"),
     title: "A requirement has as many values as its operator takes",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "`In` takes at least one value; `Gt`, `Lt`, `Gte` and `Lte` take exactly one.",
@@ -43,7 +43,7 @@ spec:
 static REQUIREMENT_NUMBER: Rule = Rule {
     id: RuleId::new("requirement-number"),
     title: "`Gt`, `Lt`, `Gte` and `Lte` compare with a whole number of 0 or more",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "The value is text: a whole number of at most 64 bits, without a unit. The API server's own message \
@@ -70,7 +70,7 @@ static REQUIREMENT_NUMBER: Rule = Rule {
 static REQUIREMENT_VALUE: Rule = Rule {
     id: RuleId::new("requirement-value"),
     title: "Each value of a requirement can be the value of a label",
-    severity: Severity::Error,
+    severity: Some(Severity::Error),
     origins: &[Origin::Runtime, Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
@@ -177,24 +177,39 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
 }
 
 fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    let mut sound = true;
-    for (position, value) in values.iter().enumerate() {
-        let Err(error) = label_value(value) else { continue };
-        sound = false;
-        let problem = Problem::text(value);
-        let suggestion = if is_placeholder(value) {
-            Some("fill in the template first: this is a placeholder".to_owned())
-        } else {
-            corrected_value(value).map(|fixed| format!("write {fixed}"))
-        };
-        findings.push(
-            REQUIREMENT_VALUE
-                .finding(scope.value(index, position), problem, error.to_string())
-                .origin(by_runtime(scope.owner))
-                .suggest_if_known(suggestion),
-        );
-    }
-    sound
+    let values = values.iter().copied().enumerate();
+    let mut unsound =
+        values.filter_map(|(position, value)| Some((position, value, label_value(value).err()?)));
+    let Some((position, value, error)) = unsound.next() else {
+        return true;
+    };
+    let others: Vec<&str> = unsound.map(|(_, value, _)| value).collect();
+    // Whatever else refuses speaks of each value.
+    let path = if others.is_empty() {
+        scope.value(index, position)
+    } else {
+        scope.field(index, "values")
+    };
+    let suggestion = if is_placeholder(value) {
+        Some("fill in the template first: this is a placeholder".to_owned())
+    } else {
+        corrected_value(value).map(|fixed| format!("write {fixed}"))
+    };
+    let reason = match others.len() {
+        0 => error.to_string(),
+        1 => format!(
+            "{error}; {} is no label's value either",
+            quoted(others.first().copied().unwrap_or_default())
+        ),
+        more => format!("{error}; {more} others are no label's values either"),
+    };
+    findings.push(
+        REQUIREMENT_VALUE
+            .finding(path, Problem::text(value), reason)
+            .origin(by_runtime(scope.owner))
+            .suggest_if_known(suggestion),
+    );
+    false
 }
 
 /// Whether this is what a template engine should have replaced.
@@ -256,15 +271,26 @@ mod tests {
     }
 
     #[test]
-    fn each_bad_value_is_named() {
+    fn bad_values_of_one_list_are_told_together() {
         let refused = errors(&of("In", &json!(["4", "us east", " 8", "a".repeat(64)])));
-        assert_eq!(refused.len(), 3);
-        assert!(
-            refused[0]
-                .starts_with("spec.template.spec.requirements[0].values[1]: Invalid value: \"us east\"")
+        assert_eq!(
+            refused,
+            [
+                "spec.template.spec.requirements[0].values: Invalid value: \"us east\": holds a blank; only letters, \
+                 digits, `-`, `_` and `.` may stand there; 2 others are no label's values either [requirement-value]"
+            ]
         );
-        assert!(refused[1].ends_with("write 8 [requirement-value]"));
-        assert!(refused[2].contains("is 64 bytes long and may have 63"));
+        let refused = errors(&of("In", &json!(["4", " 8", "+5"])));
+        assert!(
+            refused[0].contains("; \"+5\" is no label's value either; write 8 ["),
+            "{refused:?}"
+        );
+        let refused = errors(&of("In", &json!(["4", "a".repeat(64)])));
+        assert!(
+            refused[0].starts_with("spec.template.spec.requirements[0].values[1]: "),
+            "{refused:?}"
+        );
+        assert!(refused[0].contains("is 64 bytes long and may have 63"));
     }
 
     #[test]
