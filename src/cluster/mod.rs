@@ -18,7 +18,6 @@ pub(crate) mod metrics;
 mod pool_ledgers;
 pub(crate) mod pools;
 pub(crate) mod watch;
-mod watch_metrics;
 
 pub(crate) use args::ClusterArgs;
 pub(crate) use collection::{Collection, Versioned};
@@ -27,7 +26,6 @@ pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;
 pub(crate) use lease::{Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder};
 pub(crate) use ledgers::LABEL as LEDGER_LABEL;
-pub(crate) use metrics::ClusterMetrics;
+pub(crate) use metrics::{ClusterMetrics, WatchMetrics};
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
 pub(crate) use watch::{Follower, Watch, described};
-pub(crate) use watch_metrics::WatchMetrics;

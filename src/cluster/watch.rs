@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, error::Elapsed, sleep, timeout};
 
 use super::collection::{Source, Versioned};
-use super::watch_metrics::WatchMetrics;
+use super::metrics::WatchMetrics;
 
 /// How many objects a list brings at once: what bounds the memory that a list takes.
 const PAGE: u32 = 200;

@@ -11,12 +11,10 @@ mod decode;
 mod fields;
 mod file;
 mod grammar;
-mod in_force;
 mod metrics;
 mod mistakes;
 mod read;
 mod schema;
-mod status;
 mod watch;
 
 #[cfg(test)]
@@ -25,7 +23,7 @@ mod tests;
 pub(crate) use args::WatchedPolicyArgs;
 pub use file::{LoadError, Loaded};
 pub(crate) use file::{load, placed};
-pub use in_force::PolicyInForce;
 pub use mistakes::{Mistake, Mistakes};
 pub use read::{ReadPolicy, read};
 pub use schema::schema;
+pub use watch::PolicyInForce;

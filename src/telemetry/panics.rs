@@ -9,8 +9,7 @@ use super::Registry;
 
 /// Counts and logs every panic of this process from now on.
 pub(crate) fn count_panics(registry: &mut Registry) {
-    let panics = Counter::<u64>::default();
-    registry.register("panics", "Defects of poolgate that were caught", panics.clone());
+    let panics: Counter = registry.metric("panics", "Defects of poolgate that were caught");
     panic::set_hook(Box::new(move |info| {
         panics.inc();
         tracing::error!(

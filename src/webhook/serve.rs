@@ -12,7 +12,9 @@ use super::gate_args::ObserveWithoutGate;
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{ClusterView, Reviewer};
-use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
+use crate::certs::{
+    CertificateFiles, CertificateMetrics, Current, FileError, SelfSignedError, SelfSignedSource,
+};
 use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::{Cluster, ClusterError};
 use crate::gate::Gate;
@@ -161,16 +163,14 @@ async fn start_certificates(
     tasks: &mut Tasks,
 ) -> Result<Arc<Current>, ServeError> {
     let metrics = CertificateMetrics::register(registry);
-    let now = SystemTime::now();
     match choice {
         CertificateChoice::Files { certificate, key } => {
-            let source = FileSource::open(certificate, key, now, metrics).await?;
-            let current = source.current();
-            tasks.spawn("certificate watch", source.watch(args.cert_poll_interval));
+            let (current, polled) = CertificateFiles::open(certificate, key, metrics).await?;
+            tasks.spawn("certificate watch", polled.watch(args.cert_poll_interval));
             Ok(current)
         }
         CertificateChoice::SelfSigned { ca_out } => {
-            let source = SelfSignedSource::create(args.listen.named_ip(), now, metrics)?;
+            let source = SelfSignedSource::create(args.listen.named_ip(), SystemTime::now(), metrics)?;
             if let Some(path) = &ca_out {
                 source.write_authority(path)?;
             }
