@@ -15,12 +15,12 @@ use crate::cluster::args::ClusterArgs;
 use crate::cluster::config::{ClusterConfigError, Found, find};
 use crate::cluster::connect::{CREDENTIALS, client};
 use crate::cluster::definition::{self, DefinitionFollower};
-use crate::cluster::gate_metrics::GateMetrics;
-use crate::cluster::metrics::ClusterMetrics;
-use crate::cluster::pools::{self, PoolFollower};
+use crate::cluster::pools::PoolFollower;
 use crate::cluster::watch::Watch;
+use crate::cluster::{ClusterMetrics, Collection, GateMetrics};
 use crate::gate::{Gate, GateRunner, GateSettings};
 use crate::lifecycle::{Detail, StatusLine};
+use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
 /// Why the cluster side does not start.
@@ -170,8 +170,8 @@ impl Cluster {
             told: false,
         };
         tokio::join!(
-            definition.run(definition::api(client.clone()), follow_definition),
-            pools.run(pools::api(client), follow_pools),
+            definition.run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
+            pools.run(Collection::new(client, NODE_POOLS), follow_pools),
             OptionFuture::from(gate),
         );
     }

@@ -17,6 +17,7 @@ mod judged_by;
 mod lifecycle;
 mod lint;
 pub mod manifest;
+mod objects;
 pub mod policy_file;
 mod polled_file;
 mod probes;

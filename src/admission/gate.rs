@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 
 use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
 use poolgate_core::nodelimit::ledger::{Full, Refused};
-use serde::Deserialize;
+use poolgate_core::value::label::label_value;
 use serde_json::value::RawValue;
 
 use super::answer::{self, Answer, Refusal};
 use super::envelope::{self, AdmissionRequest, Malformed, Operation};
-
-/// The longest name that a pool may have to be named by a label, in bytes.
-const LONGEST_LABEL: usize = 63;
+use crate::objects::{Metadata, NodeClaim, PoolLabel};
 
 /// The name under which audit annotations file a refusal of the gate.
 const RULE: &str = "node-limit";
@@ -37,31 +35,6 @@ pub(crate) struct NodeClaimReview<'b> {
     pub(crate) name: Box<str>,
 }
 
-/// As much of a NodeClaim as is looked at.
-#[derive(Default, Deserialize)]
-struct Claim {
-    #[serde(default)]
-    metadata: Metadata,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    #[serde(default)]
-    name: Box<str>,
-    #[serde(default)]
-    uid: Box<str>,
-    deletion_timestamp: Option<serde::de::IgnoredAny>,
-    #[serde(default)]
-    labels: Labels,
-}
-
-#[derive(Default, PartialEq, Deserialize)]
-struct Labels {
-    #[serde(rename = "karpenter.sh/nodepool")]
-    pool: Option<Box<str>>,
-}
-
 /// Reads a review. Fails only where there is no request to answer.
 pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
     let request = envelope::open(body)?;
@@ -78,19 +51,23 @@ pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
     };
     Ok(match read {
         Err(error) => GateReview::Answered(answer::unreadable(&request, &error)),
-        Ok((claim, Some(old))) => GateReview::Answered(moved(&request, &claim.metadata, &old.metadata)),
-        Ok((claim, None)) => created(request, claim.metadata),
+        Ok((claim, Some(old))) => GateReview::Answered(moved(&request, &claim, &old)),
+        Ok((claim, None)) => created(request, claim),
     })
 }
 
-fn parse(raw: Option<&RawValue>) -> Result<Claim, serde_json::Error> {
-    raw.map_or(Ok(Claim::default()), |raw| serde_json::from_str(raw.get()))
+fn parse(raw: Option<&RawValue>) -> Result<Metadata<PoolLabel>, serde_json::Error> {
+    raw.map_or(Ok(Metadata::default()), |raw| {
+        serde_json::from_str::<NodeClaim>(raw.get()).map(|claim| claim.metadata)
+    })
 }
 
-fn created(request: AdmissionRequest<'_>, claim: Metadata) -> GateReview<'_> {
+fn created(request: AdmissionRequest<'_>, claim: Metadata<PoolLabel>) -> GateReview<'_> {
     match claim.labels.pool {
         // What the API server refuses as a label is no pool's name, and no path either.
-        Some(pool) if claim.deletion_timestamp.is_none() && is_label(&pool) => {
+        Some(pool)
+            if claim.deletion_timestamp.is_none() && !pool.is_empty() && label_value(&pool).is_ok() =>
+        {
             GateReview::NodeClaim(NodeClaimReview {
                 request,
                 pool,
@@ -103,11 +80,15 @@ fn created(request: AdmissionRequest<'_>, claim: Metadata) -> GateReview<'_> {
 }
 
 /// A NodeClaim that changes its pool has asked for no place in the new one.
-fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Metadata, old: &Metadata) -> Answer<'b> {
+fn moved<'b>(
+    request: &AdmissionRequest<'b>,
+    claim: &Metadata<PoolLabel>,
+    old: &Metadata<PoolLabel>,
+) -> Answer<'b> {
     if claim.labels == old.labels || old.deletion_timestamp.is_some() || claim.deletion_timestamp.is_some() {
         return answer::admitted(request, None);
     }
-    let pool = |labels: &Labels| labels.pool.as_deref().unwrap_or("none").to_owned();
+    let pool = |labels: &PoolLabel| labels.pool.as_deref().unwrap_or("none").to_owned();
     answer::refused(
         request,
         Refusal::Field {
@@ -121,16 +102,6 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Metadata, old: &Metadata) -
         },
         RULE,
     )
-}
-
-/// Whether a text can be the value of a label.
-fn is_label(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= LONGEST_LABEL
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-        && text.bytes().any(|byte| byte.is_ascii_alphanumeric())
 }
 
 impl<'b> NodeClaimReview<'b> {

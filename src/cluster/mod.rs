@@ -19,13 +19,13 @@ mod pool_ledgers;
 pub(crate) mod pools;
 pub(crate) mod watch;
 
+pub(crate) use collection::{Collection, Source, Versioned};
 pub(crate) use args::ClusterArgs;
-pub(crate) use collection::{Collection, Versioned};
 pub(crate) use connect::{ConnectError, Connector};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;
 pub(crate) use lease::{Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder};
-pub(crate) use ledgers::LABEL as LEDGER_LABEL;
+pub(crate) use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
 pub(crate) use metrics::{ClusterMetrics, WatchMetrics};
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
 pub(crate) use watch::{Follower, Watch, described};

@@ -5,28 +5,28 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use kube::{Api, Client};
+use kube::Client;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
 use serde_json::Value;
 
 use crate::admission::{CachedPool, ClusterView};
-use crate::cluster::GateMetrics;
 use crate::cluster::claims::{ClaimList, ClaimViews};
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{CachedLedgers, LedgerStore};
-use crate::cluster::pools::{self, Pool};
+use crate::cluster::pools::Pool;
+use crate::cluster::{Collection, GateMetrics};
+use crate::objects::NODE_POOLS;
 use crate::policy_file::PolicyInForce;
 
 /// What all decisions share.
-#[derive(Debug)]
 pub(crate) struct GateContext {
     pub(super) store: LedgerStore,
     pub(super) ledgers: Rc<RefCell<CachedLedgers>>,
     pub(super) list: ClaimList,
     pub(super) claims: Rc<RefCell<ClaimViews>>,
-    pub(super) pools: Api<Pool>,
+    pub(super) pools: Collection<Pool>,
     pub(super) view: Arc<ClusterView>,
     pub(super) policy: PolicyInForce,
     pub(super) clock: Clock,
@@ -64,7 +64,7 @@ impl GateContext {
             ledgers,
             list: ClaimList::new(client.clone()),
             claims,
-            pools: pools::api(client),
+            pools: Collection::new(client, NODE_POOLS),
             view,
             policy,
             clock,

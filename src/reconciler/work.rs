@@ -14,15 +14,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
 use super::controller::{Controller, Options};
-use super::followers::{Claims, DefinitionFollower, KindFollower, Ledgers, Nodes, Pods, Pools};
+use super::followers::{Claims, Definitions, KindFollower, Ledgers, Nodes, Pods, Pools};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::seen::{Seen, Watched};
 use crate::cluster::{
     Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch,
-    WatchMetrics,
+    WatchMetrics, ledgers_path,
 };
 use crate::lifecycle::{Detail, Readiness, StatusLine};
+use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
 /// The Lease that the replica holds which writes.
@@ -183,26 +184,16 @@ impl Work {
 
     /// Watches for ever.
     async fn watch(&self, client: &Client, seen: &Seen) {
-        let definitions = Collection::new(
-            client.clone(),
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-        );
-        let definition = DefinitionFollower {
-            seen: seen.clone(),
-            known: None,
-        };
-        let karpenter = |plural: &str| format!("/apis/karpenter.sh/v1/{plural}");
-        let pools = Collection::new(client.clone(), &karpenter("nodepools"));
-        let claims = Collection::new(client.clone(), &karpenter("nodeclaims"));
+        let definitions = Collection::new(client.clone(), DEFINITIONS);
+        let pools = Collection::new(client.clone(), NODE_POOLS);
+        let claims = Collection::new(client.clone(), NODE_CLAIMS);
         let nodes = Collection::new(client.clone(), "/api/v1/nodes");
         let pods = Collection::new(client.clone(), "/api/v1/pods");
         let namespace = self.connector.namespace();
-        let ledgers = Collection::new(
-            client.clone(),
-            &format!("/api/v1/namespaces/{namespace}/configmaps"),
-        );
+        let ledgers = Collection::new(client.clone(), &ledgers_path(namespace));
         tokio::join!(
-            self.one(Watched::Definition).run(definitions, definition),
+            self.one(Watched::Definition)
+                .run(definitions, KindFollower::new(seen, Definitions::default())),
             self.one(Watched::Pools)
                 .run(pools, KindFollower::new(seen, Pools)),
             self.one(Watched::Claims)

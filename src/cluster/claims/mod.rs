@@ -8,5 +8,4 @@ mod views;
 
 pub(crate) use follower::ClaimFollower;
 pub(crate) use list::{ClaimList, ListError};
-pub(crate) use object::api;
 pub(crate) use views::ClaimViews;

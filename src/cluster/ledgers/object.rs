@@ -12,6 +12,11 @@ use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 /// The label by which ledgers are found.
 pub(crate) const LABEL: &str = "poolgate.dev/ledger";
 
+/// Where ledgers are listed and watched.
+pub(crate) fn path(namespace: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/configmaps")
+}
+
 /// What stands before the pool's name in the name of its ledger.
 const PREFIX: &str = "poolgate-ledger-";
 

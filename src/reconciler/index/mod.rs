@@ -3,10 +3,9 @@
 //! about a pool.
 //!
 //! Memory is bounded: of each kind only so many objects are kept. Where there are more, the index says that it is
-//! not whole, and nothing may be ended on its word.
+//! not whole, and nothing may be terminated on its word.
 
 mod claims;
-mod ledgers;
 mod nodes;
 mod pods;
 mod pools;
@@ -15,7 +14,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool};
@@ -178,4 +177,9 @@ impl Index {
         }
         false
     }
+}
+
+/// Which of these a complete list lacks.
+fn unlisted<'k>(known: impl Iterator<Item = &'k Arc<str>>, listed: &HashSet<Box<str>>) -> Vec<Arc<str>> {
+    known.filter(|key| !listed.contains(&***key)).cloned().collect()
 }

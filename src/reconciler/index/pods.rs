@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::Needs;
 
-use super::{Index, MOST_SELECTED, PodPlacement};
+use super::{Index, MOST_SELECTED, PodPlacement, unlisted};
 use crate::reconciler::objects::{PodLocation, SeenPod};
 
 impl Index {
@@ -66,13 +66,7 @@ impl Index {
 
     /// A list of pods is complete: the others are gone.
     pub(in crate::reconciler) fn keep_pods(&mut self, listed: &HashSet<Box<str>>) {
-        let gone: Vec<_> = self
-            .places
-            .keys()
-            .filter(|uid| !listed.contains(&***uid))
-            .cloned()
-            .collect();
-        for uid in gone {
+        for uid in unlisted(self.places.keys(), listed) {
             self.remove_pod(&uid);
         }
     }
