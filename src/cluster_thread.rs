@@ -11,8 +11,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::LocalSet;
 
 use crate::admission::{ClusterView, Pools};
-use crate::cluster::args::ClusterArgs;
-use crate::cluster::config::{ClusterConfigError, Found, find};
+use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
 use crate::cluster::connect::{CREDENTIALS, client};
 use crate::cluster::definition::{self, DefinitionFollower};
 use crate::cluster::pools::PoolFollower;

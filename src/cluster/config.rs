@@ -1,12 +1,13 @@
 //! Which cluster there is, found as kubectl finds it.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args};
 use kube::Config;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
-
-use super::args::ClusterArgs;
 
 /// How long a connection may take to come about, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -16,6 +17,33 @@ const WRITE: Duration = Duration::from_secs(10);
 
 /// A variable that kubelet sets in every pod.
 const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
+
+/// What the user says about the cluster.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    /// The kubeconfig of the cluster whose NodePool definition and NodePools are looked at
+    /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig [default: its current one]
+    #[arg(long, env = "POOLGATE_CONTEXT", value_name = "NAME")]
+    context: Option<String>,
+
+    /// Where poolgate keeps what it has to remember, such as the ledgers of node limits
+    /// [default: the pod's namespace, else that of the context, else `default`]
+    #[arg(long, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
+    namespace: Option<String>,
+
+    /// Look at no cluster, also where there is one
+    #[arg(
+        long,
+        env = "POOLGATE_NO_CLUSTER",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    no_cluster: bool,
+}
 
 /// The user names a cluster that cannot be found.
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,7 @@ use std::time::Duration;
 use kube::{Client, Config};
 use tokio::time::timeout;
 
-use super::args::ClusterArgs;
-use super::config::{ClusterConfigError, Found, UnusableConfig, find};
+use super::config::{ClusterArgs, ClusterConfigError, Found, UnusableConfig, find};
 
 /// How long a client may take to be made: a kubeconfig may run a program for its credentials.
 pub(crate) const CREDENTIALS: Duration = Duration::from_mins(1);

@@ -4,7 +4,6 @@
 //! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds. Only the
 //! gate is waited for, and for no longer than who asks says.
 
-pub(crate) mod args;
 pub(crate) mod claims;
 pub(crate) mod clock;
 mod collection;
@@ -20,7 +19,7 @@ pub(crate) mod pools;
 pub(crate) mod watch;
 
 pub(crate) use collection::{Collection, Source, Versioned};
-pub(crate) use args::ClusterArgs;
+pub(crate) use config::ClusterArgs;
 pub(crate) use connect::{ConnectError, Connector};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;

@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::context::GateContext;
 use super::error::GateError;
-use super::facts::Round;
+use super::round::Round;
 use super::waiter::{Message, Waiter};
 
 /// How many messages are taken from the inbox at once.

@@ -16,7 +16,6 @@ mod queue;
 mod run;
 mod seen;
 mod terminate;
-mod unhold_all;
 mod work;
 
 pub(crate) use args::ReconcileArgs;

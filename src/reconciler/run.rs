@@ -10,11 +10,10 @@ use jiff::SignedDuration;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 
-use super::apply::{WriteError, Writer};
+use super::apply::{WriteError, Writer, unhold_all};
 use super::args::ReconcileArgs;
 use super::controller::Options;
 use super::metrics::ReconcileMetrics;
-use super::unhold_all::unhold_all;
 use super::work::{LEASE, Lines, Work};
 use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics, lease_holder};
 use crate::http::{self, BindError, HttpMetrics, Interface, Server, Transport};

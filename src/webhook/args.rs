@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
 use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 
-use super::gate_args::GateArgs;
 use crate::admission::MutateVerdict;
 use crate::cluster::ClusterArgs;
 use crate::flags;
+use crate::gate::{GateSettings, OnError};
 use crate::http::{Interface, ListenAddr};
 use crate::policy_file::WatchedPolicyArgs;
 use crate::telemetry::LogArgs;
@@ -192,6 +192,57 @@ impl ServeArgs {
     }
 }
 
+/// What the user says about the gate.
+#[derive(Debug, Args)]
+pub(crate) struct GateArgs {
+    /// Answer at /gate whether a NodePool has a place left for a NodeClaim that is about to be created, by
+    /// spec.limits.nodes. Needs a cluster
+    #[arg(
+        long,
+        env = "POOLGATE_GATE",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    gate: bool,
+
+    /// What becomes of a NodeClaim while the gate cannot decide
+    #[arg(
+        long,
+        env = "POOLGATE_GATE_ON_ERROR",
+        value_enum,
+        default_value = "allow",
+        value_name = "ALLOW|DENY"
+    )]
+    gate_on_error: OnError,
+
+    /// Admit NodeClaims for which there is no place left, and only count them
+    #[arg(
+        long,
+        env = "POOLGATE_GATE_OBSERVE",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    gate_observe: bool,
+}
+
+/// There is nothing to observe.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--gate-observe changes what --gate does: add --gate, or leave it out")]
+pub(crate) struct ObserveWithoutGate;
+
+impl GateArgs {
+    /// How the node gate is meant; none where it stays shut.
+    pub(super) fn settings(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
+        if self.gate_observe && !self.gate {
+            return Err(ObserveWithoutGate);
+        }
+        Ok(self.gate.then_some(GateSettings {
+            on_error: self.gate_on_error,
+            observe: self.gate_observe,
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -259,5 +310,20 @@ mod tests {
             let words = std::iter::once("serve").chain(line.split_whitespace());
             assert!(Line::try_parse_from(words).is_err(), "{line}");
         }
+    }
+
+    fn gate(line: &str) -> GateArgs {
+        parse(line).gate
+    }
+
+    #[test]
+    fn the_gate_is_open_where_it_is_asked_for() {
+        assert!(gate("").settings().is_ok_and(|gate| gate.is_none()));
+        let settings = |line: &str| gate(line).settings().expect(line).expect(line);
+        let plain = settings("--gate");
+        assert_eq!((plain.on_error, plain.observe), (OnError::Allow, false));
+        let strict = settings("--gate --gate-on-error deny --gate-observe");
+        assert_eq!((strict.on_error, strict.observe), (OnError::Deny, true));
+        assert_eq!(gate("--gate-observe").settings().err(), Some(ObserveWithoutGate));
     }
 }

@@ -7,8 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
-use super::args::{CertificateChoice, CertificateChoiceError, ServeArgs};
-use super::gate_args::ObserveWithoutGate;
+use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{ClusterView, Reviewer};
