@@ -6,19 +6,17 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
 use kube::Config;
-use tokio::runtime;
-use tokio::sync::{Notify, oneshot};
-use tokio::task::LocalSet;
+use tokio::sync::Notify;
 
 use crate::admission::{ClusterView, Pools};
 use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
-use crate::cluster::connect::{CREDENTIALS, client};
+use crate::cluster::connect::client_for_watches;
 use crate::cluster::definition::{self, DefinitionFollower};
 use crate::cluster::pools::PoolFollower;
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection, GateMetrics};
 use crate::gate::{Gate, GateRunner, GateSettings};
-use crate::lifecycle::{Detail, StatusLine};
+use crate::lifecycle::{Detail, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
@@ -102,36 +100,15 @@ impl Cluster {
 
     /// Starts the thread. What is returned ends when the thread does.
     pub(crate) fn watch(self) -> Result<impl Future<Output = ()> + Send + 'static, ClusterError> {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let (alive, ended) = oneshot::channel::<()>();
-        std::thread::Builder::new()
-            .name("cluster".into())
-            .spawn(move || {
-                runtime.block_on(LocalSet::new().run_until(self.run()));
-                drop(alive);
-            })?;
-        Ok(async move {
-            // The sender says nothing: it only goes, with its thread.
-            let _ = ended.await;
-        })
+        Ok(on_own_thread("cluster", || self.run())?)
     }
 
     async fn run(self) {
-        let client = loop {
-            match client(self.config.clone()).await {
-                Ok(client) => break client,
-                Err(error) => {
-                    let line = format!("not watching: {error}");
-                    if **self.definition_line.load() != line {
-                        tracing::warn!(%error, meanwhile = UNREAD, "no client for the cluster");
-                        self.definition_line.store(Arc::new(line.clone()));
-                        self.pools_line.store(Arc::new(line));
-                    }
-                    self.metrics.watches().failed(DEFINITION);
-                    tokio::time::sleep(CREDENTIALS).await;
-                }
-            }
-        };
+        let lines = [&self.definition_line, &self.pools_line].map(Arc::clone);
+        let client = client_for_watches(&self.config, &lines, UNREAD, || {
+            self.metrics.watches().failed(DEFINITION)
+        })
+        .await;
         let retry = Arc::new(Notify::new());
         let definition = Watch {
             name: DEFINITION,

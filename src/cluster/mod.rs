@@ -20,7 +20,7 @@ pub(crate) mod watch;
 
 pub(crate) use collection::{Collection, Source, Versioned};
 pub(crate) use config::ClusterArgs;
-pub(crate) use connect::{ConnectError, Connector};
+pub(crate) use connect::{ConnectError, Connector, client_for_watches};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;
 pub(crate) use lease::{Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder};

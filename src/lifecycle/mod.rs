@@ -7,4 +7,4 @@ mod tasks;
 
 pub(crate) use readiness::{Detail, Readiness, StatusLine};
 pub(crate) use signals::{Signal, Signals};
-pub(crate) use tasks::{Ending, PartError, Tasks};
+pub(crate) use tasks::{Ending, PartError, Tasks, on_own_thread};

@@ -1,14 +1,13 @@
 //! A policy file on disk.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use aws_lc_rs::digest::{SHA256, digest};
 
 use super::mistakes::{Mistake, Mistakes};
 use super::read::{ReadPolicy, read};
 use crate::polled_file;
+use crate::sha256::sha256;
 
 /// What a file gave.
 #[derive(Debug)]
@@ -109,14 +108,6 @@ pub(super) fn judge(path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError> {
     })?;
     Ok(Loaded {
         reading,
-        sha256: Hexadecimal(digest(&SHA256, bytes).as_ref()).to_string(),
+        sha256: sha256(bytes),
     })
-}
-
-struct Hexadecimal<'b>(&'b [u8]);
-
-impl fmt::Display for Hexadecimal<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
 }

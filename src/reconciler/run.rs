@@ -16,14 +16,11 @@ use super::controller::Options;
 use super::metrics::ReconcileMetrics;
 use super::work::{LEASE, Lines, Work};
 use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics, lease_holder};
-use crate::http::{self, BindError, HttpMetrics, Interface, Server, Transport};
+use crate::http::{self, BindError, HttpMetrics, Interface};
 use crate::lifecycle::{Ending, PartError, Readiness, Signals, Tasks};
 use crate::policy_file::LoadError;
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
-
-/// How many connections the probe port keeps open.
-const MAX_PROBE_CONNECTIONS: usize = 64;
 
 /// How long what has begun may take after the first signal. Below the grace period that the Deployment gives.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -117,19 +114,12 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
         readiness: Arc::clone(&readiness),
         end: drain.clone(),
     };
-    let probe = Server {
-        name: "probe",
-        listener: http::bind("probes", args.probe_listen, Interface::All).await?,
-        transport: Transport::Plain,
-        router: probes::router(Probes {
-            readiness: Arc::clone(&readiness),
-            details,
-            metrics: Metrics::new(registry),
-        }),
-        max_connections: MAX_PROBE_CONNECTIONS,
+    let probes = Probes {
         readiness: Arc::clone(&readiness),
-        metrics: http_metrics,
+        details,
+        metrics: Metrics::new(registry),
     };
+    let probe = probes::server(args.probe_listen, Interface::All, probes, http_metrics).await?;
     let address = http::local_addr(&probe.listener);
     // Probes are answered to the very end.
     tasks.spawn("probes", probe.run(CancellationToken::new()));

@@ -7,9 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use kube::Client;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
-use tokio::runtime;
-use tokio::sync::{Notify, oneshot};
-use tokio::time::sleep;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
@@ -20,17 +18,14 @@ use super::metrics::ReconcileMetrics;
 use super::seen::{Seen, Watched};
 use crate::cluster::{
     Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch,
-    WatchMetrics, ledgers_path,
+    WatchMetrics, client_for_watches, ledgers_path,
 };
-use crate::lifecycle::{Detail, Readiness, StatusLine};
+use crate::lifecycle::{Detail, Readiness, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
 /// The Lease that the replica holds which writes.
 pub(super) const LEASE: &str = "poolgate-reconciler";
-
-/// How long to wait before a client is tried anew.
-const CREDENTIALS: Duration = Duration::from_secs(10);
 
 /// What holds while something is not watched.
 const MEANWHILE: &str = "what was last seen holds, and nothing is terminated";
@@ -88,23 +83,14 @@ impl Lines {
 impl Work {
     /// Starts the thread. What is returned ends when the thread does.
     pub(super) fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let (alive, ended) = oneshot::channel::<()>();
-        std::thread::Builder::new()
-            .name("reconciler".into())
-            .spawn(move || {
-                runtime.block_on(self.run());
-                drop(alive);
-            })?;
-        Ok(async move {
-            // The sender says nothing: it only goes, with its thread.
-            let _ = ended.await;
-        })
+        on_own_thread("reconciler", || self.run())
     }
 
     async fn run(self) {
+        let failed = || self.watches.failed(Watched::Definition.name());
+        let lines = &self.lines.watches;
         let client = tokio::select! {
-            client = self.client() => client,
+            client = client_for_watches(self.connector.config(), lines, MEANWHILE, failed) => client,
             () = self.end.cancelled() => return,
         };
         let seen = Seen::new(Index::new(Arc::clone(&self.policy.load()), BOUNDS));
@@ -133,24 +119,6 @@ impl Work {
         tokio::select! {
             ((), ()) = async { tokio::join!(work, election) } => {}
             () = self.watch(&client, &seen) => {}
-        }
-    }
-
-    /// Makes a client, whatever that takes.
-    async fn client(&self) -> Client {
-        loop {
-            match self.connector.client().await {
-                Ok(client) => return client,
-                Err(error) => {
-                    let line = self.lines.of(Watched::Definition);
-                    let text = format!("not watching: {error}");
-                    if **line.load() != text {
-                        tracing::warn!(%error, "no client for the cluster");
-                        line.store(Arc::new(text));
-                    }
-                    sleep(CREDENTIALS).await;
-                }
-            }
         }
     }
 

@@ -27,9 +27,6 @@ use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 /// who come without reason. Below the usual limit of 1024 open files.
 const MAX_ADMISSION_CONNECTIONS: usize = 512;
 
-/// How many the probe port does: a kubelet and a few Prometheus servers.
-const MAX_PROBE_CONNECTIONS: usize = 64;
-
 /// How long requests that have begun may take once the shutdown delay is over. With the delay it stays below
 /// the grace period that the Deployment gives.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -121,15 +118,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         readiness: Arc::clone(&readiness),
         metrics: http_metrics.clone(),
     };
-    let probe = Server {
-        name: "probe",
-        listener: http::bind("probes", args.probe_listen, args.interface()).await?,
-        transport: Transport::Plain,
-        router: probes::router(probes),
-        max_connections: MAX_PROBE_CONNECTIONS,
-        readiness: Arc::clone(&readiness),
-        metrics: http_metrics,
-    };
+    let probe = probes::server(args.probe_listen, args.interface(), probes, http_metrics).await?;
     let addresses = (
         http::local_addr(&admission.listener),
         http::local_addr(&probe.listener),

@@ -2,10 +2,8 @@
 //! replicas, and not one that has begun anew.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use k8s_openapi::api::core::v1::{Event as EventObject, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -16,6 +14,7 @@ use serde_json::json;
 
 use super::{MANAGER, WriteError, Writer};
 use crate::reconciler::metrics::Write;
+use crate::sha256::hashed_name;
 
 /// Where events on objects without a namespace lie.
 const NAMESPACE: &str = "default";
@@ -146,16 +145,6 @@ fn object(name: &str, pool: &Pool, event: &Event) -> EventObject {
 }
 
 fn name(pool: &Pool, event: &Event) -> String {
-    let mut end = pool.name.len().min(MOST_OF_NAME);
-    while !pool.name.is_char_boundary(end) {
-        end -= 1;
-    }
-    let pool_name = pool.name.get(..end).unwrap_or_default();
     let said = format!("{}\n{}\n{}", pool.uid, event.reason.as_str(), event.message);
-    let mut name = format!("{}.", pool_name.trim_end_matches(['.', '-']));
-    for byte in digest(&SHA256, said.as_bytes()).as_ref().iter().take(8) {
-        // A String takes everything.
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    hashed_name(&pool.name, MOST_OF_NAME, '.', &said)
 }
