@@ -44,7 +44,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Finds the cluster. None where there is none, which is told once and holds nobody up.
+    /// Finds the cluster. None where there is none, which is logged once and stops nothing.
     pub(crate) async fn find(
         args: &ClusterArgs,
         view: Arc<ClusterView>,
@@ -68,7 +68,7 @@ impl Cluster {
                 Ok(None)
             }
             Found::Unusable(error) => {
-                tracing::warn!(%release, %error, "no cluster is watched; `kubectl scale` passes unjudged");
+                tracing::warn!(%release, %error, "no cluster is watched; `kubectl scale` is not checked");
                 Ok(None)
             }
         }
@@ -121,7 +121,7 @@ impl Cluster {
         };
         let pools = Watch {
             name: "nodepools",
-            meanwhile: "`kubectl scale` passes unjudged",
+            meanwhile: "`kubectl scale` is not checked",
             fields: None,
             labels: None,
             line: self.pools_line,
@@ -143,7 +143,7 @@ impl Cluster {
             view: self.view,
             metrics: self.metrics,
             listing: Pools::default(),
-            told: false,
+            is_logged: false,
         };
         tokio::join!(
             definition.run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
@@ -157,4 +157,5 @@ impl Cluster {
 const DEFINITION: &str = "definition";
 
 /// What holds while the definition is not read.
-const UNREAD: &str = "NodePools are judged for the Karpenter that was last known, or was built in";
+const UNREAD: &str =
+    "NodePools are checked for the Karpenter release that was last known, or for the newest one";

@@ -21,7 +21,7 @@ const MAX_CONNECTIONS: usize = 64;
 pub(crate) struct Probes {
     /// Whether the process is ready.
     pub(crate) readiness: Arc<Readiness>,
-    /// What its parts have to say, below the answer of `/readyz`.
+    /// What its parts report, below the answer of `/readyz`.
     pub(crate) details: Vec<Arc<dyn Detail>>,
     /// Its numbers.
     pub(crate) metrics: Metrics,

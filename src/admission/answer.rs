@@ -113,7 +113,7 @@ pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json:
 
 /// Why an object is refused that may be right in itself.
 pub(super) enum Refusal {
-    /// There is no place for it.
+    /// A limit is reached.
     Forbidden(String),
     /// A field is not to be changed.
     Field {
@@ -124,7 +124,7 @@ pub(super) enum Refusal {
     },
 }
 
-/// The object is admitted as it is. The audit log is told of a rule that would have refused it.
+/// The object is admitted as it is. The audit log names a rule that would have denied it.
 pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'static str>) -> Answer<'b> {
     let mut response = Response::new(request, true);
     if let Some(rule) = spared {

@@ -21,7 +21,7 @@ const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
 /// What the user says about the cluster.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArgs {
-    /// The kubeconfig of the cluster whose NodePool definition and NodePools are looked at
+    /// The kubeconfig of the cluster whose NodePool definition and NodePools are watched
     /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -30,12 +30,12 @@ pub(crate) struct ClusterArgs {
     #[arg(long, env = "POOLGATE_CONTEXT", value_name = "NAME")]
     context: Option<String>,
 
-    /// Where poolgate keeps what it has to remember, such as the ledgers of node limits
+    /// The namespace of what poolgate stores, such as the ledgers of node limits
     /// [default: the pod's namespace, else that of the context, else `default`]
     #[arg(long, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
     namespace: Option<String>,
 
-    /// Look at no cluster, also where there is one
+    /// Watch no cluster, even if there is one
     #[arg(
         long,
         env = "POOLGATE_NO_CLUSTER",
@@ -57,7 +57,7 @@ pub(crate) enum ClusterConfigError {
         cause: KubeconfigError,
     },
     /// Two flags that cannot both be meant.
-    #[error("--no-cluster looks at no cluster: leave it out, or --kubeconfig and --context")]
+    #[error("--no-cluster watches no cluster: leave it out, or --kubeconfig and --context")]
     Contradiction,
 }
 
@@ -85,7 +85,7 @@ pub(crate) enum UnusableConfig {
     InCluster(#[from] InClusterError),
 }
 
-/// Looks for the cluster. Only what the user named himself must be there: a stale file in the environment of a
+/// Looks for the cluster. Only what the user has named must be there: a stale file in the environment of a
 /// laptop is no reason not to start.
 pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
     let named = named(args);

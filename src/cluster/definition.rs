@@ -1,4 +1,4 @@
-//! The cluster's definition of NodePools, and which Karpenter it speaks of.
+//! The cluster's definition of NodePools, and which Karpenter release it belongs to.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
 pub(crate) struct DefinitionFollower {
     pub(crate) view: Arc<ClusterView>,
     pub(crate) metrics: ClusterMetrics,
-    /// Told of every definition: who waits for NodePools to be served need not wait longer.
+    /// Notified of every definition: whoever waits for NodePools to be served need not wait longer.
     pub(crate) installed: Arc<Notify>,
     /// A line of `/readyz`: which Karpenter it is.
     pub(crate) line: Arc<ArcSwap<String>>,
@@ -86,7 +86,7 @@ fn read(definition: Definition<Value>) -> Result<Installed, String> {
 }
 
 impl DefinitionFollower {
-    /// Takes a definition into force, and tells of it where it changes anything.
+    /// Takes a definition into force, and logs it where it changes anything.
     fn take(&self, installed: Option<Installed>) {
         let before = self.view.karpenter();
         if before.installed() == installed.as_ref() {

@@ -30,7 +30,7 @@ impl ClusterMetrics {
             watches: WatchMetrics::register(registry),
             release: registry.metric(
                 "karpenter_release_info",
-                "1 for the Karpenter release that NodePools are judged for, and who says so",
+                "1 for the Karpenter release that NodePools are checked for, and where that is known from",
             ),
             unreadable: registry.metric(
                 "crd_decode_errors",
@@ -89,7 +89,7 @@ impl WatchMetrics {
             ),
             errors: registry.metric(
                 "watch_errors",
-                "How often a watch on the cluster failed and was begun again",
+                "How often a watch on the cluster failed and was opened again",
             ),
         }
     }

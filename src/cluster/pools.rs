@@ -40,8 +40,8 @@ pub(crate) struct PoolFollower {
     pub(crate) view: Arc<ClusterView>,
     pub(crate) metrics: ClusterMetrics,
     pub(crate) listing: Pools,
-    /// Whether it was said that there are too many.
-    pub(crate) told: bool,
+    /// Whether it was logged that there are too many.
+    pub(crate) is_logged: bool,
 }
 
 impl Follower for PoolFollower {
@@ -87,11 +87,11 @@ impl Follower for PoolFollower {
 impl PoolFollower {
     fn has_room(&mut self, count: usize) -> bool {
         let room = count < MOST_POOLS;
-        if !room && !self.told {
-            self.told = true;
+        if !room && !self.is_logged {
+            self.is_logged = true;
             tracing::warn!(
                 limit = MOST_POOLS,
-                "too many NodePools; scaling of the others is not judged, and their limits are read each time"
+                "too many NodePools; `kubectl scale` of the others is not checked, and their limits are read each time"
             );
         }
         room
@@ -170,7 +170,7 @@ mod tests {
             view: Arc::new(ClusterView::new(Karpenter::default())),
             metrics: ClusterMetrics::default(),
             listing: Pools::default(),
-            told: false,
+            is_logged: false,
         }
     }
 

@@ -31,8 +31,8 @@ pub(crate) struct GateContext {
     pub(super) policy: PolicyInForce,
     pub(super) clock: Clock,
     pub(super) metrics: GateMetrics,
-    /// Refusals by pool that no ledger tells of yet.
-    untold: RefCell<HashMap<Box<str>, u64>>,
+    /// Denials by pool that are in no ledger yet.
+    unrecorded: RefCell<HashMap<Box<str>, u64>>,
 }
 
 /// A pool with a limit.
@@ -69,7 +69,7 @@ impl GateContext {
             policy,
             clock,
             metrics,
-            untold: RefCell::default(),
+            unrecorded: RefCell::default(),
         }
     }
 
@@ -87,18 +87,18 @@ impl GateContext {
         })
     }
 
-    /// How many refusals of this pool no ledger tells of.
-    pub(super) fn untold(&self, pool: &str) -> u64 {
-        self.untold.borrow().get(pool).copied().unwrap_or_default()
+    /// How many denials of this pool are in no ledger yet.
+    pub(super) fn unrecorded(&self, pool: &str) -> u64 {
+        self.unrecorded.borrow().get(pool).copied().unwrap_or_default()
     }
 
-    /// A ledger tells of all refusals, or these more are not told of.
-    pub(super) fn set_untold(&self, pool: &str, count: u64) {
-        let mut untold = self.untold.borrow_mut();
+    /// So many denials of this pool are in no ledger yet.
+    pub(super) fn set_unrecorded(&self, pool: &str, count: u64) {
+        let mut unrecorded = self.unrecorded.borrow_mut();
         if count == 0 {
-            untold.remove(pool);
+            unrecorded.remove(pool);
         } else {
-            untold.insert(pool.into(), count);
+            unrecorded.insert(pool.into(), count);
         }
     }
 

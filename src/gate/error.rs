@@ -28,16 +28,16 @@ pub(crate) enum GateError {
     #[error("there was no decision within {} ms", .0.as_millis())]
     Late(Duration),
     /// The identity of the NodeClaim is of no use.
-    #[error("the NodeClaim cannot be told from others: {0}")]
+    #[error("the NodeClaim has no usable UID: {0}")]
     Uid(#[from] UnusableUid),
     /// The pool's ledger is broken.
     #[error("{0}")]
     Ledger(String),
-    /// The API server does not bring what the decision rests on, or does not store it.
+    /// The API server does not answer with what the decision needs, or does not store it.
     #[error("{0}")]
     ApiServer(String),
     /// A part of poolgate has ended.
-    #[error("poolgate failed over this decision; its log says where")]
+    #[error("poolgate crashed on this decision: see its log")]
     Ended,
 }
 
@@ -62,7 +62,7 @@ pub(super) enum CallError {
     Conflict,
     /// The API server failed.
     Failure {
-        /// What is told to those who wait.
+        /// The answer to those who wait.
         error: GateError,
         /// Whether the next try would fail as well.
         is_final: bool,

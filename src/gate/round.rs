@@ -25,7 +25,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long before its deadline a creation is told why it cannot be decided.
+/// How long before its deadline a creation is answered with why it cannot be decided.
 const MARGIN: Duration = Duration::from_millis(100);
 
 /// How many steps are tried for what nobody waits for.
@@ -50,7 +50,7 @@ pub(super) struct Round<'a> {
 /// What was found out in this round.
 #[derive(Default)]
 struct Read {
-    /// The pool, at first as the watch has told of it; none inside where it has no limit.
+    /// The pool, at first as the watch has seen it; none inside where it has no limit.
     pool: Option<Observed<Option<LimitedPool>>>,
     ledger: Option<(Option<Stored>, ReadSpan)>,
     claims: Option<ReadSpan>,
@@ -99,7 +99,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Works until all are answered and all is taken back. With nothing of either it is sweeps.
+    /// Works until all are answered and all is taken back. With neither, it sweeps.
     pub(super) async fn run(mut self) {
         let is_sweep = self.waiters.is_empty() && self.releases.is_empty();
         let mut needs = self.first_needs(is_sweep);
@@ -139,7 +139,7 @@ impl<'a> Round<'a> {
             }));
         };
         let Some(pool) = value else {
-            self.let_all_in();
+            self.admit_all();
             return Ok(Next::Done);
         };
         let base = self.base();
@@ -184,7 +184,7 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Stores a ledger, and with it that reservations were taken back and refusals told.
+    /// Stores a ledger, and with it which reservations were taken back and how many creations were denied.
     async fn store(
         &mut self,
         pool: &LimitedPool,
@@ -200,7 +200,7 @@ impl<'a> Round<'a> {
             Ok(_) => {
                 metrics.wrote("stored");
                 metrics.released(take(&mut self.releases).len());
-                self.context.set_untold(self.pool, 0);
+                self.context.set_unrecorded(self.pool, 0);
                 Ok(())
             }
             Err(CallError::Conflict) => {
@@ -229,7 +229,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_told: bool) {
+    fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_recorded: bool) {
         let mut refused = 0;
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
             if matches!(answer, RequestVerdict::Deny(_)) && !waiter.dry_run {
@@ -241,14 +241,14 @@ impl<'a> Round<'a> {
             };
             self.releases.extend(waiter.answer(Ok(verdict)));
         }
-        if !is_told && refused > 0 {
-            let untold = self.context.untold(self.pool);
-            self.context.set_untold(self.pool, untold + refused);
+        if !is_recorded && refused > 0 {
+            let before = self.context.unrecorded(self.pool);
+            self.context.set_unrecorded(self.pool, before + refused);
         }
     }
 
     /// There is no limit.
-    fn let_all_in(&mut self) {
+    fn admit_all(&mut self) {
         for waiter in take(&mut self.waiters) {
             let verdict = DecidedRequest {
                 answer: RequestVerdict::Allow,
@@ -258,8 +258,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Tells those who could not be told after the next pause why they cannot be decided; all, where trying again is
-    /// in vain.
+    /// Answers those that would be too late after the next pause with why they cannot be decided; all of them, where
+    /// trying again does not help.
     fn give_up(&mut self, error: &GateError, pause: Duration, is_final: bool) {
         let next = Instant::now() + pause + MARGIN;
         let (undecided, waiting): (Vec<Waiter>, Vec<Waiter>) = take(&mut self.waiters)
@@ -284,7 +284,7 @@ impl<'a> Round<'a> {
         Needs {
             ledger: false,
             claims: is_sweep && self.context.has_overdue_reservation(self.pool, now),
-            // A pool that nobody has told of is looked for, not waved through.
+            // A pool that no watch has seen is read, not taken for one without a limit.
             limit: self.read.pool.is_none(),
         }
     }
@@ -364,7 +364,7 @@ impl<'a> Round<'a> {
             },
             first_seen: ledgers.first_seen(self.pool).unwrap_or(&none),
             clock: wall_seconds(),
-            untold: self.context.untold(self.pool),
+            untold: self.context.unrecorded(self.pool),
         };
         let requests: Vec<_> = self.waiters.iter().map(Waiter::request).collect();
         decide(&facts, &requests)

@@ -48,8 +48,7 @@ impl HttpMetrics {
     pub(crate) fn register(registry: &mut Registry) -> Self {
         Self {
             connections: registry.metric("connections", "Connections that are open"),
-            accept_errors: registry
-                .metric("accept_errors", "Connections that the system could not hand over"),
+            accept_errors: registry.metric("accept_errors", "Connections that could not be accepted"),
             handshake_failures: registry.metric("handshake_failures", "TLS handshakes that failed"),
             overdue: registry.metric(
                 "connection_timeouts",

@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Waits for a place among the open connections. An error is impossible: the semaphore is never closed.
+    /// Waits until one more connection may be open. An error is impossible: the semaphore is never closed.
     async fn take_place(
         places: &Arc<Semaphore>,
         server: &'static str,
@@ -111,7 +111,7 @@ impl Server {
         if places.available_permits() == 0 {
             tracing::warn!(
                 server,
-                "as many connections are open as may be; further ones wait"
+                "the limit of open connections is reached; further ones wait"
             );
         }
         Arc::clone(places).acquire_owned().await

@@ -1,5 +1,5 @@
-//! The life of a process that runs until it is told to end: whether it is ready, which parts it
-//! has, and who tells it to end. Knows nothing of what it does meanwhile.
+//! The life of a process that runs until it is signalled to stop: whether it is ready, which parts it
+//! has, and which signal stops it. Knows nothing of what it does meanwhile.
 
 mod readiness;
 mod signals;

@@ -1,4 +1,4 @@
-//! Whether new work should come here, and what `/readyz` tells beside yes and no. That never decides: a part that is
+//! Whether new work should come here, and what `/readyz` says beside yes and no. That never decides: a part that is
 //! down and can be done without is a line, not a refusal.
 
 use std::fmt::Debug;
@@ -20,7 +20,7 @@ impl Readiness {
         self.0.fetch_max(READY, Ordering::Relaxed);
     }
 
-    /// The process was told to end.
+    /// The process was signalled to stop.
     pub(crate) fn leave(&self) {
         self.0.fetch_max(LEAVING, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! The parts of a process that run until it is told to end. Better no process than half of one: a part that ends
-//! by itself ends them all, and whoever supervises the process starts it anew.
+//! The parts of a process that run until it is signalled to stop. Better no process than half of one: a part that ends
+//! by itself ends them all, and whoever supervises the process restarts it.
 
 use std::io;
 use std::process::ExitCode;

@@ -18,11 +18,11 @@ use crate::telemetry::Registry;
 /// What the user says about the policy.
 #[derive(Debug, Args)]
 pub(crate) struct WatchedPolicyArgs {
-    /// The organisation's policy; looked at again while poolgate runs
+    /// The organisation's policy; read again while poolgate runs
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// Go on with the built-in policy while the file of --policy does not exist
+    /// Use the built-in policy while the file of --policy does not exist
     #[arg(
         long,
         env = "POOLGATE_POLICY_OPTIONAL",
@@ -31,7 +31,7 @@ pub(crate) struct WatchedPolicyArgs {
     )]
     policy_optional: bool,
 
-    /// How often the policy file is compared with what is in force
+    /// How often the policy file is read again
     #[arg(long, env = "POOLGATE_POLICY_POLL_INTERVAL", default_value = "2s", value_name = "TIME",
         value_parser = flags::interval)]
     policy_poll_interval: Duration,

@@ -6,7 +6,7 @@ use poolgate_core::policy::{Enforcement, OverLimit};
 use self::Shape::{List, Map, Quantity, Switch, Text, Whole, Word};
 use super::grammar::{self, Grammar};
 
-/// What may stand at a place.
+/// What a value may be.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// One of these words.

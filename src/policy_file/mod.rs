@@ -1,4 +1,4 @@
-//! The policy file: YAML or JSON to the policy that core judges by, with the place of every mistake, and the watch
+//! The policy file: YAML or JSON to the policy that core judges by, with the position of every mistake, and the watch
 //! that takes a changed file into force while requests go on.
 //!
 //! One table (`fields`) says what may stand in a file. It drives the checks and the JSON Schema; what one field

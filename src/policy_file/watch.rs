@@ -129,10 +129,7 @@ impl Load for PolicyFile {
 
 fn warn_of_notes(path: &Path, notes: &[Mistake]) {
     for note in notes {
-        tracing::warn!(
-            note = placed(path, note),
-            "the policy does not get all that it says"
-        );
+        tracing::warn!(note = placed(path, note), "a part of the policy has no effect");
     }
 }
 

@@ -40,8 +40,8 @@ pub(crate) enum ReconcileError {
     /// No client can be made for it.
     #[error("no client for the cluster: {0}")]
     Client(String),
-    /// Not every mark could be taken back.
-    #[error("not every mark is taken back: {0}")]
+    /// Not every mark could be removed.
+    #[error("not every mark is removed: {0}")]
     Unhold(#[from] WriteError),
     /// A socket cannot be had.
     #[error(transparent)]
@@ -72,7 +72,7 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
     ended
 }
 
-/// Takes back every mark, and ends.
+/// Removes every mark, and ends.
 async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let connector = Connector::find(&args.cluster).await?;
     let client = connector.client().await.map_err(ReconcileError::Client)?;
@@ -85,7 +85,7 @@ async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let metrics = ReconcileMetrics::register(&mut Registry::default());
     let writer = Writer::new(client.clone(), Leadership::always(), metrics, false);
     let nodes = unhold_all(&writer, &Api::all(client)).await?;
-    tracing::info!(nodes, "every mark is taken back");
+    tracing::info!(nodes, "every mark is removed");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -104,7 +104,7 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let work = Work {
         connector: Connector::find(&args.cluster).await?,
         policy,
-        wishes: wishes(&args),
+        options: options(&args),
         observe: args.observe,
         lease: args.lease_duration,
         identity: identity(),
@@ -137,7 +137,7 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
 /// The part whose end is awaited.
 const RECONCILER: &str = "reconciler";
 
-fn wishes(args: &ReconcileArgs) -> Options {
+fn options(args: &ReconcileArgs) -> Options {
     Options {
         over_limit: args.over_limit(),
         settle: SignedDuration::try_from(args.settle).unwrap_or(SignedDuration::MAX),

@@ -28,13 +28,13 @@ use crate::policy_file::PolicyInForce;
 pub(super) const LEASE: &str = "poolgate-reconciler";
 
 /// What holds while something is not watched.
-const MEANWHILE: &str = "what was last seen holds, and nothing is terminated";
+const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
 
 /// All that the thread needs.
 pub(super) struct Work {
     pub(super) connector: Connector,
     pub(super) policy: PolicyInForce,
-    pub(super) wishes: Options,
+    pub(super) options: Options,
     pub(super) observe: bool,
     pub(super) lease: Duration,
     pub(super) identity: String,
@@ -55,7 +55,7 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(observe: bool) -> Self {
         let leader = if observe {
-            "nobody is asked: --observe"
+            "no election: --observe writes nothing"
         } else {
             "not yet known"
         };
@@ -108,7 +108,7 @@ impl Work {
             PoolLedgers::new(client.clone(), self.connector.namespace()),
             leadership,
             self.policy.clone(),
-            self.wishes,
+            self.options,
             self.metrics.clone(),
         );
         let readiness = Arc::clone(&self.readiness);

@@ -14,8 +14,8 @@ use crate::http::{Interface, ListenAddr};
 use crate::policy_file::WatchedPolicyArgs;
 use crate::telemetry::LogArgs;
 
-/// How long a server in a cluster goes on after it was told to end: the time in which the other parts of the
-/// cluster learn that it does.
+/// How long a server in a cluster goes on after SIGTERM: the time in which the other parts of the cluster learn that
+/// it stops.
 const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
 
 /// What the user says about the server.
@@ -35,7 +35,7 @@ pub(crate) struct ServeArgs {
     )]
     pub(super) probe_listen: ListenAddr,
 
-    /// The serving certificate with its chain, as PEM; looked at again while the server runs
+    /// The serving certificate with its chain, as PEM; read again while the server runs
     #[arg(long, env = "POOLGATE_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
@@ -56,12 +56,12 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "POOLGATE_CA_OUT", value_name = "FILE")]
     ca_out: Option<PathBuf>,
 
-    /// How often the certificate files are compared with what is in force
+    /// How often the certificate files are read again
     #[arg(long, env = "POOLGATE_CERT_POLL_INTERVAL", default_value = "10s", value_name = "TIME",
         value_parser = flags::interval)]
     pub(super) cert_poll_interval: Duration,
 
-    /// The Karpenter release that judges NodePools after us, such as 1.14.1
+    /// The Karpenter release of the cluster, such as 1.14.1
     /// [default: what the cluster's NodePool definition says; without a cluster the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
@@ -69,7 +69,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(super) policy: WatchedPolicyArgs,
 
-    /// Whether /mutate refuses as /validate does; off where another webhook completes NodePools after us
+    /// Whether /mutate denies as /validate does; off if another webhook changes NodePools after poolgate
     #[arg(
         long,
         env = "POOLGATE_MUTATE_VERDICT",
@@ -79,7 +79,7 @@ pub(crate) struct ServeArgs {
     )]
     mutate_verdict: Switch,
 
-    /// How long to go on answering after SIGTERM, until nobody is sent here any more
+    /// How long to go on answering after SIGTERM, until no request is sent here any more
     /// [default: 10s, with --self-signed 0s]
     #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = flags::time)]
     shutdown_delay: Option<Duration>,
@@ -195,8 +195,7 @@ impl ServeArgs {
 /// What the user says about the gate.
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
-    /// Answer at /gate whether a NodePool has a place left for a NodeClaim that is about to be created, by
-    /// spec.limits.nodes. Needs a cluster
+    /// Answer at /gate whether a NodeClaim may be created, by the spec.limits.nodes of its NodePool. Needs a cluster
     #[arg(
         long,
         env = "POOLGATE_GATE",
@@ -205,7 +204,7 @@ pub(crate) struct GateArgs {
     )]
     gate: bool,
 
-    /// What becomes of a NodeClaim while the gate cannot decide
+    /// What to do with a NodeClaim while the gate cannot decide
     #[arg(
         long,
         env = "POOLGATE_GATE_ON_ERROR",
@@ -215,7 +214,7 @@ pub(crate) struct GateArgs {
     )]
     gate_on_error: OnError,
 
-    /// Admit NodeClaims for which there is no place left, and only count them
+    /// Admit NodeClaims above the limit, too, and only count them
     #[arg(
         long,
         env = "POOLGATE_GATE_OBSERVE",

@@ -22,7 +22,7 @@ const LATENCY_BUCKETS: [f64; 13] = [
 pub(super) enum Route {
     /// NodePools are reviewed.
     Review(Endpoint),
-    /// NodeClaims ask for a place.
+    /// The gate decides on a NodeClaim.
     Gate,
 }
 
@@ -116,8 +116,8 @@ impl WebhookMetrics {
         };
         Self {
             requests,
-            reviews: registry.metric("webhook_reviews", "Reviews by what came of them"),
-            findings: registry.metric("webhook_findings", "Rules that refused or warned"),
+            reviews: registry.metric("webhook_reviews", "Reviews by verdict"),
+            findings: registry.metric("webhook_findings", "Rules that denied or warned"),
             malformed: registry.metric("webhook_malformed", "Bodies that are no review"),
             mutate: endpoint(Route::Review(Endpoint::Mutate)),
             validate: endpoint(Route::Review(Endpoint::Validate)),

@@ -85,7 +85,7 @@ impl Webhook {
         Ok(self.note(Route::Review(endpoint), answer))
     }
 
-    /// Asks for a place, and is back before the API server stops waiting.
+    /// Asks the gate about a NodeClaim, and answers before the API server stops waiting.
     async fn nodeclaim(&self, gate: &Gate, request: Request) -> Result<Vec<u8>, Refusal> {
         let began = Instant::now();
         let limit = deadline::of(request.uri().query());
@@ -135,34 +135,39 @@ impl Webhook {
 }
 
 /// Asks the gate, which answers within `limit`.
-async fn ask<'b>(gate: &Gate, place: &NodeClaimReview<'b>, limit: Duration) -> Answer<'b> {
-    let ask = AdmitRequest {
-        pool: &place.pool,
-        uid: &place.uid,
-        name: &place.name,
-        dry_run: place.is_dry_run(),
+async fn ask<'b>(gate: &Gate, review: &NodeClaimReview<'b>, limit: Duration) -> Answer<'b> {
+    let request = AdmitRequest {
+        pool: &review.pool,
+        uid: &review.uid,
+        name: &review.name,
+        dry_run: review.is_dry_run(),
     };
-    let (pool, claim) = (&*place.pool, &*place.name);
-    match gate.ask(ask, limit).await {
-        GateDecision::Allowed => place.admit(),
+    let (pool, claim) = (&*review.pool, &*review.name);
+    match gate.ask(request, limit).await {
+        GateDecision::Allowed => review.admit(),
         GateDecision::Denied(refused) => {
-            tracing::info!(pool, claim, reason = sentence(pool, &refused), "no place");
-            place.refuse(&refused)
+            tracing::info!(
+                pool,
+                claim,
+                reason = sentence(pool, &refused),
+                "at the node limit"
+            );
+            review.refuse(&refused)
         }
         GateDecision::WouldDeny(refused) => {
             tracing::info!(
                 pool,
                 claim,
                 reason = sentence(pool, &refused),
-                "no place; admitted by --gate-observe"
+                "at the node limit; admitted by --gate-observe"
             );
-            place.admit_beyond()
+            review.admit_beyond()
         }
         GateDecision::AllowedUndecided(error) => {
             tracing::debug!(pool, claim, %error, "admitted without a decision");
-            place.admit_beyond()
+            review.admit_beyond()
         }
-        GateDecision::DeniedUndecided(error) => place.refuse_undecided(&error.to_string()),
+        GateDecision::DeniedUndecided(error) => review.refuse_undecided(&error.to_string()),
     }
 }
 

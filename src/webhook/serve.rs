@@ -57,7 +57,7 @@ pub(crate) enum ServeError {
     Observe(#[from] ObserveWithoutGate),
     /// The gate decides by what is in the cluster, and there is none.
     #[error(
-        "--gate needs a cluster to look at: give --kubeconfig FILE, run in a pod with a service account, and leave out \
+        "--gate needs a cluster: give --kubeconfig FILE, run in a pod with a service account, and leave out \
          --no-cluster"
     )]
     GateWithoutCluster,
@@ -169,7 +169,7 @@ async fn start_certificates(
     }
 }
 
-/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. Nothing of what follows
+/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. Nothing that follows
 /// waits for it.
 async fn start_cluster(
     args: &ServeArgs,

@@ -1,4 +1,4 @@
-//! The NodeClaims of the cluster, counted by pool: kept up to date by one watch, and read anew where a count must be
+//! The NodeClaims of the cluster, counted by pool: kept up to date by one watch, and read again where a count must be
 //! as of now.
 
 mod follower;

@@ -51,11 +51,11 @@ pub(crate) struct BrokenLedger {
 #[derive(Debug, Clone, thiserror::Error)]
 enum Fault {
     #[error(
-        "data[\"{LEDGER}\"] is missing; delete the ConfigMap while no node is being made, and it is begun anew"
+        "data[\"{LEDGER}\"] is missing; delete the ConfigMap while no node is being created; poolgate then writes a new one"
     )]
     NoText,
     #[error(
-        "data[\"{LEDGER}\"]: {0}; delete the ConfigMap while no node is being made, and it is begun anew"
+        "data[\"{LEDGER}\"]: {0}; delete the ConfigMap while no node is being created; poolgate then writes a new one"
     )]
     Unreadable(#[from] UnreadableLedger),
     #[error(

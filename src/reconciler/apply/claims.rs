@@ -1,4 +1,4 @@
-//! The end of NodeClaims, and what is read anew before.
+//! Deletes NodeClaims, and reads what is read right before.
 
 use std::collections::HashMap;
 

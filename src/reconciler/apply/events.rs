@@ -1,5 +1,5 @@
-//! Events on NodePools. The name of an event is made of what it says, so that nobody says the same twice: not two
-//! replicas, and not one that has begun anew.
+//! Events on NodePools. The name of an event is made of what it says, so that none is written twice: not by
+//! two replicas, and not by one that has restarted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const NAMESPACE: &str = "default";
 const MOST_OF_NAME: usize = 200;
 
 /// How many events of one pool are remembered.
-const MOST_TOLD: usize = 64;
+const MOST_KNOWN: usize = 64;
 
 /// Which events this process knows to be there.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(in crate::reconciler) struct PublishedEvents(HashMap<Arc<str>, HashSet<Strin
 impl PublishedEvents {
     /// Writes events. An event that somebody wrote before this process began is left as it is; one that this process
     /// writes again is counted up.
-    pub(in crate::reconciler) async fn tell(
+    pub(in crate::reconciler) async fn publish(
         &mut self,
         writer: &Writer,
         pool: &Pool,
@@ -41,7 +41,7 @@ impl PublishedEvents {
         for event in events {
             let name = name(pool, event);
             let known = self.0.entry(Arc::clone(&pool.name)).or_default();
-            if known.len() >= MOST_TOLD {
+            if known.len() >= MOST_KNOWN {
                 known.clear();
             }
             if known.contains(&name) {
@@ -67,7 +67,7 @@ impl Writer {
                 nodepool = &*pool.name,
                 reason = event.reason.as_str(),
                 message = event.message,
-                "would tell"
+                "would publish an event"
             );
             return Ok(());
         }

@@ -22,7 +22,7 @@ use crate::reconciler::metrics::Write;
 const AT_ONCE: usize = 8;
 
 /// How many nodes are remembered that somebody else has marked in a way that cannot be joined.
-const MOST_TOLD: usize = 1_000;
+const MOST_LOGGED: usize = 1_000;
 
 /// How many nodes a page of a list brings.
 const PAGE: u32 = 500;
@@ -33,12 +33,12 @@ const WHY: &str = "node-limit";
 /// Writes marks.
 #[derive(Debug, Default)]
 pub(in crate::reconciler) struct Marker {
-    /// UIDs of nodes of which it was told that they cannot be held.
-    told: HashSet<Arc<str>>,
+    /// UIDs of nodes of which it was logged that they cannot be held.
+    logged: HashSet<Arc<str>>,
 }
 
 impl Marker {
-    /// Closes nodes. The first error counts; the other nodes are written to all the same.
+    /// Holds nodes. The first error counts; the other nodes are written to all the same.
     pub(in crate::reconciler) async fn hold(
         &mut self,
         writer: &Writer,
@@ -58,7 +58,7 @@ impl Marker {
         while let Some((node, result)) = answers.next().await {
             match result {
                 Err(error) if error.is_gone() => {}
-                Err(error) if error.is_conflict() => self.tell(node, &error),
+                Err(error) if error.is_conflict() => self.warn(node, &error),
                 Err(error) => first = first.and(Err(error)),
                 Ok(_) => {}
             }
@@ -66,7 +66,7 @@ impl Marker {
         first
     }
 
-    /// Opens nodes. The first error counts; the other nodes are written to all the same.
+    /// Unholds nodes. The first error counts; the other nodes are written to all the same.
     pub(in crate::reconciler) async fn unhold(
         &self,
         writer: &Writer,
@@ -82,11 +82,11 @@ impl Marker {
         first
     }
 
-    fn tell(&mut self, node: &NodeRef, error: &WriteError) {
-        if self.told.len() >= MOST_TOLD {
-            self.told.clear();
+    fn warn(&mut self, node: &NodeRef, error: &WriteError) {
+        if self.logged.len() >= MOST_LOGGED {
+            self.logged.clear();
         }
-        if self.told.insert(Arc::clone(&node.uid)) {
+        if self.logged.insert(Arc::clone(&node.uid)) {
             tracing::warn!(node = &*node.name, %error, "a node cannot be held");
         }
     }

@@ -173,13 +173,13 @@ impl Kind for Pods {
     }
 }
 
-/// The ledgers. One that cannot be read says nothing, and so nothing is terminated on its word.
+/// The ledgers. One that cannot be read counts as missing, so that nothing is terminated by it.
 #[derive(Default)]
 pub(in crate::reconciler) struct Ledgers {
     /// The pools of ledgers, by the names of the objects.
     pools: HashMap<Box<str>, Box<str>>,
-    /// What was told of one that cannot be read.
-    told: HashMap<Box<str>, String>,
+    /// What was logged of one that cannot be read.
+    logged: HashMap<Box<str>, String>,
 }
 
 impl Kind for Ledgers {
@@ -194,15 +194,15 @@ impl Kind for Ledgers {
         let name = Self::key(&object);
         match read_ledger(&object) {
             Ok((pool, ledger)) => {
-                self.told.remove(&name);
+                self.logged.remove(&name);
                 self.pools.insert(name, pool.clone());
                 seen.change(|index| index.put_ledger(&pool, ledger));
             }
             Err(error) => {
                 let text = error.to_string();
-                if self.told.get(&name) != Some(&text) {
+                if self.logged.get(&name) != Some(&text) {
                     tracing::warn!(%error, "a ledger cannot be read");
-                    self.told.insert(name.clone(), text);
+                    self.logged.insert(name.clone(), text);
                 }
                 self.remove(seen, &name);
             }
@@ -216,7 +216,7 @@ impl Kind for Ledgers {
     }
 
     fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
-        self.told.retain(|name, _| listed.contains(name));
+        self.logged.retain(|name, _| listed.contains(name));
         let gone: Vec<_> = self
             .pools
             .keys()

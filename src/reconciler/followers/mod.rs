@@ -21,7 +21,7 @@ pub(super) trait Kind {
     fn key(object: &Self::Object) -> Box<str>;
     /// A list is about to begin.
     fn begin(&mut self, _: &Seen) {}
-    /// Waits until there is reason to list them anew.
+    /// Waits until there is reason to list them again.
     fn wants_list(_: &Seen) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::pending())
     }

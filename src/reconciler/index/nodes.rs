@@ -73,7 +73,7 @@ impl Index {
         self.relist_nodes
     }
 
-    /// Nodes of a pool with marks of poolgate's whose machine belongs to no claim: no plan speaks of them.
+    /// Nodes of a pool with marks of poolgate's whose machine belongs to no claim: no plan covers them.
     pub(super) fn strays(&self, pool: &str) -> impl Iterator<Item = &SeenNode> {
         let marked = self.marked.get(pool).into_iter().flatten();
         marked.filter_map(|name| self.nodes.get(name)).filter(|seen| {

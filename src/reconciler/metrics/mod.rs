@@ -50,13 +50,13 @@ struct ResultLabel {
 pub(super) enum Write {
     /// Marks on a node.
     Hold,
-    /// The end of marks.
+    /// Marks removed from a node.
     Unhold,
     /// An event.
     Event,
     /// The victims in a ledger.
     Victims,
-    /// The end of a claim.
+    /// The deletion of a claim.
     Terminate,
 }
 
@@ -73,7 +73,7 @@ impl Write {
     }
 }
 
-/// What came of a write.
+/// The result of a write.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CallResult {
     /// It was done.
@@ -90,20 +90,17 @@ impl ReconcileMetrics {
         Self {
             pools: PoolMetrics::register(registry),
             terminated: registry.metric("nodeclaims_terminated", "NodeClaims that poolgate has deleted"),
-            writes: registry.metric("writes", "Writes to the cluster, by what came of them"),
-            reconciles: registry.metric("reconcile", "NodePools looked at, by what came of it"),
-            errors: registry.metric(
-                "reconcile_errors",
-                "How often what is to be done about a NodePool failed",
-            ),
+            writes: registry.metric("writes", "Writes to the cluster by result"),
+            reconciles: registry.metric("reconcile", "Reconciles of NodePools by result"),
+            errors: registry.metric("reconcile_errors", "Reconciles of NodePools that failed"),
             time: registry.with(
                 "reconcile_time_seconds",
-                "How long it took to look at a NodePool and do what is to be done",
+                "How long a reconcile of a NodePool took",
                 Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
             ),
             leader: registry.metric("leader", "1 while this replica leads"),
-            queue: registry.metric("queue_depth", "NodePools that wait to be looked at"),
-            marked: registry.metric("marked_nodes", "Nodes that carry marks of poolgate's"),
+            queue: registry.metric("queue_depth", "NodePools that wait to be reconciled"),
+            marked: registry.metric("marked_nodes", "Nodes with marks of poolgate"),
         }
     }
 

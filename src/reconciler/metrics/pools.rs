@@ -58,7 +58,7 @@ impl PoolMetrics {
             remaining: registry.metric("nodepools_remaining", "How many more nodes there may be"),
             excess: registry.metric(
                 "nodepools_excess_nodes",
-                "Nodes above the limit that are not on their way out",
+                "Nodes above the limit that are not being deleted",
             ),
             held: registry.metric(
                 "nodepools_held_nodes",

@@ -30,7 +30,7 @@ pub(crate) struct Status {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SeenPod {
     pub(crate) uid: Arc<str>,
-    pub(crate) whereabouts: PodLocation,
+    pub(crate) location: PodLocation,
 }
 
 /// Where a pod is.
@@ -38,7 +38,7 @@ pub(crate) struct SeenPod {
 pub(crate) enum PodLocation {
     /// On the node of this name.
     Bound(Arc<str>, Arc<Pod>),
-    /// Nowhere: the scheduler finds no place for it.
+    /// Nowhere: the scheduler finds no node for it.
     Unschedulable(Arc<Needs>),
 }
 
@@ -46,7 +46,7 @@ impl PodObject {
     /// What is kept of it; none where no plan depends on it.
     pub(crate) fn seen(self, names: &mut Interned<str>, needs: &mut Interned<Needs>) -> Option<SeenPod> {
         let uid: Arc<str> = self.metadata.uid.as_ref().into();
-        let whereabouts = match self.spec.node_name() {
+        let location = match self.spec.node_name() {
             Some(node) => {
                 let node = names.share(node);
                 let needs = needs.share(self.spec.needs(names));
@@ -57,7 +57,7 @@ impl PodObject {
             }
             None => return None,
         };
-        Some(SeenPod { uid, whereabouts })
+        Some(SeenPod { uid, location })
     }
 
     fn pod(&self, uid: Arc<str>, needs: Arc<Needs>) -> Pod {
