@@ -34,7 +34,7 @@ pub(crate) type NodeClaim<S = IgnoredAny, T = IgnoredAny> = Object<Metadata<Pool
 /// A NodePool. Users write annotations and most fields, so that they may be of any type.
 pub(crate) type NodePool<S> = Object<Metadata<IgnoredAny, Value>, S>;
 
-/// A CustomResourceDefinition.
+/// The definition of a custom resource.
 pub(crate) type Definition<S = IgnoredAny> = Object<Metadata, S>;
 
 /// Labels or annotations, all of them.

@@ -81,7 +81,8 @@ pub(crate) fn judged_for(karpenter: &Karpenter) -> String {
 }
 
 fn read(definition: Definition<Value>) -> Result<Installed, String> {
-    let object = json!({"metadata": {"name": NODEPOOL_DEFINITION}, "spec": definition.spec});
+    let metadata = json!({"name": NODEPOOL_DEFINITION});
+    let object = Value::from_iter([("metadata", metadata), ("spec", definition.spec)]);
     Installed::read(&object).map_err(|error| error.to_string())
 }
 

@@ -95,21 +95,18 @@ impl Load for PolicyFile {
 
     fn load(&mut self, contents: &Option<Vec<u8>>) -> Result<(), LoadError> {
         let path = self.path.display();
-        let policy = match contents {
-            Some(bytes) => {
-                let Loaded { reading, sha256 } = file::judge(&self.path, bytes)?;
-                self.name = format!("{path} (sha256 {sha256})");
-                self.metrics.in_force(Some(&sha256));
-                tracing::info!(%path, sha256, enforcement = reading.policy.enforcement.as_str(), "policy in force");
-                warn_of_notes(&self.path, &reading.notes);
-                reading.policy
-            }
-            None => {
-                self.name = format!("the built-in policy (there is no {path})");
-                self.metrics.in_force(None);
-                tracing::warn!(%path, "there is no policy file; the built-in policy is in force");
-                Policy::default()
-            }
+        let policy = if let Some(bytes) = contents {
+            let Loaded { reading, sha256 } = file::judge(&self.path, bytes)?;
+            self.name = format!("{path} (sha256 {sha256})");
+            self.metrics.in_force(Some(&sha256));
+            tracing::info!(%path, sha256, enforcement = reading.policy.enforcement.as_str(), "policy in force");
+            warn_of_notes(&self.path, &reading.notes);
+            reading.policy
+        } else {
+            self.name = format!("the built-in policy (there is no {path})");
+            self.metrics.in_force(None);
+            tracing::warn!(%path, "there is no policy file; the built-in policy is in force");
+            Policy::default()
         };
         self.in_force.0.store(Arc::new(policy));
         self.unchanged();
