@@ -6,21 +6,18 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
 use kube::Config;
-use tokio::runtime;
-use tokio::sync::{Notify, oneshot};
-use tokio::task::LocalSet;
+use tokio::sync::Notify;
 
 use crate::admission::{ClusterView, Pools};
-use crate::cluster::args::ClusterArgs;
-use crate::cluster::config::{ClusterConfigError, Found, find};
-use crate::cluster::connect::{CREDENTIALS, client};
+use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
+use crate::cluster::connect::client_for_watches;
 use crate::cluster::definition::{self, DefinitionFollower};
-use crate::cluster::gate_metrics::GateMetrics;
-use crate::cluster::metrics::ClusterMetrics;
-use crate::cluster::pools::{self, PoolFollower};
+use crate::cluster::pools::PoolFollower;
 use crate::cluster::watch::Watch;
+use crate::cluster::{ClusterMetrics, Collection, GateMetrics};
 use crate::gate::{Gate, GateRunner, GateSettings};
-use crate::lifecycle::{Detail, StatusLine};
+use crate::lifecycle::{Detail, StatusLine, on_own_thread};
+use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
 /// Why the cluster side does not start.
@@ -47,7 +44,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Finds the cluster. None where there is none, which is told once and holds nobody up.
+    /// Finds the cluster. None where there is none, which is logged once and stops nothing.
     pub(crate) async fn find(
         args: &ClusterArgs,
         view: Arc<ClusterView>,
@@ -71,7 +68,7 @@ impl Cluster {
                 Ok(None)
             }
             Found::Unusable(error) => {
-                tracing::warn!(%release, %error, "no cluster is watched; `kubectl scale` passes unjudged");
+                tracing::warn!(%release, %error, "no cluster is watched; `kubectl scale` is not checked");
                 Ok(None)
             }
         }
@@ -103,36 +100,15 @@ impl Cluster {
 
     /// Starts the thread. What is returned ends when the thread does.
     pub(crate) fn watch(self) -> Result<impl Future<Output = ()> + Send + 'static, ClusterError> {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let (alive, ended) = oneshot::channel::<()>();
-        std::thread::Builder::new()
-            .name("cluster".into())
-            .spawn(move || {
-                runtime.block_on(LocalSet::new().run_until(self.run()));
-                drop(alive);
-            })?;
-        Ok(async move {
-            // The sender says nothing: it only goes, with its thread.
-            let _ = ended.await;
-        })
+        Ok(on_own_thread("cluster", || self.run())?)
     }
 
     async fn run(self) {
-        let client = loop {
-            match client(self.config.clone()).await {
-                Ok(client) => break client,
-                Err(error) => {
-                    let line = format!("not watching: {error}");
-                    if **self.definition_line.load() != line {
-                        tracing::warn!(%error, meanwhile = UNREAD, "no client for the cluster");
-                        self.definition_line.store(Arc::new(line.clone()));
-                        self.pools_line.store(Arc::new(line));
-                    }
-                    self.metrics.watches().failed(DEFINITION);
-                    tokio::time::sleep(CREDENTIALS).await;
-                }
-            }
-        };
+        let lines = [&self.definition_line, &self.pools_line].map(Arc::clone);
+        let client = client_for_watches(&self.config, &lines, UNREAD, || {
+            self.metrics.watches().failed(DEFINITION);
+        })
+        .await;
         let retry = Arc::new(Notify::new());
         let definition = Watch {
             name: DEFINITION,
@@ -145,7 +121,7 @@ impl Cluster {
         };
         let pools = Watch {
             name: "nodepools",
-            meanwhile: "`kubectl scale` passes unjudged",
+            meanwhile: "`kubectl scale` is not checked",
             fields: None,
             labels: None,
             line: self.pools_line,
@@ -167,11 +143,11 @@ impl Cluster {
             view: self.view,
             metrics: self.metrics,
             listing: Pools::default(),
-            told: false,
+            is_logged: false,
         };
         tokio::join!(
-            definition.run(definition::api(client.clone()), follow_definition),
-            pools.run(pools::api(client), follow_pools),
+            definition.run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
+            pools.run(Collection::new(client, NODE_POOLS), follow_pools),
             OptionFuture::from(gate),
         );
     }
@@ -181,4 +157,5 @@ impl Cluster {
 const DEFINITION: &str = "definition";
 
 /// What holds while the definition is not read.
-const UNREAD: &str = "NodePools are judged for the Karpenter that was last known, or was built in";
+const UNREAD: &str =
+    "NodePools are checked for the Karpenter release that was last known, or for the newest one";

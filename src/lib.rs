@@ -1,10 +1,7 @@
 //! poolgate: the admission webhook and policy server for Karpenter NodePools.
 //!
-//! The decisions are in `poolgate-core`; this package brings objects to them and answers back. Floors, from
-//! the ground up: `telemetry` and `lifecycle`, `http`, then `manifest` and `certs`, `policy_file`, `admission` and
-//! `probes`, `cluster`, `judged_by` and `files`, then the wings `webhook`, `reconciler`, `lint` and `commands`, which
-//! never import each other. `cli` names the
-//! wings, and [`run`] starts one.
+//! The decisions are in `poolgate-core`; this package brings objects to them and answers back. `cli` names the rooms
+//! of the subcommands, and [`run`] starts one. What may import what stands in docs/architecture.md.
 
 pub mod admission;
 mod certs;
@@ -20,9 +17,12 @@ mod judged_by;
 mod lifecycle;
 mod lint;
 pub mod manifest;
+mod objects;
 pub mod policy_file;
+mod polled_file;
 mod probes;
 mod reconciler;
+mod sha256;
 mod telemetry;
 mod webhook;
 

@@ -9,22 +9,44 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
+use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Transport};
 use crate::lifecycle::{Detail, Readiness};
 use crate::telemetry::{CONTENT_TYPE, Metrics};
+
+/// How many connections are kept open: of a kubelet and a few Prometheus servers.
+const MAX_CONNECTIONS: usize = 64;
 
 /// What the probes look at.
 #[derive(Debug)]
 pub(crate) struct Probes {
     /// Whether the process is ready.
     pub(crate) readiness: Arc<Readiness>,
-    /// What its parts have to say, below the answer of `/readyz`.
+    /// What its parts report, below the answer of `/readyz`.
     pub(crate) details: Vec<Arc<dyn Detail>>,
     /// Its numbers.
     pub(crate) metrics: Metrics,
 }
 
+/// The server of the probe port.
+pub(crate) async fn server(
+    address: ListenAddr,
+    otherwise: Interface,
+    probes: Probes,
+    metrics: HttpMetrics,
+) -> Result<Server, BindError> {
+    Ok(Server {
+        name: "probe",
+        listener: http::bind("probes", address, otherwise).await?,
+        transport: Transport::Plain,
+        readiness: Arc::clone(&probes.readiness),
+        router: router(probes),
+        max_connections: MAX_CONNECTIONS,
+        metrics,
+    })
+}
+
 /// The paths of the probe port.
-pub(crate) fn router(probes: Probes) -> Router {
+fn router(probes: Probes) -> Router {
     Router::new()
         .route("/livez", get(live))
         .route("/readyz", get(ready))

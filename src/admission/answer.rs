@@ -85,7 +85,6 @@ pub(super) fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultV
 
 /// The object is refused for what the report holds against it.
 pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
-    let kind = &request.kind;
     let errors: Vec<&Diagnostic> = report.with_severity(Severity::Error).collect();
     let mut causes: Vec<Cause> = errors.iter().map(|error| Cause::of(error)).collect();
     let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -99,54 +98,22 @@ pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Ans
         });
         lines.push(more);
     }
-    let mut response = Response::new(request, false);
+    let message = format!("{} is invalid: {}", named(request), listed(&lines));
+    let mut response = Response::refused(request, UNPROCESSABLE, "Invalid", message, causes);
     response.speak(report);
-    response.status = Some(Status {
-        outcome: "Failure",
-        message: format!(
-            "{}.{} \"{}\" is invalid: {}",
-            kind.kind,
-            kind.group,
-            request.name,
-            listed(&lines)
-        ),
-        reason: "Invalid",
-        details: Details {
-            name: &request.name,
-            group: &kind.group,
-            kind: &kind.kind,
-            causes,
-        },
-        code: UNPROCESSABLE,
-    });
     response.into_answer(request, rules(report.diagnostics().iter()))
 }
 
 /// The object is refused because it cannot be read; in practice because it is nested too deep.
 pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error) -> Answer<'b> {
-    let kind = &request.kind;
-    let mut response = Response::new(request, false);
-    response.status = Some(Status {
-        outcome: "Failure",
-        message: format!(
-            "{}.{} \"{}\" cannot be read: {error}",
-            kind.kind, kind.group, request.name
-        ),
-        reason: "BadRequest",
-        details: Details {
-            name: &request.name,
-            group: &kind.group,
-            kind: &kind.kind,
-            causes: Vec::new(),
-        },
-        code: BAD_REQUEST,
-    });
-    response.into_answer(request, Vec::new())
+    let message = format!("{} cannot be read: {error}", named(request));
+    Response::refused(request, BAD_REQUEST, "BadRequest", message, Vec::new())
+        .into_answer(request, Vec::new())
 }
 
 /// Why an object is refused that may be right in itself.
 pub(super) enum Refusal {
-    /// There is no place for it.
+    /// A limit is reached.
     Forbidden(String),
     /// A field is not to be changed.
     Field {
@@ -157,7 +124,7 @@ pub(super) enum Refusal {
     },
 }
 
-/// The object is admitted as it is. The audit log is told of a rule that would have refused it.
+/// The object is admitted as it is. The audit log names a rule that would have denied it.
 pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'static str>) -> Answer<'b> {
     let mut response = Response::new(request, true);
     if let Some(rule) = spared {
@@ -174,14 +141,10 @@ pub(super) fn refused<'b>(
     refusal: Refusal,
     rule: &'static str,
 ) -> Answer<'b> {
-    let kind = &request.kind;
     let (code, reason, message, causes) = match refusal {
         Refusal::Forbidden(message) => (FORBIDDEN, "Forbidden", message, Vec::new()),
         Refusal::Field { path, message } => {
-            let text = format!(
-                "{}.{} \"{}\" is invalid: {path}: {message}",
-                kind.kind, kind.group, request.name
-            );
+            let text = format!("{} is invalid: {path}: {message}", named(request));
             let cause = Cause {
                 reason: "FieldValueForbidden",
                 message,
@@ -190,21 +153,15 @@ pub(super) fn refused<'b>(
             (UNPROCESSABLE, "Invalid", text, vec![cause])
         }
     };
-    let mut response = Response::new(request, false);
+    let mut response = Response::refused(request, code, reason, message, causes);
     response.audit_annotations.insert("refused-by", rule.to_owned());
-    response.status = Some(Status {
-        outcome: "Failure",
-        message,
-        reason,
-        details: Details {
-            name: &request.name,
-            group: &kind.group,
-            kind: &kind.kind,
-            causes,
-        },
-        code,
-    });
     response.into_answer(request, Vec::new())
+}
+
+/// The object as the API server names it in its messages.
+fn named(request: &AdmissionRequest<'_>) -> String {
+    let kind = &request.kind;
+    format!("{}.{} \"{}\"", kind.kind, kind.group, request.name)
 }
 
 #[derive(Serialize)]
@@ -278,6 +235,31 @@ impl<'a> Response<'a> {
             patch_type: None,
             audit_annotations: BTreeMap::new(),
             warnings: Vec::new(),
+        }
+    }
+
+    fn refused(
+        request: &'a AdmissionRequest<'_>,
+        code: u16,
+        reason: &'static str,
+        message: String,
+        causes: Vec<Cause>,
+    ) -> Self {
+        let status = Status {
+            outcome: "Failure",
+            message,
+            reason,
+            details: Details {
+                name: &request.name,
+                group: &request.kind.group,
+                kind: &request.kind.kind,
+                causes,
+            },
+            code,
+        };
+        Self {
+            status: Some(status),
+            ..Self::new(request, false)
         }
     }
 

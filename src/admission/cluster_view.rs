@@ -1,4 +1,4 @@
-//! What the cluster says, as far as a verdict rests on it. Whoever watches the cluster writes it, every review
+//! What the cluster says, as far as a verdict depends on it. Whoever watches the cluster writes it, every review
 //! reads it, and neither waits for the other.
 
 use std::collections::HashMap;
@@ -121,7 +121,7 @@ impl ClusterView {
         *write(&self.claims) = claims;
     }
 
-    /// Counts the NodeClaims of one pool anew, where they are watched.
+    /// Replaces the count of one pool's NodeClaims, where they are watched.
     pub(crate) fn set_claims_of(&self, pool: &str, counts: ClaimCounts) {
         if let Some(claims) = write(&self.claims).as_mut() {
             if counts == ClaimCounts::default() {

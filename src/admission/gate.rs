@@ -1,17 +1,15 @@
-//! Reviews of NodeClaims for the gate of node limits: which of them ask for a place, and how the answer reads.
+//! Reviews of NodeClaims for the gate of node limits: which of them the gate decides on, and how the answer reads.
 
 use std::fmt::Write as _;
 
 use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
 use poolgate_core::nodelimit::ledger::{Full, Refused};
-use serde::Deserialize;
+use poolgate_core::value::label::label_value;
 use serde_json::value::RawValue;
 
 use super::answer::{self, Answer, Refusal};
 use super::envelope::{self, AdmissionRequest, Malformed, Operation};
-
-/// The longest name that a pool may have to be named by a label, in bytes.
-const LONGEST_LABEL: usize = 63;
+use crate::objects::{Metadata, NodeClaim, PoolLabel};
 
 /// The name under which audit annotations file a refusal of the gate.
 const RULE: &str = "node-limit";
@@ -21,11 +19,11 @@ const RULE: &str = "node-limit";
 pub(crate) enum GateReview<'b> {
     /// Nothing more: this is the answer.
     Answered(Answer<'b>),
-    /// A place in a pool.
+    /// Whether a NodeClaim may be created.
     NodeClaim(NodeClaimReview<'b>),
 }
 
-/// A review of a NodeClaim that asks for a place in its pool.
+/// A review of a NodeClaim that is about to be created in a pool.
 #[derive(Debug)]
 pub(crate) struct NodeClaimReview<'b> {
     request: AdmissionRequest<'b>,
@@ -35,31 +33,6 @@ pub(crate) struct NodeClaimReview<'b> {
     pub(crate) uid: Box<str>,
     /// Its name.
     pub(crate) name: Box<str>,
-}
-
-/// As much of a NodeClaim as is looked at.
-#[derive(Default, Deserialize)]
-struct Claim {
-    #[serde(default)]
-    metadata: Metadata,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    #[serde(default)]
-    name: Box<str>,
-    #[serde(default)]
-    uid: Box<str>,
-    deletion_timestamp: Option<serde::de::IgnoredAny>,
-    #[serde(default)]
-    labels: Labels,
-}
-
-#[derive(Default, PartialEq, Deserialize)]
-struct Labels {
-    #[serde(rename = "karpenter.sh/nodepool")]
-    pool: Option<Box<str>>,
 }
 
 /// Reads a review. Fails only where there is no request to answer.
@@ -78,19 +51,23 @@ pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
     };
     Ok(match read {
         Err(error) => GateReview::Answered(answer::unreadable(&request, &error)),
-        Ok((claim, Some(old))) => GateReview::Answered(moved(&request, &claim.metadata, &old.metadata)),
-        Ok((claim, None)) => created(request, claim.metadata),
+        Ok((claim, Some(old))) => GateReview::Answered(moved(&request, &claim, &old)),
+        Ok((claim, None)) => created(request, claim),
     })
 }
 
-fn parse(raw: Option<&RawValue>) -> Result<Claim, serde_json::Error> {
-    raw.map_or(Ok(Claim::default()), |raw| serde_json::from_str(raw.get()))
+fn parse(raw: Option<&RawValue>) -> Result<Metadata<PoolLabel>, serde_json::Error> {
+    raw.map_or(Ok(Metadata::default()), |raw| {
+        serde_json::from_str::<NodeClaim>(raw.get()).map(|claim| claim.metadata)
+    })
 }
 
-fn created(request: AdmissionRequest<'_>, claim: Metadata) -> GateReview<'_> {
+fn created(request: AdmissionRequest<'_>, claim: Metadata<PoolLabel>) -> GateReview<'_> {
     match claim.labels.pool {
         // What the API server refuses as a label is no pool's name, and no path either.
-        Some(pool) if claim.deletion_timestamp.is_none() && is_label(&pool) => {
+        Some(pool)
+            if claim.deletion_timestamp.is_none() && !pool.is_empty() && label_value(&pool).is_ok() =>
+        {
             GateReview::NodeClaim(NodeClaimReview {
                 request,
                 pool,
@@ -102,19 +79,23 @@ fn created(request: AdmissionRequest<'_>, claim: Metadata) -> GateReview<'_> {
     }
 }
 
-/// A NodeClaim that changes its pool has asked for no place in the new one.
-fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Metadata, old: &Metadata) -> Answer<'b> {
+/// A NodeClaim that changes its pool was never counted in the new one.
+fn moved<'b>(
+    request: &AdmissionRequest<'b>,
+    claim: &Metadata<PoolLabel>,
+    old: &Metadata<PoolLabel>,
+) -> Answer<'b> {
     if claim.labels == old.labels || old.deletion_timestamp.is_some() || claim.deletion_timestamp.is_some() {
         return answer::admitted(request, None);
     }
-    let pool = |labels: &Labels| labels.pool.as_deref().unwrap_or("none").to_owned();
+    let pool = |labels: &PoolLabel| labels.pool.as_deref().unwrap_or("none").to_owned();
     answer::refused(
         request,
         Refusal::Field {
             path: format!("metadata.labels[{NODEPOOL_LABEL}]"),
             message: format!(
-                "Forbidden: a NodeClaim cannot change its NodePool (from {} to {}): it would take a place in it that \
-                 nobody has counted; delete it, and let Karpenter make another one",
+                "Forbidden: a NodeClaim cannot change its NodePool (from {} to {}): the new one has \
+                 not counted it; delete it, and let Karpenter make another one",
                 pool(&old.labels),
                 pool(&claim.labels)
             ),
@@ -123,33 +104,23 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Metadata, old: &Metadata) -
     )
 }
 
-/// Whether a text can be the value of a label.
-fn is_label(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= LONGEST_LABEL
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-        && text.bytes().any(|byte| byte.is_ascii_alphanumeric())
-}
-
 impl<'b> NodeClaimReview<'b> {
     /// Whether nothing is to be created.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.request.dry_run
     }
 
-    /// There is a place.
+    /// The limit allows it.
     pub(crate) fn admit(&self) -> Answer<'b> {
         answer::admitted(&self.request, None)
     }
 
-    /// There is none, and it is admitted all the same: only the audit log tells.
+    /// The limit is reached, and it is admitted all the same: only the audit log says so.
     pub(crate) fn admit_beyond(&self) -> Answer<'b> {
         answer::admitted(&self.request, Some(RULE))
     }
 
-    /// There is none.
+    /// The limit is reached.
     pub(crate) fn refuse(&self, refused: &Refused) -> Answer<'b> {
         answer::refused(
             &self.request,
@@ -158,11 +129,11 @@ impl<'b> NodeClaimReview<'b> {
         )
     }
 
-    /// Nobody can say whether there is one.
+    /// It is not known whether the limit is reached.
     pub(crate) fn refuse_undecided(&self, error: &str) -> Answer<'b> {
         let text = format!(
-            "poolgate cannot say whether NodePool {} has a place left: {error}; --gate-on-error deny lets nothing in \
-             until it can",
+            "poolgate cannot say whether NodePool {} is at its node limit: {error}; with --gate-on-error deny no \
+             NodeClaim is created until it can",
             self.pool
         );
         answer::refused(&self.request, Refusal::Forbidden(text), RULE)
@@ -174,8 +145,8 @@ pub(crate) fn sentence(pool: &str, refused: &Refused) -> String {
     match refused {
         Refused::Full(full) => full_sentence(pool, full),
         Refused::Busy => format!(
-            "NodePool {pool} has room, but more creations are under way at once than poolgate can keep track of; they \
-             are done within a minute"
+            "NodePool {pool} is below its node limit, but more NodeClaims are being created at once than poolgate can \
+             keep track of; try again within a minute"
         ),
     }
 }
@@ -188,7 +159,7 @@ fn full_sentence(pool: &str, full: &Full) -> String {
         outstanding,
     } = full;
     let mut text = format!(
-        "no place is left in NodePool {pool}: spec.limits.nodes is {} ({}), and {} towards it",
+        "NodePool {pool} is at its node limit: spec.limits.nodes is {} ({}), and {} towards it",
         limit.nodes,
         limit.mode.as_str(),
         match occupied.saturating_sub(*outstanding) {
@@ -244,27 +215,27 @@ mod tests {
     fn answered(body: &[u8]) -> Value {
         match open(body).expect("a review") {
             GateReview::Answered(answer) => serde_json::from_slice(&answer.body).expect("JSON"),
-            GateReview::NodeClaim(place) => panic!("asks for a place in {}", place.pool),
+            GateReview::NodeClaim(claim) => panic!("not decided for {}", claim.pool),
         }
     }
 
     #[test]
-    fn a_creation_asks_for_a_place_in_the_pool_of_its_label() {
+    fn the_gate_decides_on_a_creation_by_the_pool_of_its_label() {
         let body = review("CREATE", &claim(Some("general")), &Value::Null);
-        let GateReview::NodeClaim(place) = open(&body).expect("a review") else {
+        let GateReview::NodeClaim(claim) = open(&body).expect("a review") else {
             panic!("answered at once");
         };
         assert_eq!(
-            (&*place.pool, &*place.uid, &*place.name),
+            (&*claim.pool, &*claim.uid, &*claim.name),
             ("general", "u-1", "general-x7k2p")
         );
-        assert!(place.is_dry_run());
-        let answer: Value = serde_json::from_slice(&place.admit().body).expect("JSON");
+        assert!(claim.is_dry_run());
+        let answer: Value = serde_json::from_slice(&claim.admit().body).expect("JSON");
         assert_eq!(answer["response"], json!({"uid": "review", "allowed": true}));
     }
 
     #[test]
-    fn what_takes_no_place_is_let_through() {
+    fn what_does_not_count_is_admitted() {
         let mut going = claim(Some("general"));
         going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         for (operation, object, old) in [
@@ -315,13 +286,13 @@ mod tests {
         };
         assert_eq!(
             full(NodeLimitMode::Hard, 6, 2, 1),
-            "no place is left in NodePool general: spec.limits.nodes is 5 (Hard), and 5 NodeClaims count towards it (2 \
+            "NodePool general is at its node limit: spec.limits.nodes is 5 (Hard), and 5 NodeClaims count towards it (2 \
              of them are terminating), 1 more is being created; raise spec.limits.nodes, or wait until a node has gone \
              (terminationGracePeriod bounds how long a drain may take)"
         );
         assert_eq!(
             full(NodeLimitMode::Soft, 1, 2, 0),
-            "no place is left in NodePool general: spec.limits.nodes is 5 (Soft), and 1 NodeClaim counts towards it; \
+            "NodePool general is at its node limit: spec.limits.nodes is 5 (Soft), and 1 NodeClaim counts towards it; \
              raise spec.limits.nodes, or wait until a node has gone"
         );
     }
@@ -329,17 +300,17 @@ mod tests {
     #[test]
     fn a_refusal_is_forbidden_as_by_a_quota_and_named_in_the_audit_log() {
         let body = review("CREATE", &claim(Some("general")), &Value::Null);
-        let GateReview::NodeClaim(place) = open(&body).expect("a review") else {
+        let GateReview::NodeClaim(claim) = open(&body).expect("a review") else {
             panic!("answered at once");
         };
-        let answer: Value = serde_json::from_slice(&place.refuse(&Refused::Busy).body).expect("JSON");
+        let answer: Value = serde_json::from_slice(&claim.refuse(&Refused::Busy).body).expect("JSON");
         let response = &answer["response"];
         assert_eq!(
             (&response["allowed"], &response["status"]["code"]),
             (&json!(false), &json!(403))
         );
         assert_eq!(response["auditAnnotations"], json!({"refused-by": "node-limit"}));
-        let answer: Value = serde_json::from_slice(&place.admit_beyond().body).expect("JSON");
+        let answer: Value = serde_json::from_slice(&claim.admit_beyond().body).expect("JSON");
         assert_eq!(answer["response"]["allowed"], true);
         assert_eq!(
             answer["response"]["auditAnnotations"],

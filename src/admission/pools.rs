@@ -1,4 +1,4 @@
-//! The NodePools of the cluster, as far as a scale request or a node limit rests on them.
+//! The NodePools of the cluster, as far as a scale request or a node limit depends on them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Pools {
         self.statics
     }
 
-    /// Puts a pool in the place of the one that had its name.
+    /// Puts in a pool, over the one that had its name.
     pub(crate) fn insert(&mut self, name: Box<str>, pool: CachedPool) {
         self.statics += usize::from(pool.is_static());
         if let Some(before) = self.by_name.insert(name, pool) {

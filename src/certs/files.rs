@@ -1,24 +1,13 @@
-//! A certificate and its key from two files, such as a mounted Secret. They are read again and compared at an
-//! interval: a Secret volume replaces a link to their directory, and a file watch dies with the directory that
-//! it watches.
+//! A certificate and its key from two files, such as a mounted Secret.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use tokio::io::AsyncReadExt;
-use tokio::time::{MissedTickBehavior, interval, timeout};
-
-use super::current::Current;
 use super::metrics::CertificateMetrics;
-use super::pair::{Pair, PairError, unix_seconds};
-
-/// The largest file that is read: a hundred times a long chain. A wrong path may lead to anything.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
-
-/// How long reading a file may take: a volume may hang.
-const READ_LIMIT: Duration = Duration::from_secs(5);
+use super::pair::{Current, Pair, PairError, unix_seconds};
+use crate::polled_file::{Load, Polled, read_in_time};
 
 /// How often the two files are read while they keep changing under our hands, before what was read is judged.
 const READS: usize = 3;
@@ -46,181 +35,101 @@ pub(crate) enum FileError {
     },
 }
 
-/// The two files and what was last seen in them.
+/// The two files, and the certificate from them.
 #[derive(Debug)]
-pub(crate) struct FileSource {
+pub(crate) struct CertificateFiles {
     certificate: PathBuf,
     key: PathBuf,
-    in_force: Contents,
-    /// What was judged unusable last, so that it is judged and told once.
-    refused: Option<Contents>,
-    /// The last failure to read, for the same reason.
-    unreadable: Option<String>,
     current: Arc<Current>,
     metrics: CertificateMetrics,
 }
 
+/// The bytes of both files.
 #[derive(Debug, PartialEq, Eq)]
-struct Contents {
+pub(crate) struct Contents {
     certificate: Vec<u8>,
     key: Vec<u8>,
 }
 
-impl FileSource {
-    /// Reads the files for the first time.
+impl CertificateFiles {
+    /// Reads the files for the first time. The certificate in force, now and after each change, and what looks for
+    /// changes.
     pub(crate) async fn open(
         certificate: PathBuf,
         key: PathBuf,
-        now: SystemTime,
         metrics: CertificateMetrics,
-    ) -> Result<Self, FileError> {
-        let in_force = read(&certificate, &key).await?;
-        let pair = judge(&certificate, &key, &in_force, now)?;
-        take(&pair, now, &metrics);
-        let current = Current::new(pair.key);
-        Ok(Self {
+    ) -> Result<(Arc<Current>, Polled<Self>), FileError> {
+        let (current, loads) = (Arc::<Current>::default(), metrics.loads.clone());
+        let files = Self {
             certificate,
             key,
-            in_force,
-            refused: None,
-            unreadable: None,
-            current,
+            current: Arc::clone(&current),
             metrics,
-        })
+        };
+        Ok((current, Polled::open(files, loads).await?))
     }
+}
 
-    /// The certificate in force, now and after each change.
-    pub(crate) fn current(&self) -> Arc<Current> {
-        Arc::clone(&self.current)
-    }
+impl Load for CertificateFiles {
+    type Contents = Contents;
+    type Error = FileError;
 
-    /// Looks for changes for ever.
-    pub(crate) async fn watch(mut self, every: Duration) {
-        let mut ticks = interval(every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            self.poll(SystemTime::now()).await;
-        }
-    }
-
-    /// Looks for a change once.
-    async fn poll(&mut self, now: SystemTime) {
-        match read(&self.certificate, &self.key).await {
-            Ok(contents) => {
-                self.unreadable = None;
-                self.compare(contents, now);
+    /// Reads both files, again if the first has changed meanwhile: then they may come from two different Secrets.
+    async fn read(&self) -> Result<Contents, FileError> {
+        let mut certificate = read_file(&self.certificate).await?;
+        let mut key = read_file(&self.key).await?;
+        for _ in 1..READS {
+            let again = read_file(&self.certificate).await?;
+            if again == certificate {
+                break;
             }
-            Err(error) => {
-                let told = error.to_string();
-                if self.unreadable.as_ref() != Some(&told) {
-                    self.reject(&error);
-                    self.unreadable = Some(told);
-                }
-            }
+            certificate = again;
+            key = read_file(&self.key).await?;
         }
+        Ok(Contents { certificate, key })
     }
 
-    fn compare(&mut self, contents: Contents, now: SystemTime) {
-        if contents == self.in_force {
-            self.refused = None;
-            self.metrics.unchanged();
-            return;
-        }
-        if self.refused.as_ref() == Some(&contents) {
-            return;
-        }
-        match judge(&self.certificate, &self.key, &contents, now) {
-            Ok(pair) => {
-                take(&pair, now, &self.metrics);
-                self.current.replace(pair.key);
-                self.in_force = contents;
-                self.refused = None;
-            }
-            Err(error) => {
-                self.reject(&error);
-                self.refused = Some(contents);
-            }
-        }
+    fn load(&mut self, contents: &Contents) -> Result<(), FileError> {
+        let now = SystemTime::now();
+        let pair = Pair::from_pem(&contents.certificate, &contents.key)
+            .and_then(|pair| pair.still_holds(now))
+            .map_err(|cause| FileError::Pair {
+                certificate: self.certificate.clone(),
+                key: self.key.clone(),
+                cause,
+            })?;
+        self.metrics.leaf(pair.not_after);
+        announce(&pair, unix_seconds(now));
+        self.current.replace(pair.key);
+        Ok(())
     }
 
-    fn reject(&self, error: &FileError) {
-        self.metrics.rejected();
+    fn rejected(&self, error: &FileError) {
         tracing::error!(%error, "the new certificate cannot be used; the one before stays in force");
     }
 }
 
-/// Notes that a pair is taken into force.
-fn take(pair: &Pair, now: SystemTime, metrics: &CertificateMetrics) {
-    metrics.loaded(pair.not_after);
-    let now = unix_seconds(now);
-    let (serial, days) = (
-        pair.serial.as_str(),
-        pair.not_after.saturating_sub(now) / (24 * 60 * 60),
-    );
+/// Logs that a pair is taken into force.
+fn announce(pair: &Pair, now: i64) {
+    let serial = pair.serial.as_str();
     tracing::info!(
         serial,
         chain = pair.key.cert.len(),
-        ends_in_days = days,
+        ends_in_days = pair.not_after.saturating_sub(now) / (24 * 60 * 60),
         "certificate in force"
     );
     if pair.not_before > now {
-        let seconds = pair.not_before.saturating_sub(now);
         tracing::warn!(
             serial,
-            seconds,
+            seconds = pair.not_before.saturating_sub(now),
             "the certificate does not hold yet; clients will refuse it"
         );
     }
 }
 
-fn judge(certificate: &Path, key: &Path, contents: &Contents, now: SystemTime) -> Result<Pair, FileError> {
-    Pair::from_pem(&contents.certificate, &contents.key)
-        .and_then(|pair| pair.still_holds(now))
-        .map_err(|cause| FileError::Pair {
-            certificate: certificate.to_owned(),
-            key: key.to_owned(),
-            cause,
-        })
-}
-
-/// Reads both files, again if the first has changed meanwhile: then they may come from two different Secrets.
-async fn read(certificate: &Path, key: &Path) -> Result<Contents, FileError> {
-    let mut first = read_file(certificate).await?;
-    let mut second = read_file(key).await?;
-    for _ in 1..READS {
-        let again = read_file(certificate).await?;
-        if again == first {
-            break;
-        }
-        first = again;
-        second = read_file(key).await?;
-    }
-    Ok(Contents {
-        certificate: first,
-        key: second,
-    })
-}
-
 async fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
-    let reading = async {
-        let mut bytes = Vec::new();
-        let file = tokio::fs::File::open(path).await?;
-        if file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).await? as u64 > MAX_FILE_BYTES {
-            return Err(io::Error::other(format!(
-                "it has more than {MAX_FILE_BYTES} bytes"
-            )));
-        }
-        Ok(bytes)
-    };
-    timeout(READ_LIMIT, reading)
+    read_in_time(path.to_owned())
         .await
-        .unwrap_or_else(|_| {
-            Err(io::Error::other(format!(
-                "no answer within {} s",
-                READ_LIMIT.as_secs()
-            )))
-        })
         .map_err(|cause| FileError::Read {
             path: path.to_owned(),
             cause,
@@ -228,4 +137,72 @@ async fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::fs;
+
+    use rcgen::{CertificateParams, KeyPair};
+
+    use super::*;
+
+    struct Files(tempfile::TempDir);
+
+    impl Files {
+        fn new() -> Self {
+            let files = Self(tempfile::tempdir().expect("a directory"));
+            files.write_new();
+            files
+        }
+
+        fn certificate(&self) -> PathBuf {
+            self.0.path().join("tls.crt")
+        }
+
+        fn key(&self) -> PathBuf {
+            self.0.path().join("tls.key")
+        }
+
+        /// Writes a new pair and returns its leaf.
+        fn write_new(&self) -> Vec<u8> {
+            let key = KeyPair::generate().expect("a key");
+            let leaf = CertificateParams::new(vec!["localhost".into()])
+                .and_then(|params| params.self_signed(&key))
+                .expect("a certificate");
+            fs::write(self.certificate(), leaf.pem()).expect("written");
+            fs::write(self.key(), key.serialize_pem()).expect("written");
+            leaf.der().to_vec()
+        }
+
+        async fn open(&self) -> Result<(Arc<Current>, Polled<CertificateFiles>), FileError> {
+            CertificateFiles::open(self.certificate(), self.key(), CertificateMetrics::default()).await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_new_pair_is_taken_and_an_unusable_one_leaves_it_in_force() {
+        let files = Files::new();
+        let (current, mut polled) = files.open().await.expect("a pair");
+        let leaf = files.write_new();
+        polled.poll().await;
+        assert_eq!(current.leaf(), leaf);
+
+        let whole = fs::read(files.certificate()).expect("read");
+        let other = Files::new();
+        let foreign = fs::read(other.certificate()).expect("read");
+        for (what, bytes) in [
+            ("half a certificate", &whole[..whole.len() / 2]),
+            ("another's", &foreign),
+        ] {
+            fs::write(files.certificate(), bytes).expect("written");
+            polled.poll().await;
+            assert_eq!(current.leaf(), leaf, "{what}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_start_without_a_usable_pair_fails_with_the_path() {
+        let files = Files::new();
+        fs::remove_file(files.key()).expect("removed");
+        let error = files.open().await.expect_err("an error").to_string();
+        assert!(error.contains("tls.key"), "{error}");
+    }
+}

@@ -1,10 +1,13 @@
-//! A certificate chain and its key, as PEM.
+//! A certificate chain and its key, as PEM, and the pair in force.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use arc_swap::ArcSwapOption;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
 /// A chain and the key of its leaf, which belong together.
@@ -90,6 +93,28 @@ impl Pair {
             });
         }
         Ok(self)
+    }
+}
+
+/// The certificate that the next handshake shows, which reads it without a lock.
+#[derive(Debug, Default)]
+pub(crate) struct Current(ArcSwapOption<CertifiedKey>);
+
+impl Current {
+    pub(super) fn replace(&self, key: CertifiedKey) {
+        self.0.store(Some(Arc::new(key)));
+    }
+
+    #[cfg(test)]
+    pub(super) fn leaf(&self) -> Vec<u8> {
+        let key = self.0.load_full().expect("a certificate");
+        key.end_entity_cert().expect("a leaf").to_vec()
+    }
+}
+
+impl ResolvesServerCert for Current {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.0.load_full()
     }
 }
 

@@ -14,9 +14,8 @@ use rcgen::{
 use rustls::pki_types::PrivateKeyDer;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::current::Current;
 use super::metrics::CertificateMetrics;
-use super::pair::{Pair, PairError, unix_seconds};
+use super::pair::{Current, Pair, PairError, unix_seconds};
 
 /// How long the authority holds. Its key is never written down and ends with the process, so that the length
 /// gives nobody anything; but a client cannot follow a change, so that it must outlast the process.
@@ -54,8 +53,8 @@ pub(crate) enum SelfSignedError {
     },
 }
 
-// The messages above hold their causes, so that a log line has them, too; named as sources they would be told
-// twice at the rim.
+// The messages above hold their causes, so that a log line has them, too; named as sources they would be printed
+// twice.
 impl From<rcgen::Error> for SelfSignedError {
     fn from(cause: rcgen::Error) -> Self {
         Self::Issue(cause)
@@ -105,8 +104,10 @@ impl SelfSignedSource {
 
         let leaf = issue(&authority, &names, now)?;
         metrics.authority(unix_seconds(now + AUTHORITY_LIFE));
-        metrics.loaded(leaf.not_after);
-        let (leaf_not_after, current) = (leaf.not_after, Current::new(leaf.key));
+        metrics.leaf(leaf.not_after);
+        metrics.loads.loaded();
+        let (leaf_not_after, current) = (leaf.not_after, Arc::<Current>::default());
+        current.replace(leaf.key);
         Ok(Self {
             authority,
             names,
@@ -147,11 +148,12 @@ impl SelfSignedSource {
             Ok(leaf) => {
                 tracing::info!(serial = leaf.serial, "certificate renewed");
                 self.leaf_not_after = leaf.not_after;
-                self.metrics.loaded(leaf.not_after);
+                self.metrics.leaf(leaf.not_after);
+                self.metrics.loads.loaded();
                 self.current.replace(leaf.key);
             }
             Err(error) => {
-                self.metrics.rejected();
+                self.metrics.loads.failed();
                 tracing::error!(%error, "the certificate cannot be renewed; the one before stays in force");
             }
         }
@@ -212,7 +214,7 @@ mod tests {
             source.leaf_not_after,
             unix_seconds(now + LEAF_LIFE + LEAF_LIFE - RENEW_BEFORE)
         );
-        assert_eq!(metrics.counts(), (2, 0, 0));
+        assert_eq!(metrics.loads.counts(), (2, 0, 0));
     }
 
     #[test]

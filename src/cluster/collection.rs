@@ -1,15 +1,20 @@
 //! All objects of one kind, as they are listed and watched.
 //!
-//! kube's `Api` wants types with all of the metadata. A [`Collection`] does not: the type that its objects are read
-//! into holds as few fields as its reader needs.
+//! kube's `Api` reads all of the metadata. A [`Collection`] does not: the type that its objects are read into holds as
+//! few fields as its reader needs.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use futures_util::Stream;
-use kube::api::{ListParams, ObjectList, Request, WatchEvent, WatchParams};
-use kube::{Api, Client, Error, Resource, Result};
+use kube::api::{GetParams, ListParams, ObjectList, Request, WatchEvent, WatchParams};
+use kube::{Client, Error, Resource, Result};
 use serde::de::DeserializeOwned;
+
+use crate::objects::{Metadata, Object};
+
+/// The HTTP status of what is not there.
+const NOT_FOUND: u16 = 404;
 
 /// An object that says which version of it this is.
 pub(crate) trait Versioned {
@@ -20,6 +25,12 @@ pub(crate) trait Versioned {
 impl<K: Resource> Versioned for K {
     fn version(&self) -> Option<&str> {
         self.meta().resource_version.as_deref()
+    }
+}
+
+impl<L, A, S, T> Versioned for Object<Metadata<L, A>, S, T> {
+    fn version(&self) -> Option<&str> {
+        self.metadata.resource_version.as_deref()
     }
 }
 
@@ -36,20 +47,6 @@ pub(crate) trait Source<K: Clone> {
     ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<Self, K>>;
 }
 
-impl<K: Clone + DeserializeOwned + Debug> Source<K> for Api<K> {
-    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
-        Api::list(self, params).await
-    }
-
-    async fn watch(
-        &self,
-        params: &WatchParams,
-        version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<K>> {
-        Api::watch(self, params, version).await
-    }
-}
-
 /// All objects of one kind in the cluster, read into a type that need not be a whole object.
 pub(crate) struct Collection<K> {
     client: Client,
@@ -64,6 +61,17 @@ impl<K> Collection<K> {
             client,
             request: Request::new(path),
             objects: PhantomData,
+        }
+    }
+}
+
+impl<K: DeserializeOwned> Collection<K> {
+    /// The object of this name; none where there is none.
+    pub(crate) async fn get_opt(&self, name: &str) -> Result<Option<K>> {
+        let request = self.request.get(name, &GetParams::default());
+        match self.client.request(request.map_err(Error::BuildRequest)?).await {
+            Err(Error::Api(status)) if status.code == NOT_FOUND => Ok(None),
+            read => read.map(Some),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Which cluster there is, found as kubectl finds it.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args};
 use kube::Config;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
-
-use super::args::ClusterArgs;
 
 /// How long a connection may take to come about, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -16,6 +17,33 @@ const WRITE: Duration = Duration::from_secs(10);
 
 /// A variable that kubelet sets in every pod.
 const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
+
+/// What the user says about the cluster.
+#[derive(Debug, Args)]
+pub(crate) struct ClusterArgs {
+    /// The kubeconfig of the cluster whose NodePool definition and NodePools are watched
+    /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig [default: its current one]
+    #[arg(long, env = "POOLGATE_CONTEXT", value_name = "NAME")]
+    context: Option<String>,
+
+    /// The namespace of what poolgate stores, such as the ledgers of node limits
+    /// [default: the pod's namespace, else that of the context, else `default`]
+    #[arg(long, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
+    namespace: Option<String>,
+
+    /// Watch no cluster, even if there is one
+    #[arg(
+        long,
+        env = "POOLGATE_NO_CLUSTER",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    no_cluster: bool,
+}
 
 /// The user names a cluster that cannot be found.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +57,7 @@ pub(crate) enum ClusterConfigError {
         cause: KubeconfigError,
     },
     /// Two flags that cannot both be meant.
-    #[error("--no-cluster looks at no cluster: leave it out, or --kubeconfig and --context")]
+    #[error("--no-cluster watches no cluster: leave it out, or --kubeconfig and --context")]
     Contradiction,
 }
 
@@ -57,7 +85,7 @@ pub(crate) enum UnusableConfig {
     InCluster(#[from] InClusterError),
 }
 
-/// Looks for the cluster. Only what the user named himself must be there: a stale file in the environment of a
+/// Looks for the cluster. Only what the user has named must be there: a stale file in the environment of a
 /// laptop is no reason not to start.
 pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
     let named = named(args);

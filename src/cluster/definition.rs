@@ -1,32 +1,25 @@
-//! The cluster's definition of NodePools, and which Karpenter it speaks of.
+//! The cluster's definition of NodePools, and which Karpenter release it belongs to.
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use kube::api::{ApiResource, DynamicObject};
-use kube::core::GroupVersionKind;
-use kube::{Api, Client, ResourceExt};
 use poolgate_core::karpenter::{ApiVersion, Installed, Karpenter, NODEPOOL_DEFINITION};
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::metrics::ClusterMetrics;
 use super::watch::Follower;
 use crate::admission::ClusterView;
+use crate::objects::Definition;
 
 /// Which objects: the one definition, so that the right to read it is enough.
 pub(crate) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
-
-/// The definitions of a cluster.
-pub(crate) fn api(client: Client) -> Api<DynamicObject> {
-    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    Api::all_with(client, &ApiResource::from_gvk(&kind))
-}
 
 /// Keeps the view's Karpenter as the definition says.
 pub(crate) struct DefinitionFollower {
     pub(crate) view: Arc<ClusterView>,
     pub(crate) metrics: ClusterMetrics,
-    /// Told of every definition: who waits for NodePools to be served need not wait longer.
+    /// Notified of every definition: whoever waits for NodePools to be served need not wait longer.
     pub(crate) installed: Arc<Notify>,
     /// A line of `/readyz`: which Karpenter it is.
     pub(crate) line: Arc<ArcSwap<String>>,
@@ -35,13 +28,13 @@ pub(crate) struct DefinitionFollower {
 }
 
 impl Follower for DefinitionFollower {
-    type Object = DynamicObject;
+    type Object = Definition<Value>;
 
     fn list_begins(&mut self) {
         self.seen = false;
     }
 
-    fn listed(&mut self, definition: DynamicObject) {
+    fn listed(&mut self, definition: Definition<Value>) {
         self.changed(definition);
     }
 
@@ -51,14 +44,14 @@ impl Follower for DefinitionFollower {
         }
     }
 
-    fn changed(&mut self, definition: DynamicObject) {
+    fn changed(&mut self, definition: Definition<Value>) {
         // The selector brings no other; a server that ignores it must not confuse.
-        if definition.metadata.name.as_deref() != Some(NODEPOOL_DEFINITION) {
+        if &*definition.metadata.name != NODEPOOL_DEFINITION {
             return;
         }
         self.seen = true;
         self.installed.notify_one();
-        let version = definition.resource_version();
+        let version = definition.metadata.resource_version.clone();
         match read(definition) {
             Ok(installed) => self.take(Some(installed)),
             Err(error) => {
@@ -68,8 +61,8 @@ impl Follower for DefinitionFollower {
         }
     }
 
-    fn gone(&mut self, definition: &DynamicObject) {
-        if definition.metadata.name.as_deref() == Some(NODEPOOL_DEFINITION) {
+    fn gone(&mut self, definition: &Definition<Value>) {
+        if &*definition.metadata.name == NODEPOOL_DEFINITION {
             self.take(None);
         }
     }
@@ -87,20 +80,14 @@ pub(crate) fn judged_for(karpenter: &Karpenter) -> String {
     }
 }
 
-fn read(definition: DynamicObject) -> Result<Installed, String> {
-    let mut json = definition.data;
-    // The client has taken the metadata apart; the name is all of it that is read.
-    if let Some(object) = json.as_object_mut() {
-        object.insert(
-            "metadata".into(),
-            serde_json::json!({"name": NODEPOOL_DEFINITION}),
-        );
-    }
-    Installed::read(&json).map_err(|error| error.to_string())
+fn read(definition: Definition<Value>) -> Result<Installed, String> {
+    let metadata = json!({"name": NODEPOOL_DEFINITION});
+    let object = Value::from_iter([("metadata", metadata), ("spec", definition.spec)]);
+    Installed::read(&object).map_err(|error| error.to_string())
 }
 
 impl DefinitionFollower {
-    /// Takes a definition into force, and tells of it where it changes anything.
+    /// Takes a definition into force, and logs it where it changes anything.
     fn take(&self, installed: Option<Installed>) {
         let before = self.view.karpenter();
         if before.installed() == installed.as_ref() {

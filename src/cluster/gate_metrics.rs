@@ -50,43 +50,15 @@ struct PoolLabel {
 impl GateMetrics {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> Self {
-        let metrics = Self::default();
-        registry.register(
-            "gate_decisions",
-            "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit",
-            metrics.decisions.clone(),
-        );
-        registry.register(
-            "gate_errors",
-            "Creations of NodeClaims that could not be decided; --gate-on-error says what became of them",
-            metrics.errors.clone(),
-        );
-        registry.register(
-            "gate_reads",
-            "Reads of the API server for decisions that what is watched did not suffice for",
-            metrics.reads.clone(),
-        );
-        registry.register(
-            "gate_ledger_writes",
-            "Writes of ledgers by what came of them",
-            metrics.writes.clone(),
-        );
-        registry.register(
-            "gate_reservations_cancelled",
-            "Reservations that were taken back because their answer could not be sent",
-            metrics.releases.clone(),
-        );
-        registry.register(
-            "gate_reservations",
-            "Admitted NodeClaims of a pool of which it is not yet known what became of them",
-            metrics.reservations.clone(),
-        );
-        registry.register(
-            "gate_ledger_unreadable",
-            "Ledgers that were found to be unreadable; what --gate-on-error says holds for their pools",
-            metrics.unreadable.clone(),
-        );
-        metrics
+        Self {
+            decisions: registry.metric("gate_decisions", "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit"),
+            errors: registry.metric("gate_errors", "Creations of NodeClaims that could not be decided; --gate-on-error says what became of them"),
+            reads: registry.metric("gate_reads", "Reads from the API server for decisions that the watches could not answer"),
+            writes: registry.metric("gate_ledger_writes", "Writes of ledgers by result"),
+            releases: registry.metric("gate_reservations_cancelled", "Reservations that were taken back because their answer could not be sent"),
+            reservations: registry.metric("gate_reservations", "Reservations of a pool: admitted NodeClaims that are not in view yet"),
+            unreadable: registry.metric("gate_ledger_unreadable", "Unreadable ledgers; --gate-on-error decides for their pools"),
+        }
     }
 
     pub(crate) fn decided(&self, decision: &'static str, mode: Option<NodeLimitMode>, dry_run: bool) {

@@ -6,7 +6,6 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::watch_metrics::WatchMetrics;
 use crate::telemetry::Registry;
 
 /// What is counted of the cluster.
@@ -27,26 +26,21 @@ struct ReleaseLabels {
 impl ClusterMetrics {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> Self {
-        let metrics = Self {
+        Self {
             watches: WatchMetrics::register(registry),
-            ..Self::default()
-        };
-        registry.register(
-            "karpenter_release_info",
-            "1 for the Karpenter release that NodePools are judged for, and who says so",
-            metrics.release.clone(),
-        );
-        registry.register(
-            "crd_decode_errors",
-            "NodePool definitions that could not be read; what was known before holds",
-            metrics.unreadable.clone(),
-        );
-        registry.register(
-            "static_pools",
-            "NodePools with spec.replicas that are known for judging kubectl scale",
-            metrics.static_pools.clone(),
-        );
-        metrics
+            release: registry.metric(
+                "karpenter_release_info",
+                "1 for the Karpenter release that NodePools are checked for, and where that is known from",
+            ),
+            unreadable: registry.metric(
+                "crd_decode_errors",
+                "NodePool definitions that could not be read; what was known before holds",
+            ),
+            static_pools: registry.metric(
+                "static_pools",
+                "NodePools with spec.replicas that are known for judging kubectl scale",
+            ),
+        }
     }
 
     /// Says which Karpenter NodePools are judged for.
@@ -70,5 +64,41 @@ impl ClusterMetrics {
 
     pub(crate) fn static_pools(&self, count: usize) {
         self.static_pools.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+}
+
+/// What is counted of watches.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WatchMetrics {
+    up: Family<WatchLabel, Gauge>,
+    errors: Family<WatchLabel, Counter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WatchLabel {
+    watch: &'static str,
+}
+
+impl WatchMetrics {
+    /// Registers the numbers.
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        Self {
+            up: registry.metric(
+                "watch_up",
+                "1 while a watch on the cluster runs, 0 while it does not",
+            ),
+            errors: registry.metric(
+                "watch_errors",
+                "How often a watch on the cluster failed and was opened again",
+            ),
+        }
+    }
+
+    pub(super) fn is_up(&self, watch: &'static str, up: bool) {
+        self.up.get_or_create(&WatchLabel { watch }).set(up.into());
+    }
+
+    pub(crate) fn failed(&self, watch: &'static str) {
+        self.errors.get_or_create(&WatchLabel { watch }).inc();
     }
 }

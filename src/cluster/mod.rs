@@ -4,7 +4,6 @@
 //! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds. Only the
 //! gate is waited for, and for no longer than who asks says.
 
-pub(crate) mod args;
 pub(crate) mod claims;
 pub(crate) mod clock;
 mod collection;
@@ -18,16 +17,14 @@ pub(crate) mod metrics;
 mod pool_ledgers;
 pub(crate) mod pools;
 pub(crate) mod watch;
-mod watch_metrics;
 
-pub(crate) use args::ClusterArgs;
-pub(crate) use collection::{Collection, Versioned};
-pub(crate) use connect::{ConnectError, Connector};
+pub(crate) use collection::{Collection, Source, Versioned};
+pub(crate) use config::ClusterArgs;
+pub(crate) use connect::{ConnectError, Connector, client_for_watches};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;
 pub(crate) use lease::{Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder};
-pub(crate) use ledgers::LABEL as LEDGER_LABEL;
-pub(crate) use metrics::ClusterMetrics;
+pub(crate) use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
+pub(crate) use metrics::{ClusterMetrics, WatchMetrics};
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
 pub(crate) use watch::{Follower, Watch, described};
-pub(crate) use watch_metrics::WatchMetrics;

@@ -55,8 +55,8 @@ impl PoolLedgers {
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored.ledger)))
     }
 
-    /// Makes these the victims of the pool's termination, the first to go first; none ends it. What else the ledger
-    /// says stays. What it said before must be `expected`: victims are chosen on its word.
+    /// Makes these the victims of the pool's termination, the first to go first; none cancels it. What else the ledger
+    /// says stays. What it said before must be `expected`: victims are chosen by it.
     pub(crate) async fn set_victims(
         &self,
         (pool, uid): (&str, &str),

@@ -3,18 +3,16 @@
 
 use std::sync::Arc;
 
-use kube::api::{ApiResource, NotUsed, Object};
-use kube::core::GroupVersionKind;
-use kube::{Api, Client, ResourceExt};
 use poolgate_core::karpenter::NODE_LIMIT_MODE_ANNOTATION;
 use poolgate_core::nodelimit::OVER_LIMIT_ANNOTATION;
 use poolgate_core::value::quantity::MAX_LENGTH;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::metrics::ClusterMetrics;
 use super::watch::Follower;
 use crate::admission::{CachedPool, ClusterView, Pools};
+use crate::objects::NodePool;
 
 /// How many pools are kept. Hundreds would be many; of more, the first to come are judged when they are scaled, and
 /// the limits of the others are read when they are asked for.
@@ -24,7 +22,7 @@ const MOST_POOLS: usize = 10_000;
 const LONGEST_WORD: usize = MAX_LENGTH;
 
 /// Of a NodePool's spec, what is looked at; of any type, so that no pool stops the watch.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct PoolSpec {
     #[serde(default)]
     replicas: Option<Value>,
@@ -35,21 +33,15 @@ pub(crate) struct PoolSpec {
 }
 
 /// A NodePool as far as it is looked at.
-pub(crate) type Pool = Object<PoolSpec, NotUsed>;
-
-/// The NodePools of a cluster. Static ones exist only in v1.
-pub(crate) fn api(client: Client) -> Api<Pool> {
-    let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodePool");
-    Api::all_with(client, &ApiResource::from_gvk(&kind))
-}
+pub(crate) type Pool = NodePool<PoolSpec>;
 
 /// Keeps the view's pools.
 pub(crate) struct PoolFollower {
     pub(crate) view: Arc<ClusterView>,
     pub(crate) metrics: ClusterMetrics,
     pub(crate) listing: Pools,
-    /// Whether it was said that there are too many.
-    pub(crate) told: bool,
+    /// Whether it was logged that there are too many.
+    pub(crate) is_logged: bool,
 }
 
 impl Follower for PoolFollower {
@@ -81,10 +73,8 @@ impl Follower for PoolFollower {
     }
 
     fn gone(&mut self, pool: &Pool) {
-        if let Some(name) = &pool.metadata.name {
-            let statics = self.view.set_pool(name.as_str().into(), None);
-            self.metrics.static_pools(statics);
-        }
+        let statics = self.view.set_pool(pool.metadata.name.clone(), None);
+        self.metrics.static_pools(statics);
     }
 
     /// Nobody is refused for a limit that may have been raised since.
@@ -97,11 +87,11 @@ impl Follower for PoolFollower {
 impl PoolFollower {
     fn has_room(&mut self, count: usize) -> bool {
         let room = count < MOST_POOLS;
-        if !room && !self.told {
-            self.told = true;
+        if !room && !self.is_logged {
+            self.is_logged = true;
             tracing::warn!(
                 limit = MOST_POOLS,
-                "too many NodePools; scaling of the others is not judged, and their limits are read each time"
+                "too many NodePools; `kubectl scale` of the others is not checked, and their limits are read each time"
             );
         }
         room
@@ -110,13 +100,12 @@ impl PoolFollower {
 
 /// The name of a pool, and what is kept of it.
 pub(crate) fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
-    let version = pool.resource_version()?.parse().ok()?;
     let kept = CachedPool {
-        uid: pool.metadata.uid.as_deref()?.into(),
-        version,
+        version: pool.metadata.version()?,
         object: object(&pool).map(Arc::new),
+        uid: pool.metadata.uid,
     };
-    Some((pool.metadata.name?.into(), kept))
+    Some((pool.metadata.name, kept))
 }
 
 /// As much of a pool as a scale request and a node limit are judged by; none where it has neither.
@@ -141,7 +130,7 @@ fn object(pool: &Pool) -> Option<Value> {
     spec.extend(mode.map(|mode| ("disruption".into(), json!({"nodeLimitMode": mode}))));
     let annotations: Map<String, Value> = [NODE_LIMIT_MODE_ANNOTATION, OVER_LIMIT_ANNOTATION]
         .into_iter()
-        .filter_map(|key| Some((key.to_owned(), pool.annotations().get(key)?.as_str().into())))
+        .filter_map(|key| Some((key.to_owned(), pool.metadata.annotations.get(key)?.clone())))
         .filter(|(_, word)| is_short(word))
         .collect();
     let mut object = Map::from_iter([("spec".into(), spec.into())]);
@@ -181,7 +170,7 @@ mod tests {
             view: Arc::new(ClusterView::new(Karpenter::default())),
             metrics: ClusterMetrics::default(),
             listing: Pools::default(),
-            told: false,
+            is_logged: false,
         }
     }
 

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, error::Elapsed, sleep, timeout};
 
 use super::collection::{Source, Versioned};
-use super::watch_metrics::WatchMetrics;
+use super::metrics::WatchMetrics;
 
 /// How many objects a list brings at once: what bounds the memory that a list takes.
 const PAGE: u32 = 200;
@@ -26,13 +26,13 @@ const PAGE: u32 = 200;
 /// How long the API server may take to answer a list or to begin a watch.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// After how many seconds the API server ends a watch that runs well, so that it is begun anew from where it is.
+/// After how many seconds the API server ends a watch that runs well, so that it is opened again from where it is.
 const WATCH_SECONDS: u32 = 50;
 
-/// How long nothing at all may come of a watch. The API server would have ended it before, so the connection is dead.
+/// How long a watch may be silent. The API server would have ended it before, so the connection is dead.
 const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 
-/// A watch that ends sooner than this is not begun anew at once.
+/// A watch that ends sooner than this is not opened again at once.
 const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
 
 /// The pauses between tries that fail: doubled each time, with some chance in it, so that replicas part.
@@ -54,17 +54,17 @@ pub(crate) trait Follower {
     fn changed(&mut self, object: Self::Object);
     /// An object is gone.
     fn gone(&mut self, object: &Self::Object);
-    /// All that has happened up to this resourceVersion was told.
+    /// What was seen is complete up to this resourceVersion.
     fn complete_up_to(&mut self, _version: &str) {}
     /// The watch is down: from now on what is known may be out of date.
     fn lost(&mut self) {}
-    /// Waits until there is reason to list all anew, although nothing is wrong.
+    /// Waits until there is reason to list everything again, although nothing is wrong.
     fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::pending())
     }
 }
 
-/// What a watch is called, and where it tells how it does.
+/// What a watch is called, and where it reports its state.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// Its name in logs and metrics.
@@ -79,7 +79,7 @@ pub(crate) struct Watch {
     pub(crate) line: Arc<ArcSwap<String>>,
     /// Its numbers.
     pub(crate) metrics: WatchMetrics,
-    /// Told when there is reason to try at once.
+    /// Notified when there is reason to try at once.
     pub(crate) retry: Arc<Notify>,
 }
 
@@ -100,7 +100,7 @@ enum Failure {
     #[error("the version to go on from is too old")]
     Expired,
     /// Whoever follows wants all of it once more.
-    #[error("all is to be listed anew")]
+    #[error("a new list is wanted")]
     Asked,
 }
 
@@ -125,7 +125,7 @@ impl Watch {
         loop {
             let failure = self.once(&objects, &mut follower, &mut state).await;
             if failure.is_fixed_by_a_list() {
-                tracing::debug!(watch = self.name, "listing anew");
+                tracing::debug!(watch = self.name, "listing again");
             } else {
                 state.down(&self, &failure);
                 follower.lost();
@@ -204,10 +204,10 @@ impl Watch {
         let events = timeout(ANSWER, objects.watch(&params, version)).await??;
         let mut events = pin!(events);
         state.up(self);
-        let mut anew = follower.wants_list();
+        let mut relist = follower.wants_list();
         loop {
             let event = tokio::select! {
-                () = &mut anew => return Err(Failure::Asked),
+                () = &mut relist => return Err(Failure::Asked),
                 event = timeout(SILENCE, events.next()) => event,
             };
             let Some(event) = event.map_err(|_| Failure::Silent)? else {

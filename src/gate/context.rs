@@ -5,34 +5,34 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use kube::{Api, Client};
+use kube::Client;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
 use serde_json::Value;
 
 use crate::admission::{CachedPool, ClusterView};
-use crate::cluster::GateMetrics;
 use crate::cluster::claims::{ClaimList, ClaimViews};
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{CachedLedgers, LedgerStore};
-use crate::cluster::pools::{self, Pool};
+use crate::cluster::pools::Pool;
+use crate::cluster::{Collection, GateMetrics};
+use crate::objects::NODE_POOLS;
 use crate::policy_file::PolicyInForce;
 
 /// What all decisions share.
-#[derive(Debug)]
 pub(crate) struct GateContext {
     pub(super) store: LedgerStore,
     pub(super) ledgers: Rc<RefCell<CachedLedgers>>,
     pub(super) list: ClaimList,
     pub(super) claims: Rc<RefCell<ClaimViews>>,
-    pub(super) pools: Api<Pool>,
+    pub(super) pools: Collection<Pool>,
     pub(super) view: Arc<ClusterView>,
     pub(super) policy: PolicyInForce,
     pub(super) clock: Clock,
     pub(super) metrics: GateMetrics,
-    /// Refusals by pool that no ledger tells of yet.
-    untold: RefCell<HashMap<Box<str>, u64>>,
+    /// Denials by pool that are in no ledger yet.
+    unrecorded: RefCell<HashMap<Box<str>, u64>>,
 }
 
 /// A pool with a limit.
@@ -64,12 +64,12 @@ impl GateContext {
             ledgers,
             list: ClaimList::new(client.clone()),
             claims,
-            pools: pools::api(client),
+            pools: Collection::new(client, NODE_POOLS),
             view,
             policy,
             clock,
             metrics,
-            untold: RefCell::default(),
+            unrecorded: RefCell::default(),
         }
     }
 
@@ -87,18 +87,18 @@ impl GateContext {
         })
     }
 
-    /// How many refusals of this pool no ledger tells of.
-    pub(super) fn untold(&self, pool: &str) -> u64 {
-        self.untold.borrow().get(pool).copied().unwrap_or_default()
+    /// How many denials of this pool are in no ledger yet.
+    pub(super) fn unrecorded(&self, pool: &str) -> u64 {
+        self.unrecorded.borrow().get(pool).copied().unwrap_or_default()
     }
 
-    /// A ledger tells of all refusals, or these more are not told of.
-    pub(super) fn set_untold(&self, pool: &str, count: u64) {
-        let mut untold = self.untold.borrow_mut();
+    /// So many denials of this pool are in no ledger yet.
+    pub(super) fn set_unrecorded(&self, pool: &str, count: u64) {
+        let mut unrecorded = self.unrecorded.borrow_mut();
         if count == 0 {
-            untold.remove(pool);
+            unrecorded.remove(pool);
         } else {
-            untold.insert(pool.into(), count);
+            unrecorded.insert(pool.into(), count);
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::context::GateContext;
 use super::error::GateError;
-use super::facts::Round;
+use super::round::Round;
 use super::waiter::{Message, Waiter};
 
 /// How many messages are taken from the inbox at once.
@@ -100,7 +100,7 @@ impl Dispatcher {
             }
             Message::Release(pool, uid) => {
                 let releases = &mut self.pools.entry(pool).or_default().releases;
-                // Beyond that the reservations live their lives.
+                // Beyond that reservations expire by themselves.
                 if releases.len() < MOST_WAITING {
                     releases.push(uid);
                 }
@@ -130,7 +130,7 @@ impl Dispatcher {
         self.running.insert(started.id(), work);
     }
 
-    /// A round that panicked has dropped its creations, which are told so by that.
+    /// A round that panicked has dropped its creations, and they see that.
     fn ended(&mut self, ended: &Result<(Id, ()), JoinError>, context: &Rc<GateContext>) {
         let id = match ended {
             Ok((id, ())) => *id,
@@ -147,7 +147,7 @@ impl Dispatcher {
         }
     }
 
-    /// Takes out reservations whose ends are known. Creations do so on their way; this is for pools that are left in peace.
+    /// Removes reservations that are not needed any more. Creations do so on their way; this is for pools without any.
     fn sweep(&mut self, context: &Rc<GateContext>) {
         for pool in context.with_reservations() {
             if !self.pools.contains_key(&pool) {

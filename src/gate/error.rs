@@ -1,8 +1,22 @@
-//! Why the gate cannot decide.
+//! Why the gate cannot decide: calls of the API server that end in time, and what a failed one means for the round that
+//! made it.
 
 use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::UnusableUid;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+
+use crate::cluster::claims::ListError;
+use crate::cluster::ledgers::StoreError;
+use crate::cluster::watch::described;
+
+/// HTTP statuses of the client's own fault: calling again brings the same. Some of them are not.
+const FINAL: std::ops::Range<u16> = 400..500;
+const REQUEST_TIMEOUT: u16 = 408;
+const CONFLICT: u16 = 409;
+const GONE: u16 = 410;
+const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Why a creation could not be decided. `--gate-on-error` says what becomes of it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -14,16 +28,16 @@ pub(crate) enum GateError {
     #[error("there was no decision within {} ms", .0.as_millis())]
     Late(Duration),
     /// The identity of the NodeClaim is of no use.
-    #[error("the NodeClaim cannot be told from others: {0}")]
+    #[error("the NodeClaim has no usable UID: {0}")]
     Uid(#[from] UnusableUid),
     /// The pool's ledger is broken.
     #[error("{0}")]
     Ledger(String),
-    /// The API server does not bring what the decision rests on, or does not store it.
+    /// The API server does not answer with what the decision needs, or does not store it.
     #[error("{0}")]
     ApiServer(String),
     /// A part of poolgate has ended.
-    #[error("poolgate failed over this decision; its log says where")]
+    #[error("poolgate crashed on this decision: see its log")]
     Ended,
 }
 
@@ -37,6 +51,96 @@ impl GateError {
             Self::Ledger(_) => "ledger",
             Self::ApiServer(_) => "api_server",
             Self::Ended => "ended",
+        }
+    }
+}
+
+/// Why a step of a round did not succeed.
+#[derive(Debug)]
+pub(super) enum CallError {
+    /// The ledger is another one by now.
+    Conflict,
+    /// The API server failed.
+    Failure {
+        /// The answer to those who wait.
+        error: GateError,
+        /// Whether the next try would fail as well.
+        is_final: bool,
+    },
+}
+
+/// Makes a call where it is wanted.
+pub(super) async fn wanted<T, E>(
+    is_wanted: bool,
+    limit: Duration,
+    call: impl Future<Output = Result<T, E>>,
+) -> Result<Option<T>, CallError>
+where
+    CallError: From<E>,
+{
+    if !is_wanted {
+        return Ok(None);
+    }
+    in_time(limit, call).await.map(Some)
+}
+
+/// Makes a call that ends within `limit`.
+pub(super) async fn in_time<T, E>(
+    limit: Duration,
+    call: impl Future<Output = Result<T, E>>,
+) -> Result<T, CallError>
+where
+    CallError: From<E>,
+{
+    match timeout(limit, call).await {
+        Ok(answer) => answer.map_err(CallError::from),
+        Err(Elapsed { .. }) => Err(CallError::Failure {
+            error: GateError::ApiServer(format!(
+                "no answer from the API server within {} ms",
+                limit.as_millis()
+            )),
+            is_final: false,
+        }),
+    }
+}
+
+impl From<kube::Error> for CallError {
+    fn from(error: kube::Error) -> Self {
+        let is_final = match &error {
+            kube::Error::Api(status) => {
+                FINAL.contains(&status.code)
+                    && !matches!(status.code, REQUEST_TIMEOUT | CONFLICT | GONE | TOO_MANY_REQUESTS)
+            }
+            _ => false,
+        };
+        Self::Failure {
+            error: GateError::ApiServer(described(&error)),
+            is_final,
+        }
+    }
+}
+
+impl From<StoreError> for CallError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict => Self::Conflict,
+            StoreError::Broken(broken) => Self::Failure {
+                error: GateError::Ledger(broken.to_string()),
+                is_final: true,
+            },
+            StoreError::Client(error) => error.into(),
+        }
+    }
+}
+
+impl From<ListError> for CallError {
+    fn from(error: ListError) -> Self {
+        match error {
+            ListError::Client(error) => error.into(),
+            ListError::NoVersion => Self::Failure {
+                error: GateError::ApiServer(error.to_string()),
+                is_final: true,
+            },
         }
     }
 }

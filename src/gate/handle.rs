@@ -108,7 +108,7 @@ impl Gate {
 
     async fn wait(&self, ask: AdmitRequest<'_>, uid: Uid, limit: Duration) -> GateDecision {
         let (sender, reply) = oneshot::channel();
-        let is_let_in = Arc::new(AtomicBool::new(false));
+        let is_admitted = Arc::new(AtomicBool::new(false));
         let now = Instant::now();
         let waiter = Waiter {
             uid: uid.clone(),
@@ -117,7 +117,7 @@ impl Gate {
             deadline: now + limit,
             dry_run: ask.dry_run,
             reply: sender,
-            is_let_in: Arc::clone(&is_let_in),
+            is_admitted: Arc::clone(&is_admitted),
         };
         if let Err(error) = self.inbox.try_send(Message::Ask(ask.pool.into(), waiter)) {
             return self.undecided(unsent(&error), ask.dry_run);
@@ -126,7 +126,7 @@ impl Gate {
             pool: ask.pool,
             uid,
             reply,
-            is_let_in,
+            is_admitted,
             inbox: &self.inbox,
         };
         let error = match timeout(limit, &mut pending.reply).await {
@@ -137,7 +137,7 @@ impl Gate {
         };
         let outcome = self.undecided(error, ask.dry_run);
         if matches!(outcome, GateDecision::AllowedUndecided(_)) {
-            pending.let_in();
+            pending.admit();
         }
         outcome
     }

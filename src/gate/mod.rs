@@ -4,11 +4,9 @@
 //! decided together and stored with one write. What is decided, and why that is exact, stands in
 //! [`poolgate_core::nodelimit::ledger`].
 
-mod calls;
 mod context;
 mod dispatch;
 mod error;
-mod facts;
 mod handle;
 mod round;
 mod runner;

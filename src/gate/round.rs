@@ -3,21 +3,29 @@
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use poolgate_core::nodelimit::ledger::{Decision, Ledger, Needs, Observed, RequestVerdict, Step, Write};
+use poolgate_core::nodelimit::ledger::{
+    ClaimView, Decision, Facts, FirstSeen, Ledger, Needs, Observed, ReadSpan, RequestVerdict, Step, Uid,
+    Write, decide,
+};
 use tokio::time::sleep;
 
-use super::calls::{CallError, in_time};
-use super::context::LimitedPool;
-use super::error::GateError;
-use super::facts::{Base, LEDGER, NOTHING, Round};
+use super::context::{GateContext, LimitedPool};
+use super::error::{CallError, GateError, in_time, wanted};
 use super::waiter::{DecidedRequest, Waiter};
-use crate::cluster::ledgers::Owner;
+use crate::cluster::clock::wall_seconds;
+use crate::cluster::ledgers::{Owner, Stored};
+use crate::cluster::pools;
+
+/// How long the API server may take over one call: half of the time that is left, so that a call which goes astray can be
+/// repeated, within these bounds.
+const SHORTEST_CALL: Duration = Duration::from_millis(500);
+const LONGEST_CALL: Duration = Duration::from_secs(10);
 
 /// The pauses after calls that fail: each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long before its deadline a creation is told why it cannot be decided.
+/// How long before its deadline a creation is answered with why it cannot be decided.
 const MARGIN: Duration = Duration::from_millis(100);
 
 /// How many steps are tried for what nobody waits for.
@@ -29,8 +37,69 @@ enum Next {
     Read(Needs),
 }
 
-impl Round<'_> {
-    /// Works until all are answered and all is taken back. With nothing of either it is sweeps.
+/// Work on one pool.
+pub(super) struct Round<'a> {
+    context: &'a GateContext,
+    pool: &'a str,
+    waiters: Vec<Waiter>,
+    /// UIDs whose reservations are to be taken back.
+    releases: Vec<Uid>,
+    read: Read,
+}
+
+/// What was found out in this round.
+#[derive(Default)]
+struct Read {
+    /// The pool, at first as the watch has seen it; none inside where it has no limit.
+    pool: Option<Observed<Option<LimitedPool>>>,
+    ledger: Option<(Option<Stored>, ReadSpan)>,
+    claims: Option<ReadSpan>,
+}
+
+/// The ledger to decide on.
+struct Base {
+    stored: Stored,
+    /// The same without the reservations that are to be taken back, if it holds any of them.
+    released: Option<Ledger>,
+}
+
+const NOTHING: Needs = Needs {
+    ledger: false,
+    claims: false,
+    limit: false,
+};
+const LEDGER: Needs = Needs {
+    ledger: true,
+    ..NOTHING
+};
+const CLAIMS: Needs = Needs {
+    claims: true,
+    ..NOTHING
+};
+
+impl Base {
+    fn ledger(&self) -> &Ledger {
+        self.released.as_ref().unwrap_or(&self.stored.ledger)
+    }
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(
+        context: &'a GateContext,
+        pool: &'a str,
+        waiters: Vec<Waiter>,
+        releases: Vec<Uid>,
+    ) -> Self {
+        Self {
+            context,
+            pool,
+            waiters,
+            releases,
+            read: Read::default(),
+        }
+    }
+
+    /// Works until all are answered and all is taken back. With neither, it sweeps.
     pub(super) async fn run(mut self) {
         let is_sweep = self.waiters.is_empty() && self.releases.is_empty();
         let mut needs = self.first_needs(is_sweep);
@@ -70,7 +139,7 @@ impl Round<'_> {
             }));
         };
         let Some(pool) = value else {
-            self.let_all_in();
+            self.admit_all();
             return Ok(Next::Done);
         };
         let base = self.base();
@@ -115,7 +184,7 @@ impl Round<'_> {
         })
     }
 
-    /// Stores a ledger, and with it that reservations were taken back and refusals told.
+    /// Stores a ledger, and with it which reservations were taken back and how many creations were denied.
     async fn store(
         &mut self,
         pool: &LimitedPool,
@@ -131,7 +200,7 @@ impl Round<'_> {
             Ok(_) => {
                 metrics.wrote("stored");
                 metrics.released(take(&mut self.releases).len());
-                self.context.set_untold(self.pool, 0);
+                self.context.set_unrecorded(self.pool, 0);
                 Ok(())
             }
             Err(CallError::Conflict) => {
@@ -160,7 +229,7 @@ impl Round<'_> {
         }
     }
 
-    fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_told: bool) {
+    fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_recorded: bool) {
         let mut refused = 0;
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
             if matches!(answer, RequestVerdict::Deny(_)) && !waiter.dry_run {
@@ -172,14 +241,14 @@ impl Round<'_> {
             };
             self.releases.extend(waiter.answer(Ok(verdict)));
         }
-        if !is_told && refused > 0 {
-            let untold = self.context.untold(self.pool);
-            self.context.set_untold(self.pool, untold + refused);
+        if !is_recorded && refused > 0 {
+            let before = self.context.unrecorded(self.pool);
+            self.context.set_unrecorded(self.pool, before + refused);
         }
     }
 
     /// There is no limit.
-    fn let_all_in(&mut self) {
+    fn admit_all(&mut self) {
         for waiter in take(&mut self.waiters) {
             let verdict = DecidedRequest {
                 answer: RequestVerdict::Allow,
@@ -189,8 +258,8 @@ impl Round<'_> {
         }
     }
 
-    /// Tells those who could not be told after the next pause why they cannot be decided; all, where trying again is
-    /// in vain.
+    /// Answers those that would be too late after the next pause with why they cannot be decided; all of them, where
+    /// trying again does not help.
     fn give_up(&mut self, error: &GateError, pause: Duration, is_final: bool) {
         let next = Instant::now() + pause + MARGIN;
         let (undecided, waiting): (Vec<Waiter>, Vec<Waiter>) = take(&mut self.waiters)
@@ -205,5 +274,107 @@ impl Round<'_> {
         for waiter in undecided {
             waiter.answer(Err(error.clone()));
         }
+    }
+
+    /// What is to be read before anything else.
+    fn first_needs(&mut self, is_sweep: bool) -> Needs {
+        let pool = self.context.view.pool(self.pool);
+        self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(&pool)));
+        let now = self.context.clock.now();
+        Needs {
+            ledger: false,
+            claims: is_sweep && self.context.has_overdue_reservation(self.pool, now),
+            // A pool that no watch has seen is read, not taken for one without a limit.
+            limit: self.read.pool.is_none(),
+        }
+    }
+
+    /// Reads side by side what is needed.
+    async fn read(&mut self, needs: Needs) -> Result<(), CallError> {
+        if !needs.any() {
+            return Ok(());
+        }
+        let (context, name, limit) = (self.context, self.pool, self.call_limit());
+        for (is_read, of) in [
+            (needs.ledger, "ledger"),
+            (needs.claims, "claims"),
+            (needs.limit, "limit"),
+        ] {
+            if is_read {
+                context.metrics.read(of);
+            }
+        }
+        let begun = context.clock.now();
+        let (ledger, claims, pool) = tokio::join!(
+            wanted(needs.ledger, limit, context.store.read(name)),
+            wanted(needs.claims, limit, context.list.of_pool(name)),
+            wanted(needs.limit, limit, context.pools.get_opt(name)),
+        );
+        let span = ReadSpan {
+            begun,
+            done: context.clock.now(),
+        };
+        if let Some(pool) = pool? {
+            let kept = pool.and_then(pools::kept);
+            self.read.pool = Some(Observed {
+                value: kept.and_then(|(_, pool)| context.limited(&pool)),
+                read: Some(span),
+            });
+        }
+        if let Some(list) = claims? {
+            context.claims.borrow_mut().relist(name, list);
+            self.read.claims = Some(span);
+        }
+        if let Some(ledger) = ledger? {
+            self.read.ledger = Some((ledger, span));
+        }
+        Ok(())
+    }
+
+    fn base(&self) -> Option<Base> {
+        let stored = match &self.read.ledger {
+            Some((stored, _)) => stored.clone(),
+            None => self.context.ledgers.borrow().get(self.pool),
+        }?;
+        Some(Base {
+            released: stored.ledger.release(&self.releases),
+            stored,
+        })
+    }
+
+    fn decide(&self, pool: &Observed<&LimitedPool>, base: Option<&Base>) -> Step {
+        let mut claims = self.context.claims.borrow_mut();
+        let Some(view) = claims.current(self.pool, self.read.claims.is_some()) else {
+            return Step::Read(CLAIMS);
+        };
+        let ledgers = self.context.ledgers.borrow();
+        let none = FirstSeen::default();
+        let facts = Facts {
+            ledger: Observed {
+                value: base.map(Base::ledger),
+                read: self.read.ledger.as_ref().map(|(_, span)| *span),
+            },
+            claims: Observed::<&ClaimView> {
+                value: view,
+                read: self.read.claims,
+            },
+            limit: Observed {
+                value: pool.value.limit,
+                read: pool.read,
+            },
+            first_seen: ledgers.first_seen(self.pool).unwrap_or(&none),
+            clock: wall_seconds(),
+            untold: self.context.unrecorded(self.pool),
+        };
+        let requests: Vec<_> = self.waiters.iter().map(Waiter::request).collect();
+        decide(&facts, &requests)
+    }
+
+    /// How long the API server may take over one call.
+    fn call_limit(&self) -> Duration {
+        let last = self.waiters.iter().map(|waiter| waiter.deadline).max();
+        last.map_or(LONGEST_CALL, |last| {
+            (last.saturating_duration_since(Instant::now()) / 2).clamp(SHORTEST_CALL, LONGEST_CALL)
+        })
     }
 }

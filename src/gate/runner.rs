@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use kube::{Api, Client};
+use kube::Client;
 use tokio::sync::mpsc;
 
 use super::context::{GateContext, Shared};
@@ -13,13 +13,12 @@ use super::dispatch::Dispatcher;
 use super::handle::{Gate, GateSettings};
 use super::waiter::Message;
 use crate::admission::ClusterView;
-use crate::cluster::ClusterMetrics;
-use crate::cluster::GateMetrics;
-use crate::cluster::Watch;
-use crate::cluster::claims::{self, ClaimFollower, ClaimViews};
+use crate::cluster::claims::{ClaimFollower, ClaimViews};
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, CachedLedgers, LedgerFollower};
+use crate::cluster::{ClusterMetrics, Collection, GateMetrics, Watch};
 use crate::lifecycle::{Detail, StatusLine};
+use crate::objects::NODE_CLAIMS;
 use crate::policy_file::PolicyInForce;
 
 /// What holds while one of the watches is down.
@@ -82,10 +81,11 @@ impl GateRunner {
         };
         let follow_claims = ClaimFollower::new(Rc::clone(&views));
         let follow_ledgers = LedgerFollower::new(Rc::clone(&kept), clock);
-        let config_maps = Api::namespaced(client.clone(), &namespace);
-        let context = GateContext::new(client.clone(), &namespace, kept, views, self.shared);
+        let config_maps = Collection::new(client.clone(), &ledgers::path(&namespace));
+        let claims = Collection::new(client.clone(), NODE_CLAIMS);
+        let context = GateContext::new(client, &namespace, kept, views, self.shared);
         tokio::join!(
-            watch("nodeclaims", self.claims_line, None).run(claims::api(client), follow_claims),
+            watch("nodeclaims", self.claims_line, None).run(claims, follow_claims),
             watch("ledgers", self.ledgers_line, Some(ledgers::LABEL)).run(config_maps, follow_ledgers),
             Dispatcher::new(self.questions).run(Rc::new(context)),
         );

@@ -29,7 +29,7 @@ impl DecidedRequest {
 /// What becomes of a creation that waits.
 pub(super) type Reply = Result<DecidedRequest, GateError>;
 
-/// What the cluster's thread is told.
+/// What the cluster's thread receives.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A creation waits.
@@ -48,7 +48,7 @@ pub(crate) struct Waiter {
     pub(super) deadline: Instant,
     pub(super) dry_run: bool,
     pub(super) reply: oneshot::Sender<Reply>,
-    pub(super) is_let_in: Arc<AtomicBool>,
+    pub(super) is_admitted: Arc<AtomicBool>,
 }
 
 impl Waiter {
@@ -71,8 +71,8 @@ impl Waiter {
     pub(super) fn answer(self, reply: Reply) -> Option<Uid> {
         let unsent = self.reply.send(reply).err()?;
         let reserved = unsent.is_ok_and(DecidedRequest::is_reserved);
-        // Who was let in without an answer may well come to be: then the reservation has its use.
-        (reserved && !self.is_let_in.load(Ordering::Acquire)).then_some(self.uid)
+        // A NodeClaim that was admitted without an answer may well be created: then its reservation is needed.
+        (reserved && !self.is_admitted.load(Ordering::Acquire)).then_some(self.uid)
     }
 }
 
@@ -83,14 +83,14 @@ pub(super) struct Pending<'a> {
     pub(super) pool: &'a str,
     pub(super) uid: Uid,
     pub(super) reply: oneshot::Receiver<Reply>,
-    pub(super) is_let_in: Arc<AtomicBool>,
+    pub(super) is_admitted: Arc<AtomicBool>,
     pub(super) inbox: &'a mpsc::Sender<Message>,
 }
 
 impl Pending<'_> {
-    /// It is let in without an answer.
-    pub(super) fn let_in(&self) {
-        self.is_let_in.store(true, Ordering::Release);
+    /// It is admitted without an answer.
+    pub(super) fn admit(&self) {
+        self.is_admitted.store(true, Ordering::Release);
     }
 }
 
@@ -99,8 +99,8 @@ impl Drop for Pending<'_> {
         self.reply.close();
         let unread = self.reply.try_recv();
         let reserved = matches!(unread, Ok(Ok(verdict)) if verdict.is_reserved());
-        if reserved && !self.is_let_in.load(Ordering::Acquire) {
-            // Where there is no room for this message the reservation lives its life.
+        if reserved && !self.is_admitted.load(Ordering::Acquire) {
+            // If the inbox is full, the reservation expires by itself.
             let _ = self
                 .inbox
                 .try_send(Message::Release(self.pool.into(), self.uid.clone()));
@@ -120,7 +120,7 @@ mod tests {
 
     fn pair(inbox: &mpsc::Sender<Message>) -> (Waiter, Pending<'_>) {
         let (sender, reply) = oneshot::channel();
-        let is_let_in = Arc::new(AtomicBool::new(false));
+        let is_admitted = Arc::new(AtomicBool::new(false));
         let waiter = Waiter {
             uid: uid(),
             name: "general-x7k2p".into(),
@@ -128,13 +128,13 @@ mod tests {
             deadline: Instant::now(),
             dry_run: false,
             reply: sender,
-            is_let_in: Arc::clone(&is_let_in),
+            is_admitted: Arc::clone(&is_admitted),
         };
         let pending = Pending {
             pool: "general",
             uid: uid(),
             reply,
-            is_let_in,
+            is_admitted,
             inbox,
         };
         (waiter, pending)
@@ -160,7 +160,7 @@ mod tests {
             assert_eq!(waiter.answer(Ok(verdict(answer))), expected);
         }
         let (waiter, pending) = pair(&inbox);
-        pending.let_in();
+        pending.admit();
         drop(pending);
         assert_eq!(
             waiter.answer(Ok(verdict(RequestVerdict::Reserved))),

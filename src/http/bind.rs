@@ -14,7 +14,7 @@ pub(crate) struct ListenAddr {
     port: u16,
 }
 
-/// A text that is no place to listen at.
+/// A text that is no address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("write a port (8443) or an address with a port (127.0.0.1:8443, [::1]:8443)")]
 pub(crate) struct NotAnAddress;

@@ -46,28 +46,15 @@ impl Drop for OpenConnection {
 impl HttpMetrics {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> Self {
-        let metrics = Self::default();
-        registry.register(
-            "connections",
-            "Connections that are open",
-            metrics.connections.clone(),
-        );
-        registry.register(
-            "accept_errors",
-            "Connections that the system could not hand over",
-            metrics.accept_errors.clone(),
-        );
-        registry.register(
-            "handshake_failures",
-            "TLS handshakes that failed",
-            metrics.handshake_failures.clone(),
-        );
-        registry.register(
-            "connection_timeouts",
-            "Connections closed because the client took too long",
-            metrics.overdue.clone(),
-        );
-        metrics
+        Self {
+            connections: registry.metric("connections", "Connections that are open"),
+            accept_errors: registry.metric("accept_errors", "Connections that could not be accepted"),
+            handshake_failures: registry.metric("handshake_failures", "TLS handshakes that failed"),
+            overdue: registry.metric(
+                "connection_timeouts",
+                "Connections closed because the client took too long",
+            ),
+        }
     }
 
     pub(super) fn open(&self, server: &'static str) -> OpenConnection {

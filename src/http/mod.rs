@@ -9,9 +9,7 @@ mod connection;
 mod metrics;
 mod pace;
 mod server;
-mod tls;
 
 pub(crate) use bind::{BindError, Interface, ListenAddr, bind, local_addr};
 pub(crate) use metrics::HttpMetrics;
-pub(crate) use server::{Server, Transport};
-pub(crate) use tls::{TlsError, acceptor};
+pub(crate) use server::{Server, TlsError, Transport, acceptor};

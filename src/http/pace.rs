@@ -257,7 +257,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
     }
 }
 
-/// One timer, set anew whenever something else is waited for.
+/// One timer, set again whenever something else is waited for.
 #[derive(Debug, Default)]
 struct Alarm {
     timer: Option<Pin<Box<Sleep>>>,

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::server::ResolvesServerCert;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
@@ -32,6 +35,21 @@ pub(crate) enum Transport {
     Plain,
     /// TLS.
     Tls(TlsAcceptor),
+}
+
+/// TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("TLS cannot be set up")]
+pub(crate) struct TlsError(#[from] rustls::Error);
+
+/// TLS 1.2 and 1.3 with the certificate that `certificate` names at each handshake, and HTTP/1.1 inside.
+pub(crate) fn acceptor(certificate: Arc<dyn ResolvesServerCert>) -> Result<TlsAcceptor, TlsError> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_cert_resolver(certificate);
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// A socket and what is served on it.
@@ -85,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Waits for a place among the open connections. An error is impossible: the semaphore is never closed.
+    /// Waits until one more connection may be open. An error is impossible: the semaphore is never closed.
     async fn take_place(
         places: &Arc<Semaphore>,
         server: &'static str,
@@ -93,7 +111,7 @@ impl Server {
         if places.available_permits() == 0 {
             tracing::warn!(
                 server,
-                "as many connections are open as may be; further ones wait"
+                "the limit of open connections is reached; further ones wait"
             );
         }
         Arc::clone(places).acquire_owned().await

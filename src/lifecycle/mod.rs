@@ -1,12 +1,10 @@
-//! The life of a process that runs until it is told to end: whether it is ready, which parts it
-//! has, and who tells it to end. Knows nothing of what it does meanwhile.
+//! The life of a process that runs until it is signalled to stop: whether it is ready, which parts it
+//! has, and which signal stops it. Knows nothing of what it does meanwhile.
 
-mod detail;
 mod readiness;
 mod signals;
 mod tasks;
 
-pub(crate) use detail::{Detail, StatusLine};
-pub(crate) use readiness::Readiness;
+pub(crate) use readiness::{Detail, Readiness, StatusLine};
 pub(crate) use signals::{Signal, Signals};
-pub(crate) use tasks::{Ending, PartError, Tasks};
+pub(crate) use tasks::{Ending, PartError, Tasks, on_own_thread};

@@ -1,6 +1,11 @@
-//! Whether new work should come here.
+//! Whether new work should come here, and what `/readyz` says beside yes and no. That never decides: a part that is
+//! down and can be done without is a line, not a refusal.
 
+use std::fmt::Debug;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+use arc_swap::ArcSwap;
 
 const READY: u8 = 1;
 const LEAVING: u8 = 2;
@@ -15,7 +20,7 @@ impl Readiness {
         self.0.fetch_max(READY, Ordering::Relaxed);
     }
 
-    /// The process was told to end.
+    /// The process was signalled to stop.
     pub(crate) fn leave(&self) {
         self.0.fetch_max(LEAVING, Ordering::Relaxed);
     }
@@ -28,6 +33,35 @@ impl Readiness {
     /// Whether those who are connected should look for another server.
     pub(crate) fn is_leaving(&self) -> bool {
         self.0.load(Ordering::Relaxed) == LEAVING
+    }
+}
+
+/// A part of the process with a state worth a line.
+pub(crate) trait Detail: Debug + Send + Sync {
+    /// The state, as one line without its end.
+    fn line(&self) -> String;
+}
+
+/// How a part does, in words that it keeps up to date.
+#[derive(Debug)]
+pub(crate) struct StatusLine {
+    part: &'static str,
+    state: Arc<ArcSwap<String>>,
+}
+
+impl StatusLine {
+    /// A part that writes its state there.
+    pub(crate) fn new(part: &'static str, state: &Arc<ArcSwap<String>>) -> Self {
+        Self {
+            part,
+            state: Arc::clone(state),
+        }
+    }
+}
+
+impl Detail for StatusLine {
+    fn line(&self) -> String {
+        format!("{}: {}", self.part, self.state.load())
     }
 }
 

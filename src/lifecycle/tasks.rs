@@ -1,10 +1,13 @@
-//! The parts of a process that run until it is told to end. Better no process than half of one: a part that ends
-//! by itself ends them all, and whoever supervises the process starts it anew.
+//! The parts of a process that run until it is signalled to stop. Better no process than half of one: a part that ends
+//! by itself ends them all, and whoever supervises the process restarts it.
 
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tokio::task::{JoinError, JoinSet};
+use tokio::runtime;
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinSet, LocalSet};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -85,6 +88,23 @@ impl Tasks {
             },
         }
     }
+}
+
+/// Runs a part on a thread of its own. What is returned ends when the thread does.
+pub(crate) fn on_own_thread<F: Future<Output = ()> + 'static>(
+    name: &'static str,
+    part: impl FnOnce() -> F + Send + 'static,
+) -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let (alive, ended) = oneshot::channel::<()>();
+    std::thread::Builder::new().name(name.into()).spawn(move || {
+        runtime.block_on(LocalSet::new().run_until(part()));
+        drop(alive);
+    })?;
+    Ok(async move {
+        // The sender says nothing: it only goes, with its thread.
+        let _ = ended.await;
+    })
 }
 
 fn abort(signal: Signal) -> ExitCode {

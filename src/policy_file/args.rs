@@ -9,21 +9,20 @@ use clap::{ArgAction, Args};
 use poolgate_core::policy::Policy;
 
 use super::file::LoadError;
-use super::in_force::PolicyInForce;
 use super::metrics::PolicyMetrics;
-use super::watch::{PolicySource, WhenMissing};
+use super::watch::{PolicyFile, PolicyInForce, WhenMissing};
 use crate::flags;
-use crate::lifecycle::{Detail, Tasks};
+use crate::lifecycle::{Detail, StatusLine, Tasks};
 use crate::telemetry::Registry;
 
 /// What the user says about the policy.
 #[derive(Debug, Args)]
 pub(crate) struct WatchedPolicyArgs {
-    /// The organisation's policy; looked at again while poolgate runs
+    /// The organisation's policy; read again while poolgate runs
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// Go on with the built-in policy while the file of --policy does not exist
+    /// Use the built-in policy while the file of --policy does not exist
     #[arg(
         long,
         env = "POOLGATE_POLICY_OPTIONAL",
@@ -32,7 +31,7 @@ pub(crate) struct WatchedPolicyArgs {
     )]
     policy_optional: bool,
 
-    /// How often the policy file is compared with what is in force
+    /// How often the policy file is read again
     #[arg(long, env = "POOLGATE_POLICY_POLL_INTERVAL", default_value = "2s", value_name = "TIME",
         value_parser = flags::interval)]
     policy_poll_interval: Duration,
@@ -48,13 +47,17 @@ impl WatchedPolicyArgs {
     ) -> Result<PolicyInForce, LoadError> {
         let metrics = PolicyMetrics::register(registry);
         let Some(path) = self.policy.clone() else {
-            metrics.loaded(None);
+            metrics.in_force(None);
+            metrics.loads.loaded();
             return Ok(Policy::default().into());
         };
-        let source = PolicySource::open(path, self.when_missing(), metrics).await?;
-        let policy = source.in_force();
-        details.push(source.status());
-        tasks.spawn("policy watch", source.watch(self.policy_poll_interval));
+        let file = PolicyFile::new(path, self.when_missing(), metrics);
+        let policy = file.in_force();
+        details.push(Arc::new(StatusLine::new("policy", &file.line())));
+        tasks.spawn(
+            "policy watch",
+            file.open().await?.watch(self.policy_poll_interval),
+        );
         Ok(policy)
     }
 

@@ -1,4 +1,4 @@
-//! A document that the table allows, as the policy that it means. What could not be read was told before.
+//! A document that the table allows, as the policy that it means. What cannot be read was reported before.
 
 use poolgate_core::diagnostic::{FieldPath, Origin};
 use poolgate_core::karpenter::{LabelSets, LabelValues, NodeLimitMode};
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::mistakes::{At, Found};
 
-/// A place in the document, which may be absent.
+/// A value in the document, which may be absent.
 #[derive(Clone, Copy)]
 struct Cursor<'v>(Option<&'v Value>);
 
@@ -129,9 +129,9 @@ fn levels(rules: Cursor<'_>, notes: &mut Found) -> Levels {
     levels
 }
 
-fn defaults(place: Cursor<'_>) -> DefaultValues {
+fn defaults(value: Cursor<'_>) -> DefaultValues {
     let built_in = DefaultValues::default();
-    let budgets: Vec<DefaultBudget> = place
+    let budgets: Vec<DefaultBudget> = value
         .at("budgets")
         .elements()
         .filter_map(default_budget)
@@ -142,15 +142,15 @@ fn defaults(place: Cursor<'_>) -> DefaultValues {
         } else {
             budgets
         },
-        consolidation_policy: place
+        consolidation_policy: value
             .at("consolidationPolicy")
             .owned()
             .unwrap_or(built_in.consolidation_policy),
-        consolidate_after: place
+        consolidate_after: value
             .at("consolidateAfter")
             .owned()
             .unwrap_or(built_in.consolidate_after),
-        node_limit_mode: place
+        node_limit_mode: value
             .at("nodeLimitMode")
             .text()
             .and_then(NodeLimitMode::parse)
@@ -158,17 +158,17 @@ fn defaults(place: Cursor<'_>) -> DefaultValues {
     }
 }
 
-fn default_budget(place: Cursor<'_>) -> Option<DefaultBudget> {
-    let window = place.at("schedule").owned().zip(place.at("duration").owned());
+fn default_budget(value: Cursor<'_>) -> Option<DefaultBudget> {
+    let window = value.at("schedule").owned().zip(value.at("duration").owned());
     Some(DefaultBudget {
-        nodes: place.at("nodes").owned()?,
+        nodes: value.at("nodes").owned()?,
         window: window.map(|(schedule, duration)| BudgetWindow { schedule, duration }),
     })
 }
 
-fn bounds(place: Cursor<'_>) -> Bounds {
-    let limits = place.at("limits");
-    let budgets = place.at("budgets");
+fn bounds(value: Cursor<'_>) -> Bounds {
+    let limits = value.at("limits");
+    let budgets = value.at("budgets");
     Bounds {
         limits: LimitBounds {
             required: limits.at("required").texts(),
@@ -189,43 +189,43 @@ fn bounds(place: Cursor<'_>) -> Bounds {
                 .filter_map(freeze_window)
                 .collect(),
         },
-        template: template_bounds(place.at("template")),
+        template: template_bounds(value.at("template")),
     }
 }
 
-fn quantity(place: Cursor<'_>) -> Option<Written<Quantity>> {
-    let number = place.0.and_then(Value::as_u64).map(|number| Written {
+fn quantity(value: Cursor<'_>) -> Option<Written<Quantity>> {
+    let number = value.0.and_then(Value::as_u64).map(|number| Written {
         text: number.to_string(),
         value: Quantity::from(number),
     });
-    number.or_else(|| place.written(|text| Quantity::parse(text).ok()))
+    number.or_else(|| value.written(|text| Quantity::parse(text).ok()))
 }
 
-fn freeze_window(place: Cursor<'_>) -> Option<FreezeWindow> {
+fn freeze_window(value: Cursor<'_>) -> Option<FreezeWindow> {
     Some(FreezeWindow {
-        schedule: place.at("schedule").written(|text| Schedule::parse(text).ok())?,
-        duration: place
+        schedule: value.at("schedule").written(|text| Schedule::parse(text).ok())?,
+        duration: value
             .at("duration")
             .written(|text| BudgetDuration::parse(text).ok())?,
     })
 }
 
-fn template_bounds(place: Cursor<'_>) -> TemplateBounds {
-    let node_classes = place.at("nodeClasses");
-    let capacity_types = place.at("capacityTypes");
+fn template_bounds(value: Cursor<'_>) -> TemplateBounds {
+    let node_classes = value.at("nodeClasses");
+    let capacity_types = value.at("capacityTypes");
     TemplateBounds {
-        required_labels: place.at("requiredLabels").texts(),
+        required_labels: value.at("requiredLabels").texts(),
         capacity_types: capacity_types.0.map(|_| capacity_types.texts()),
         node_classes: node_classes
             .0
             .map(|_| node_classes.elements().map(node_class).collect()),
-        expire_after: duration_bounds(place.at("expireAfter")),
-        termination_grace_period: duration_bounds(place.at("terminationGracePeriod")),
+        expire_after: duration_bounds(value.at("expireAfter")),
+        termination_grace_period: duration_bounds(value.at("terminationGracePeriod")),
     }
 }
 
-fn node_class(place: Cursor<'_>) -> NodeClassPattern {
-    let glob = |field: &str| place.at(field).text().map(Glob::new);
+fn node_class(value: Cursor<'_>) -> NodeClassPattern {
+    let glob = |field: &str| value.at(field).text().map(Glob::new);
     NodeClassPattern {
         group: glob("group"),
         kind: glob("kind"),
@@ -233,24 +233,24 @@ fn node_class(place: Cursor<'_>) -> NodeClassPattern {
     }
 }
 
-fn duration_bounds(place: Cursor<'_>) -> DurationBounds {
-    let duration = |field: &str| place.at(field).written(|text| GoDuration::parse(text).ok());
+fn duration_bounds(value: Cursor<'_>) -> DurationBounds {
+    let duration = |field: &str| value.at(field).written(|text| GoDuration::parse(text).ok());
     DurationBounds {
         min: duration("min"),
         max: duration("max"),
     }
 }
 
-fn exemption(place: Cursor<'_>) -> Exemption {
-    let patterns = place.at("rules").globs();
+fn exemption(value: Cursor<'_>) -> Exemption {
+    let patterns = value.at("rules").globs();
     let is_named = |id: &str| patterns.iter().any(|pattern| pattern.matches(id));
-    let labels = place.at("labels").entries();
+    let labels = value.at("labels").entries();
     Exemption {
-        pools: place.at("pools").globs(),
+        pools: value.at("pools").globs(),
         labels: labels
             .filter_map(|(key, value)| Some((key.clone(), value.owned()?)))
             .collect(),
-        reason: place.at("reason").owned(),
+        reason: value.at("reason").owned(),
         rules: CATALOGUE
             .iter()
             .copied()

@@ -1,13 +1,13 @@
 //! A policy file on disk.
 
-use std::fmt::{self, Write as _};
-use std::io::{self, Read};
+use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use aws_lc_rs::digest::{SHA256, digest};
-
 use super::mistakes::{Mistake, Mistakes};
-use super::read::{MAX_BYTES, ReadPolicy, read};
+use super::read::{ReadPolicy, read};
+use crate::polled_file;
+use crate::sha256::sha256;
 
 /// What a file gave.
 #[derive(Debug)]
@@ -78,20 +78,8 @@ pub(crate) fn placed(path: &Path, mistake: &Mistake) -> String {
 
 /// Reads a policy file.
 pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
-    let bytes = read_bytes(path).map_err(|cause| unreadable(path, cause))?;
+    let bytes = polled_file::read(path).map_err(|cause| unreadable(path, cause))?;
     judge(path, &bytes)
-}
-
-/// The bytes of a file, at most one more than a policy may have.
-fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(bound()).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// How many bytes are read of a file: enough to see that it is too large.
-pub(super) fn bound() -> u64 {
-    u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1)
 }
 
 /// Why a file could not be read.
@@ -107,10 +95,6 @@ pub(super) fn unreadable(path: &Path, cause: io::Error) -> LoadError {
 
 /// What the bytes of a file say.
 pub(super) fn judge(path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError> {
-    if bytes.len() > MAX_BYTES {
-        let cause = io::Error::other(format!("it has more than {MAX_BYTES} bytes"));
-        return Err(unreadable(path, cause));
-    }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         unreadable(
@@ -124,14 +108,6 @@ pub(super) fn judge(path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError> {
     })?;
     Ok(Loaded {
         reading,
-        sha256: Hexadecimal(digest(&SHA256, bytes).as_ref()).to_string(),
+        sha256: sha256(bytes),
     })
-}
-
-struct Hexadecimal<'b>(&'b [u8]);
-
-impl fmt::Display for Hexadecimal<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
 }

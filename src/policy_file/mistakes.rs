@@ -6,8 +6,8 @@ use poolgate_core::diagnostic::FieldPath;
 
 use crate::manifest::{Document, Lines, Position};
 
-/// How many mistakes of one file are told. Nobody reads more.
-const MAX_TOLD: usize = 100;
+/// How many mistakes of one file are shown. Nobody reads more.
+const MAX_SHOWN: usize = 100;
 
 /// One thing to fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,17 +72,17 @@ impl Found {
         self.0.is_empty()
     }
 
-    /// The mistakes with their places. A field that is not written is looked for where it should stand.
+    /// The mistakes with their positions. That of a field that is not written is where it should be.
     pub(super) fn located(self, document: &Document<'_>, lines: &Lines<'_>) -> Vec<Mistake> {
         let located = self.0.into_iter().map(|(path, at, message)| Mistake {
-            position: lines.position(place(document, &path, at)),
+            position: lines.position(start(document, &path, at)),
             message,
         });
         located.collect()
     }
 }
 
-fn place(document: &Document<'_>, path: &FieldPath, at: At) -> usize {
+fn start(document: &Document<'_>, path: &FieldPath, at: At) -> usize {
     let span = match at {
         At::Key => document.key_span_of(path).or_else(|| document.span_of(path)),
         At::Value => document.span_of(path),
@@ -99,8 +99,8 @@ fn place(document: &Document<'_>, path: &FieldPath, at: At) -> usize {
 impl From<Vec<Mistake>> for Mistakes {
     fn from(mut mistakes: Vec<Mistake>) -> Self {
         mistakes.sort_by_key(|mistake| mistake.position);
-        let omitted = mistakes.len().saturating_sub(MAX_TOLD);
-        mistakes.truncate(MAX_TOLD);
+        let omitted = mistakes.len().saturating_sub(MAX_SHOWN);
+        mistakes.truncate(MAX_SHOWN);
         Self {
             told: mistakes,
             omitted,

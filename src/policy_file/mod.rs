@@ -1,4 +1,4 @@
-//! The policy file: YAML or JSON to the policy that core judges by, with the place of every mistake, and the watch
+//! The policy file: YAML or JSON to the policy that core judges by, with the position of every mistake, and the watch
 //! that takes a changed file into force while requests go on.
 //!
 //! One table (`fields`) says what may stand in a file. It drives the checks and the JSON Schema; what one field
@@ -11,12 +11,10 @@ mod decode;
 mod fields;
 mod file;
 mod grammar;
-mod in_force;
 mod metrics;
 mod mistakes;
 mod read;
 mod schema;
-mod status;
 mod watch;
 
 #[cfg(test)]
@@ -25,7 +23,7 @@ mod tests;
 pub(crate) use args::WatchedPolicyArgs;
 pub use file::{LoadError, Loaded};
 pub(crate) use file::{load, placed};
-pub use in_force::PolicyInForce;
 pub use mistakes::{Mistake, Mistakes};
 pub use read::{ReadPolicy, read};
 pub use schema::schema;
+pub use watch::PolicyInForce;

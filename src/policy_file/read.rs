@@ -9,9 +9,7 @@ use super::decode::decode;
 use super::fields::POLICY;
 use super::mistakes::{Found, Mistake, Mistakes};
 use crate::manifest::{self, Document, Limits, Lines, Position};
-
-/// The largest file: what fits into a ConfigMap.
-pub(super) const MAX_BYTES: usize = 1 << 20;
+use crate::polled_file::MAX_BYTES;
 
 /// What a policy file says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,22 +1,32 @@
-//! A policy file that is read again and compared at an interval, such as one in a mounted ConfigMap: such a volume
-//! replaces a link to its directory, and a file watch dies with the directory that it watches.
+//! The policy in force, and the file that it comes from.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
+use arc_swap::{ArcSwap, Guard};
 use poolgate_core::policy::Policy;
-use tokio::io::AsyncReadExt;
-use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::file::{self, LoadError, Loaded, placed};
-use super::in_force::PolicyInForce;
 use super::metrics::PolicyMetrics;
-use super::status::PolicyStatus;
+use super::mistakes::Mistake;
+use crate::polled_file::{Load, Polled, read_in_time};
 
-/// How long reading the file may take: a volume may hang.
-const READ_LIMIT: Duration = Duration::from_secs(5);
+/// The policy by which the next request is judged; clones share it. A request reads it without a lock.
+#[derive(Debug, Clone)]
+pub struct PolicyInForce(Arc<ArcSwap<Policy>>);
+
+impl PolicyInForce {
+    /// The policy as it is now.
+    pub fn load(&self) -> Guard<Arc<Policy>> {
+        self.0.load()
+    }
+}
+
+impl From<Policy> for PolicyInForce {
+    fn from(policy: Policy) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(policy)))
+    }
+}
 
 /// What a missing file means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,174 +37,220 @@ pub(crate) enum WhenMissing {
     BuiltIn,
 }
 
-/// The bytes of the file; none where there is none and that is fine.
-type Contents = Option<Vec<u8>>;
-
-/// The file and what was last seen in it.
+/// The file, and the policy from it.
 #[derive(Debug)]
-pub(crate) struct PolicySource {
+pub(crate) struct PolicyFile {
     path: PathBuf,
     when_missing: WhenMissing,
-    contents: Contents,
-    /// What was judged unusable last, so that it is judged and told once.
-    refused: Option<Contents>,
-    /// The last failure to read, for the same reason.
-    unreadable: Option<String>,
     in_force: PolicyInForce,
-    status: Arc<PolicyStatus>,
+    /// What there is to call the policy in force.
+    name: String,
+    /// What `/readyz` says of it.
+    line: Arc<ArcSwap<String>>,
     metrics: PolicyMetrics,
 }
 
-impl PolicySource {
-    /// Reads the file for the first time.
-    pub(crate) async fn open(
-        path: PathBuf,
-        when_missing: WhenMissing,
-        metrics: PolicyMetrics,
-    ) -> Result<Self, LoadError> {
-        let contents = read(&path, when_missing).await?;
-        let loaded = judge(&path, &contents)?;
-        let status = PolicyStatus::new(name(&path, loaded.as_ref()));
-        let policy = take(&path, loaded, &metrics);
-        Ok(Self {
+impl PolicyFile {
+    pub(super) fn new(path: PathBuf, when_missing: WhenMissing, metrics: PolicyMetrics) -> Self {
+        Self {
             path,
             when_missing,
-            contents,
-            refused: None,
-            unreadable: None,
-            in_force: policy.into(),
-            status,
+            in_force: Policy::default().into(),
+            name: String::new(),
+            line: Arc::default(),
             metrics,
-        })
+        }
     }
 
-    /// The policy in force, now and after each change.
-    pub(crate) fn in_force(&self) -> PolicyInForce {
+    /// The policy in force, from when the file was read, and after each change.
+    pub(super) fn in_force(&self) -> PolicyInForce {
         self.in_force.clone()
     }
 
-    /// What there is to say of it, now and after each change.
-    pub(crate) fn status(&self) -> Arc<PolicyStatus> {
-        Arc::clone(&self.status)
+    /// What `/readyz` says of it.
+    pub(super) fn line(&self) -> Arc<ArcSwap<String>> {
+        Arc::clone(&self.line)
     }
 
-    /// Looks for changes for ever.
-    pub(crate) async fn watch(mut self, every: Duration) {
-        let mut ticks = interval(every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            self.poll().await;
-        }
+    /// Reads the file for the first time.
+    pub(super) async fn open(self) -> Result<Polled<Self>, LoadError> {
+        let loads = self.metrics.loads.clone();
+        Polled::open(self, loads).await
     }
+}
 
-    /// Looks for a change once.
-    async fn poll(&mut self) {
-        match read(&self.path, self.when_missing).await {
-            Ok(contents) => {
-                self.unreadable = None;
-                self.compare(contents);
-            }
-            Err(error) => {
-                let told = error.to_string();
-                if self.unreadable.as_ref() != Some(&told) {
-                    self.reject(&error);
-                    self.unreadable = Some(told);
-                }
-            }
+impl Load for PolicyFile {
+    /// The bytes of the file; none where there is none and that is fine.
+    type Contents = Option<Vec<u8>>;
+    type Error = LoadError;
+
+    async fn read(&self) -> Result<Option<Vec<u8>>, LoadError> {
+        let read = read_in_time(self.path.clone()).await;
+        match read.map_err(|cause| file::unreadable(&self.path, cause)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(LoadError::Missing(_)) if self.when_missing == WhenMissing::BuiltIn => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
-    fn compare(&mut self, contents: Contents) {
-        if contents == self.contents {
-            self.refused = None;
-            self.metrics.unchanged();
-            self.status.accepted();
-            return;
-        }
-        if self.refused.as_ref() == Some(&contents) {
-            return;
-        }
-        match judge(&self.path, &contents) {
-            Ok(loaded) => {
-                let name = name(&self.path, loaded.as_ref());
-                self.in_force.replace(take(&self.path, loaded, &self.metrics));
-                self.status.in_force(name);
-                self.contents = contents;
-                self.refused = None;
-            }
-            Err(error) => {
-                self.reject(&error);
-                self.refused = Some(contents);
-            }
-        }
+    fn load(&mut self, contents: &Option<Vec<u8>>) -> Result<(), LoadError> {
+        let path = self.path.display();
+        let policy = if let Some(bytes) = contents {
+            let Loaded { reading, sha256 } = file::judge(&self.path, bytes)?;
+            self.name = format!("{path} (sha256 {sha256})");
+            self.metrics.in_force(Some(&sha256));
+            tracing::info!(%path, sha256, enforcement = reading.policy.enforcement.as_str(), "policy in force");
+            warn_of_notes(&self.path, &reading.notes);
+            reading.policy
+        } else {
+            self.name = format!("the built-in policy (there is no {path})");
+            self.metrics.in_force(None);
+            tracing::warn!(%path, "there is no policy file; the built-in policy is in force");
+            Policy::default()
+        };
+        self.in_force.0.store(Arc::new(policy));
+        self.unchanged();
+        Ok(())
     }
 
-    fn reject(&self, error: &LoadError) {
-        self.metrics.rejected();
-        self.status.refused(error.brief());
+    fn rejected(&self, error: &LoadError) {
+        let line = format!("{} stays in force: {}", self.name, error.brief());
+        self.line.store(Arc::new(line));
         tracing::error!(%error, "the policy file cannot be used; the policy before stays in force");
     }
-}
 
-/// What there is to call a policy.
-fn name(path: &Path, loaded: Option<&Loaded>) -> String {
-    match loaded {
-        Some(Loaded { sha256, .. }) => format!("{} (sha256 {sha256})", path.display()),
-        None => format!("the built-in policy (there is no {})", path.display()),
+    fn unchanged(&self) {
+        self.line.store(Arc::new(format!("{} is in force", self.name)));
     }
 }
 
-/// Notes that a policy is taken into force.
-fn take(path: &Path, loaded: Option<Loaded>, metrics: &PolicyMetrics) -> Policy {
-    let Some(Loaded { reading, sha256 }) = loaded else {
-        metrics.loaded(None);
-        tracing::warn!(path = %path.display(), "there is no policy file; the built-in policy is in force");
-        return Policy::default();
-    };
-    metrics.loaded(Some(&sha256));
-    tracing::info!(
-        path = %path.display(),
-        sha256,
-        enforcement = reading.policy.enforcement.as_str(),
-        "policy in force"
-    );
-    for note in &reading.notes {
-        tracing::warn!(
-            note = placed(path, note),
-            "the policy does not get all that it says"
-        );
-    }
-    reading.policy
-}
-
-fn judge(path: &Path, contents: &Contents) -> Result<Option<Loaded>, LoadError> {
-    contents
-        .as_ref()
-        .map(|contents| file::judge(path, contents))
-        .transpose()
-}
-
-async fn read(path: &Path, when_missing: WhenMissing) -> Result<Contents, LoadError> {
-    let reading = async {
-        let mut bytes = Vec::new();
-        let file = tokio::fs::File::open(path).await?;
-        file.take(file::bound()).read_to_end(&mut bytes).await?;
-        Ok(bytes)
-    };
-    let late = || {
-        Err(io::Error::other(format!(
-            "no answer within {} s",
-            READ_LIMIT.as_secs()
-        )))
-    };
-    let read = timeout(READ_LIMIT, reading).await.unwrap_or_else(|_| late());
-    match read.map_err(|cause| file::unreadable(path, cause)) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(LoadError::Missing(_)) if when_missing == WhenMissing::BuiltIn => Ok(None),
-        Err(error) => Err(error),
+fn warn_of_notes(path: &Path, notes: &[Mistake]) {
+    for note in notes {
+        tracing::warn!(note = placed(path, note), "a part of the policy has no effect");
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::fs;
+
+    use poolgate_core::policy::Enforcement;
+
+    use super::*;
+    use crate::polled_file::MAX_BYTES;
+
+    const WARN: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: warn\n";
+    const ENFORCE: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: enforce\n";
+
+    struct File(tempfile::TempDir);
+
+    /// What others see of an open file.
+    struct Seen(PolicyInForce, Arc<ArcSwap<String>>);
+
+    impl Seen {
+        fn enforcement(&self) -> Enforcement {
+            self.0.load().enforcement
+        }
+
+        fn line(&self) -> String {
+            self.1.load().to_string()
+        }
+    }
+
+    impl File {
+        fn holding(text: &str) -> Self {
+            let file = Self(tempfile::tempdir().expect("a directory"));
+            file.write(text);
+            file
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().join("policy.yaml")
+        }
+
+        fn write(&self, text: &str) {
+            fs::write(self.path(), text).expect("written");
+        }
+
+        async fn open(&self, when_missing: WhenMissing) -> Result<(Seen, Polled<PolicyFile>), LoadError> {
+            let file = PolicyFile::new(self.path(), when_missing, PolicyMetrics::default());
+            let seen = Seen(file.in_force(), file.line());
+            Ok((seen, file.open().await?))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_changed_file_is_taken_and_told_by_its_hash() {
+        let file = File::holding(WARN);
+        let (seen, mut polled) = file.open(WhenMissing::Fail).await.expect("a policy");
+        assert_eq!(seen.enforcement(), Enforcement::Warn);
+        let first = seen.line();
+        file.write(ENFORCE);
+        polled.poll().await;
+        assert_eq!(seen.enforcement(), Enforcement::Enforce);
+        assert_ne!(seen.line(), first);
+        assert!(seen.line().ends_with(") is in force"), "{}", seen.line());
+    }
+
+    #[tokio::test]
+    async fn an_unusable_file_leaves_the_policy() {
+        let file = File::holding(WARN);
+        let (seen, mut polled) = file.open(WhenMissing::Fail).await.expect("a policy");
+        let huge = vec![b' '; MAX_BYTES + 1];
+        for (what, bytes) in [
+            ("no YAML", &b"enforcement: ["[..]),
+            ("half a policy", b"kind: Policy\n"),
+            ("no text", b"\xff"),
+            ("a huge file", &huge),
+        ] {
+            fs::write(file.path(), bytes).expect("written");
+            polled.poll().await;
+            assert_eq!(seen.enforcement(), Enforcement::Warn, "{what}");
+            assert!(seen.line().contains(" stays in force: "), "{what}");
+        }
+        file.write(WARN);
+        polled.poll().await;
+        assert!(seen.line().ends_with("is in force"));
+    }
+
+    #[tokio::test]
+    async fn a_missing_file_is_an_error_unless_it_was_said_to_be_optional() {
+        let file = File::holding(WARN);
+        fs::remove_file(file.path()).expect("removed");
+        let error = file
+            .open(WhenMissing::Fail)
+            .await
+            .map(|_| ())
+            .expect_err("an error");
+        assert!(matches!(error, LoadError::Missing(_)), "{error:?}");
+
+        let (seen, mut polled) = file.open(WhenMissing::BuiltIn).await.expect("a policy");
+        assert_eq!(**seen.0.load(), Policy::default());
+        file.write(WARN);
+        polled.poll().await;
+        assert_eq!(seen.enforcement(), Enforcement::Warn);
+        fs::remove_file(file.path()).expect("removed");
+        polled.poll().await;
+        assert_eq!(**seen.0.load(), Policy::default(), "as after a restart");
+    }
+
+    #[tokio::test]
+    async fn a_start_with_a_wrong_file_tells_every_mistake_with_its_place() {
+        let file =
+            File::holding("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: Warn\nbound: {}\n");
+        let error = file
+            .open(WhenMissing::Fail)
+            .await
+            .map(|_| ())
+            .expect_err("an error");
+        let path = file.path().display().to_string();
+        assert_eq!(
+            error.to_string().lines().collect::<Vec<_>>(),
+            [
+                "2 mistakes in the policy".to_owned(),
+                format!("{path}:3:14: \"Warn\" is not what may stand here; did you mean warn?"),
+                format!("{path}:4:1: there is no field \"bound\"; did you mean bounds?"),
+            ]
+        );
+    }
+}

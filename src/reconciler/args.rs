@@ -27,7 +27,7 @@ pub(crate) struct ReconcileArgs {
     #[command(flatten)]
     pub(super) policy: WatchedPolicyArgs,
 
-    /// What becomes of nodes above a limit [default: what the policy says; a pool's annotation
+    /// What to do with nodes above a limit [default: what the policy says; a pool's annotation
     /// poolgate.dev/over-limit wins over both]
     #[arg(long, env = "POOLGATE_OVER_LIMIT", value_enum, value_name = "WHAT")]
     over_limit: Option<OverLimitChoice>,
@@ -41,18 +41,18 @@ pub(crate) struct ReconcileArgs {
     )]
     pub(super) max_terminations_per_minute: u32,
 
-    /// For how long all must have been steady before a node is terminated: since the start, a gap in what is seen of
-    /// the cluster, a change of the NodePool definition
+    /// How long everything must have been steady before a node is terminated: counted from the start, from a gap in a
+    /// watch, from a change of the NodePool definition
     #[arg(long, env = "POOLGATE_SETTLE", default_value = "3m", value_name = "TIME",
         value_parser = flags::time)]
     pub(super) settle: Duration,
 
-    /// For how long a replica that leads may be silent before another one does
+    /// How long the leader may be silent before another replica takes over
     #[arg(long, env = "POOLGATE_LEASE_DURATION", default_value = "15s", value_name = "TIME",
         value_parser = lease_duration)]
     pub(super) lease_duration: Duration,
 
-    /// Write nothing: tell in logs and metrics what would be written
+    /// Write nothing: show in logs and metrics what would be written
     #[arg(
         long,
         env = "POOLGATE_OBSERVE",
@@ -61,7 +61,7 @@ pub(crate) struct ReconcileArgs {
     )]
     pub(super) observe: bool,
 
-    /// Take back every mark that poolgate has set on nodes, and end. Stop the reconcilers first
+    /// Remove every mark of poolgate from nodes, and exit. Stop the reconcilers first
     #[arg(
         long,
         env = "POOLGATE_UNHOLD_ALL",
@@ -80,14 +80,14 @@ pub(crate) struct ReconcileArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OverLimitChoice {
-    /// Events and metrics tell of them, and they stay
+    /// Show them in events and metrics, and keep them
     Report,
-    /// They go, the cheapest first
+    /// Delete them, the cheapest first
     Terminate,
 }
 
 impl ReconcileArgs {
-    /// What becomes of nodes above a limit, where the pool does not say so; none for what the policy says.
+    /// What to do with nodes above a limit, where the pool does not say so; none for what the policy says.
     pub(super) fn over_limit(&self) -> Option<OverLimit> {
         self.over_limit.map(|choice| match choice {
             OverLimitChoice::Report => OverLimit::Report,

@@ -1,4 +1,4 @@
-//! When which pool is looked at, and in which order what its plan says is done.
+//! When which pool is reconciled, and in which order its plan is carried out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::policy_file::PolicyInForce;
 /// How often the policy is compared with the one that pools were read by.
 const POLICY_POLL: Duration = Duration::from_secs(1);
 
-/// After how long every pool is looked at that nobody has spoken of.
+/// After how long a pool is reconciled of which nothing has changed.
 const RESYNC: Duration = Duration::from_mins(10);
 
 /// What the user wants.
@@ -44,20 +44,20 @@ pub(super) struct Controller {
     pub(super) leadership: Leadership,
     policy: PolicyInForce,
     in_force: Option<Arc<Policy>>,
-    wishes: Options,
+    options: Options,
     pub(super) metrics: ReconcileMetrics,
     queue: Queue,
     pub(super) pace: Pace,
     marker: Marker,
-    told: PublishedEvents,
+    events: PublishedEvents,
     memories: HashMap<Arc<str>, Memory>,
     /// The term in which this replica leads, and since when.
     leading: Option<(u64, Timestamp)>,
     /// Since when nothing was missed, as it was last known.
     steady: Option<Timestamp>,
-    /// Whether every watch has told all at least once.
+    /// Whether every watch has been complete at least once.
     knows: bool,
-    /// The last failure of each pool, so that each is told once.
+    /// The last failure of each pool, so that each is logged once.
     failures: BTreeMap<Arc<str>, String>,
 }
 
@@ -68,7 +68,7 @@ impl Controller {
         ledgers: PoolLedgers,
         leadership: Leadership,
         policy: PolicyInForce,
-        wishes: Options,
+        options: Options,
         metrics: ReconcileMetrics,
     ) -> Self {
         Self {
@@ -78,12 +78,12 @@ impl Controller {
             leadership,
             policy,
             in_force: None,
-            wishes,
+            options,
             metrics,
             queue: Queue::new(Instant::now()),
-            pace: Pace::new(wishes.terminations),
+            pace: Pace::new(options.terminations),
             marker: Marker::default(),
-            told: PublishedEvents::default(),
+            events: PublishedEvents::default(),
             memories: HashMap::new(),
             leading: None,
             steady: None,
@@ -151,7 +151,7 @@ impl Controller {
         }
         let policy = Arc::clone(&policy);
         self.in_force = Some(Arc::clone(&policy));
-        let policy = match self.wishes.over_limit {
+        let policy = match self.options.over_limit {
             Some(over_limit) if over_limit != policy.over_limit => Arc::new(Policy {
                 over_limit,
                 ..(*policy).clone()
@@ -210,7 +210,7 @@ impl Controller {
                 self.queue.failed(&pool, now);
                 let text = error.to_string();
                 if self.failures.get(&pool) != Some(&text) {
-                    tracing::warn!(nodepool = &*pool, %error, "not all could be done; it is tried again");
+                    tracing::warn!(nodepool = &*pool, %error, "reconciling failed; it is tried again");
                     self.failures.insert(pool, text);
                 }
             }
@@ -231,7 +231,9 @@ impl Controller {
         if !plan.terminate.is_empty() {
             self.terminate(snapshot.clone(), &memory).await?;
         }
-        self.told.tell(&self.writer, &snapshot.pool, &plan.events).await?;
+        self.events
+            .publish(&self.writer, &snapshot.pool, &plan.events)
+            .await?;
         let again_at = self.again_at(&plan, now);
         if snapshot.is_over() {
             self.forget(pool);
@@ -260,7 +262,7 @@ impl Controller {
             steady_since: since.map(|since| since.max(snapshot.grown_at())),
             terminations_left: self.pace.left(Instant::now()),
             settings: Settings {
-                settle: self.wishes.settle,
+                settle: self.options.settle,
                 ..Settings::default()
             },
         }
@@ -280,7 +282,7 @@ impl Controller {
     fn forget(&mut self, pool: &str) {
         self.memories.remove(pool);
         self.metrics.pools().forget(pool);
-        self.told.forget(pool);
+        self.events.forget(pool);
         self.queue.forget(pool);
     }
 }

@@ -1,4 +1,5 @@
-//! `poolgate reconcile`: keeps Karpenter from trying what a pool's node limit forbids, and ends what stands above it.
+//! `poolgate reconcile`: keeps Karpenter from trying what a pool's node limit forbids, and deletes NodeClaims
+//! above it.
 //!
 //! Watches fill an index; a queue says which pool is due; core's plan says what to do about it; `apply` does it.
 //! Nothing that is needed for safety lies in memory: marks stand on the nodes, victims in the ledger, and whoever
@@ -16,7 +17,6 @@ mod queue;
 mod run;
 mod seen;
 mod terminate;
-mod unhold_all;
 mod work;
 
 pub(crate) use args::ReconcileArgs;

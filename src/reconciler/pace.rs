@@ -1,4 +1,4 @@
-//! How many claims may be ended in a minute. Time is handed in.
+//! How many claims may be deleted in a minute. Time is handed in.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ const WINDOW: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(super) struct Pace {
     most: usize,
-    ended: VecDeque<Instant>,
+    deleted: VecDeque<Instant>,
 }
 
 impl Pace {
@@ -20,20 +20,20 @@ impl Pace {
     pub(super) fn new(most: u32) -> Self {
         Self {
             most: usize::try_from(most).unwrap_or(usize::MAX),
-            ended: VecDeque::new(),
+            deleted: VecDeque::new(),
         }
     }
 
     /// How many there may be now.
     pub(super) fn left(&mut self, now: Instant) -> usize {
         while self
-            .ended
+            .deleted
             .front()
             .is_some_and(|at| now.saturating_duration_since(*at) >= WINDOW)
         {
-            self.ended.pop_front();
+            self.deleted.pop_front();
         }
-        self.most - self.ended.len().min(self.most)
+        self.most - self.deleted.len().min(self.most)
     }
 
     /// When there may be one more; none if there may be now, or never.
@@ -41,12 +41,12 @@ impl Pace {
         if self.left(now) > 0 {
             return None;
         }
-        self.ended.front().map(|at| *at + WINDOW)
+        self.deleted.front().map(|at| *at + WINDOW)
     }
 
-    /// One was ended.
-    pub(super) fn ended(&mut self, now: Instant) {
-        self.ended.push_back(now);
+    /// One was deleted.
+    pub(super) fn terminated(&mut self, now: Instant) {
+        self.deleted.push_back(now);
     }
 }
 
@@ -59,8 +59,8 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(2);
         assert_eq!(pace.left(start), 2);
-        pace.ended(start);
-        pace.ended(start + Duration::from_secs(30));
+        pace.terminated(start);
+        pace.terminated(start + Duration::from_secs(30));
         assert_eq!(pace.left(start + Duration::from_secs(59)), 0);
         assert_eq!(
             pace.next_at(start + Duration::from_secs(59)),

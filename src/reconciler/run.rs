@@ -10,21 +10,17 @@ use jiff::SignedDuration;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 
-use super::apply::{WriteError, Writer};
+use super::apply::{WriteError, Writer, unhold_all};
 use super::args::ReconcileArgs;
 use super::controller::Options;
 use super::metrics::ReconcileMetrics;
-use super::unhold_all::unhold_all;
 use super::work::{LEASE, Lines, Work};
 use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics, lease_holder};
-use crate::http::{self, BindError, HttpMetrics, Interface, Server, Transport};
+use crate::http::{self, BindError, HttpMetrics, Interface};
 use crate::lifecycle::{Ending, PartError, Readiness, Signals, Tasks};
 use crate::policy_file::LoadError;
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
-
-/// How many connections the probe port keeps open.
-const MAX_PROBE_CONNECTIONS: usize = 64;
 
 /// How long what has begun may take after the first signal. Below the grace period that the Deployment gives.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -44,8 +40,8 @@ pub(crate) enum ReconcileError {
     /// No client can be made for it.
     #[error("no client for the cluster: {0}")]
     Client(String),
-    /// Not every mark could be taken back.
-    #[error("not every mark is taken back: {0}")]
+    /// Not every mark could be removed.
+    #[error("not every mark is removed: {0}")]
     Unhold(#[from] WriteError),
     /// A socket cannot be had.
     #[error(transparent)]
@@ -76,7 +72,7 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
     ended
 }
 
-/// Takes back every mark, and ends.
+/// Removes every mark, and ends.
 async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let connector = Connector::find(&args.cluster).await?;
     let client = connector.client().await.map_err(ReconcileError::Client)?;
@@ -89,7 +85,7 @@ async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let metrics = ReconcileMetrics::register(&mut Registry::default());
     let writer = Writer::new(client.clone(), Leadership::always(), metrics, false);
     let nodes = unhold_all(&writer, &Api::all(client)).await?;
-    tracing::info!(nodes, "every mark is taken back");
+    tracing::info!(nodes, "every mark is removed");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -108,7 +104,7 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let work = Work {
         connector: Connector::find(&args.cluster).await?,
         policy,
-        wishes: wishes(&args),
+        options: options(&args),
         observe: args.observe,
         lease: args.lease_duration,
         identity: identity(),
@@ -118,19 +114,12 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
         readiness: Arc::clone(&readiness),
         end: drain.clone(),
     };
-    let probe = Server {
-        name: "probe",
-        listener: http::bind("probes", args.probe_listen, Interface::All).await?,
-        transport: Transport::Plain,
-        router: probes::router(Probes {
-            readiness: Arc::clone(&readiness),
-            details,
-            metrics: Metrics::new(registry),
-        }),
-        max_connections: MAX_PROBE_CONNECTIONS,
+    let probes = Probes {
         readiness: Arc::clone(&readiness),
-        metrics: http_metrics,
+        details,
+        metrics: Metrics::new(registry),
     };
+    let probe = probes::server(args.probe_listen, Interface::All, probes, http_metrics).await?;
     let address = http::local_addr(&probe.listener);
     // Probes are answered to the very end.
     tasks.spawn("probes", probe.run(CancellationToken::new()));
@@ -148,7 +137,7 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
 /// The part whose end is awaited.
 const RECONCILER: &str = "reconciler";
 
-fn wishes(args: &ReconcileArgs) -> Options {
+fn options(args: &ReconcileArgs) -> Options {
     Options {
         over_limit: args.over_limit(),
         settle: SignedDuration::try_from(args.settle).unwrap_or(SignedDuration::MAX),

@@ -57,7 +57,7 @@ pub(super) struct Seen(Rc<Inner>);
 #[derive(Debug)]
 struct Inner {
     index: RefCell<Index>,
-    /// Since when each watch has told all: those that run.
+    /// Since when each watch that runs has been complete.
     up: RefCell<BTreeMap<Watched, Timestamp>>,
     /// When the definition changed last.
     defined: RefCell<Option<Timestamp>>,
@@ -81,7 +81,7 @@ impl Seen {
         at(&self.0.index.borrow())
     }
 
-    /// Changes the index, and tells whoever waits for a change.
+    /// Changes the index, and notifies whoever waits for a change.
     pub(super) fn change<T>(&self, how: impl FnOnce(&mut Index) -> T) -> T {
         let mut index = self.0.index.borrow_mut();
         let result = how(&mut index);
@@ -99,12 +99,12 @@ impl Seen {
         self.0.changed.notified().await;
     }
 
-    /// Told when nodes must be listed anew.
+    /// Notified when nodes must be listed again.
     pub(super) fn relist_nodes(&self) -> Rc<Notify> {
         Rc::clone(&self.0.relist_nodes)
     }
 
-    /// A watch has told all.
+    /// A watch is complete.
     pub(super) fn complete(&self, watch: Watched) {
         self.0.up.borrow_mut().entry(watch).or_insert_with(Timestamp::now);
         self.0.changed.notify_one();
@@ -120,12 +120,12 @@ impl Seen {
         *self.0.defined.borrow_mut() = Some(Timestamp::now());
     }
 
-    /// Whether every watch has told all it had to tell.
+    /// Whether every watch is complete.
     pub(super) fn is_complete(&self) -> bool {
         self.0.up.borrow().len() == Watched::ALL.len()
     }
 
-    /// Since when all watches have told everything, and pools mean the same; none while one does not.
+    /// Since when all watches have been complete and the definition has been the same; none while one watch is down.
     pub(super) fn steady_since(&self) -> Option<Timestamp> {
         if !self.is_complete() || !self.look(Index::is_whole) {
             return None;

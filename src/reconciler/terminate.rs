@@ -1,6 +1,6 @@
-//! The end of claims above a limit. Whom it may meet stands in the ledger before anybody is ended, and all that
-//! speaks for it is read anew right before: a watch that is silent, or another replica that has decided otherwise,
-//! ends nobody.
+//! Deletes claims above a limit. The ledger lists them before any is deleted, and everything that the decision depends
+//! on is read again right before: a watch that is silent, or another replica that has decided otherwise, deletes
+//! nothing.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::metrics::{CallResult, Write};
 use crate::cluster::VictimError;
 
 impl Controller {
-    /// Writes into the pool's ledger who is to go.
+    /// Writes the victims into the pool's ledger.
     pub(super) async fn list_victims(
         &mut self,
         snapshot: &Snapshot,
@@ -40,7 +40,7 @@ impl Controller {
         };
         self.metrics.written(Write::Victims, outcome);
         match written {
-            // Whoever wrote it is seen soon, and all is judged once more.
+            // What the other replica wrote is seen soon, and a new plan is made then.
             Err(WriteError::Ledger(error)) if error.is_conflict() => Ok(()),
             Ok(()) => {
                 tracing::info!(nodepool = &*pool.name, ?victims, "listed for termination");
@@ -50,13 +50,13 @@ impl Controller {
         }
     }
 
-    /// Ends those whose turn it is, if all still speaks for it.
+    /// Deletes victims, if a plan made of what is read now still wants that.
     pub(super) async fn terminate(
         &mut self,
         mut snapshot: Snapshot,
         memory: &Memory,
     ) -> Result<(), WriteError> {
-        if !self.read_anew(&mut snapshot).await? {
+        if !self.read_again(&mut snapshot).await? {
             return Ok(());
         }
         let inputs = self.inputs(&snapshot);
@@ -66,8 +66,8 @@ impl Controller {
             if self.pace.left(Instant::now()) == 0 {
                 break;
             }
-            // Counted before it is known to be done: better one too few in this minute.
-            self.pace.ended(Instant::now());
+            // Counted before it is known to have succeeded: better one too few in this minute.
+            self.pace.terminated(Instant::now());
             if self.writer.terminate(claim).await? {
                 self.metrics.terminated(&snapshot.pool.name);
                 tracing::info!(
@@ -81,7 +81,7 @@ impl Controller {
     }
 
     /// Reads pool, claims and ledger as they are stored now. False where it is too early to judge.
-    async fn read_anew(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
+    async fn read_again(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
         let name = Arc::clone(&snapshot.pool.name);
         let Some(pool) = self.writer.read_pool(&name).await? else {
             return Ok(false);

@@ -7,38 +7,34 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use kube::Client;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
-use tokio::runtime;
-use tokio::sync::{Notify, oneshot};
-use tokio::time::sleep;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
 use super::controller::{Controller, Options};
-use super::followers::{Claims, DefinitionFollower, KindFollower, Ledgers, Nodes, Pods, Pools};
+use super::followers::{Claims, Definitions, KindFollower, Ledgers, Nodes, Pods, Pools};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::seen::{Seen, Watched};
 use crate::cluster::{
     Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch,
-    WatchMetrics,
+    WatchMetrics, client_for_watches, ledgers_path,
 };
-use crate::lifecycle::{Detail, Readiness, StatusLine};
+use crate::lifecycle::{Detail, Readiness, StatusLine, on_own_thread};
+use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
 /// The Lease that the replica holds which writes.
 pub(super) const LEASE: &str = "poolgate-reconciler";
 
-/// How long to wait before a client is tried anew.
-const CREDENTIALS: Duration = Duration::from_secs(10);
-
 /// What holds while something is not watched.
-const MEANWHILE: &str = "what was last seen holds, and nothing is terminated";
+const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
 
 /// All that the thread needs.
 pub(super) struct Work {
     pub(super) connector: Connector,
     pub(super) policy: PolicyInForce,
-    pub(super) wishes: Options,
+    pub(super) options: Options,
     pub(super) observe: bool,
     pub(super) lease: Duration,
     pub(super) identity: String,
@@ -59,7 +55,7 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(observe: bool) -> Self {
         let leader = if observe {
-            "nobody is asked: --observe"
+            "no election: --observe writes nothing"
         } else {
             "not yet known"
         };
@@ -87,23 +83,14 @@ impl Lines {
 impl Work {
     /// Starts the thread. What is returned ends when the thread does.
     pub(super) fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let (alive, ended) = oneshot::channel::<()>();
-        std::thread::Builder::new()
-            .name("reconciler".into())
-            .spawn(move || {
-                runtime.block_on(self.run());
-                drop(alive);
-            })?;
-        Ok(async move {
-            // The sender says nothing: it only goes, with its thread.
-            let _ = ended.await;
-        })
+        on_own_thread("reconciler", || self.run())
     }
 
     async fn run(self) {
+        let failed = || self.watches.failed(Watched::Definition.name());
+        let lines = &self.lines.watches;
         let client = tokio::select! {
-            client = self.client() => client,
+            client = client_for_watches(self.connector.config(), lines, MEANWHILE, failed) => client,
             () = self.end.cancelled() => return,
         };
         let seen = Seen::new(Index::new(Arc::clone(&self.policy.load()), BOUNDS));
@@ -121,7 +108,7 @@ impl Work {
             PoolLedgers::new(client.clone(), self.connector.namespace()),
             leadership,
             self.policy.clone(),
-            self.wishes,
+            self.options,
             self.metrics.clone(),
         );
         let readiness = Arc::clone(&self.readiness);
@@ -132,24 +119,6 @@ impl Work {
         tokio::select! {
             ((), ()) = async { tokio::join!(work, election) } => {}
             () = self.watch(&client, &seen) => {}
-        }
-    }
-
-    /// Makes a client, whatever that takes.
-    async fn client(&self) -> Client {
-        loop {
-            match self.connector.client().await {
-                Ok(client) => return client,
-                Err(error) => {
-                    let line = self.lines.of(Watched::Definition);
-                    let text = format!("not watching: {error}");
-                    if **line.load() != text {
-                        tracing::warn!(%error, "no client for the cluster");
-                        line.store(Arc::new(text));
-                    }
-                    sleep(CREDENTIALS).await;
-                }
-            }
         }
     }
 
@@ -183,26 +152,16 @@ impl Work {
 
     /// Watches for ever.
     async fn watch(&self, client: &Client, seen: &Seen) {
-        let definitions = Collection::new(
-            client.clone(),
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-        );
-        let definition = DefinitionFollower {
-            seen: seen.clone(),
-            known: None,
-        };
-        let karpenter = |plural: &str| format!("/apis/karpenter.sh/v1/{plural}");
-        let pools = Collection::new(client.clone(), &karpenter("nodepools"));
-        let claims = Collection::new(client.clone(), &karpenter("nodeclaims"));
+        let definitions = Collection::new(client.clone(), DEFINITIONS);
+        let pools = Collection::new(client.clone(), NODE_POOLS);
+        let claims = Collection::new(client.clone(), NODE_CLAIMS);
         let nodes = Collection::new(client.clone(), "/api/v1/nodes");
         let pods = Collection::new(client.clone(), "/api/v1/pods");
         let namespace = self.connector.namespace();
-        let ledgers = Collection::new(
-            client.clone(),
-            &format!("/api/v1/namespaces/{namespace}/configmaps"),
-        );
+        let ledgers = Collection::new(client.clone(), &ledgers_path(namespace));
         tokio::join!(
-            self.one(Watched::Definition).run(definitions, definition),
+            self.one(Watched::Definition)
+                .run(definitions, KindFollower::new(seen, Definitions::default())),
             self.one(Watched::Pools)
                 .run(pools, KindFollower::new(seen, Pools)),
             self.one(Watched::Claims)

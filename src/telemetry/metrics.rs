@@ -15,9 +15,21 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 pub(crate) struct Registry(registry::Registry);
 
 impl Registry {
-    /// Registers a number, or a family of them.
-    pub(crate) fn register(&mut self, name: &'static str, help: &'static str, metric: impl Metric) {
-        self.0.register(name, help, Named(metric));
+    /// Registers a new number, or a family of them.
+    pub(crate) fn metric<M>(&mut self, name: &'static str, help: &'static str) -> M
+    where
+        M: Metric + Clone + Default,
+    {
+        self.with(name, help, M::default())
+    }
+
+    /// Registers this one.
+    pub(crate) fn with<M>(&mut self, name: &'static str, help: &'static str, metric: M) -> M
+    where
+        M: Metric + Clone,
+    {
+        self.0.register(name, help, Named(metric.clone()));
+        metric
     }
 }
 
@@ -47,11 +59,8 @@ impl Metrics {
     /// A registry in which every name begins with `poolgate_`, and which says what runs.
     pub(crate) fn registry() -> Registry {
         let mut registry = Registry(registry::Registry::with_prefix("poolgate"));
-        registry.register(
-            "build",
-            "What runs",
-            Info::new([("version", env!("CARGO_PKG_VERSION"))]),
-        );
+        let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.0.register("build", "What runs", build);
         registry
     }
 

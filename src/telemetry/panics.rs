@@ -1,4 +1,4 @@
-//! Panics: each is a defect of poolgate. It is counted and logged with its place, and ends only the work in
+//! Panics: each is a defect of poolgate. It is counted and logged with its location, and ends only the work in
 //! which it happened.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -9,8 +9,7 @@ use super::Registry;
 
 /// Counts and logs every panic of this process from now on.
 pub(crate) fn count_panics(registry: &mut Registry) {
-    let panics = Counter::<u64>::default();
-    registry.register("panics", "Defects of poolgate that were caught", panics.clone());
+    let panics: Counter = registry.metric("panics", "Panics: defects of poolgate, caught and logged");
     panic::set_hook(Box::new(move |info| {
         panics.inc();
         tracing::error!(

@@ -6,16 +6,16 @@ use std::time::Duration;
 use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
 use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 
-use super::gate_args::GateArgs;
 use crate::admission::MutateVerdict;
 use crate::cluster::ClusterArgs;
 use crate::flags;
+use crate::gate::{GateSettings, OnError};
 use crate::http::{Interface, ListenAddr};
 use crate::policy_file::WatchedPolicyArgs;
 use crate::telemetry::LogArgs;
 
-/// How long a server in a cluster goes on after it was told to end: the time in which the other parts of the
-/// cluster learn that it does.
+/// How long a server in a cluster goes on after SIGTERM: the time in which the other parts of the cluster learn that
+/// it stops.
 const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
 
 /// What the user says about the server.
@@ -35,7 +35,7 @@ pub(crate) struct ServeArgs {
     )]
     pub(super) probe_listen: ListenAddr,
 
-    /// The serving certificate with its chain, as PEM; looked at again while the server runs
+    /// The serving certificate with its chain, as PEM; read again while the server runs
     #[arg(long, env = "POOLGATE_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
@@ -56,12 +56,12 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "POOLGATE_CA_OUT", value_name = "FILE")]
     ca_out: Option<PathBuf>,
 
-    /// How often the certificate files are compared with what is in force
+    /// How often the certificate files are read again
     #[arg(long, env = "POOLGATE_CERT_POLL_INTERVAL", default_value = "10s", value_name = "TIME",
         value_parser = flags::interval)]
     pub(super) cert_poll_interval: Duration,
 
-    /// The Karpenter release that judges NodePools after us, such as 1.14.1
+    /// The Karpenter release of the cluster, such as 1.14.1
     /// [default: what the cluster's NodePool definition says; without a cluster the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
@@ -69,7 +69,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(super) policy: WatchedPolicyArgs,
 
-    /// Whether /mutate refuses as /validate does; off where another webhook completes NodePools after us
+    /// Whether /mutate denies as /validate does; off if another webhook changes NodePools after poolgate
     #[arg(
         long,
         env = "POOLGATE_MUTATE_VERDICT",
@@ -79,7 +79,7 @@ pub(crate) struct ServeArgs {
     )]
     mutate_verdict: Switch,
 
-    /// How long to go on answering after SIGTERM, until nobody is sent here any more
+    /// How long to go on answering after SIGTERM, until no request is sent here any more
     /// [default: 10s, with --self-signed 0s]
     #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = flags::time)]
     shutdown_delay: Option<Duration>,
@@ -192,6 +192,56 @@ impl ServeArgs {
     }
 }
 
+/// What the user says about the gate.
+#[derive(Debug, Args)]
+pub(crate) struct GateArgs {
+    /// Answer at /gate whether a NodeClaim may be created, by the spec.limits.nodes of its NodePool. Needs a cluster
+    #[arg(
+        long,
+        env = "POOLGATE_GATE",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    gate: bool,
+
+    /// What to do with a NodeClaim while the gate cannot decide
+    #[arg(
+        long,
+        env = "POOLGATE_GATE_ON_ERROR",
+        value_enum,
+        default_value = "allow",
+        value_name = "ALLOW|DENY"
+    )]
+    gate_on_error: OnError,
+
+    /// Admit NodeClaims above the limit, too, and only count them
+    #[arg(
+        long,
+        env = "POOLGATE_GATE_OBSERVE",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    gate_observe: bool,
+}
+
+/// There is nothing to observe.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--gate-observe changes what --gate does: add --gate, or leave it out")]
+pub(crate) struct ObserveWithoutGate;
+
+impl GateArgs {
+    /// How the node gate is meant; none where it stays shut.
+    pub(super) fn settings(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
+        if self.gate_observe && !self.gate {
+            return Err(ObserveWithoutGate);
+        }
+        Ok(self.gate.then_some(GateSettings {
+            on_error: self.gate_on_error,
+            observe: self.gate_observe,
+        }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -259,5 +309,20 @@ mod tests {
             let words = std::iter::once("serve").chain(line.split_whitespace());
             assert!(Line::try_parse_from(words).is_err(), "{line}");
         }
+    }
+
+    fn gate(line: &str) -> GateArgs {
+        parse(line).gate
+    }
+
+    #[test]
+    fn the_gate_is_open_where_it_is_asked_for() {
+        assert!(gate("").settings().is_ok_and(|gate| gate.is_none()));
+        let settings = |line: &str| gate(line).settings().expect(line).expect(line);
+        let plain = settings("--gate");
+        assert_eq!((plain.on_error, plain.observe), (OnError::Allow, false));
+        let strict = settings("--gate --gate-on-error deny --gate-observe");
+        assert_eq!((strict.on_error, strict.observe), (OnError::Deny, true));
+        assert_eq!(gate("--gate-observe").settings().err(), Some(ObserveWithoutGate));
     }
 }

@@ -22,7 +22,7 @@ const LATENCY_BUCKETS: [f64; 13] = [
 pub(super) enum Route {
     /// NodePools are reviewed.
     Review(Endpoint),
-    /// NodeClaims ask for a place.
+    /// The gate decides on a NodeClaim.
     Gate,
 }
 
@@ -97,59 +97,37 @@ impl Drop for InFlight<'_> {
 impl WebhookMetrics {
     /// Registers the numbers.
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let in_flight = Family::<WebhookLabel, Gauge>::default();
-        let latency =
-            Family::<WebhookLabel, Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS));
-        let endpoint = |door: Route| {
+        let requests = registry.metric("webhook_requests", "Requests by HTTP status");
+        let in_flight: Family<WebhookLabel, Gauge> =
+            registry.metric("webhook_requests_in_flight", "Requests being answered");
+        let latency = registry.with(
+            "webhook_latency_seconds",
+            "Time from a request's head to its answer",
+            Family::<WebhookLabel, Histogram>::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS)),
+        );
+        let endpoint = |route: Route| {
             let label = WebhookLabel {
-                webhook: door.as_str(),
+                webhook: route.as_str(),
             };
             EndpointMetrics {
                 in_flight: in_flight.get_or_create_owned(&label),
                 latency: latency.get_or_create_owned(&label),
             }
         };
-        let metrics = Self {
-            requests: Family::default(),
-            reviews: Family::default(),
-            findings: Family::default(),
-            malformed: Counter::default(),
+        Self {
+            requests,
+            reviews: registry.metric("webhook_reviews", "Reviews by verdict"),
+            findings: registry.metric("webhook_findings", "Rules that denied or warned"),
+            malformed: registry.metric("webhook_malformed", "Bodies that are no review"),
             mutate: endpoint(Route::Review(Endpoint::Mutate)),
             validate: endpoint(Route::Review(Endpoint::Validate)),
             gate: endpoint(Route::Gate),
-        };
-        registry.register(
-            "webhook_requests",
-            "Requests by HTTP status",
-            metrics.requests.clone(),
-        );
-        registry.register("webhook_requests_in_flight", "Requests being answered", in_flight);
-        registry.register(
-            "webhook_latency_seconds",
-            "Time from a request's head to its answer",
-            latency,
-        );
-        registry.register(
-            "webhook_reviews",
-            "Reviews by what came of them",
-            metrics.reviews.clone(),
-        );
-        registry.register(
-            "webhook_findings",
-            "Rules that refused or warned",
-            metrics.findings.clone(),
-        );
-        registry.register(
-            "webhook_malformed",
-            "Bodies that are no review",
-            metrics.malformed.clone(),
-        );
-        metrics
+        }
     }
 
     /// Counts a request until its answer is ready.
-    pub(super) fn begin(&self, door: Route) -> InFlight<'_> {
-        let metrics = match door {
+    pub(super) fn begin(&self, route: Route) -> InFlight<'_> {
+        let metrics = match route {
             Route::Review(Endpoint::Mutate) => &self.mutate,
             Route::Review(Endpoint::Validate) => &self.validate,
             Route::Gate => &self.gate,
@@ -161,9 +139,9 @@ impl WebhookMetrics {
         }
     }
 
-    /// Counts an answer; `door` is none where the path named none.
-    pub(super) fn answered(&self, door: Option<Route>, status: StatusCode) {
-        let webhook = door.map_or("none", Route::as_str);
+    /// Counts an answer; `route` is none where the path named none.
+    pub(super) fn answered(&self, route: Option<Route>, status: StatusCode) {
+        let webhook = route.map_or("none", Route::as_str);
         self.requests
             .get_or_create(&RequestLabels {
                 webhook,
@@ -173,11 +151,11 @@ impl WebhookMetrics {
     }
 
     /// Counts what a review came to.
-    pub(super) fn reviewed(&self, door: Route, summary: &Summary<'_>) {
+    pub(super) fn reviewed(&self, route: Route, summary: &Summary<'_>) {
         let yes = |flag: bool| if flag { "true" } else { "false" };
         self.reviews
             .get_or_create(&ReviewLabels {
-                webhook: door.as_str(),
+                webhook: route.as_str(),
                 operation: summary.operation,
                 verdict: summary.verdict.as_str(),
                 patched: yes(summary.patched),

@@ -4,9 +4,7 @@
 mod args;
 mod body;
 mod deadline;
-mod gate_args;
 mod metrics;
-mod nodeclaim;
 mod refusal;
 mod routes;
 mod serve;

@@ -46,7 +46,7 @@ pub(super) enum Refusal {
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// A defect of poolgate.
-    #[error("poolgate failed over this review; its log says where. Please report it")]
+    #[error("poolgate crashed on this review: please report what its log says")]
     Panicked,
 }
 

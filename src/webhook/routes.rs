@@ -13,11 +13,10 @@ use tokio::time::timeout;
 use super::body::{BodyMemoryLimit, HeldBody};
 use super::deadline;
 use super::metrics::{Route, WebhookMetrics};
-use super::nodeclaim;
 use super::refusal::{Refusal, excerpt};
-use crate::admission::gate::GateReview;
+use crate::admission::gate::{GateReview, NodeClaimReview, sentence};
 use crate::admission::{self, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
-use crate::gate::Gate;
+use crate::gate::{AdmitRequest, Gate, GateDecision};
 use crate::telemetry::caught;
 
 /// The media type of a review.
@@ -57,9 +56,9 @@ impl Webhook {
             .with_state(Arc::new(self))
     }
 
-    async fn answer(&self, door: Route, request: Request) -> Response {
-        let _in_flight = self.metrics.begin(door);
-        let reviewed = match (door, &self.gate) {
+    async fn answer(&self, route: Route, request: Request) -> Response {
+        let _in_flight = self.metrics.begin(route);
+        let reviewed = match (route, &self.gate) {
             (Route::Review(endpoint), _) => self.review(endpoint, request).await,
             (Route::Gate, Some(gate)) => self.nodeclaim(gate, request).await,
             (Route::Gate, None) => Err(Refusal::path(request.uri())),
@@ -68,14 +67,14 @@ impl Webhook {
             Ok(body) => ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response(),
             Err(refusal) => {
                 tracing::warn!(
-                    webhook = door.as_str(),
+                    webhook = route.as_str(),
                     reason = refusal.sentence(),
                     "request not reviewed"
                 );
                 refusal.into_response()
             }
         };
-        self.metrics.answered(Some(door), response.status());
+        self.metrics.answered(Some(route), response.status());
         response
     }
 
@@ -86,7 +85,7 @@ impl Webhook {
         Ok(self.note(Route::Review(endpoint), answer))
     }
 
-    /// Asks for a place, and is back before the API server stops waiting.
+    /// Asks the gate about a NodeClaim, and answers before the API server stops waiting.
     async fn nodeclaim(&self, gate: &Gate, request: Request) -> Result<Vec<u8>, Refusal> {
         let began = Instant::now();
         let limit = deadline::of(request.uri().query());
@@ -96,7 +95,7 @@ impl Webhook {
             GateReview::Answered(answer) => Ok(self.note(Route::Gate, answer)),
             GateReview::NodeClaim(review) => {
                 let left = deadline::before(limit).saturating_sub(began.elapsed());
-                let answer = nodeclaim::ask(gate, &review, left).await;
+                let answer = ask(gate, &review, left).await;
                 self.metrics.reviewed(Route::Gate, &answer.summary);
                 Ok(answer.body)
             }
@@ -114,9 +113,9 @@ impl Webhook {
     }
 
     /// Counts and logs an answer.
-    fn note(&self, door: Route, answer: Answer<'_>) -> Vec<u8> {
-        self.metrics.reviewed(door, &answer.summary);
-        log(door, &answer.summary);
+    fn note(&self, route: Route, answer: Answer<'_>) -> Vec<u8> {
+        self.metrics.reviewed(route, &answer.summary);
+        log(route, &answer.summary);
         answer.body
     }
 
@@ -132,6 +131,43 @@ impl Webhook {
         let response = refusal.into_response();
         self.metrics.answered(None, response.status());
         response
+    }
+}
+
+/// Asks the gate, which answers within `limit`.
+async fn ask<'b>(gate: &Gate, review: &NodeClaimReview<'b>, limit: Duration) -> Answer<'b> {
+    let request = AdmitRequest {
+        pool: &review.pool,
+        uid: &review.uid,
+        name: &review.name,
+        dry_run: review.is_dry_run(),
+    };
+    let (pool, claim) = (&*review.pool, &*review.name);
+    match gate.ask(request, limit).await {
+        GateDecision::Allowed => review.admit(),
+        GateDecision::Denied(refused) => {
+            tracing::info!(
+                pool,
+                claim,
+                reason = sentence(pool, &refused),
+                "at the node limit"
+            );
+            review.refuse(&refused)
+        }
+        GateDecision::WouldDeny(refused) => {
+            tracing::info!(
+                pool,
+                claim,
+                reason = sentence(pool, &refused),
+                "at the node limit; admitted by --gate-observe"
+            );
+            review.admit_beyond()
+        }
+        GateDecision::AllowedUndecided(error) => {
+            tracing::debug!(pool, claim, %error, "admitted without a decision");
+            review.admit_beyond()
+        }
+        GateDecision::DeniedUndecided(error) => review.refuse_undecided(&error.to_string()),
     }
 }
 
@@ -165,7 +201,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// One line for each denial, and none for what is allowed unless somebody looks closer.
-fn log(door: Route, summary: &Summary<'_>) {
+fn log(route: Route, summary: &Summary<'_>) {
     let Summary {
         verdict,
         operation,
@@ -175,7 +211,7 @@ fn log(door: Route, summary: &Summary<'_>) {
         patched,
         dry_run,
     } = summary;
-    let webhook = door.as_str();
+    let webhook = route.as_str();
     match verdict {
         Verdict::Denied => {
             let rules: Vec<_> = rules.iter().map(|rule| rule.as_str()).collect();

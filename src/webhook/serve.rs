@@ -7,12 +7,13 @@ use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
-use super::args::{CertificateChoice, CertificateChoiceError, ServeArgs};
-use super::gate_args::ObserveWithoutGate;
+use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{ClusterView, Reviewer};
-use crate::certs::{CertificateMetrics, Current, FileError, FileSource, SelfSignedError, SelfSignedSource};
+use crate::certs::{
+    CertificateFiles, CertificateMetrics, Current, FileError, SelfSignedError, SelfSignedSource,
+};
 use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::{Cluster, ClusterError};
 use crate::gate::Gate;
@@ -25,9 +26,6 @@ use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 /// How many connections the admission port keeps open. An API server needs a handful; the rest is for those
 /// who come without reason. Below the usual limit of 1024 open files.
 const MAX_ADMISSION_CONNECTIONS: usize = 512;
-
-/// How many the probe port does: a kubelet and a few Prometheus servers.
-const MAX_PROBE_CONNECTIONS: usize = 64;
 
 /// How long requests that have begun may take once the shutdown delay is over. With the delay it stays below
 /// the grace period that the Deployment gives.
@@ -59,7 +57,7 @@ pub(crate) enum ServeError {
     Observe(#[from] ObserveWithoutGate),
     /// The gate decides by what is in the cluster, and there is none.
     #[error(
-        "--gate needs a cluster to look at: give --kubeconfig FILE, run in a pod with a service account, and leave out \
+        "--gate needs a cluster: give --kubeconfig FILE, run in a pod with a service account, and leave out \
          --no-cluster"
     )]
     GateWithoutCluster,
@@ -120,15 +118,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         readiness: Arc::clone(&readiness),
         metrics: http_metrics.clone(),
     };
-    let probe = Server {
-        name: "probe",
-        listener: http::bind("probes", args.probe_listen, args.interface()).await?,
-        transport: Transport::Plain,
-        router: probes::router(probes),
-        max_connections: MAX_PROBE_CONNECTIONS,
-        readiness: Arc::clone(&readiness),
-        metrics: http_metrics,
-    };
+    let probe = probes::server(args.probe_listen, args.interface(), probes, http_metrics).await?;
     let addresses = (
         http::local_addr(&admission.listener),
         http::local_addr(&probe.listener),
@@ -161,16 +151,14 @@ async fn start_certificates(
     tasks: &mut Tasks,
 ) -> Result<Arc<Current>, ServeError> {
     let metrics = CertificateMetrics::register(registry);
-    let now = SystemTime::now();
     match choice {
         CertificateChoice::Files { certificate, key } => {
-            let source = FileSource::open(certificate, key, now, metrics).await?;
-            let current = source.current();
-            tasks.spawn("certificate watch", source.watch(args.cert_poll_interval));
+            let (current, polled) = CertificateFiles::open(certificate, key, metrics).await?;
+            tasks.spawn("certificate watch", polled.watch(args.cert_poll_interval));
             Ok(current)
         }
         CertificateChoice::SelfSigned { ca_out } => {
-            let source = SelfSignedSource::create(args.listen.named_ip(), now, metrics)?;
+            let source = SelfSignedSource::create(args.listen.named_ip(), SystemTime::now(), metrics)?;
             if let Some(path) = &ca_out {
                 source.write_authority(path)?;
             }
@@ -181,7 +169,7 @@ async fn start_certificates(
     }
 }
 
-/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. Nothing of what follows
+/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. Nothing that follows
 /// waits for it.
 async fn start_cluster(
     args: &ServeArgs,

@@ -3,8 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use kube::ResourceExt;
-
 use super::object::NodeClaim;
 use super::views::{ClaimViews, Listing};
 use crate::cluster::watch::Follower;
@@ -53,7 +51,7 @@ impl Follower for ClaimFollower {
     }
 
     fn gone(&mut self, claim: &NodeClaim) {
-        let version = claim.resource_version().and_then(|version| version.parse().ok());
+        let version = claim.metadata.version();
         if let (Some((pool, uid, _)), Some(version)) = (claim.clone().into_parts(), version) {
             self.views.borrow_mut().remove(&pool, &uid, version);
         }

@@ -1,18 +1,19 @@
 //! A consistent list of one pool's claims.
 
+use kube::Client;
 use kube::api::ListParams;
-use kube::{Api, Client};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::ClaimView;
 
-use super::object::{self, NodeClaim};
+use super::object::NodeClaim;
+use crate::cluster::collection::{Collection, Source as _};
+use crate::objects::NODE_CLAIMS;
 
 /// How many claims a page brings: what bounds the memory that a list takes.
 const PAGE: u32 = 500;
 
 /// The API server's NodeClaims.
-#[derive(Debug, Clone)]
-pub(crate) struct ClaimList(Api<NodeClaim>);
+pub(crate) struct ClaimList(Collection<NodeClaim>);
 
 /// Why there is no list.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +28,7 @@ pub(crate) enum ListError {
 
 impl ClaimList {
     pub(crate) fn new(client: Client) -> Self {
-        Self(object::api(client))
+        Self(Collection::new(client, NODE_CLAIMS))
     }
 
     /// Lists the claims of a pool as they are now. Without a resourceVersion in the request the API server answers

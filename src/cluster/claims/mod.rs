@@ -1,4 +1,4 @@
-//! The NodeClaims of the cluster, counted by pool: kept up to date by one watch, and read anew where a count must be
+//! The NodeClaims of the cluster, counted by pool: kept up to date by one watch, and read again where a count must be
 //! as of now.
 
 mod follower;
@@ -8,5 +8,4 @@ mod views;
 
 pub(crate) use follower::ClaimFollower;
 pub(crate) use list::{ClaimList, ListError};
-pub(crate) use object::api;
 pub(crate) use views::ClaimViews;

@@ -1,133 +1,44 @@
 //! A NodeClaim as far as node limits look at it. Nothing else of it is decoded.
 
-use std::borrow::Cow;
-
-use kube::api::ObjectMeta;
-use kube::core::ClusterResourceScope;
-use kube::{Api, Client, Resource};
-use poolgate_core::karpenter::{ApiVersion, GROUP};
 use poolgate_core::nodelimit::ledger::{Claim, Uid};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::objects;
 
 /// The condition that Karpenter sets, together with its taint on the node, on a NodeClaim that it is disrupting
 /// (`ConditionTypeDisruptionReason` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
 const DISRUPTION_REASON: &str = "DisruptionReason";
 
 /// A NodeClaim.
-#[derive(Debug, Clone)]
-pub(crate) struct NodeClaim {
-    /// Of the metadata, uid and resourceVersion.
-    meta: ObjectMeta,
-    pool: Option<Box<str>>,
-    deleting: bool,
-    disrupted: bool,
-}
+pub(crate) type NodeClaim = objects::NodeClaim<IgnoredAny, Status>;
 
-/// The NodeClaims of a cluster.
-pub(crate) fn api(client: Client) -> Api<NodeClaim> {
-    Api::all(client)
-}
-
-impl NodeClaim {
-    /// The pool that it belongs to, its identity, and what counting needs of it; none for one of no pool.
-    pub(super) fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
-        let uid = Uid::new(self.meta.uid.as_deref()?).ok()?;
-        let claim = Claim {
-            version: self.meta.resource_version?.parse().ok()?,
-            deleting: self.deleting,
-            disrupted: self.disrupted,
-        };
-        Some((self.pool?, uid, claim))
-    }
-}
-
-/// The fields as they stand in the object.
-#[derive(Deserialize)]
-struct Fields {
-    metadata: Metadata,
-    #[serde(default)]
-    status: Status,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    uid: Option<String>,
-    resource_version: Option<String>,
-    deletion_timestamp: Option<serde::de::IgnoredAny>,
-    #[serde(default)]
-    labels: Labels,
-}
-
-#[derive(Default, Deserialize)]
-struct Labels {
-    #[serde(rename = "karpenter.sh/nodepool")]
-    pool: Option<Box<str>>,
-}
-
-#[derive(Default, Deserialize)]
-struct Status {
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Status {
     #[serde(default)]
     conditions: Vec<Condition>,
 }
 
-#[derive(Deserialize)]
+/// Less than the others read of a condition: the gate looks at the claims of the whole cluster.
+#[derive(Debug, Clone, Deserialize)]
 struct Condition {
     #[serde(rename = "type")]
     kind: Box<str>,
     status: Box<str>,
 }
 
-impl Status {
-    fn is_disrupted(&self) -> bool {
-        self.conditions
-            .iter()
-            .any(|condition| &*condition.kind == DISRUPTION_REASON && &*condition.status == "True")
-    }
-}
-
-impl<'de> Deserialize<'de> for NodeClaim {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Fields { metadata, status } = Fields::deserialize(deserializer)?;
-        Ok(Self {
-            meta: ObjectMeta {
-                uid: metadata.uid,
-                resource_version: metadata.resource_version,
-                ..ObjectMeta::default()
-            },
-            pool: metadata.labels.pool,
-            deleting: metadata.deletion_timestamp.is_some(),
-            disrupted: status.is_disrupted(),
-        })
-    }
-}
-
-impl Resource for NodeClaim {
-    type DynamicType = ();
-    type Scope = ClusterResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        "NodeClaim".into()
-    }
-
-    fn group((): &()) -> Cow<'_, str> {
-        GROUP.into()
-    }
-
-    fn version((): &()) -> Cow<'_, str> {
-        ApiVersion::V1.as_str().into()
-    }
-
-    fn plural((): &()) -> Cow<'_, str> {
-        "nodeclaims".into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.meta
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.meta
+impl NodeClaim {
+    /// The pool that it belongs to, its identity, and what counting needs of it; none for one of no pool.
+    pub(super) fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
+        let mut conditions = self.status.conditions.iter();
+        let uid = Uid::new(&self.metadata.uid).ok()?;
+        let claim = Claim {
+            version: self.metadata.version()?,
+            deleting: self.metadata.deletion_timestamp.is_some(),
+            disrupted: conditions
+                .any(|condition| &*condition.kind == DISRUPTION_REASON && &*condition.status == "True"),
+        };
+        Some((self.metadata.labels.pool?, uid, claim))
     }
 }
 

@@ -12,8 +12,8 @@ use crate::admission::ClusterView;
 pub(crate) struct ClaimViews {
     by_pool: HashMap<Box<str>, ClaimView>,
     /// Where reviews find how many there are.
-    told: Arc<ClusterView>,
-    /// Up to which resourceVersion the watch has told everything.
+    shared: Arc<ClusterView>,
+    /// Up to which resourceVersion the watch is complete.
     version: u64,
     /// Whether the watch runs.
     watched: bool,
@@ -23,11 +23,11 @@ pub(crate) struct ClaimViews {
 pub(super) type Listing = HashMap<Box<str>, Vec<(Uid, Claim)>>;
 
 impl ClaimViews {
-    /// Views that tell the counts while somebody watches.
-    pub(crate) fn new(told: Arc<ClusterView>) -> Self {
+    /// Views that share their counts while the watch runs.
+    pub(crate) fn new(shared: Arc<ClusterView>) -> Self {
         Self {
             by_pool: HashMap::new(),
-            told,
+            shared,
             version: 0,
             watched: false,
         }
@@ -77,7 +77,7 @@ impl ClaimViews {
             .by_pool
             .iter()
             .map(|(pool, view)| (pool.clone(), view.counts()));
-        self.told.set_claims(Some(counts.collect()));
+        self.shared.set_claims(Some(counts.collect()));
     }
 
     /// Takes a claim that is new or has changed.
@@ -90,22 +90,22 @@ impl ClaimViews {
         self.change(pool, |view| view.remove(uid, version));
     }
 
-    /// All that happened up to this version was told.
+    /// The watch is complete up to this version.
     pub(super) fn advance_to(&mut self, version: u64) {
         self.version = self.version.max(version);
     }
 
-    /// From now on nobody watches.
+    /// From now on the watch is down.
     pub(super) fn lost(&mut self) {
         self.watched = false;
-        self.told.set_claims(None);
+        self.shared.set_claims(None);
     }
 
     fn change(&mut self, pool: &str, change: impl FnOnce(&mut ClaimView)) {
         let view = self.view(pool);
         change(view);
         let counts = view.counts();
-        self.told.set_claims_of(pool, counts);
+        self.shared.set_claims_of(pool, counts);
     }
 
     fn view(&mut self, pool: &str) -> &mut ClaimView {

@@ -58,8 +58,8 @@ pub(crate) struct Candidate {
     /// How many terms there were.
     terms: u64,
     line: Arc<ArcSwap<String>>,
-    /// The failure that was told last, so that it is told once.
-    told: Option<String>,
+    /// The failure that was logged last, so that it is logged once.
+    logged: Option<String>,
 }
 
 impl Candidate {
@@ -83,7 +83,7 @@ impl Candidate {
             term,
             terms: 0,
             line,
-            told: None,
+            logged: None,
         };
         (candidate, Leadership(leadership))
     }
@@ -184,16 +184,16 @@ impl Candidate {
         lease
     }
 
-    /// Notes what came of a try, and tells of it where that changes anything.
+    /// Notes the result of a try, and logs what it changes.
     fn note(&mut self, begun: Instant, tried: Result<bool, LeaseError>) {
-        // A right that has run out is gone, even if it is had again a moment later.
+        // A right that has run out is gone, even if it comes back a moment later.
         if self.held_until().is_none() {
             self.resign("the Lease could not be renewed in time");
         }
         let held = self.term.borrow().is_some();
         match tried {
             Ok(true) => {
-                self.told = None;
+                self.logged = None;
                 self.terms += u64::from(!held);
                 let until = begun + self.renewal();
                 self.term.send_replace(Some(Term {
@@ -206,17 +206,17 @@ impl Candidate {
                 }
             }
             Ok(false) => {
-                self.told = None;
+                self.logged = None;
                 self.resign("another replica has the Lease");
                 self.line.store(Arc::new(self.holder()));
             }
             Err(error) if error.is_conflict() => {}
             Err(error) => {
                 let text = error.to_string();
-                if self.told.as_ref() != Some(&text) {
+                if self.logged.as_ref() != Some(&text) {
                     tracing::warn!(%error, leading = held, "the Lease cannot be had or kept");
                     self.line.store(Arc::new(format!("unknown: {text}")));
-                    self.told = Some(text);
+                    self.logged = Some(text);
                 }
             }
         }

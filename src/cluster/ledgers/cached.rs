@@ -52,7 +52,7 @@ impl CachedLedgers {
             .map(|stored| &*stored.pool)
     }
 
-    /// Takes what was read or written just now, or told by a list: it holds whatever was known before.
+    /// Takes what was read, written or listed just now: it replaces whatever was known before.
     pub(super) fn put(&mut self, name: &str, read: Read, now: Moment) {
         let stored = read.map_err(|error| self.tell(name, &error));
         if let Ok(stored) = &stored {
@@ -122,7 +122,7 @@ impl CachedLedgers {
         })
     }
 
-    /// Tells of a ledger that cannot be read, once for each time that it is written.
+    /// Logs and counts a ledger that cannot be read, once for each time that it is written.
     fn tell(&self, name: &str, broken: &BrokenLedger) -> u64 {
         if self.version(name) != Some(broken.version) {
             self.metrics.unreadable_ledger();

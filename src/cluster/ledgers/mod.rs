@@ -8,6 +8,5 @@ mod store;
 
 pub(crate) use cached::CachedLedgers;
 pub(crate) use follower::LedgerFollower;
-pub(crate) use object::LABEL;
-pub(crate) use object::{BrokenLedger, Owner, Stored, read};
+pub(crate) use object::{BrokenLedger, LABEL, Owner, Stored, path, read};
 pub(crate) use store::{LedgerStore, StoreError};

@@ -1,25 +1,27 @@
 //! What a ledger looks like as a ConfigMap.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::rc::Rc;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 
+use crate::sha256::{DIGITS, hashed_name};
+
 /// The label by which ledgers are found.
 pub(crate) const LABEL: &str = "poolgate.dev/ledger";
+
+/// Where ledgers are listed and watched.
+pub(crate) fn path(namespace: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/configmaps")
+}
 
 /// What stands before the pool's name in the name of its ledger.
 const PREFIX: &str = "poolgate-ledger-";
 
 /// The longest name of a ConfigMap, in bytes.
 const LONGEST_NAME: usize = 253;
-
-/// How many hexadecimal digits of a pool's SHA-256 stand for the part of its name that does not fit.
-const DIGITS: usize = 16;
 
 /// The keys of the ConfigMap's data.
 const POOL: &str = "nodepool";
@@ -49,11 +51,11 @@ pub(crate) struct BrokenLedger {
 #[derive(Debug, Clone, thiserror::Error)]
 enum Fault {
     #[error(
-        "data[\"{LEDGER}\"] is missing; delete the ConfigMap while no node is being made, and it is begun anew"
+        "data[\"{LEDGER}\"] is missing; delete the ConfigMap while no node is being created; poolgate then writes a new one"
     )]
     NoText,
     #[error(
-        "data[\"{LEDGER}\"]: {0}; delete the ConfigMap while no node is being made, and it is begun anew"
+        "data[\"{LEDGER}\"]: {0}; delete the ConfigMap while no node is being created; poolgate then writes a new one"
     )]
     Unreadable(#[from] UnreadableLedger),
     #[error(
@@ -69,17 +71,8 @@ pub(super) fn name(pool: &str) -> String {
     if PREFIX.len() + pool.len() <= LONGEST_NAME {
         return format!("{PREFIX}{pool}");
     }
-    let mut end = LONGEST_NAME - PREFIX.len() - DIGITS - 1;
-    while !pool.is_char_boundary(end) {
-        end -= 1;
-    }
-    let beginning = pool.get(..end).unwrap_or_default().trim_end_matches(['.', '-']);
-    let mut name = format!("{PREFIX}{beginning}-");
-    for byte in digest(&SHA256, pool.as_bytes()).as_ref().iter().take(DIGITS / 2) {
-        // A String takes everything.
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    let most = LONGEST_NAME - DIGITS - 1;
+    hashed_name(&format!("{PREFIX}{pool}"), most, '-', pool)
 }
 
 /// The ConfigMap in which this ledger is stored over the one of `version`; a new one without.

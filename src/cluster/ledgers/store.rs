@@ -28,7 +28,7 @@ pub(crate) struct LedgerStore {
 /// Why a ledger was not read or not written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// Somebody else has written it, or it is gone: read it anew.
+    /// Somebody else has written it, or it is gone: read it again.
     #[error("the ledger was changed by another replica")]
     Conflict,
     /// It is there, and cannot be read.
@@ -86,7 +86,7 @@ impl LedgerStore {
     }
 }
 
-/// What a failed write means. A new ledger that finds no place lacks its namespace; one that was to be replaced and is
+/// What a failed write means. A new ledger that cannot be created (404) lacks its namespace; one that was to be replaced and is
 /// not there was deleted.
 fn failed(error: kube::Error, replaces: bool) -> StoreError {
     match &error {

@@ -1,14 +1,15 @@
-//! The end of NodeClaims, and what is read anew before.
+//! Deletes NodeClaims, and reads what is read right before.
 
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use kube::api::{DeleteParams, GetParams, ListParams, ObjectList, Preconditions, Request};
+use kube::api::{DeleteParams, ListParams, Preconditions};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::ClaimRef;
-use serde::Deserialize;
 
-use super::{NOT_FOUND, WriteError, Writer};
+use super::{WriteError, Writer};
+use crate::cluster::{Collection, Source as _};
+use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim};
 use crate::reconciler::metrics::Write;
 use crate::reconciler::objects::PoolObject;
 
@@ -18,46 +19,29 @@ const PAGE: u32 = 500;
 /// Which claims of a pool exist, by UID, and since when each is on its way out.
 pub(in crate::reconciler) type Listed = HashMap<Box<str>, Option<Timestamp>>;
 
-#[derive(Debug, Clone, Deserialize)]
-struct Existing {
-    metadata: ExistingMeta,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ExistingMeta {
-    uid: String,
-    deletion_timestamp: Option<String>,
-}
-
 impl Writer {
     /// The pool as it is stored now; none if it is gone.
     pub(in crate::reconciler) async fn read_pool(
         &self,
         name: &str,
     ) -> Result<Option<PoolObject>, WriteError> {
-        let request = Request::new("/apis/karpenter.sh/v1/nodepools").get(name, &GetParams::default());
-        let request = request.map_err(kube::Error::BuildRequest)?;
-        match self.call(self.client.request(request)).await {
-            Err(error) if error.status() == Some(NOT_FOUND) => Ok(None),
-            read => read.map(Some),
-        }
+        let pools = Collection::new(self.client.clone(), NODE_POOLS);
+        self.call(pools.get_opt(name)).await
     }
 
     /// The claims of a pool as they are stored now.
     pub(in crate::reconciler) async fn list_claims(&self, pool: &str) -> Result<Listed, WriteError> {
         let selector = format!("{NODEPOOL_LABEL}={pool}");
         let mut params = ListParams::default().labels(&selector).limit(PAGE);
+        let claims = Collection::<NodeClaim>::new(self.client.clone(), NODE_CLAIMS);
         let mut listed = Listed::new();
         loop {
-            let request = Request::new("/apis/karpenter.sh/v1/nodeclaims").list(&params);
-            let request = request.map_err(kube::Error::BuildRequest)?;
-            let page: ObjectList<Existing> = self.call(self.client.request(request)).await?;
+            let page = self.call(claims.list(&params)).await?;
             for claim in page.items {
                 let deleted = claim.metadata.deletion_timestamp.as_deref();
                 // One that cannot be read is still a deletion.
                 let deleted = deleted.map(|at| at.parse().unwrap_or(Timestamp::UNIX_EPOCH));
-                listed.insert(claim.metadata.uid.into(), deleted);
+                listed.insert(claim.metadata.uid, deleted);
             }
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {

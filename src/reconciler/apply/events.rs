@@ -1,11 +1,9 @@
-//! Events on NodePools. The name of an event is made of what it says, so that nobody says the same twice: not two
-//! replicas, and not one that has begun anew.
+//! Events on NodePools. The name of an event is made of what it says, so that none is written twice: not by
+//! two replicas, and not by one that has restarted.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use k8s_openapi::api::core::v1::{Event as EventObject, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -16,6 +14,7 @@ use serde_json::json;
 
 use super::{MANAGER, WriteError, Writer};
 use crate::reconciler::metrics::Write;
+use crate::sha256::hashed_name;
 
 /// Where events on objects without a namespace lie.
 const NAMESPACE: &str = "default";
@@ -24,7 +23,7 @@ const NAMESPACE: &str = "default";
 const MOST_OF_NAME: usize = 200;
 
 /// How many events of one pool are remembered.
-const MOST_TOLD: usize = 64;
+const MOST_KNOWN: usize = 64;
 
 /// Which events this process knows to be there.
 #[derive(Debug, Default)]
@@ -33,7 +32,7 @@ pub(in crate::reconciler) struct PublishedEvents(HashMap<Arc<str>, HashSet<Strin
 impl PublishedEvents {
     /// Writes events. An event that somebody wrote before this process began is left as it is; one that this process
     /// writes again is counted up.
-    pub(in crate::reconciler) async fn tell(
+    pub(in crate::reconciler) async fn publish(
         &mut self,
         writer: &Writer,
         pool: &Pool,
@@ -42,7 +41,7 @@ impl PublishedEvents {
         for event in events {
             let name = name(pool, event);
             let known = self.0.entry(Arc::clone(&pool.name)).or_default();
-            if known.len() >= MOST_TOLD {
+            if known.len() >= MOST_KNOWN {
                 known.clear();
             }
             if known.contains(&name) {
@@ -68,7 +67,7 @@ impl Writer {
                 nodepool = &*pool.name,
                 reason = event.reason.as_str(),
                 message = event.message,
-                "would tell"
+                "would publish an event"
             );
             return Ok(());
         }
@@ -146,16 +145,6 @@ fn object(name: &str, pool: &Pool, event: &Event) -> EventObject {
 }
 
 fn name(pool: &Pool, event: &Event) -> String {
-    let mut end = pool.name.len().min(MOST_OF_NAME);
-    while !pool.name.is_char_boundary(end) {
-        end -= 1;
-    }
-    let pool_name = pool.name.get(..end).unwrap_or_default();
     let said = format!("{}\n{}\n{}", pool.uid, event.reason.as_str(), event.message);
-    let mut name = format!("{}.", pool_name.trim_end_matches(['.', '-']));
-    for byte in digest(&SHA256, said.as_bytes()).as_ref().iter().take(8) {
-        // A String takes everything.
-        let _ = write!(name, "{byte:02x}");
-    }
-    name
+    hashed_name(&pool.name, MOST_OF_NAME, '.', &said)
 }

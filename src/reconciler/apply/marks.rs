@@ -3,15 +3,15 @@
 //! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
 //! not taken: ours stands beside it, and goes alone.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
-use kube::api::{Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use poolgate_core::nodelimit::plan::{
-    DO_NOT_DISRUPT_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, NodeRef, Unhold,
+    DO_NOT_DISRUPT_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, Marks, NodeRef, Unhold,
 };
 use serde_json::{Value, json};
 
@@ -22,7 +22,10 @@ use crate::reconciler::metrics::Write;
 const AT_ONCE: usize = 8;
 
 /// How many nodes are remembered that somebody else has marked in a way that cannot be joined.
-const MOST_TOLD: usize = 1_000;
+const MOST_LOGGED: usize = 1_000;
+
+/// How many nodes a page of a list brings.
+const PAGE: u32 = 500;
 
 /// What stands in the annotation: why the node is held.
 const WHY: &str = "node-limit";
@@ -30,12 +33,12 @@ const WHY: &str = "node-limit";
 /// Writes marks.
 #[derive(Debug, Default)]
 pub(in crate::reconciler) struct Marker {
-    /// UIDs of nodes of which it was told that they cannot be held.
-    told: HashSet<Arc<str>>,
+    /// UIDs of nodes of which it was logged that they cannot be held.
+    logged: HashSet<Arc<str>>,
 }
 
 impl Marker {
-    /// Closes nodes. The first error counts; the other nodes are written to all the same.
+    /// Holds nodes. The first error counts; the other nodes are written to all the same.
     pub(in crate::reconciler) async fn hold(
         &mut self,
         writer: &Writer,
@@ -55,7 +58,7 @@ impl Marker {
         while let Some((node, result)) = answers.next().await {
             match result {
                 Err(error) if error.is_gone() => {}
-                Err(error) if error.is_conflict() => self.tell(node, &error),
+                Err(error) if error.is_conflict() => self.warn(node, &error),
                 Err(error) => first = first.and(Err(error)),
                 Ok(_) => {}
             }
@@ -63,7 +66,7 @@ impl Marker {
         first
     }
 
-    /// Opens nodes. The first error counts; the other nodes are written to all the same.
+    /// Unholds nodes. The first error counts; the other nodes are written to all the same.
     pub(in crate::reconciler) async fn unhold(
         &self,
         writer: &Writer,
@@ -79,11 +82,11 @@ impl Marker {
         first
     }
 
-    fn tell(&mut self, node: &NodeRef, error: &WriteError) {
-        if self.told.len() >= MOST_TOLD {
-            self.told.clear();
+    fn warn(&mut self, node: &NodeRef, error: &WriteError) {
+        if self.logged.len() >= MOST_LOGGED {
+            self.logged.clear();
         }
-        if self.told.insert(Arc::clone(&node.uid)) {
+        if self.logged.insert(Arc::clone(&node.uid)) {
             tracing::warn!(node = &*node.name, %error, "a node cannot be held");
         }
     }
@@ -110,7 +113,7 @@ impl Writer {
             .write(what, nodes.patch_metadata(&node.name, &params, &patch))
             .await?;
         tracing::info!(node = &*node.name, what = what.as_str(), "written");
-        let has = |map: &Option<std::collections::BTreeMap<String, String>>, key: &str| {
+        let has = |map: &Option<BTreeMap<String, String>>, key: &str| {
             map.as_ref().is_some_and(|map| map.contains_key(key))
         };
         Ok(Some(Left {
@@ -152,6 +155,45 @@ impl Writer {
         match self.write(Write::Unhold, stripped).await {
             Err(error) if !error.is_gone() => Err(error),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Takes back every mark. How many nodes had one.
+pub(in crate::reconciler) async fn unhold_all(
+    writer: &Writer,
+    nodes: &Api<Node>,
+) -> Result<usize, WriteError> {
+    let mut params = ListParams::default().limit(PAGE);
+    let mut count = 0;
+    loop {
+        let page = writer.call(nodes.list_metadata(&params)).await?;
+        let marked: Vec<Unhold> = page
+            .items
+            .into_iter()
+            .filter_map(|node| {
+                let of = |map: Option<BTreeMap<String, String>>| map.unwrap_or_default();
+                let (labels, annotations) = (of(node.metadata.labels), of(node.metadata.annotations));
+                let marks = Marks::of(
+                    |key| labels.get(key).map(String::as_str),
+                    |key| annotations.get(key).map(String::as_str),
+                );
+                (marks.held_label || marks.held_annotation).then_some(())?;
+                let node = NodeRef {
+                    name: node.metadata.name?.into(),
+                    uid: node.metadata.uid?.into(),
+                };
+                Some(Unhold {
+                    node,
+                    hand_over: marks.keep && marks.do_not_disrupt,
+                })
+            })
+            .collect();
+        count += marked.len();
+        Marker::default().unhold(writer, &marked).await?;
+        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if params.continue_token.is_none() {
+            return Ok(count);
         }
     }
 }

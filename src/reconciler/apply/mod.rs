@@ -16,7 +16,7 @@ use super::metrics::{CallResult, ReconcileMetrics, Write};
 use crate::cluster::{Leadership, VictimError, described};
 
 pub(super) use events::PublishedEvents;
-pub(super) use marks::Marker;
+pub(super) use marks::{Marker, unhold_all};
 
 /// How long a call may take.
 pub(super) const CALL: Duration = Duration::from_secs(10);

@@ -1,7 +1,6 @@
 //! What becomes of objects of each kind.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::hash::Hash;
 
 use futures_util::future::LocalBoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -9,9 +8,41 @@ use poolgate_core::nodelimit::plan::Needs;
 
 use super::Kind;
 use crate::cluster::read_ledger;
+use crate::objects::Definition;
 use crate::reconciler::index::Index;
 use crate::reconciler::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
 use crate::reconciler::seen::{Seen, Watched};
+
+/// The definition of NodePools: how it reads is not asked, only whether it changes.
+#[derive(Default)]
+pub(in crate::reconciler) struct Definitions {
+    /// Which one is known, and which generation of it.
+    known: Option<(Box<str>, Option<i64>)>,
+}
+
+impl Kind for Definitions {
+    type Object = Definition;
+    const WATCHED: Watched = Watched::Definition;
+
+    fn key(object: &Definition) -> Box<str> {
+        object.metadata.name.clone()
+    }
+
+    fn put(&mut self, seen: &Seen, object: Definition) {
+        let known = Some((object.metadata.uid, object.metadata.generation));
+        if self.known != known {
+            self.known = known;
+            seen.redefined();
+        }
+    }
+
+    fn remove(&mut self, seen: &Seen, _: &str) {
+        self.known = None;
+        seen.redefined();
+    }
+
+    fn keep(&mut self, _: &Seen, _: HashSet<Box<str>>) {}
+}
 
 /// `NodePools`.
 #[derive(Default)]
@@ -22,7 +53,7 @@ impl Kind for Pools {
     const WATCHED: Watched = Watched::Pools;
 
     fn key(object: &PoolObject) -> Box<str> {
-        object.name().into()
+        object.metadata.name.clone()
     }
 
     fn put(&mut self, seen: &Seen, object: PoolObject) {
@@ -34,7 +65,7 @@ impl Kind for Pools {
     }
 
     fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
-        seen.change(|index| index.keep_pools(&ordered(listed)));
+        seen.change(|index| index.keep_pools(&listed));
     }
 }
 
@@ -49,7 +80,7 @@ impl Kind for Claims {
     const WATCHED: Watched = Watched::Claims;
 
     fn key(object: &ClaimObject) -> Box<str> {
-        object.uid().into()
+        object.metadata.uid.clone()
     }
 
     fn put(&mut self, seen: &Seen, object: ClaimObject) {
@@ -81,7 +112,7 @@ impl Kind for Nodes {
     const WATCHED: Watched = Watched::Nodes;
 
     fn key(object: &NodeObject) -> Box<str> {
-        object.name().into()
+        object.metadata.name.clone()
     }
 
     fn begin(&mut self, seen: &Seen) {
@@ -122,7 +153,7 @@ impl Kind for Pods {
     const WATCHED: Watched = Watched::Pods;
 
     fn key(object: &PodObject) -> Box<str> {
-        object.uid().into()
+        object.metadata.uid.clone()
     }
 
     fn put(&mut self, seen: &Seen, object: PodObject) {
@@ -142,13 +173,13 @@ impl Kind for Pods {
     }
 }
 
-/// The ledgers. One that cannot be read says nothing, and so nothing is terminated on its word.
+/// The ledgers. One that cannot be read counts as missing, so that nothing is terminated by it.
 #[derive(Default)]
 pub(in crate::reconciler) struct Ledgers {
     /// The pools of ledgers, by the names of the objects.
     pools: HashMap<Box<str>, Box<str>>,
-    /// What was told of one that cannot be read.
-    told: HashMap<Box<str>, String>,
+    /// What was logged of one that cannot be read.
+    logged: HashMap<Box<str>, String>,
 }
 
 impl Kind for Ledgers {
@@ -163,15 +194,15 @@ impl Kind for Ledgers {
         let name = Self::key(&object);
         match read_ledger(&object) {
             Ok((pool, ledger)) => {
-                self.told.remove(&name);
+                self.logged.remove(&name);
                 self.pools.insert(name, pool.clone());
                 seen.change(|index| index.put_ledger(&pool, ledger));
             }
             Err(error) => {
                 let text = error.to_string();
-                if self.told.get(&name) != Some(&text) {
+                if self.logged.get(&name) != Some(&text) {
                     tracing::warn!(%error, "a ledger cannot be read");
-                    self.told.insert(name.clone(), text);
+                    self.logged.insert(name.clone(), text);
                 }
                 self.remove(seen, &name);
             }
@@ -185,7 +216,7 @@ impl Kind for Ledgers {
     }
 
     fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
-        self.told.retain(|name, _| listed.contains(name));
+        self.logged.retain(|name, _| listed.contains(name));
         let gone: Vec<_> = self
             .pools
             .keys()
@@ -196,8 +227,4 @@ impl Kind for Ledgers {
             self.remove(seen, &name);
         }
     }
-}
-
-fn ordered<T: Ord + Eq + Hash>(set: HashSet<T>) -> BTreeSet<T> {
-    set.into_iter().collect()
 }

@@ -1,6 +1,5 @@
 //! From watches to the index: one follower for each kind of object.
 
-mod definition;
 mod kinds;
 
 use std::collections::HashSet;
@@ -10,8 +9,7 @@ use futures_util::future::LocalBoxFuture;
 use super::seen::{Seen, Watched};
 use crate::cluster::{Follower, Versioned};
 
-pub(super) use definition::DefinitionFollower;
-pub(super) use kinds::{Claims, Ledgers, Nodes, Pods, Pools};
+pub(super) use kinds::{Claims, Definitions, Ledgers, Nodes, Pods, Pools};
 
 /// What is done with objects of one kind.
 pub(super) trait Kind {
@@ -23,7 +21,7 @@ pub(super) trait Kind {
     fn key(object: &Self::Object) -> Box<str>;
     /// A list is about to begin.
     fn begin(&mut self, _: &Seen) {}
-    /// Waits until there is reason to list them anew.
+    /// Waits until there is reason to list them again.
     fn wants_list(_: &Seen) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::pending())
     }

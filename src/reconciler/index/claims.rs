@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::Index;
+use super::{Index, unlisted};
 use crate::reconciler::objects::SeenClaim;
 
 impl Index {
@@ -51,13 +51,7 @@ impl Index {
 
     /// A list of claims is complete: the others are gone.
     pub(in crate::reconciler) fn keep_claims(&mut self, listed: &HashSet<Box<str>>) {
-        let gone: Vec<_> = self
-            .claims
-            .keys()
-            .filter(|uid| !listed.contains(&***uid))
-            .cloned()
-            .collect();
-        for uid in gone {
+        for uid in unlisted(self.claims.keys(), listed) {
             self.remove_claim(&uid);
         }
     }

@@ -3,10 +3,9 @@
 //! about a pool.
 //!
 //! Memory is bounded: of each kind only so many objects are kept. Where there are more, the index says that it is
-//! not whole, and nothing may be ended on its word.
+//! not whole, and nothing may be terminated by it.
 
 mod claims;
-mod ledgers;
 mod nodes;
 mod pods;
 mod pools;
@@ -15,7 +14,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool};
@@ -66,10 +65,10 @@ pub(super) struct Index {
     /// The names of nodes with marks of poolgate's, by pool.
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
-    places: HashMap<Arc<str>, PodPlacement>,
+    placements: HashMap<Arc<str>, PodPlacement>,
     /// The pods on each node, by its name.
     pods_on: HashMap<Arc<str>, Vec<Arc<Pod>>>,
-    /// What pods without a place need, and how many of them do.
+    /// What pods without a node need, and how many of them do.
     pending: HashMap<Arc<Needs>, usize>,
     /// The labels by which pods select nodes.
     selected: BTreeSet<Box<str>>,
@@ -108,7 +107,7 @@ impl Index {
             nodes: HashMap::new(),
             node_of_machine: HashMap::new(),
             marked: BTreeMap::new(),
-            places: HashMap::new(),
+            placements: HashMap::new(),
             pods_on: HashMap::new(),
             pending: HashMap::new(),
             selected: BTreeSet::new(),
@@ -173,9 +172,14 @@ impl Index {
             tracing::warn!(
                 kind,
                 bound,
-                "more objects than are kept: nothing is terminated from now on"
+                "more objects than poolgate keeps: nothing is terminated from now on"
             );
         }
         false
     }
+}
+
+/// Which of these a complete list lacks.
+fn unlisted<'k>(known: impl Iterator<Item = &'k Arc<str>>, listed: &HashSet<Box<str>>) -> Vec<Arc<str>> {
+    known.filter(|key| !listed.contains(&***key)).cloned().collect()
 }

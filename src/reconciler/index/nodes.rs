@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::Index;
+use super::{Index, unlisted};
 use crate::reconciler::objects::SeenNode;
 
 impl Index {
@@ -57,13 +57,7 @@ impl Index {
 
     /// A list of nodes is complete: the others are gone.
     pub(in crate::reconciler) fn keep_nodes(&mut self, listed: &HashSet<Box<str>>) {
-        let gone: Vec<_> = self
-            .nodes
-            .keys()
-            .filter(|name| !listed.contains(&***name))
-            .cloned()
-            .collect();
-        for name in gone {
+        for name in unlisted(self.nodes.keys(), listed) {
             self.remove_node(&name);
         }
     }
@@ -79,7 +73,7 @@ impl Index {
         self.relist_nodes
     }
 
-    /// Nodes of a pool with marks of poolgate's whose machine belongs to no claim: no plan speaks of them.
+    /// Nodes of a pool with marks of poolgate's whose machine belongs to no claim: no plan covers them.
     pub(super) fn strays(&self, pool: &str) -> impl Iterator<Item = &SeenNode> {
         let marked = self.marked.get(pool).into_iter().flatten();
         marked.filter_map(|name| self.nodes.get(name)).filter(|seen| {

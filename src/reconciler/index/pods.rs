@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::Needs;
 
-use super::{Index, MOST_SELECTED, PodPlacement};
+use super::{Index, MOST_SELECTED, PodPlacement, unlisted};
 use crate::reconciler::objects::{PodLocation, SeenPod};
 
 impl Index {
@@ -15,17 +15,17 @@ impl Index {
         if self.is_known(&seen) {
             return;
         }
-        let (count, bound) = (self.places.len(), self.bounds.pods);
-        if !self.places.contains_key(&seen.uid) && !self.has_room("pods", count, bound) {
+        let (count, bound) = (self.placements.len(), self.bounds.pods);
+        if !self.placements.contains_key(&seen.uid) && !self.has_room("pods", count, bound) {
             return;
         }
         self.remove_pod(&seen.uid);
-        match seen.whereabouts {
+        match seen.location {
             PodLocation::Bound(node, pod) => {
                 self.select_by(&pod.needs);
                 self.pods_on.entry(Arc::clone(&node)).or_default().push(pod);
                 self.note_node(&node);
-                self.places.insert(seen.uid, PodPlacement::On(node));
+                self.placements.insert(seen.uid, PodPlacement::On(node));
             }
             PodLocation::Unschedulable(needs) => {
                 self.select_by(&needs);
@@ -34,14 +34,14 @@ impl Index {
                 if *count == 1 {
                     self.note_all();
                 }
-                self.places.insert(seen.uid, PodPlacement::Nowhere(needs));
+                self.placements.insert(seen.uid, PodPlacement::Nowhere(needs));
             }
         }
     }
 
     /// A pod is gone, or is nowhere where a plan would look.
     pub(in crate::reconciler) fn remove_pod(&mut self, uid: &str) {
-        match self.places.remove(uid) {
+        match self.placements.remove(uid) {
             None => {}
             Some(PodPlacement::On(node)) => {
                 if let Entry::Occupied(mut pods) = self.pods_on.entry(Arc::clone(&node)) {
@@ -66,19 +66,13 @@ impl Index {
 
     /// A list of pods is complete: the others are gone.
     pub(in crate::reconciler) fn keep_pods(&mut self, listed: &HashSet<Box<str>>) {
-        let gone: Vec<_> = self
-            .places
-            .keys()
-            .filter(|uid| !listed.contains(&***uid))
-            .cloned()
-            .collect();
-        for uid in gone {
+        for uid in unlisted(self.placements.keys(), listed) {
             self.remove_pod(&uid);
         }
     }
 
     fn is_known(&self, seen: &SeenPod) -> bool {
-        match (self.places.get(&seen.uid), &seen.whereabouts) {
+        match (self.placements.get(&seen.uid), &seen.location) {
             (Some(PodPlacement::On(known)), PodLocation::Bound(node, pod)) => {
                 let pods = self.pods_on.get(node);
                 known == node && pods.is_some_and(|pods| pods.iter().any(|known| known == pod))

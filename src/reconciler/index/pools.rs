@@ -1,18 +1,18 @@
-//! Pools in the index.
+//! Pools in the index, and what their ledgers say.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use poolgate_core::nodelimit::plan::Pool;
+use poolgate_core::nodelimit::plan::{LedgerState, Pool};
 use poolgate_core::policy::Policy;
 
-use super::{Index, KnownPool};
+use super::{Index, KnownPool, unlisted};
 use crate::reconciler::objects::PoolObject;
 
 impl Index {
     /// A pool is new or has changed.
     pub(in crate::reconciler) fn put_pool(&mut self, object: PoolObject) {
-        let name: Arc<str> = object.name().into();
+        let name: Arc<str> = object.metadata.name.as_ref().into();
         let object = object.kept();
         if self.pools.get(&name).is_some_and(|known| known.object == object) {
             return;
@@ -37,14 +37,8 @@ impl Index {
     }
 
     /// A list of pools is complete: the others are gone.
-    pub(in crate::reconciler) fn keep_pools(&mut self, listed: &BTreeSet<Box<str>>) {
-        let gone: Vec<_> = self
-            .pools
-            .keys()
-            .filter(|name| !listed.contains(&***name))
-            .cloned()
-            .collect();
-        for name in gone {
+    pub(in crate::reconciler) fn keep_pools(&mut self, listed: &HashSet<Box<str>>) {
+        for name in unlisted(self.pools.keys(), listed) {
             self.remove_pool(&name);
         }
     }
@@ -57,6 +51,21 @@ impl Index {
         }
         self.policy = policy;
         self.note_all();
+    }
+
+    /// A pool's ledger is new or has changed.
+    pub(in crate::reconciler) fn put_ledger(&mut self, pool: &str, ledger: LedgerState) {
+        if self.ledgers.get(pool) != Some(&ledger) {
+            self.ledgers.insert(pool.into(), ledger);
+            self.note(&Arc::from(pool));
+        }
+    }
+
+    /// A pool's ledger is gone.
+    pub(in crate::reconciler) fn remove_ledger(&mut self, pool: &str) {
+        if self.ledgers.remove(pool).is_some() {
+            self.note(&Arc::from(pool));
+        }
     }
 
     /// The pool of this name; one without a limit where there is none.

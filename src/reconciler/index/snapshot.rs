@@ -28,7 +28,7 @@ pub(in crate::reconciler) struct Snapshot {
     pub(in crate::reconciler) strays: Vec<NodeRef>,
 }
 
-/// What a plan is told beside what is seen.
+/// What a plan gets beside what is seen.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::reconciler) struct PlanInputs {
     pub(in crate::reconciler) steady_since: Option<Timestamp>,

@@ -1,4 +1,4 @@
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, PoolState, Settings};
@@ -231,8 +231,8 @@ fn a_list_says_what_is_gone() {
     world.index.keep_pods(&only("on-a"));
     let expected = vec![("a".to_owned(), Some("a".to_owned()), vec!["on-a".to_owned()])];
     assert_eq!(world.claims("general"), expected);
-    assert_eq!(world.index.places.len() + world.index.pods_on.len(), 2);
-    world.index.keep_pools(&BTreeSet::new());
+    assert_eq!(world.index.placements.len() + world.index.pods_on.len(), 2);
+    world.index.keep_pools(&HashSet::new());
     assert!(!world.index.knows_pool("general"));
 }
 

@@ -50,13 +50,13 @@ struct ResultLabel {
 pub(super) enum Write {
     /// Marks on a node.
     Hold,
-    /// The end of marks.
+    /// Marks removed from a node.
     Unhold,
     /// An event.
     Event,
     /// The victims in a ledger.
     Victims,
-    /// The end of a claim.
+    /// The deletion of a claim.
     Terminate,
 }
 
@@ -73,7 +73,7 @@ impl Write {
     }
 }
 
-/// What came of a write.
+/// The result of a write.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CallResult {
     /// It was done.
@@ -87,58 +87,21 @@ pub(super) enum CallResult {
 impl ReconcileMetrics {
     /// Registers the numbers.
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let metrics = Self {
+        Self {
             pools: PoolMetrics::register(registry),
-            terminated: Family::default(),
-            writes: Family::default(),
-            reconciles: Family::default(),
-            errors: Counter::default(),
-            time: Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
-            leader: Gauge::default(),
-            queue: Gauge::default(),
-            marked: Gauge::default(),
-        };
-        metrics.register_work(registry);
-        metrics
-    }
-
-    fn register_work(&self, registry: &mut Registry) {
-        registry.register(
-            "nodeclaims_terminated",
-            "NodeClaims that poolgate has deleted",
-            self.terminated.clone(),
-        );
-        registry.register(
-            "writes",
-            "Writes to the cluster, by what came of them",
-            self.writes.clone(),
-        );
-        registry.register(
-            "reconcile",
-            "NodePools looked at, by what came of it",
-            self.reconciles.clone(),
-        );
-        registry.register(
-            "reconcile_errors",
-            "How often what is to be done about a NodePool failed",
-            self.errors.clone(),
-        );
-        registry.register(
-            "reconcile_time_seconds",
-            "How long it took to look at a NodePool and do what is to be done",
-            self.time.clone(),
-        );
-        registry.register("leader", "1 while this replica leads", self.leader.clone());
-        registry.register(
-            "queue_depth",
-            "NodePools that wait to be looked at",
-            self.queue.clone(),
-        );
-        registry.register(
-            "marked_nodes",
-            "Nodes that carry marks of poolgate's",
-            self.marked.clone(),
-        );
+            terminated: registry.metric("nodeclaims_terminated", "NodeClaims that poolgate has deleted"),
+            writes: registry.metric("writes", "Writes to the cluster by result"),
+            reconciles: registry.metric("reconcile", "Reconciles of NodePools by result"),
+            errors: registry.metric("reconcile_errors", "Reconciles of NodePools that failed"),
+            time: registry.with(
+                "reconcile_time_seconds",
+                "How long a reconcile of a NodePool took",
+                Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
+            ),
+            leader: registry.metric("leader", "1 while this replica leads"),
+            queue: registry.metric("queue_depth", "NodePools that wait to be reconciled"),
+            marked: registry.metric("marked_nodes", "Nodes with marks of poolgate"),
+        }
     }
 
     /// The numbers of pools.

@@ -49,44 +49,28 @@ struct ReasonLabels {
 impl PoolMetrics {
     /// Registers the numbers.
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let metrics = Self::default();
-        let gauges = [
-            (
+        Self {
+            nodes: registry.metric(
                 "nodepools_nodes",
                 "NodeClaims that count against the node limit, by NodePool",
-                &metrics.nodes,
             ),
-            ("nodepools_limit", "The node limit (limits.nodes)", &metrics.limit),
-            (
-                "nodepools_remaining",
-                "How many more nodes there may be",
-                &metrics.remaining,
-            ),
-            (
+            limit: registry.metric("nodepools_limit", "The node limit (limits.nodes)"),
+            remaining: registry.metric("nodepools_remaining", "How many more nodes there may be"),
+            excess: registry.metric(
                 "nodepools_excess_nodes",
-                "Nodes above the limit that are not on their way out",
-                &metrics.excess,
+                "Nodes above the limit that are not being deleted",
             ),
-            (
+            held: registry.metric(
                 "nodepools_held_nodes",
                 "Nodes that poolgate keeps from disruption",
-                &metrics.held,
             ),
-        ];
-        for (name, help, gauge) in gauges {
-            registry.register(name, help, gauge.clone());
+            mode: registry.metric("nodepools_mode", "1 for the mode of the node limit, Hard or Soft"),
+            allowed: registry.metric(
+                "nodepools_allowed_disruptions",
+                "How many nodes may be disrupted at once, by reason: budgets and node limit together",
+            ),
+            shown: Arc::default(),
         }
-        registry.register(
-            "nodepools_mode",
-            "1 for the mode of the node limit, Hard or Soft",
-            metrics.mode.clone(),
-        );
-        registry.register(
-            "nodepools_allowed_disruptions",
-            "How many nodes may be disrupted at once, by reason: budgets and node limit together",
-            metrics.allowed.clone(),
-        );
-        metrics
     }
 
     /// Shows the numbers of a pool; those of one without a limit vanish.

@@ -2,48 +2,31 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use poolgate_core::karpenter::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::{Claim, Conditions};
+use jiff::{SignedDuration, Timestamp};
+use poolgate_core::nodelimit::plan::{self, Claim};
 use poolgate_core::value::duration::GoDuration;
 use serde::Deserialize;
 
 use super::Interned;
-use super::meta::{Meta, instant};
-use crate::cluster::Versioned;
+use crate::objects::{Conditions, NodeClaim};
 
 /// The fields of a NodeClaim that are read.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct ClaimObject {
-    metadata: Meta,
-    #[serde(default)]
-    spec: Spec,
-    #[serde(default)]
-    status: Status,
-}
+pub(crate) type ClaimObject = NodeClaim<Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Spec {
+pub(crate) struct Spec {
     expire_after: Option<String>,
     termination_grace_period: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Status {
+pub(crate) struct Status {
     #[serde(rename = "providerID")]
-    provider_id: Option<String>,
+    provider_id: Option<Box<str>>,
     node_name: Option<String>,
-    conditions: Option<Vec<Condition>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Condition {
-    r#type: String,
-    status: String,
-    last_transition_time: Option<String>,
+    conditions: Conditions,
 }
 
 /// A NodeClaim as it was seen.
@@ -56,21 +39,11 @@ pub(crate) struct SeenClaim {
     pub(crate) provider_id: Box<str>,
 }
 
-impl Versioned for ClaimObject {
-    fn version(&self) -> Option<&str> {
-        self.metadata.resource_version.as_deref()
-    }
-}
-
 impl ClaimObject {
-    pub(crate) fn uid(&self) -> &str {
-        &self.metadata.uid
-    }
-
     /// What is kept of it; none where it belongs to no pool.
     pub(crate) fn seen(self, names: &mut Interned<str>) -> Option<SeenClaim> {
-        let pool = names.share(self.metadata.label(NODEPOOL_LABEL)?);
-        let conditions = self.conditions();
+        let pool = names.share(self.metadata.labels.pool.as_deref()?);
+        let conditions = conditions(&self.status.conditions);
         let created = self.metadata.created().unwrap_or(Timestamp::UNIX_EPOCH);
         let deleted = self.metadata.deleted();
         let provider_id = self.status.provider_id.unwrap_or_default();
@@ -92,28 +65,23 @@ impl ClaimObject {
         Some(SeenClaim {
             claim: Arc::new(claim),
             pool,
-            provider_id: provider_id.into(),
+            provider_id,
         })
     }
+}
 
-    fn conditions(&self) -> Conditions {
-        let condition = |name: &str| {
-            let mut all = self.status.conditions.iter().flatten();
-            all.find(|condition| condition.r#type == name && condition.status == "True")
-        };
-        Conditions {
-            initialized: condition("Initialized").is_some(),
-            drifted: condition("Drifted").is_some(),
-            consolidatable: condition("Consolidatable").is_some(),
-            instance_terminating: condition("InstanceTerminating").is_some(),
-            disrupted_since: condition("DisruptionReason")
-                .and_then(|condition| instant(condition.last_transition_time.as_deref())),
-        }
+fn conditions(conditions: &Conditions) -> plan::Conditions {
+    plan::Conditions {
+        initialized: conditions.is_true("Initialized"),
+        drifted: conditions.is_true("Drifted"),
+        consolidatable: conditions.is_true("Consolidatable"),
+        instance_terminating: conditions.is_true("InstanceTerminating"),
+        disrupted_since: conditions.true_since("DisruptionReason"),
     }
 }
 
 /// A length of time that is not `Never`.
-fn finite(text: &str) -> Option<jiff::SignedDuration> {
+fn finite(text: &str) -> Option<SignedDuration> {
     let nanos = GoDuration::parse(text).ok()?.as_nanos();
-    Some(jiff::SignedDuration::from_nanos(nanos))
+    Some(SignedDuration::from_nanos(nanos))
 }

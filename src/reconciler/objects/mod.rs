@@ -4,7 +4,6 @@
 
 mod claim;
 mod interned;
-mod meta;
 mod node;
 mod pod;
 mod pod_needs;

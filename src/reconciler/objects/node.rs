@@ -9,22 +9,14 @@ use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
 
 use super::Interned;
-use super::meta::Meta;
-use crate::cluster::Versioned;
+use crate::objects::{Conditions, Metadata, Object, Texts};
 
 /// The fields of a Node that are read.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct NodeObject {
-    metadata: Meta,
-    #[serde(default)]
-    spec: Spec,
-    #[serde(default)]
-    status: Status,
-}
+pub(crate) type NodeObject = Object<Metadata<Texts, Texts>, Spec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Spec {
+pub(crate) struct Spec {
     #[serde(rename = "providerID")]
     provider_id: String,
     unschedulable: bool,
@@ -41,16 +33,9 @@ struct TaintObject {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Status {
+pub(crate) struct Status {
     allocatable: Option<BTreeMap<String, String>>,
-    conditions: Option<Vec<Condition>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Condition {
-    r#type: String,
-    status: String,
+    conditions: Conditions,
 }
 
 /// A node as it was seen.
@@ -63,17 +48,7 @@ pub(crate) struct SeenNode {
     pub(crate) provider_id: Box<str>,
 }
 
-impl Versioned for NodeObject {
-    fn version(&self) -> Option<&str> {
-        self.metadata.resource_version.as_deref()
-    }
-}
-
 impl NodeObject {
-    pub(crate) fn name(&self) -> &str {
-        &self.metadata.name
-    }
-
     /// What is kept of it, of its labels only those that `selected` names; none where it belongs to no pool.
     pub(crate) fn seen(self, names: &mut Interned<str>, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
         let pool = names.share(self.metadata.label(NODEPOOL_LABEL)?);
@@ -81,7 +56,7 @@ impl NodeObject {
             |key| self.metadata.label(key),
             |key| self.metadata.annotation(key),
         );
-        let labels = self.metadata.labels();
+        let labels = self.metadata.labels.iter().flatten();
         let labels = labels
             .filter(|(key, _)| selected.contains(key.as_str()))
             .map(|(key, value)| (key.clone(), value.clone()))
@@ -96,13 +71,12 @@ impl NodeObject {
                 Some((names.share(name.as_str()), amount))
             })
             .collect();
-        let mut conditions = self.status.conditions.iter().flatten();
         let node = Node {
-            uid: self.metadata.uid.as_str().into(),
+            uid: self.metadata.uid.as_ref().into(),
             labels,
             taints: self.spec.taints.into_iter().flatten().filter_map(taint).collect(),
             is_cordoned: self.spec.unschedulable,
-            is_ready: conditions.any(|condition| condition.r#type == "Ready" && condition.status == "True"),
+            is_ready: self.status.conditions.is_true("Ready"),
             allocatable,
             marks,
             name: self.metadata.name.into(),

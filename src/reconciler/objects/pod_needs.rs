@@ -12,7 +12,7 @@ use super::Interned;
 /// The part of a pod's spec that is read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Spec {
+pub(crate) struct Spec {
     node_name: String,
     priority: Option<i32>,
     node_selector: Option<BTreeMap<String, String>>,

@@ -4,40 +4,14 @@ use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::Pool;
 use poolgate_core::policy::Policy;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cluster::Versioned;
+use crate::objects::NodePool;
 
 /// The fields of a NodePool that are read; those that users write of any type, so that no pool stops the watch.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct PoolObject {
-    metadata: Meta,
-    #[serde(default)]
-    spec: Value,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Meta {
-    name: String,
-    uid: String,
-    resource_version: Option<String>,
-    deletion_timestamp: Option<String>,
-    annotations: Value,
-}
-
-impl Versioned for PoolObject {
-    fn version(&self) -> Option<&str> {
-        self.metadata.resource_version.as_deref()
-    }
-}
+pub(crate) type PoolObject = NodePool<Value>;
 
 impl PoolObject {
-    pub(crate) fn name(&self) -> &str {
-        &self.metadata.name
-    }
-
     /// What is kept of it, from which [`Pool`] is read under every new policy.
     pub(crate) fn kept(self) -> Value {
         let meta = self.metadata;

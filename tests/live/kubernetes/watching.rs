@@ -162,7 +162,7 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
     plane.kubectl(&["create", "-f", "-"], &both).success();
     claim["metadata"]["name"] = json!("b");
     let refused = plane.kubectl(&["create", "-f", "-"], &claim.to_string());
-    assert!(refused.stderr.contains("no place is left"), "{refused:?}");
+    assert!(refused.stderr.contains("is at its node limit"), "{refused:?}");
     let ledgers = [
         "-n",
         "poolgate-system",

@@ -80,13 +80,13 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
     assert!(
         refused.stderr.contains(
             "(Forbidden): error when creating \"STDIN\": admission webhook \"gate.nodeclaims.poolgate.dev\" denied the \
-             request: no place is left in NodePool filled: spec.limits.nodes is 2 (Hard), and 2 NodeClaims count \
+             request: NodePool filled is at its node limit: spec.limits.nodes is 2 (Hard), and 2 NodeClaims count \
              towards it; raise spec.limits.nodes, or wait until a node has gone"
         ),
         "{refused:?}"
     );
     let dry = gated.create(&["--dry-run=server"], &claim("filled-dry", "filled"));
-    assert!(dry.stderr.contains("no place is left"), "{dry:?}");
+    assert!(dry.stderr.contains("is at its node limit"), "{dry:?}");
     let object = gated
         .plane
         .kubectl_json(&["get", "configmap", "poolgate-ledger-filled"], "");
@@ -196,7 +196,7 @@ fn a_limit_holds_at_once_however_little_the_watches_have_told() {
         both += "\n---\n";
         both += &claim(&name, &name).to_string();
         let answer = gated.plane.kubectl(&["create", "-f", "-"], &both);
-        assert!(answer.stderr.contains("no place is left"), "{answer:?}");
+        assert!(answer.stderr.contains("is at its node limit"), "{answer:?}");
         assert_eq!(gated.claims(&name), 0);
     }
 }
@@ -219,7 +219,7 @@ fn many_at_once_share_what_is_left() {
         let created = outcomes.iter().filter(|outcome| outcome.status.success());
         let refused = outcomes
             .iter()
-            .filter(|outcome| outcome.stderr.contains("no place is left in NodePool crowd"));
+            .filter(|outcome| outcome.stderr.contains("NodePool crowd is at its node limit"));
         (created.count(), refused.count())
     });
     assert_eq!((created, refused, gated.claims("crowd")), (5, 7, 5));
@@ -258,7 +258,7 @@ fn a_ledger_that_was_broken_by_hand_is_told_of_and_not_written_over() {
     let refused = gated.create(&[], &claim("broken-b", "broken"));
     assert!(
         refused.stderr.contains(
-            "poolgate cannot say whether NodePool broken has a place left: ConfigMap default/poolgate-ledger-broken: \
+            "poolgate cannot say whether NodePool broken is at its node limit: ConfigMap default/poolgate-ledger-broken: \
              data[\"ledger.json\"]: the ledger has no `reservations`"
         ),
         "{refused:?}"
@@ -304,5 +304,5 @@ fn a_static_pool_is_scaled_and_gated_by_the_same_limit() {
         gated.create(&[], &claim(name, "static-pool")).success();
     }
     let refused = gated.create(&[], &claim("static-d", "static-pool"));
-    assert!(refused.stderr.contains("no place is left"), "{refused:?}");
+    assert!(refused.stderr.contains("is at its node limit"), "{refused:?}");
 }

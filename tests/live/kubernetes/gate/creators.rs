@@ -37,7 +37,7 @@ pub(super) async fn try_create(api: &Api<DynamicObject>, pool: &str) -> Try {
     let object: DynamicObject = serde_json::from_value(object).expect("a claim");
     match api.create(&PostParams::default(), &object).await {
         Ok(claim) => Try::Created(claim.name_any()),
-        Err(Error::Api(status)) if status.message.contains("no place is left in NodePool") => Try::Denied,
+        Err(Error::Api(status)) if status.message.contains("is at its node limit") => Try::Denied,
         Err(error) => Try::Failed(error),
     }
 }

@@ -36,7 +36,11 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
     };
     let before = everything();
     let reconciler = Reconciler::start(plane.kubeconfig(), &["--observe", "--settle=0s"]);
-    for line in ["would write", "would tell", "would list for termination"] {
+    for line in [
+        "would write",
+        "would publish an event",
+        "would list for termination",
+    ] {
         wait_for(line, || reconciler.log().contains(line).then_some(()));
     }
     let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";

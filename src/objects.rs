@@ -1,0 +1,145 @@
+//! Objects of the cluster as the API server gives them: what every reader of them shares. What only one reader looks
+//! at is a type of its own, so that nobody pays memory for what others read; [`IgnoredAny`] is read over.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// Where definitions are listed and watched.
+pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Where NodePools are. Static ones exist only in v1.
+pub(crate) const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+
+/// Where NodeClaims are.
+pub(crate) const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+
+/// An object.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Object<M, S = IgnoredAny, T = IgnoredAny> {
+    #[serde(default)]
+    pub(crate) metadata: M,
+    #[serde(default)]
+    pub(crate) spec: S,
+    #[serde(default)]
+    pub(crate) status: T,
+}
+
+/// A NodeClaim.
+pub(crate) type NodeClaim<S = IgnoredAny, T = IgnoredAny> = Object<Metadata<PoolLabel>, S, T>;
+
+/// A NodePool. Users write annotations and most fields, so that they may be of any type.
+pub(crate) type NodePool<S> = Object<Metadata<IgnoredAny, Value>, S>;
+
+/// The definition of a custom resource.
+pub(crate) type Definition<S = IgnoredAny> = Object<Metadata, S>;
+
+/// Labels or annotations, all of them.
+pub(crate) type Texts = Option<BTreeMap<String, String>>;
+
+/// The metadata of an object, with labels and annotations as far as they are read.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Metadata<L = IgnoredAny, A = IgnoredAny> {
+    pub(crate) name: Box<str>,
+    pub(crate) uid: Box<str>,
+    pub(crate) resource_version: Option<Box<str>>,
+    pub(crate) generation: Option<i64>,
+    pub(crate) creation_timestamp: Option<Box<str>>,
+    pub(crate) deletion_timestamp: Option<Box<str>>,
+    pub(crate) labels: L,
+    pub(crate) annotations: A,
+    owner_references: Option<Vec<Owner>>,
+}
+
+/// Of labels the one that names the pool.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub(crate) struct PoolLabel {
+    #[serde(rename = "karpenter.sh/nodepool")]
+    pub(crate) pool: Option<Box<str>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Owner {
+    api_version: Box<str>,
+    kind: Box<str>,
+}
+
+impl<L, A> Metadata<L, A> {
+    /// The resourceVersion, where it is a number.
+    pub(crate) fn version(&self) -> Option<u64> {
+        self.resource_version.as_ref()?.parse().ok()
+    }
+
+    pub(crate) fn created(&self) -> Option<Timestamp> {
+        instant(self.creation_timestamp.as_deref())
+    }
+
+    /// Since when it is on its way out.
+    pub(crate) fn deleted(&self) -> Option<Timestamp> {
+        instant(self.deletion_timestamp.as_deref())
+    }
+
+    /// Whether it belongs to an object of this kind in the group `apps`.
+    pub(crate) fn is_owned_by(&self, kind: &str) -> bool {
+        let mut owners = self.owner_references.iter().flatten();
+        owners.any(|owner| &*owner.kind == kind && owner.api_version.starts_with("apps/"))
+    }
+}
+
+impl<A> Metadata<Texts, A> {
+    pub(crate) fn label(&self, key: &str) -> Option<&str> {
+        self.labels.as_ref()?.get(key).map(String::as_str)
+    }
+}
+
+impl<L> Metadata<L, Texts> {
+    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+}
+
+/// A condition of an object's status.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Condition {
+    r#type: Box<str>,
+    pub(crate) status: Box<str>,
+    pub(crate) reason: Box<str>,
+    last_transition_time: Option<Box<str>>,
+}
+
+/// The conditions of an object.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Conditions(Option<Vec<Condition>>);
+
+impl Conditions {
+    /// The condition of this type.
+    pub(crate) fn get(&self, kind: &str) -> Option<&Condition> {
+        self.0
+            .iter()
+            .flatten()
+            .find(|condition| &*condition.r#type == kind)
+    }
+
+    /// Whether the condition of this type holds.
+    pub(crate) fn is_true(&self, kind: &str) -> bool {
+        self.get(kind)
+            .is_some_and(|condition| &*condition.status == "True")
+    }
+
+    /// Since when it holds.
+    pub(crate) fn true_since(&self, kind: &str) -> Option<Timestamp> {
+        let condition = self.get(kind).filter(|_| self.is_true(kind))?;
+        instant(condition.last_transition_time.as_deref())
+    }
+}
+
+/// Reads an instant as the API server writes it.
+pub(crate) fn instant(text: Option<&str>) -> Option<Timestamp> {
+    text?.parse().ok()
+}

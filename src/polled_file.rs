@@ -1,0 +1,264 @@
+//! Files that are read again and compared at an interval, such as those of a mounted Secret or ConfigMap: such a
+//! volume replaces a link to its directory, and a file watch dies with the directory that it watches.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::telemetry::Registry;
+
+/// The largest file that is read: what fits into a ConfigMap or a Secret. A wrong path may lead to anything.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+
+/// How long reading a file may take: a volume may hang.
+const READ_LIMIT: Duration = Duration::from_secs(5);
+
+/// Something that is loaded from files, and what holds while they cannot be used.
+pub(crate) trait Load {
+    /// What the files hold.
+    type Contents: PartialEq + Send + Sync;
+    /// Why they cannot be used.
+    type Error: Display + Send;
+
+    /// Reads the files.
+    fn read(&self) -> impl Future<Output = Result<Self::Contents, Self::Error>> + Send;
+
+    /// Takes what they hold into force, if it can be used.
+    fn load(&mut self, contents: &Self::Contents) -> Result<(), Self::Error>;
+
+    /// They cannot be used: what was loaded before stays in force.
+    fn rejected(&self, error: &Self::Error);
+
+    /// They hold again what is in force.
+    fn unchanged(&self) {}
+}
+
+/// What is loaded, and what was last seen of its files.
+#[derive(Debug)]
+pub(crate) struct Polled<L: Load> {
+    loaded: L,
+    in_force: L::Contents,
+    /// What could not be used last, so that it is judged and reported once.
+    refused: Option<L::Contents>,
+    /// The last failure to read, for the same reason.
+    unreadable: Option<String>,
+    metrics: LoadMetrics,
+}
+
+impl<L: Load> Polled<L> {
+    /// Reads the files for the first time.
+    pub(crate) async fn open(mut loaded: L, metrics: LoadMetrics) -> Result<Self, L::Error> {
+        let in_force = loaded.read().await?;
+        loaded.load(&in_force)?;
+        metrics.loaded();
+        Ok(Self {
+            loaded,
+            in_force,
+            refused: None,
+            unreadable: None,
+            metrics,
+        })
+    }
+
+    /// Looks for changes for ever.
+    pub(crate) async fn watch(mut self, every: Duration) {
+        let mut ticks = interval(every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.poll().await;
+        }
+    }
+
+    /// Looks for a change once.
+    pub(crate) async fn poll(&mut self) {
+        match self.loaded.read().await {
+            Ok(contents) => {
+                self.unreadable = None;
+                self.compare(contents);
+            }
+            Err(error) => {
+                let text = Some(error.to_string());
+                if self.unreadable != text {
+                    self.reject(&error);
+                    self.unreadable = text;
+                }
+            }
+        }
+    }
+
+    fn compare(&mut self, contents: L::Contents) {
+        if contents == self.in_force {
+            self.refused = None;
+            self.metrics.failing.set(0);
+            self.loaded.unchanged();
+        } else if self.refused.as_ref() != Some(&contents) {
+            match self.loaded.load(&contents) {
+                Ok(()) => {
+                    self.metrics.loaded();
+                    self.in_force = contents;
+                    self.refused = None;
+                }
+                Err(error) => {
+                    self.reject(&error);
+                    self.refused = Some(contents);
+                }
+            }
+        }
+    }
+
+    fn reject(&self, error: &L::Error) {
+        self.metrics.failed();
+        self.loaded.rejected(error);
+    }
+}
+
+/// What is counted of something that is loaded and renewed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LoadMetrics {
+    loads: Counter,
+    errors: Counter,
+    failing: Gauge,
+}
+
+impl LoadMetrics {
+    /// Registers the numbers: for each its name and what it says.
+    pub(crate) fn register(registry: &mut Registry, names: [(&'static str, &'static str); 3]) -> Self {
+        let [loads, errors, failing] = names;
+        Self {
+            loads: registry.metric(loads.0, loads.1),
+            errors: registry.metric(errors.0, errors.1),
+            failing: registry.metric(failing.0, failing.1),
+        }
+    }
+
+    /// Something is in force.
+    pub(crate) fn loaded(&self) {
+        self.loads.inc();
+        self.failing.set(0);
+    }
+
+    /// Something new cannot be used.
+    pub(crate) fn failed(&self) {
+        self.errors.inc();
+        self.failing.set(1);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> (u64, u64, i64) {
+        (self.loads.get(), self.errors.get(), self.failing.get())
+    }
+}
+
+/// The bytes of a file, unless they are too many.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The same on a thread that can be given up.
+pub(crate) async fn read_in_time(path: PathBuf) -> io::Result<Vec<u8>> {
+    match timeout(READ_LIMIT, spawn_blocking(move || read(&path))).await {
+        Ok(done) => done.map_err(io::Error::other)?,
+        Err(_) => Err(io::Error::other(format!(
+            "no answer within {} s",
+            READ_LIMIT.as_secs()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A file that holds a number.
+    struct Number {
+        path: PathBuf,
+        value: u32,
+    }
+
+    impl Load for Number {
+        type Contents = Vec<u8>;
+        type Error = String;
+
+        async fn read(&self) -> Result<Vec<u8>, String> {
+            read_in_time(self.path.clone())
+                .await
+                .map_err(|error| error.to_string())
+        }
+
+        fn load(&mut self, contents: &Vec<u8>) -> Result<(), String> {
+            let number = String::from_utf8_lossy(contents).parse();
+            self.value = number.map_err(|error| format!("{error}"))?;
+            Ok(())
+        }
+
+        fn rejected(&self, _: &String) {}
+    }
+
+    async fn open(directory: &tempfile::TempDir) -> Polled<Number> {
+        let path = directory.path().join("number");
+        fs::write(&path, "1").expect("written");
+        let number = Number { path, value: 0 };
+        Polled::open(number, LoadMetrics::default())
+            .await
+            .expect("a number")
+    }
+
+    #[tokio::test]
+    async fn a_changed_file_is_loaded_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut polled = open(&directory).await;
+        assert_eq!((polled.loaded.value, polled.metrics.counts()), (1, (1, 0, 0)));
+        fs::write(&polled.loaded.path, "2").expect("written");
+        polled.poll().await;
+        polled.poll().await;
+        assert_eq!((polled.loaded.value, polled.metrics.counts()), (2, (2, 0, 0)));
+    }
+
+    #[tokio::test]
+    async fn an_unusable_file_leaves_what_was_before_and_is_counted_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut polled = open(&directory).await;
+        let path = polled.loaded.path.clone();
+        let spoil: [(&str, &dyn Fn() -> io::Result<()>); 4] = [
+            ("no number", &|| fs::write(&path, "one")),
+            ("no file", &|| fs::remove_file(&path)),
+            ("another that is none", &|| fs::write(&path, "two")),
+            ("a huge file", &|| fs::write(&path, vec![b' '; MAX_BYTES + 1])),
+        ];
+        for (errors, (what, spoil)) in (1..).zip(spoil) {
+            spoil().expect("spoilt");
+            for _ in 0..3 {
+                polled.poll().await;
+            }
+            assert_eq!(
+                (polled.loaded.value, polled.metrics.counts()),
+                (1, (1, errors, 1)),
+                "{what}"
+            );
+        }
+        fs::write(&path, "1").expect("written");
+        polled.poll().await;
+        assert_eq!(
+            polled.metrics.counts(),
+            (1, 4, 0),
+            "what is in force is there again"
+        );
+    }
+}

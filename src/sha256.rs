@@ -1,0 +1,28 @@
+//! SHA-256 in hexadecimal, as `sha256sum` prints it.
+
+use std::fmt::Write as _;
+
+use aws_lc_rs::digest::{SHA256, digest};
+
+/// How many digits of a hash stand in a name.
+pub(crate) const DIGITS: usize = 16;
+
+/// The hash of these bytes.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in digest(&SHA256, bytes).as_ref() {
+        // A String takes everything.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// A name made of the beginning of `name`, at most `most` bytes of it, and after `separator` the first digits of the hash
+/// of what it stands for.
+pub(crate) fn hashed_name(name: &str, most: usize, separator: char, of: &str) -> String {
+    let mut beginning = name.get(..name.floor_char_boundary(most)).unwrap_or_default();
+    beginning = beginning.trim_end_matches(['.', '-']);
+    let mut hash = sha256(of.as_bytes());
+    hash.truncate(DIGITS);
+    format!("{beginning}{separator}{hash}")
+}
