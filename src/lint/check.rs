@@ -1,7 +1,7 @@
 //! The text of a file to its findings.
 
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Fix, Origin, Problem, Segment, Severity};
-use poolgate_core::karpenter::Karpenter;
+use poolgate_core::karpenter::{ApiVersion, Karpenter, KarpenterVersion, ReleaseSource};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 use serde_json::Value;
@@ -10,9 +10,10 @@ use super::finding::{Finding, Object};
 use super::fix::{Change, Edit, Target};
 use super::review_fixes::{Verdict, verdicts};
 use super::source_range::SourceRange;
-use super::subjects::{Judged, Subjects};
+use super::subjects::{Judged, Look, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
+use super::unserved::Unserved;
 use super::{problem_rules, rendered, source_range};
 use crate::files::{Whole, clean};
 use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, Span};
@@ -23,18 +24,47 @@ pub(super) const MAX_KEPT: usize = 1000;
 /// The group of NodePools: a text without it holds none, unless it is written with escapes.
 const MARK: &str = "karpenter.sh";
 
+/// A field that only NodePools and NodeClaims have: one that lacks its `apiVersion` holds it.
+const MARK_OF_SPEC: &str = "nodeClassRef";
+
 /// What objects are judged by.
 #[derive(Debug)]
 pub(super) struct Judge {
     pub(super) policy: Policy,
     pub(super) karpenter: Karpenter,
+    /// For v1beta1 where nobody says which release the cluster runs: the last one that serves it.
+    last_of_v1beta1: Karpenter,
+}
+
+impl Judge {
+    pub(super) fn new(policy: Policy, karpenter: Karpenter) -> Self {
+        Self {
+            policy,
+            karpenter,
+            last_of_v1beta1: KarpenterVersion::LAST_OF_V1BETA1.into(),
+        }
+    }
+
+    /// Whether an object of this version is judged for a release that nobody has named.
+    fn is_guessed(&self, version: ApiVersion) -> bool {
+        version == ApiVersion::V1Beta1 && self.karpenter.source() == ReleaseSource::Newest
+    }
+
+    /// What an object of this version is judged for.
+    fn karpenter_for(&self, version: ApiVersion) -> &Karpenter {
+        if self.is_guessed(version) {
+            &self.last_of_v1beta1
+        } else {
+            &self.karpenter
+        }
+    }
 }
 
 /// Judges all that `text` holds, in the order of the text. What is kept is counted by the caller, what is not by
 /// `tally`.
 pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
     let is_marked = text.contains(MARK);
-    if !is_marked && !text.contains('\\') {
+    if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
         return Vec::new();
     }
     let mut file = FileCheck {
@@ -88,21 +118,77 @@ impl FileCheck<'_, '_> {
             self.tally.encrypted += 1;
             return;
         }
-        let subjects = Subjects::of(document.value());
-        self.tally.others += subjects.others;
-        let Some(first) = subjects.judged.first() else {
-            return;
+        let look = Look {
+            whole: self.whole,
+            karpenter: &self.judge.karpenter,
         };
-        let object = (subjects.judged.len() == 1).then(|| first.object());
+        let subjects = Subjects::of(document.value(), look);
+        self.tally.others += subjects.others;
+        if subjects.is_empty() {
+            return;
+        }
+        let object = match subjects.judged.as_slice() {
+            [only] => Some(only.object()),
+            _ => None,
+        };
         let first = self.findings.len();
         for problem in document.problems() {
             self.problem(problem, object.as_ref());
         }
         self.tally.omitted += document.omitted_problems();
+        for unserved in subjects.unserved {
+            self.unserved(document, unserved);
+        }
         for judged in &subjects.judged {
             self.object(number, document, judged);
         }
         self.ignore(first, document, object.as_ref());
+    }
+
+    /// An object that is not served is not judged, either: what its fields mean depends on what it becomes.
+    fn unserved(&mut self, document: &Document<'_>, unserved: Unserved) {
+        let object = unserved.object;
+        let field = unserved.field.map(|field| object.clone().key(field));
+        let written = field
+            .iter()
+            .cloned()
+            .chain(["apiVersion", "kind", "metadata", "spec"].map(|key| object.clone().key(key)));
+        let mut places = written.filter_map(|field| {
+            let place = document.locate(&field)?;
+            (!place.value.is_empty()).then_some(place)
+        });
+        let span = match (places.next(), &field) {
+            (Some(place), Some(field)) if document.locate(field) == Some(place) => place.value,
+            (Some(place), _) => place.key.unwrap_or(place.value),
+            (None, _) => document.span_of(&object).unwrap_or_else(|| document.span()),
+        };
+        let place = self.located(span);
+        self.keep(Severity::Error, || Finding {
+            message: clean(&unserved.message),
+            suggestion: Some(clean(&unserved.suggestion)),
+            field,
+            ..Finding::of_manifest(problem_rules::KIND, Severity::Error, place)
+        });
+    }
+
+    /// Says, once in a file, for which release an object is judged that nobody has named.
+    fn guess(&mut self, document: &Document<'_>, judged: &Judged<'_>) {
+        let is_told = |finding: &Finding| finding.rule == problem_rules::RELEASE;
+        if !self.judge.is_guessed(judged.version()) || self.findings.iter().any(is_told) {
+            return;
+        }
+        let field = judged.path.clone().key("apiVersion");
+        let span = document.span_of(&field).unwrap_or_else(|| document.span());
+        let place = self.located(span);
+        let release = self.judge.last_of_v1beta1.release();
+        self.keep(Severity::Info, || Finding {
+            field: Some(field),
+            message: format!(
+                "karpenter.sh/v1beta1 is judged for Karpenter {release}: 1.0 is the last line that serves it"
+            ),
+            suggestion: Some("say with --karpenter-version what the cluster runs".into()),
+            ..Finding::of_manifest(problem_rules::RELEASE, Severity::Info, place)
+        });
     }
 
     /// Takes out what comments of the document ignore, of its findings, which begin at `first`.
@@ -149,20 +235,12 @@ impl FileCheck<'_, '_> {
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
         let place = self.located(self.within(problem.span));
         let related = problem.related.map(|span| self.located(span));
+        let rule = problem_rules::name(&problem.kind);
         let finding = || Finding {
-            place,
-            severity: problem.kind.severity(),
-            // No API server stores what cannot be read.
-            origin: Origin::Schema,
-            rule: problem_rules::name(&problem.kind),
             object: object.cloned(),
-            source: None,
-            field: None,
             message: clean(&problem.to_string()),
-            suggestion: None,
-            edit: None,
-            left: None,
             related: related.into_iter().collect(),
+            ..Finding::of_manifest(rule, problem.kind.severity(), place)
         };
         self.keep(problem.kind.severity(), finding);
     }
@@ -170,6 +248,7 @@ impl FileCheck<'_, '_> {
     fn object(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
         self.tally.objects += 1;
         self.tally.parts += usize::from(self.whole == Whole::Part);
+        self.guess(document, judged);
         let request = Request {
             subject: judged.subject,
             object: judged.value,
@@ -178,7 +257,12 @@ impl FileCheck<'_, '_> {
         };
         let reviewed = |object: &Value| {
             let request = Request { object, ..request };
-            review(&request, &self.judge.policy, &self.judge.karpenter).report
+            review(
+                &request,
+                &self.judge.policy,
+                self.judge.karpenter_for(judged.version()),
+            )
+            .report
         };
         let report = reviewed(judged.value);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
@@ -353,17 +437,10 @@ fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
 /// A mistake in a comment as a finding.
 fn told(mistake: &Mistake, place: SourceRange, object: Option<&Object>) -> Finding {
     Finding {
-        place,
-        severity: mistake.severity,
         origin: Origin::Poolgate,
-        rule: mistake.rule,
         object: object.cloned(),
-        source: None,
-        field: None,
         message: mistake.message.clone(),
         suggestion: Some(mistake.suggestion.to_owned()),
-        edit: None,
-        left: None,
-        related: Vec::new(),
+        ..Finding::of_manifest(mistake.rule, mistake.severity, place)
     }
 }

@@ -44,6 +44,24 @@ pub(super) struct Object {
 }
 
 impl Finding {
+    /// What lint says by itself of a manifest that no API server would store; with nothing but its place.
+    pub(super) const fn of_manifest(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
+        Self {
+            place,
+            severity,
+            origin: Origin::Schema,
+            rule,
+            object: None,
+            source: None,
+            field: None,
+            message: String::new(),
+            suggestion: None,
+            edit: None,
+            left: None,
+            related: Vec::new(),
+        }
+    }
+
     /// The sentence with the field before it.
     pub(super) fn sentence(&self) -> String {
         match &self.field {

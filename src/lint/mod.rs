@@ -19,6 +19,7 @@ mod source_range;
 mod subjects;
 mod suppress;
 mod tally;
+mod unserved;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -49,6 +50,8 @@ const MAX_ROUNDS: usize = 20;
 struct LintOutcome {
     /// Its findings as each output prints them.
     printed: Vec<String>,
+    /// The same of what is told once in a run; nothing where there is none.
+    once: Vec<String>,
     tally: Tally,
     /// What is said beside the findings, a line each.
     remarks: Vec<String>,
@@ -85,10 +88,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         failures,
     } = files::find(&args.paths, args.stdin_filename.as_deref());
     let work = Work {
-        judge: Judge {
-            policy: args.judged_by.policy()?,
-            karpenter: args.judged_by.karpenter(),
-        },
+        judge: Judge::new(args.judged_by.policy()?, args.judged_by.karpenter()),
         printers: outputs.printers(),
         baseline: match &args.baseline {
             Some(path) => Baseline::load(path)?,
@@ -115,7 +115,12 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
             tally += &outcome.tally;
             outcome.remarks.iter().for_each(|line| remark(line));
             new_baseline.add(outcome.entries);
-            outputs.file(&outcome.printed)
+            outputs.file(&outcome.printed)?;
+            if !outcome.once.is_empty() && tally.rules.insert(problem_rules::RELEASE) {
+                tally.count(Severity::Info, 1);
+                outputs.file(&outcome.once)?;
+            }
+            anyhow::Ok(())
         },
     )?;
     outputs.end(&tally)?;
@@ -161,6 +166,7 @@ impl Work {
                 tally.unreadable = 1;
                 return LintOutcome {
                     printed: Vec::new(),
+                    once: Vec::new(),
                     tally,
                     remarks: vec![format!("error: {} {error}", input.name)],
                     entries: Vec::new(),
@@ -196,6 +202,8 @@ impl Work {
             Vec::new()
         };
         tally.known += entries.len();
+        let is_once = |finding: &Finding| finding.rule == problem_rules::RELEASE;
+        let (once, findings): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_once);
         tally.count_all(&findings);
         if tally.omitted > 0 {
             remarks.push(format!(
@@ -209,8 +217,14 @@ impl Work {
             objects: tally.objects,
             findings: &findings,
         };
+        let printed = output::print(&self.printers, &report);
+        let once = match once.as_slice() {
+            [] => Vec::new(),
+            findings => output::print(&self.printers, &FileReport { findings, ..report }),
+        };
         LintOutcome {
-            printed: output::print(&self.printers, &report),
+            printed,
+            once,
             tally,
             remarks,
             entries,

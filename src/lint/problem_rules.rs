@@ -1,6 +1,13 @@
-//! The names under which mistakes in the text itself are told, beside those of the rules.
+//! The names under which lint tells what only it sees, beside those of the rules: mistakes in the text itself, objects
+//! that no cluster takes, files that cannot be read.
 
 use crate::manifest::ProblemKind;
+
+/// An object that the cluster does not serve.
+pub(super) const KIND: &str = "manifest-kind";
+
+/// A version for which nobody says which release is meant.
+pub(super) const RELEASE: &str = "manifest-release";
 
 /// The name for a kind of problem.
 pub(super) const fn name(kind: &ProblemKind) -> &'static str {
@@ -29,7 +36,9 @@ pub(super) fn is_one(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 10] = [
+    KIND,
+    RELEASE,
     "manifest-syntax",
     "manifest-template",
     "manifest-duplicate-key",

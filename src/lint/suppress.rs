@@ -242,23 +242,14 @@ spec:
     /// An error of this rule at one byte.
     fn finding(rule: &'static str, origin: Origin, at: usize) -> Finding {
         let position = Position { line: 1, column: 1 };
+        let place = SourceRange {
+            span: Span::new(at, at + 1),
+            start: position,
+            end: position,
+        };
         Finding {
-            place: SourceRange {
-                span: Span::new(at, at + 1),
-                start: position,
-                end: position,
-            },
-            severity: Severity::Error,
             origin,
-            rule,
-            object: None,
-            source: None,
-            field: None,
-            message: String::new(),
-            suggestion: None,
-            edit: None,
-            left: None,
-            related: Vec::new(),
+            ..Finding::of_manifest(rule, Severity::Error, place)
         }
     }
 

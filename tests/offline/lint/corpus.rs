@@ -1,7 +1,7 @@
 //! Manifests written by real people, all in one run.
 
 use poolgate::manifest::{Limits, parse};
-use poolgate_core::karpenter::Karpenter;
+use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
@@ -93,7 +93,12 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
                 old: None,
                 claims: None,
             };
-            let report = review(&request, &Policy::default(), &Karpenter::default()).report;
+            // Of v1beta1 the last release that serves it is the judge, where none is named.
+            let karpenter = match version {
+                "v1beta1" => KarpenterVersion::LAST_OF_V1BETA1.into(),
+                _ => Karpenter::default(),
+            };
+            let report = review(&request, &Policy::default(), &karpenter).report;
             reviewed.extend(report.diagnostics().iter().map(|finding| {
                 [
                     file.clone(),

@@ -8,6 +8,7 @@ mod ignored;
 mod inputs;
 mod left;
 mod places;
+mod served;
 
 use std::path::Path;
 
