@@ -37,6 +37,7 @@ use check::{Judge, check};
 use finding::Finding;
 use format::{FileReport, Printer};
 use output::Outputs;
+use source_range::SourceRange;
 use tally::Tally;
 
 /// Findings that are held against the files.
@@ -55,6 +56,8 @@ struct LintOutcome {
     tally: Tally,
     /// What is said beside the findings, a line each.
     remarks: Vec<String>,
+    /// The input that was not read or written, and why.
+    failure: Option<String>,
     /// What goes into a new baseline.
     entries: Vec<BaselineEntry>,
 }
@@ -85,7 +88,6 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     let Inputs {
         files,
         template_folders,
-        failures,
     } = files::find(&args.paths, args.stdin_filename.as_deref());
     let work = Work {
         judge: Judge::new(args.judged_by.policy()?, args.judged_by.karpenter()),
@@ -102,11 +104,8 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         template_folders,
         ..Tally::default()
     };
-    for failure in &failures {
-        tally.unreadable += 1;
-        remark(failure);
-    }
     let mut new_baseline = NewBaseline::default();
+    let is_for_people = outputs.has_summary();
     outputs.begin()?;
     parallel::in_order(
         &files,
@@ -114,6 +113,10 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         |outcome| {
             tally += &outcome.tally;
             outcome.remarks.iter().for_each(|line| remark(line));
+            // People find it among the findings.
+            if let Some(failure) = outcome.failure.filter(|_| !is_for_people) {
+                remark(&format!("error: {failure}"));
+            }
             new_baseline.add(outcome.entries);
             outputs.file(&outcome.printed)?;
             if !outcome.once.is_empty() && tally.rules.insert(problem_rules::RELEASE) {
@@ -156,25 +159,24 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
 
 impl Work {
     fn on(&self, input: &Input) -> LintOutcome {
-        let mut tally = Tally {
-            files: 1,
-            ..Tally::default()
-        };
-        let text = match input.read() {
-            Ok(text) => text,
+        let mut failure = None;
+        let mut reading = match input.read() {
+            Ok(text) => self.reading(input, text),
             Err(error) => {
-                tally.unreadable = 1;
-                return LintOutcome {
-                    printed: Vec::new(),
-                    once: Vec::new(),
-                    tally,
-                    remarks: vec![format!("error: {} {error}", input.name)],
-                    entries: Vec::new(),
+                let mut reading = Reading {
+                    text: String::new(),
+                    findings: Vec::new(),
+                    tally: Tally {
+                        files: 1,
+                        ..Tally::default()
+                    },
                 };
+                reading.fail(error.to_string());
+                failure = Some(format!("{} {error}", input.name));
+                reading
             }
         };
         let mut remarks = Vec::new();
-        let mut reading = self.reading(input, text);
         if self.fixes
             && let Source::File(path) = &input.source
         {
@@ -186,8 +188,9 @@ impl Work {
                     remarks.extend(left(&input.name, &reading.findings));
                 }
                 Err(error) => {
-                    reading.tally.unreadable = 1;
-                    remarks.push(format!("error: {} cannot be changed: {error}", input.name));
+                    let why = format!("cannot be changed: {error}");
+                    failure = Some(format!("{} {why}", input.name));
+                    reading.fail(why);
                 }
             }
         }
@@ -196,7 +199,7 @@ impl Work {
             mut findings,
             mut tally,
         } = reading;
-        let entries = if self.writes_baseline {
+        let entries = if self.writes_baseline && failure.is_none() {
             NewBaseline::entries(&input.name, &mut findings)
         } else {
             Vec::new()
@@ -227,6 +230,7 @@ impl Work {
             once,
             tally,
             remarks,
+            failure,
             entries,
         }
     }
@@ -269,6 +273,17 @@ impl Work {
 }
 
 impl Reading {
+    /// Notes that the file was not read or written, as the first finding of it.
+    fn fail(&mut self, message: String) {
+        self.tally.unreadable = 1;
+        let place = SourceRange::beginning();
+        let finding = Finding {
+            message: files::clean(&message),
+            ..Finding::of_manifest(problem_rules::UNREADABLE, Severity::Error, place)
+        };
+        self.findings.insert(0, finding);
+    }
+
     /// Whether there is an error that another reading had not, told or only counted.
     fn has_error_beyond(&self, other: &Self) -> bool {
         let errors = |reading: &'_ Self| -> HashSet<_> {

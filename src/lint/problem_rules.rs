@@ -9,6 +9,9 @@ pub(super) const KIND: &str = "manifest-kind";
 /// A version for which nobody says which release is meant.
 pub(super) const RELEASE: &str = "manifest-release";
 
+/// A file that could not be read, or not be written. No comment can ignore it.
+pub(super) const UNREADABLE: &str = "file-unreadable";
+
 /// The name for a kind of problem.
 pub(super) const fn name(kind: &ProblemKind) -> &'static str {
     match kind {

@@ -153,18 +153,62 @@ fn what_cannot_be_read_is_said_and_the_rest_is_still_told() {
         "",
     );
     assert_eq!(outcome.status.code(), Some(2), "2 wins over 1");
-    assert_eq!(names(&outcome.stdout), ["wrong.yaml"]);
-    assert!(
-        outcome
-            .stderr
-            .contains("error: missing.yaml cannot be read: No such file"),
-        "{outcome:?}"
-    );
-    assert!(
-        outcome.stderr.contains("error: latin.yaml is not UTF-8"),
-        "{outcome:?}"
-    );
+    assert_eq!(names(&outcome.stdout), ["latin.yaml", "missing.yaml", "wrong.yaml"]);
+    for told in [
+        "latin.yaml:1:1: error[file-unreadable] is not UTF-8",
+        "missing.yaml:1:1: error[file-unreadable] cannot be read: No such file",
+    ] {
+        assert!(outcome.stdout.contains(told), "{outcome:?}");
+    }
     assert!(outcome.stderr.ends_with("; 2 paths not read\n"), "{outcome:?}");
+}
+
+#[test]
+fn what_cannot_be_read_is_in_every_report() {
+    let directory = directory(&[("sound.yaml", SOUND)]);
+    let file = |name: &str| directory.path().join(name);
+    fs::write(file("latin.yaml"), b"# karpenter.sh \xe9\n").expect("a file");
+    let large = fs::File::create(file("large.yaml")).expect("a file");
+    large.set_len((16 << 20) + 1).expect("a large file");
+    fs::create_dir(file("folder.json")).expect("a folder");
+    for format in ["concise", "github", "gitlab", "human", "json", "junit", "rdjson", "sarif"] {
+        let arguments = ["--format", format, "missing.yaml", "."];
+        let outcome = lint_in(directory.path(), &arguments, "");
+        assert_eq!(outcome.status.code(), Some(2), "{format}: {outcome:?}");
+        for (name, why) in [
+            ("latin.yaml", "is not UTF-8"),
+            ("large.yaml", "is larger than 16777216 bytes"),
+            ("missing.yaml", "cannot be read: No such file"),
+        ] {
+            assert!(outcome.stdout.contains(name), "{format}: {outcome:?}");
+            assert!(outcome.stdout.contains(why), "{format}: {outcome:?}");
+            let is_for_people = ["concise", "github", "human"].contains(&format);
+            let told = outcome.stderr.contains(&format!("error: {name} {why}"));
+            assert_eq!(told, !is_for_people, "{format}: {}", outcome.stderr);
+        }
+        if format == "junit" {
+            let document = roxmltree::Document::parse(&outcome.stdout).expect("XML");
+            let failures = document
+                .descendants()
+                .filter(|node| node.has_tag_name("failure"));
+            assert_eq!(failures.count(), 3, "{}", outcome.stdout);
+        }
+    }
+}
+
+#[test]
+fn what_could_not_be_read_is_never_in_a_baseline() {
+    let directory = directory(&[("sound.yaml", SOUND)]);
+    let lint = |arguments: &[&str]| {
+        let arguments = [arguments, &["sound.yaml", "missing.yaml"]].concat();
+        lint_in(directory.path(), &arguments, "")
+    };
+    assert_eq!(lint(&["--write-baseline", "known.json"]).status.code(), Some(2));
+    let known = fs::read_to_string(directory.path().join("known.json")).expect("a baseline");
+    assert!(!known.contains("missing.yaml"), "{known}");
+    let outcome = lint(&["--baseline", "known.json", "--format", "concise"]);
+    assert_eq!(outcome.status.code(), Some(2));
+    assert_eq!(names(&outcome.stdout), ["missing.yaml"], "{outcome:?}");
 }
 
 #[test]
