@@ -59,7 +59,7 @@ pub(crate) struct LintArgs {
 /// From which severity on findings are a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum FailOn {
-    /// Only what the webhook refuses.
+    /// Only what the webhook or Karpenter refuses.
     Error,
     /// What it warns about, too.
     Warning,

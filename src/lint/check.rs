@@ -4,6 +4,7 @@ use poolgate_core::diagnostic::{Diagnostic, FieldPath, Fix, Origin, Problem, Seg
 use poolgate_core::karpenter::{ApiVersion, Karpenter, KarpenterVersion, ReleaseSource};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
+use poolgate_core::rules;
 use serde_json::Value;
 
 use super::finding::{Finding, Object};
@@ -16,7 +17,7 @@ use super::tally::Tally;
 use super::unserved::Unserved;
 use super::{problem_rules, rendered, source_range};
 use crate::files::{Whole, clean};
-use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, Span};
+use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, ProblemKind, Span};
 
 /// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
 pub(super) const MAX_KEPT: usize = 1000;
@@ -200,6 +201,7 @@ impl FileCheck<'_, '_> {
                 Fate::Told => {}
                 Fate::Weakened => {
                     finding.severity = Severity::Warning;
+                    finding.is_lowered = true;
                     finding
                         .message
                         .push_str(" (ignored by a comment, but Karpenter refuses it)");
@@ -237,6 +239,11 @@ impl FileCheck<'_, '_> {
         let related = problem.related.map(|span| self.located(span));
         let rule = problem_rules::name(&problem.kind);
         let finding = || Finding {
+            origin: match problem.kind {
+                // kubectl keeps the last of the values.
+                ProblemKind::DuplicateKey { .. } => Origin::Silent,
+                _ => Origin::Schema,
+            },
             object: object.cloned(),
             message: clean(&problem.to_string()),
             related: related.into_iter().collect(),
@@ -336,6 +343,7 @@ impl FileCheck<'_, '_> {
             place: self.located(span),
             severity: diagnostic.severity,
             origin: diagnostic.origin,
+            is_lowered: is_lowered(diagnostic),
             rule: diagnostic.rule.as_str(),
             object: Some(object.clone()),
             source: rendered::by_kustomize(judged.value),
@@ -414,6 +422,13 @@ fn suggestion(
             .map(|written| Fix::quoting(&written))
             .or_else(|| diagnostic.suggestion.clone()),
     }
+}
+
+/// Whether a policy has made less of an error for which Karpenter refuses the object.
+fn is_lowered(diagnostic: &Diagnostic) -> bool {
+    diagnostic.origin.is_karpenters()
+        && diagnostic.severity < Severity::Error
+        && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
 }
 
 /// The text of a number or boolean as it stands in the file; none where a tag or an anchor stands before it.

@@ -14,6 +14,8 @@ pub(super) struct Finding {
     pub(super) severity: Severity,
     /// Who else would notice.
     pub(super) origin: Origin,
+    /// Whether it would be an error, and Karpenter refuses it, though a policy or a comment has made less of it.
+    pub(super) is_lowered: bool,
     /// The name of the rule.
     pub(super) rule: &'static str,
     /// The object that it is about; none for a document that cannot be read.
@@ -50,6 +52,7 @@ impl Finding {
             place,
             severity,
             origin: Origin::Schema,
+            is_lowered: false,
             rule,
             object: None,
             source: None,
@@ -60,6 +63,16 @@ impl Finding {
             left: None,
             related: Vec::new(),
         }
+    }
+
+    /// Whether Karpenter refuses the object for it, however much it weighs.
+    pub(super) fn is_refused(&self) -> bool {
+        self.is_lowered || (self.severity == Severity::Error && self.origin.is_karpenters())
+    }
+
+    /// Whether the exit code holds it against the file.
+    pub(super) fn is_failure(&self) -> bool {
+        self.is_lowered || self.severity == Severity::Error
     }
 
     /// The sentence with the field before it.

@@ -56,8 +56,6 @@ struct LintOutcome {
     tally: Tally,
     /// What is said beside the findings, a line each.
     remarks: Vec<String>,
-    /// The input that was not read or written, and why.
-    failure: Option<String>,
     /// What goes into a new baseline.
     entries: Vec<BaselineEntry>,
 }
@@ -105,7 +103,6 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         ..Tally::default()
     };
     let mut new_baseline = NewBaseline::default();
-    let is_for_people = outputs.has_summary();
     outputs.begin()?;
     parallel::in_order(
         &files,
@@ -113,10 +110,6 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         |outcome| {
             tally += &outcome.tally;
             outcome.remarks.iter().for_each(|line| remark(line));
-            // People find it among the findings.
-            if let Some(failure) = outcome.failure.filter(|_| !is_for_people) {
-                remark(&format!("error: {failure}"));
-            }
             new_baseline.add(outcome.entries);
             outputs.file(&outcome.printed)?;
             if !outcome.once.is_empty() && tally.rules.insert(problem_rules::RELEASE) {
@@ -147,7 +140,7 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     if !tally.is_reliable() {
         return UNREADABLE;
     }
-    let is_held_against = tally.errors > 0
+    let is_held_against = tally.errors + tally.lowered > 0
         || (args.fail_on == FailOn::Warning && tally.warnings > 0)
         || (args.fail_if_empty && tally.objects == 0);
     if is_held_against && !args.exit_zero {
@@ -159,7 +152,7 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
 
 impl Work {
     fn on(&self, input: &Input) -> LintOutcome {
-        let mut failure = None;
+        let mut remarks = Vec::new();
         let mut reading = match input.read() {
             Ok(text) => self.reading(input, text),
             Err(error) => {
@@ -172,11 +165,10 @@ impl Work {
                     },
                 };
                 reading.fail(error.to_string());
-                failure = Some(format!("{} {error}", input.name));
+                remarks.push(format!("error: {} {error}", input.name));
                 reading
             }
         };
-        let mut remarks = Vec::new();
         if self.fixes
             && let Source::File(path) = &input.source
         {
@@ -189,7 +181,7 @@ impl Work {
                 }
                 Err(error) => {
                     let why = format!("cannot be changed: {error}");
-                    failure = Some(format!("{} {why}", input.name));
+                    remarks.push(format!("error: {} {why}", input.name));
                     reading.fail(why);
                 }
             }
@@ -199,7 +191,7 @@ impl Work {
             mut findings,
             mut tally,
         } = reading;
-        let entries = if self.writes_baseline && failure.is_none() {
+        let entries = if self.writes_baseline && tally.unreadable == 0 {
             NewBaseline::entries(&input.name, &mut findings)
         } else {
             Vec::new()
@@ -230,7 +222,6 @@ impl Work {
             once,
             tally,
             remarks,
-            failure,
             entries,
         }
     }

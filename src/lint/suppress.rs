@@ -2,7 +2,7 @@
 //!
 //! Behind something on a line, a comment is about that line. On a line of its own it is about the field or list
 //! element that begins on the next one, with all below; above the first line of a document, about the document.
-//! What Karpenter itself refuses is not silenced into nothing: it stays as a warning.
+//! What Karpenter itself refuses is not silenced into nothing: it stays as a warning, and the exit code stays 1.
 
 use std::cell::Cell;
 
@@ -134,7 +134,7 @@ impl<'t> Suppressions<'t> {
                 fate = Fate::Silent;
             }
         }
-        if fate == Fate::Silent && finding.severity == Severity::Error && finding.origin.is_karpenters() {
+        if fate == Fate::Silent && finding.is_refused() {
             return Fate::Weakened;
         }
         fate
@@ -323,5 +323,11 @@ spec:
         assert_eq!(fate("expire-after", Origin::Schema), Fate::Weakened);
         assert_eq!(fate("expire-after", Origin::Silent), Fate::Silent);
         assert_eq!(fate("budget-nodes", Origin::Silent), Fate::Told);
+        let lowered = Finding {
+            severity: Severity::Warning,
+            is_lowered: true,
+            ..finding("weight", Origin::Schema, 3)
+        };
+        assert_eq!(suppressions.fate(&lowered), Fate::Weakened);
     }
 }
