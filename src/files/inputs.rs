@@ -121,7 +121,8 @@ impl Search {
             .build();
         for entry in walk {
             let Some(left) = self.entries_left.checked_sub(1) else {
-                let why = format!("it holds more than {MAX_ENTRIES} files and directories: name a part of it");
+                let why =
+                    format!("it holds more than {MAX_ENTRIES} files and directories: name a part of it");
                 return self.nowhere(directory, &why);
             };
             self.entries_left = left;

@@ -1,21 +1,20 @@
 //! The text of a file to its findings.
 
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, Fix, Origin, Problem, Segment, Severity};
-use poolgate_core::karpenter::{ApiVersion, Karpenter, KarpenterVersion, ReleaseSource};
-use poolgate_core::policy::Policy;
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Severity};
 use poolgate_core::review::{Request, review};
-use poolgate_core::rules;
 use serde_json::Value;
 
+use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
 use super::finding::{Finding, Object};
 use super::fix::{Change, Edit, Target};
+use super::judge::Judge;
+use super::note::Note;
 use super::review_fixes::{Verdict, verdicts};
 use super::source_range::SourceRange;
 use super::subjects::{Judged, Look, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
-use super::unserved::Unserved;
-use super::{problem_rules, rendered, source_range};
+use super::{json, notes, problem_rules, rendered, source_range, variables};
 use crate::files::{Whole, clean};
 use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, ProblemKind, Span};
 
@@ -28,49 +27,27 @@ const MARK: &str = "karpenter.sh";
 /// A field that only NodePools and NodeClaims have: one that lacks its `apiVersion` holds it.
 const MARK_OF_SPEC: &str = "nodeClassRef";
 
-/// What objects are judged by.
-#[derive(Debug)]
-pub(super) struct Judge {
-    pub(super) policy: Policy,
-    pub(super) karpenter: Karpenter,
-    /// For v1beta1 where nobody says which release the cluster runs: the last one that serves it.
-    last_of_v1beta1: Karpenter,
+/// A manifest that is judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manifest<'t> {
+    pub(super) text: &'t str,
+    /// Whether its objects are all there.
+    pub(super) whole: Whole,
+    /// Whether its name says that it is JSON.
+    pub(super) is_json: bool,
 }
 
-impl Judge {
-    pub(super) fn new(policy: Policy, karpenter: Karpenter) -> Self {
-        Self {
-            policy,
-            karpenter,
-            last_of_v1beta1: KarpenterVersion::LAST_OF_V1BETA1.into(),
-        }
-    }
-
-    /// Whether an object of this version is judged for a release that nobody has named.
-    fn is_guessed(&self, version: ApiVersion) -> bool {
-        version == ApiVersion::V1Beta1 && self.karpenter.source() == ReleaseSource::Newest
-    }
-
-    /// What an object of this version is judged for.
-    fn karpenter_for(&self, version: ApiVersion) -> &Karpenter {
-        if self.is_guessed(version) {
-            &self.last_of_v1beta1
-        } else {
-            &self.karpenter
-        }
-    }
-}
-
-/// Judges all that `text` holds, in the order of the text. What is kept is counted by the caller, what is not by
+/// Judges all that a text holds, in the order of the text. What is kept is counted by the caller, what is not by
 /// `tally`.
-pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
+pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
+    let text = manifest.text;
     let is_marked = text.contains(MARK);
     if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
         return Vec::new();
     }
     let mut file = FileCheck {
         judge,
-        whole,
+        whole: manifest.whole,
         text,
         lines: Lines::new(text),
         is_marked,
@@ -78,7 +55,7 @@ pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) 
         findings: Vec::new(),
         tally,
     };
-    for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
+    for (number, document) in manifest::parse_with(text, &Limits::default(), &judge.variables).enumerate() {
         file.is_template |= LeftAlone::is_template(&document);
         let first = file.findings.len();
         file.document(number, &document);
@@ -86,6 +63,9 @@ pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) 
     }
     if file.is_template {
         file.leave(0, &LeftAlone::Template.to_string());
+    }
+    if manifest.is_json {
+        file.json();
     }
     let mut findings = file.findings;
     findings.sort_by_key(|finding| (finding.place.span.start(), finding.rule));
@@ -137,58 +117,54 @@ impl FileCheck<'_, '_> {
             self.problem(problem, object.as_ref());
         }
         self.tally.omitted += document.omitted_problems();
-        for unserved in subjects.unserved {
-            self.unserved(document, unserved);
+        for note in subjects.unserved {
+            // It is not judged, either: what its fields mean depends on what it becomes.
+            self.note(document, note, None);
         }
         for judged in &subjects.judged {
             self.object(number, document, judged);
         }
+        if let Some(note) = variables::note(document, self.text) {
+            self.note(document, note, object.as_ref());
+        }
         self.ignore(first, document, object.as_ref());
     }
 
-    /// An object that is not served is not judged, either: what its fields mean depends on what it becomes.
-    fn unserved(&mut self, document: &Document<'_>, unserved: Unserved) {
-        let object = unserved.object;
-        let field = unserved.field.map(|field| object.clone().key(field));
-        let written = field
+    /// Says of a file that is named as JSON where it is none. kubectl reads it as YAML.
+    fn json(&mut self) {
+        let is_read = self
+            .findings
             .iter()
-            .cloned()
-            .chain(["apiVersion", "kind", "metadata", "spec"].map(|key| object.clone().key(key)));
-        let mut places = written.filter_map(|field| {
-            let place = document.locate(&field)?;
-            (!place.value.is_empty()).then_some(place)
-        });
-        let span = match (places.next(), &field) {
-            (Some(place), Some(field)) if document.locate(field) == Some(place) => place.value,
-            (Some(place), _) => place.key.unwrap_or(place.value),
-            (None, _) => document.span_of(&object).unwrap_or_else(|| document.span()),
+            .all(|finding| finding.rule != "manifest-syntax");
+        if self.tally.objects == 0 || !is_read {
+            return;
+        }
+        let Some((offset, why)) = json::mistake(self.text) else {
+            return;
         };
-        let place = self.located(span);
-        self.keep(Severity::Error, || Finding {
-            message: clean(&unserved.message),
-            suggestion: Some(clean(&unserved.suggestion)),
-            field,
-            ..Finding::of_manifest(problem_rules::KIND, Severity::Error, place)
+        let place = self.located(self.within(Span::new(offset, offset + 1)));
+        self.keep(Severity::Warning, || Finding {
+            message: format!("kubectl reads this as YAML, but it is no JSON: {}", clean(&why)),
+            suggestion: Some(
+                "write JSON, for those that read it by the name of the file, such as Argo CD".into(),
+            ),
+            ..Finding::of_manifest(problem_rules::JSON, Severity::Warning, place)
         });
     }
 
-    /// Says, once in a file, for which release an object is judged that nobody has named.
-    fn guess(&mut self, document: &Document<'_>, judged: &Judged<'_>) {
+    /// What lint says by itself of an object; of the release that nobody has named once in a file.
+    fn note(&mut self, document: &Document<'_>, note: Note, object: Option<&Object>) {
         let is_told = |finding: &Finding| finding.rule == problem_rules::RELEASE;
-        if !self.judge.is_guessed(judged.version()) || self.findings.iter().any(is_told) {
+        if note.rule == problem_rules::RELEASE && self.findings.iter().any(is_told) {
             return;
         }
-        let field = judged.path.clone().key("apiVersion");
-        let span = document.span_of(&field).unwrap_or_else(|| document.span());
-        let place = self.located(span);
-        let release = self.judge.last_of_v1beta1.release();
-        self.keep(Severity::Info, || Finding {
-            field: Some(field),
-            message: format!(
-                "karpenter.sh/v1beta1 is judged for Karpenter {release}: 1.0 is the last line that serves it"
-            ),
-            suggestion: Some("say with --karpenter-version what the cluster runs".into()),
-            ..Finding::of_manifest(problem_rules::RELEASE, Severity::Info, place)
+        let place = self.located(source_range::of(document, &note.field, &Problem::Required));
+        self.keep(note.severity, || Finding {
+            object: object.cloned(),
+            field: Some(note.field),
+            message: clean(&note.message),
+            suggestion: Some(clean(&note.suggestion)),
+            ..Finding::of_manifest(note.rule, note.severity, place)
         });
     }
 
@@ -255,7 +231,13 @@ impl FileCheck<'_, '_> {
     fn object(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
         self.tally.objects += 1;
         self.tally.parts += usize::from(self.whole == Whole::Part);
-        self.guess(document, judged);
+        let karpenter = self.judge.karpenter_for(judged.version());
+        if self.judge.is_guessed(judged.version()) {
+            self.note(document, notes::guessed(judged, karpenter), None);
+        }
+        for note in notes::of(judged, self.whole, karpenter) {
+            self.note(document, note, Some(&judged.object()));
+        }
         let request = Request {
             subject: judged.subject,
             object: judged.value,
@@ -278,7 +260,10 @@ impl FileCheck<'_, '_> {
         if report.diagnostics().is_empty() {
             return;
         }
-        let written = |path: &FieldPath| as_written(self.text, document, &judged.path_of(path));
+        let written = |path: &FieldPath| {
+            let written = as_written(self.text, document, &judged.path_of(path))?;
+            (!manifest::has_variable(&written)).then_some(written)
+        };
         let is_possible = |path: &FieldPath, change: &Change| {
             let target = self.target(number, document);
             Edit::of(change.clone(), judged.path_of(path), target).is_ok()
@@ -287,7 +272,9 @@ impl FileCheck<'_, '_> {
         let first = self.findings.len();
         let object = judged.object();
         for diagnostic in report.diagnostics() {
-            if self.whole == Whole::Part && is_about_the_whole(diagnostic) {
+            let is_elsewhere = self.whole == Whole::Part && is_about_the_whole(diagnostic);
+            let is_open = !document.variables().is_empty() && variables::decide(diagnostic, judged.value);
+            if is_elsewhere || is_open {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {
@@ -396,56 +383,6 @@ impl FileCheck<'_, '_> {
 
     fn located(&self, span: Span) -> SourceRange {
         source_range::located(span, &self.lines)
-    }
-}
-
-/// What to write instead. Of a value that belongs in quotes, its text as the author wrote it; where that is refused,
-/// too, why.
-fn suggestion(
-    diagnostic: &Diagnostic,
-    verdict: Option<&Verdict>,
-    written: impl FnOnce() -> Option<String>,
-) -> Option<String> {
-    if diagnostic.fix != Some(Fix::Quote) {
-        return diagnostic.suggestion.clone();
-    }
-    match verdict {
-        Some(Verdict::Fails(Some(trouble))) => {
-            let mut text = format!("in quotes it is refused, too: {}", trouble.reason);
-            if let Some(better) = &trouble.suggestion {
-                text.push_str("; ");
-                text.push_str(better);
-            }
-            Some(text)
-        }
-        _ => written()
-            .map(|written| Fix::quoting(&written))
-            .or_else(|| diagnostic.suggestion.clone()),
-    }
-}
-
-/// Whether a policy has made less of an error for which Karpenter refuses the object.
-fn is_lowered(diagnostic: &Diagnostic) -> bool {
-    diagnostic.origin.is_karpenters()
-        && diagnostic.severity < Severity::Error
-        && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Severity::Error)
-}
-
-/// The text of a number or boolean as it stands in the file; none where a tag or an anchor stands before it.
-fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
-    let written = document.locate(field)?.value.of(text);
-    (!written.is_empty() && !written.starts_with(['!', '&'])).then(|| written.to_owned())
-}
-
-/// Whether a finding says something of an object that only the whole of it can answer for: a field that is missing, or
-/// one that tells kustomize what to do.
-fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
-    let last = diagnostic.path.segments().last();
-    let is_directive = matches!(last, Some(Segment::Key(key)) if key.starts_with('$'));
-    match diagnostic.problem {
-        Problem::Required => true,
-        Problem::Unknown => is_directive,
-        _ => false,
     }
 }
 

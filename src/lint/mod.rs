@@ -7,9 +7,14 @@ mod args;
 mod baseline;
 mod check;
 mod colour;
+mod diagnosed;
 mod finding;
 mod fix;
 mod format;
+mod json;
+mod judge;
+mod note;
+mod notes;
 mod output;
 mod parallel;
 mod problem_rules;
@@ -20,9 +25,11 @@ mod subjects;
 mod suppress;
 mod tally;
 mod unserved;
+mod variables;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -33,9 +40,10 @@ pub(crate) use args::LintArgs;
 use crate::files::{self, Input, Inputs, Patches, Source};
 use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
-use check::{Judge, check};
+use check::{Manifest, check};
 use finding::Finding;
 use format::{FileReport, Printer};
+use judge::Judge;
 use output::Outputs;
 use source_range::SourceRange;
 use tally::Tally;
@@ -88,7 +96,11 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         template_folders,
     } = files::find(&args.paths, args.stdin_filename.as_deref());
     let work = Work {
-        judge: Judge::new(args.judged_by.policy()?, args.judged_by.karpenter()),
+        judge: Judge::new(
+            args.judged_by.policy()?,
+            args.judged_by.karpenter(),
+            args.variables()?,
+        ),
         printers: outputs.printers(),
         baseline: match &args.baseline {
             Some(path) => Baseline::load(path)?,
@@ -164,7 +176,7 @@ impl Work {
                         ..Tally::default()
                     },
                 };
-                reading.fail(error.to_string());
+                reading.fail(&error.to_string());
                 remarks.push(format!("error: {} {error}", input.name));
                 reading
             }
@@ -182,7 +194,7 @@ impl Work {
                 Err(error) => {
                     let why = format!("cannot be changed: {error}");
                     remarks.push(format!("error: {} {why}", input.name));
-                    reading.fail(why);
+                    reading.fail(&why);
                 }
             }
         }
@@ -253,7 +265,14 @@ impl Work {
             files: 1,
             ..Tally::default()
         };
-        let mut findings = check(&text, self.patches.whole(input), &self.judge, &mut tally);
+        let manifest = Manifest {
+            text: &text,
+            whole: self.patches.whole(input),
+            is_json: Path::new(&input.name)
+                .extension()
+                .is_some_and(|end| end == "json"),
+        };
+        let mut findings = check(manifest, &self.judge, &mut tally);
         tally.known = self.baseline.subtract(&input.name, &mut findings);
         Reading {
             text,
@@ -265,11 +284,11 @@ impl Work {
 
 impl Reading {
     /// Notes that the file was not read or written, as the first finding of it.
-    fn fail(&mut self, message: String) {
+    fn fail(&mut self, message: &str) {
         self.tally.unreadable = 1;
         let place = SourceRange::beginning();
         let finding = Finding {
-            message: files::clean(&message),
+            message: files::clean(message),
             ..Finding::of_manifest(problem_rules::UNREADABLE, Severity::Error, place)
         };
         self.findings.insert(0, finding);

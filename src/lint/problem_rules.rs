@@ -6,6 +6,18 @@ use crate::manifest::ProblemKind;
 /// An object that the cluster does not serve.
 pub(super) const KIND: &str = "manifest-kind";
 
+/// An object without a name.
+pub(super) const NAME: &str = "manifest-name";
+
+/// A field without which the cluster takes the object only once the webhook has completed it.
+pub(super) const DEFAULT: &str = "manifest-default";
+
+/// A file named as JSON that is only YAML.
+pub(super) const JSON: &str = "manifest-json";
+
+/// Values that are variables, to be filled in by another program.
+pub(super) const VARIABLE: &str = "manifest-variable";
+
 /// A version for which nobody says which release is meant.
 pub(super) const RELEASE: &str = "manifest-release";
 
@@ -39,8 +51,12 @@ pub(super) fn is_one(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 14] = [
     KIND,
+    NAME,
+    DEFAULT,
+    JSON,
+    VARIABLE,
     RELEASE,
     "manifest-syntax",
     "manifest-template",

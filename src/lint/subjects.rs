@@ -6,7 +6,8 @@ use poolgate_core::review::Subject;
 use serde_json::Value;
 
 use super::finding::Object;
-use super::unserved::{self, Claimed, Unserved};
+use super::note::Note;
+use super::unserved::{self, Claimed};
 use crate::files::Whole;
 
 /// An object that is judged.
@@ -23,7 +24,7 @@ pub(super) struct Judged<'v> {
 pub(super) struct Subjects<'v> {
     pub(super) judged: Vec<Judged<'v>>,
     /// Those that the cluster does not take.
-    pub(super) unserved: Vec<Unserved>,
+    pub(super) unserved: Vec<Note>,
     /// How many objects of other kinds.
     pub(super) others: usize,
 }
@@ -84,12 +85,7 @@ impl<'v> Subjects<'v> {
         }
         let claimed = Claimed { version, kind, value };
         match claimed.fault(look.whole, look.karpenter.release()) {
-            Some((field, message, suggestion)) => self.unserved.push(Unserved {
-                object: path,
-                field: Some(field),
-                message,
-                suggestion,
-            }),
+            Some(fault) => self.unserved.push(unserved::note(path, fault)),
             None => self.others += 1,
         }
     }
@@ -195,15 +191,14 @@ mod tests {
     fn what_no_release_serves_is_told_wherever_it_stands() {
         let wrong = json!({"apiVersion": "karpenter.sh/v1", "kind": "Nodepool"});
         let pool = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool"});
-        let places = |value: &Value| -> Vec<(String, Option<&'static str>)> {
+        let places = |value: &Value| -> Vec<String> {
             let unserved = subjects(value).unserved;
-            let places = unserved.iter().map(|one| (one.object.to_string(), one.field));
-            places.collect()
+            unserved.iter().map(|note| note.field.to_string()).collect()
         };
-        assert_eq!(places(&wrong), [(String::new(), Some("kind"))]);
+        assert_eq!(places(&wrong), ["kind"]);
         let list = json!({"kind": "List", "items": [pool, wrong]});
-        assert_eq!(places(&list), [("items[1]".to_owned(), Some("kind"))]);
-        assert_eq!(places(&json!([7, pool])), [("[1]".to_owned(), None)]);
+        assert_eq!(places(&list), ["items[1].kind"]);
+        assert_eq!(places(&json!([7, pool])), ["[1]"]);
     }
 
     #[test]

@@ -50,7 +50,7 @@ const fn served(
 
 /// All that a release with NodePools serves or has served; of a kind, the version that new manifests should have is
 /// first.
-pub const SERVED_KINDS: [ServedKind; 7] = {
+pub static SERVED_KINDS: [ServedKind; 7] = {
     const OLDEST: KarpenterVersion = KarpenterVersion::OLDEST;
     const V1: KarpenterVersion = KarpenterVersion::V1_SERVED;
     const V1_ALONE: Option<KarpenterVersion> = Some(KarpenterVersion::V1_ALONE);

@@ -59,15 +59,17 @@ fn directories_are_gone_through_in_the_order_of_names() {
         names(&outcome.stdout),
         [
             "a/deep/er/pool.json",
+            "a/deep/er/pool.json",
             "a/pool.yaml",
             "b/pool.yml",
             "templates/pool.yaml"
-        ]
+        ],
+        "the first one is told of, too, because it is no JSON"
     );
     assert_eq!(outcome.status.code(), Some(1));
     assert_eq!(
         outcome.stderr,
-        "4 NodePools or NodeClaims in 6 files: 4 errors; 1 Helm template folder skipped\n"
+        "4 NodePools or NodeClaims in 6 files: 4 errors, 1 warning; 1 Helm template folder skipped\n"
     );
     let again = lint_in(
         directory.path(),
@@ -76,7 +78,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
     );
     assert_eq!(
         names(&again.stdout).len(),
-        5,
+        6,
         "a file is looked at once: {again:?}"
     );
 }

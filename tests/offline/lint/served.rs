@@ -18,7 +18,10 @@ fn beta() -> String {
     SOUND
         .replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
         .replace("WhenEmptyOrUnderutilized", "WhenEmpty")
-        .replace("group: karpenter.k8s.aws", "apiVersion: karpenter.k8s.aws/v1beta1")
+        .replace(
+            "group: karpenter.k8s.aws",
+            "apiVersion: karpenter.k8s.aws/v1beta1",
+        )
 }
 
 #[test]
@@ -69,7 +72,7 @@ fn a_list_at_the_root_is_an_error_if_objects_of_karpenter_stand_in_it() {
     assert!(
         outcome
             .stdout
-            .starts_with("pool.yaml:1:3: error[manifest-kind] Invalid value"),
+            .starts_with("pool.yaml:1:3: error[manifest-kind] [0]: Invalid value"),
         "{outcome:?}"
     );
     let patch =
