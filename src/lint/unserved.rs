@@ -197,7 +197,10 @@ fn unserved(api_version: &str, version: &str, kind: &str, release: KarpenterVers
 fn gone(kind: &str, release: KarpenterVersion) -> Fault {
     let suggestion = match kind {
         "Provisioner" => {
-            "write a NodePool: what stands under spec belongs under spec.template.spec".to_owned()
+            let api_version = api_version_of("NodePool", release);
+            format!(
+                "write a NodePool of {api_version}: what stands under spec belongs under spec.template.spec"
+            )
         }
         "Machine" => "Karpenter makes NodeClaims in its place by itself: remove it".to_owned(),
         _ => {

@@ -113,7 +113,7 @@ fn what_was_probably_meant_is_suggested() {
     let provisioner = json!({"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner"});
     let (field, suggestion) = suggested(&provisioner, "1.15").expect("a fault");
     assert!(
-        field == "kind" && suggestion.starts_with("write a NodePool"),
+        field == "kind" && suggestion.starts_with("write a NodePool of karpenter.sh/v1:"),
         "{suggestion}"
     );
 }
