@@ -11,6 +11,7 @@ mod support;
 
 mod live {
     mod gitops;
+    mod kustomize;
 
     mod karpenter {
         mod consolidation;

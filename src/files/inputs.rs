@@ -35,6 +35,8 @@ pub(crate) struct Input {
 pub(crate) enum Source {
     Stdin,
     File(PathBuf),
+    /// Nowhere, and why.
+    Nowhere(String),
 }
 
 impl Input {
@@ -44,6 +46,7 @@ impl Input {
         match &self.source {
             Source::Stdin => manifest::read(io::stdin().lock(), &limits),
             Source::File(path) => manifest::read(File::open(path)?, &limits),
+            Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
         }
     }
 }
@@ -51,12 +54,10 @@ impl Input {
 /// All that a run looks at.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    /// In the order of their names, each once.
+    /// In the order of their names, each once; what could not even be found among them.
     pub(crate) files: Vec<Input>,
     /// Helm template folders that were passed over: what stands there is no YAML yet.
     pub(crate) template_folders: usize,
-    /// What could not be read, a sentence each.
-    pub(crate) failures: Vec<String>,
 }
 
 /// Looks for the inputs. A file that is named is one whatever its extension; below a directory those that end in
@@ -67,7 +68,6 @@ pub(crate) fn find(paths: &[PathBuf], stdin: Option<&str>) -> Inputs {
         found: BTreeMap::new(),
         template_folders: Arc::default(),
         entries_left: MAX_ENTRIES,
-        failures: Vec::new(),
     };
     for path in paths {
         if path.as_os_str() == "-" {
@@ -77,9 +77,7 @@ pub(crate) fn find(paths: &[PathBuf], stdin: Option<&str>) -> Inputs {
         match path.metadata() {
             Ok(metadata) if metadata.is_dir() => search.directory(path),
             Ok(_) => search.file(path),
-            Err(error) => search
-                .failures
-                .push(format!("error: {} cannot be read: {error}", name(path))),
+            Err(error) => search.nowhere(path, &error.to_string()),
         }
     }
     Inputs {
@@ -89,7 +87,6 @@ pub(crate) fn find(paths: &[PathBuf], stdin: Option<&str>) -> Inputs {
             .map(|(name, source)| Input { name, source })
             .collect(),
         template_folders: search.template_folders.load(Ordering::Relaxed),
-        failures: search.failures,
     }
 }
 
@@ -97,12 +94,15 @@ struct Search {
     found: BTreeMap<String, Source>,
     template_folders: Arc<AtomicUsize>,
     entries_left: usize,
-    failures: Vec<String>,
 }
 
 impl Search {
     fn file(&mut self, path: &Path) {
         self.found.insert(name(path), Source::File(path.to_owned()));
+    }
+
+    fn nowhere(&mut self, path: &Path, why: &str) {
+        self.found.insert(name(path), Source::Nowhere(clean(why)));
     }
 
     fn directory(&mut self, directory: &Path) {
@@ -121,21 +121,36 @@ impl Search {
             .build();
         for entry in walk {
             let Some(left) = self.entries_left.checked_sub(1) else {
-                self.failures.push(format!(
-                    "error: {} holds more than {MAX_ENTRIES} files and directories: name a part of it",
-                    name(directory)
-                ));
-                return;
+                let why =
+                    format!("it holds more than {MAX_ENTRIES} files and directories: name a part of it");
+                return self.nowhere(directory, &why);
             };
             self.entries_left = left;
             match entry {
                 Ok(entry) if is_manifest(&entry) => self.file(entry.path()),
                 Ok(_) => {}
-                Err(error) => self
-                    .failures
-                    .push(format!("error: {}", clean(&error.to_string()))),
+                Err(error) => self.nowhere(path_of(&error).unwrap_or(directory), &why(&error)),
             }
         }
+    }
+}
+
+/// What an error of the walk is about.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } | ignore::Error::Loop { child: path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+        _ => None,
+    }
+}
+
+/// What it says beside that.
+fn why(error: &ignore::Error) -> String {
+    match error {
+        ignore::Error::WithPath { err, .. }
+        | ignore::Error::WithDepth { err, .. }
+        | ignore::Error::WithLineNumber { err, .. } => why(err),
+        other => other.to_string(),
     }
 }
 

@@ -1,12 +1,15 @@
 //! What the user says about a lint.
 
+use std::fs;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::colour::Colour;
 use super::output::Wanted;
 use crate::judged_by::JudgedBy;
+use crate::manifest::Variables;
 
 /// What the user says about a lint.
 #[derive(Debug, Args)]
@@ -36,6 +39,10 @@ pub(crate) struct LintArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub(super) write_baseline: Option<PathBuf>,
 
+    /// Fill in ${NAME} from this file before judging, with NAME=VALUE on each line. May be given again
+    #[arg(long, value_name = "FILE")]
+    envsubst: Vec<PathBuf>,
+
     /// From which severity on findings make the exit code 1
     #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
     pub(super) fail_on: FailOn,
@@ -56,10 +63,23 @@ pub(crate) struct LintArgs {
     pub(super) judged_by: JudgedBy,
 }
 
+impl LintArgs {
+    /// What the files of --envsubst say, the later ones over the earlier.
+    pub(super) fn variables(&self) -> anyhow::Result<Variables> {
+        let mut variables = Variables::default();
+        for path in &self.envsubst {
+            let name = path.display();
+            let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
+            variables.read(&text).with_context(|| name.to_string())?;
+        }
+        Ok(variables)
+    }
+}
+
 /// From which severity on findings are a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum FailOn {
-    /// Only what the webhook refuses.
+    /// Only what the webhook or Karpenter refuses.
     Error,
     /// What it warns about, too.
     Warning,

@@ -1,23 +1,22 @@
 //! The text of a file to its findings.
 
-use poolgate_core::diagnostic::{
-    Diagnostic, Edit, FieldPath, Origin, Problem, Segment, Severity, Suggestion,
-};
-use poolgate_core::karpenter::Karpenter;
-use poolgate_core::policy::Policy;
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Severity};
 use poolgate_core::review::{Request, review};
 use serde_json::Value;
 
+use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
 use super::finding::{Finding, Object};
 use super::fix::{Change, Target, TextEdit};
+use super::judge::Judge;
+use super::note::Note;
 use super::review_fixes::{Verdict, verdicts};
 use super::source_range::SourceRange;
-use super::subjects::{Judged, Subjects};
+use super::subjects::{Judged, Look, Subjects};
 use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
-use super::{problem_rules, rendered, source_range};
+use super::{json, notes, problem_rules, rendered, source_range, variables};
 use crate::files::{Whole, clean};
-use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, Span};
+use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, ProblemKind, Span};
 
 /// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
 pub(super) const MAX_KEPT: usize = 1000;
@@ -25,23 +24,30 @@ pub(super) const MAX_KEPT: usize = 1000;
 /// The group of NodePools: a text without it holds none, unless it is written with escapes.
 const MARK: &str = "karpenter.sh";
 
-/// What objects are judged by.
-#[derive(Debug)]
-pub(super) struct Judge {
-    pub(super) policy: Policy,
-    pub(super) karpenter: Karpenter,
+/// A field that only NodePools and NodeClaims have: one that lacks its `apiVersion` holds it.
+const MARK_OF_SPEC: &str = "nodeClassRef";
+
+/// A manifest that is judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manifest<'t> {
+    pub(super) text: &'t str,
+    /// Whether its objects are all there.
+    pub(super) whole: Whole,
+    /// Whether its name says that it is JSON.
+    pub(super) is_json: bool,
 }
 
-/// Judges all that `text` holds, in the order of the text. What is kept is counted by the caller, what is not by
+/// Judges all that a text holds, in the order of the text. What is kept is counted by the caller, what is not by
 /// `tally`.
-pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
+pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
+    let text = manifest.text;
     let is_marked = text.contains(MARK);
-    if !is_marked && !text.contains('\\') {
+    if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
         return Vec::new();
     }
     let mut file = FileCheck {
         judge,
-        whole,
+        whole: manifest.whole,
         text,
         lines: Lines::new(text),
         is_marked,
@@ -49,7 +55,7 @@ pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) 
         findings: Vec::new(),
         tally,
     };
-    for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
+    for (number, document) in manifest::parse_with(text, &Limits::default(), &judge.variables).enumerate() {
         file.is_template |= LeftAlone::is_template(&document);
         let first = file.findings.len();
         file.document(number, &document);
@@ -57,6 +63,9 @@ pub(super) fn check(text: &str, whole: Whole, judge: &Judge, tally: &mut Tally) 
     }
     if file.is_template {
         file.leave(0, &LeftAlone::Template.to_string());
+    }
+    if manifest.is_json {
+        file.json();
     }
     let mut findings = file.findings;
     findings.sort_by_key(|finding| (finding.place.span.start(), finding.rule));
@@ -90,21 +99,73 @@ impl FileCheck<'_, '_> {
             self.tally.encrypted += 1;
             return;
         }
-        let subjects = Subjects::of(document.value());
-        self.tally.others += subjects.others;
-        let Some(first) = subjects.judged.first() else {
-            return;
+        let look = Look {
+            whole: self.whole,
+            karpenter: &self.judge.karpenter,
         };
-        let object = (subjects.judged.len() == 1).then(|| first.object());
+        let subjects = Subjects::of(document.value(), look);
+        self.tally.others += subjects.others;
+        if subjects.is_empty() {
+            return;
+        }
+        let object = match subjects.judged.as_slice() {
+            [only] => Some(only.object()),
+            _ => None,
+        };
         let first = self.findings.len();
         for problem in document.problems() {
             self.problem(problem, object.as_ref());
         }
         self.tally.omitted += document.omitted_problems();
+        for note in subjects.unserved {
+            // It is not judged, either: what its fields mean depends on what it becomes.
+            self.note(document, note, None);
+        }
         for judged in &subjects.judged {
             self.object(number, document, judged);
         }
+        if let Some(note) = variables::note(document, self.text) {
+            self.note(document, note, object.as_ref());
+        }
         self.ignore(first, document, object.as_ref());
+    }
+
+    /// Says of a file that is named as JSON where it is none. kubectl reads it as YAML.
+    fn json(&mut self) {
+        let is_read = self
+            .findings
+            .iter()
+            .all(|finding| finding.rule != "manifest-syntax");
+        if self.tally.objects == 0 || !is_read {
+            return;
+        }
+        let Some((offset, why)) = json::mistake(self.text) else {
+            return;
+        };
+        let place = self.located(self.within(Span::new(offset, offset + 1)));
+        self.keep(Severity::Warning, || Finding {
+            message: format!("kubectl reads this as YAML, but it is no JSON: {}", clean(&why)),
+            suggestion: Some(
+                "write JSON, for those that read it by the name of the file, such as Argo CD".into(),
+            ),
+            ..Finding::of_manifest(problem_rules::JSON, Severity::Warning, place)
+        });
+    }
+
+    /// What lint says by itself of an object; of the release that nobody has named once in a file.
+    fn note(&mut self, document: &Document<'_>, note: Note, object: Option<&Object>) {
+        let is_told = |finding: &Finding| finding.rule == problem_rules::RELEASE;
+        if note.rule == problem_rules::RELEASE && self.findings.iter().any(is_told) {
+            return;
+        }
+        let place = self.located(source_range::of(document, &note.field, &Problem::Required));
+        self.keep(note.severity, || Finding {
+            object: object.cloned(),
+            field: Some(note.field),
+            message: clean(&note.message),
+            suggestion: Some(clean(&note.suggestion)),
+            ..Finding::of_manifest(note.rule, note.severity, place)
+        });
     }
 
     /// Takes out what comments of the document ignore, of its findings, which begin at `first`.
@@ -116,6 +177,7 @@ impl FileCheck<'_, '_> {
                 Fate::Told => {}
                 Fate::Weakened => {
                     finding.severity = Severity::Warning;
+                    finding.is_lowered = true;
                     finding
                         .message
                         .push_str(" (ignored by a comment, but Karpenter refuses it)");
@@ -151,20 +213,17 @@ impl FileCheck<'_, '_> {
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
         let place = self.located(self.within(problem.span));
         let related = problem.related.map(|span| self.located(span));
+        let rule = problem_rules::name(&problem.kind);
         let finding = || Finding {
-            place,
-            severity: problem.kind.severity(),
-            // No API server stores what cannot be read.
-            origin: Origin::Schema,
-            rule: problem_rules::name(&problem.kind),
+            origin: match problem.kind {
+                // kubectl keeps the last of the values.
+                ProblemKind::DuplicateKey { .. } => Origin::Silent,
+                _ => Origin::Schema,
+            },
             object: object.cloned(),
-            source: None,
-            field: None,
             message: clean(&problem.to_string()),
-            suggestion: None,
-            edit: None,
-            left: None,
             related: related.into_iter().collect(),
+            ..Finding::of_manifest(rule, problem.kind.severity(), place)
         };
         self.keep(problem.kind.severity(), finding);
     }
@@ -172,6 +231,13 @@ impl FileCheck<'_, '_> {
     fn object(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
         self.tally.objects += 1;
         self.tally.parts += usize::from(self.whole == Whole::Part);
+        let karpenter = self.judge.karpenter_for(judged.version());
+        if self.judge.is_guessed(judged.version()) {
+            self.note(document, notes::guessed(judged, karpenter), None);
+        }
+        for note in notes::of(judged, self.whole, karpenter) {
+            self.note(document, note, Some(&judged.object()));
+        }
         let request = Request {
             subject: judged.subject,
             object: judged.value,
@@ -180,7 +246,12 @@ impl FileCheck<'_, '_> {
         };
         let reviewed = |object: &Value| {
             let request = Request { object, ..request };
-            review(&request, &self.judge.policy, &self.judge.karpenter).report
+            review(
+                &request,
+                &self.judge.policy,
+                self.judge.karpenter_for(judged.version()),
+            )
+            .report
         };
         let report = reviewed(judged.value);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
@@ -189,7 +260,10 @@ impl FileCheck<'_, '_> {
         if report.diagnostics().is_empty() {
             return;
         }
-        let written = |path: &FieldPath| as_written(self.text, document, &judged.path_of(path));
+        let written = |path: &FieldPath| {
+            let written = as_written(self.text, document, &judged.path_of(path))?;
+            (!manifest::has_variable(&written)).then_some(written)
+        };
         let is_possible = |path: &FieldPath, change: &Change| {
             let target = self.target(number, document);
             TextEdit::of(change.clone(), judged.path_of(path), target).is_ok()
@@ -198,7 +272,9 @@ impl FileCheck<'_, '_> {
         let first = self.findings.len();
         let object = judged.object();
         for diagnostic in report.diagnostics() {
-            if self.whole == Whole::Part && is_about_the_whole(diagnostic) {
+            let is_elsewhere = self.whole == Whole::Part && is_about_the_whole(diagnostic);
+            let is_open = !document.variables().is_empty() && variables::decide(diagnostic, judged.value);
+            if is_elsewhere || is_open {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {
@@ -255,6 +331,7 @@ impl FileCheck<'_, '_> {
             place: self.located(span),
             severity: diagnostic.severity,
             origin: diagnostic.origin,
+            is_lowered: is_lowered(diagnostic),
             rule: diagnostic.rule.as_str(),
             object: Some(object.clone()),
             source: rendered::by_kustomize(judged.value),
@@ -310,65 +387,13 @@ impl FileCheck<'_, '_> {
     }
 }
 
-/// What to write instead. Of a value that belongs in quotes, its text as the author wrote it; where that is refused,
-/// too, why.
-fn suggestion(
-    diagnostic: &Diagnostic,
-    verdict: Option<&Verdict>,
-    written: impl FnOnce() -> Option<String>,
-) -> Option<String> {
-    let suggestion = diagnostic.suggestion.as_ref()?;
-    if suggestion.edit != Some(Edit::Quote) {
-        return Some(suggestion.text.clone());
-    }
-    Some(match verdict {
-        Some(Verdict::Fails(Some(trouble))) => {
-            let mut text = format!("in quotes it is refused, too: {}", trouble.reason);
-            if let Some(better) = &trouble.suggestion {
-                text.push_str("; ");
-                text.push_str(&better.text);
-            }
-            text
-        }
-        _ => written().map_or_else(
-            || suggestion.text.clone(),
-            |written| Suggestion::quote(&written).text,
-        ),
-    })
-}
-
-/// The text of a number or boolean as it stands in the file; none where a tag or an anchor stands before it.
-fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
-    let written = document.locate(field)?.value.of(text);
-    (!written.is_empty() && !written.starts_with(['!', '&'])).then(|| written.to_owned())
-}
-
-/// Whether a finding says something of an object that only the whole of it can answer for: a field that is missing, or
-/// one that tells kustomize what to do.
-fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
-    let last = diagnostic.path.segments().last();
-    let is_directive = matches!(last, Some(Segment::Key(key)) if key.starts_with('$'));
-    match diagnostic.problem {
-        Problem::Required => true,
-        Problem::Unknown => is_directive,
-        _ => false,
-    }
-}
-
 /// A mistake in a comment as a finding.
 fn told(mistake: &Mistake, place: SourceRange, object: Option<&Object>) -> Finding {
     Finding {
-        place,
-        severity: mistake.severity,
         origin: Origin::Poolgate,
-        rule: mistake.rule,
         object: object.cloned(),
-        source: None,
-        field: None,
         message: mistake.message.clone(),
         suggestion: Some(mistake.suggestion.to_owned()),
-        edit: None,
-        left: None,
-        related: Vec::new(),
+        ..Finding::of_manifest(mistake.rule, mistake.severity, place)
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Finding {
     pub(super) severity: Severity,
     /// Who else would notice.
     pub(super) origin: Origin,
+    /// Whether it would be an error, and Karpenter refuses it, though a policy or a comment has made less of it.
+    pub(super) is_lowered: bool,
     /// The name of the rule.
     pub(super) rule: &'static str,
     /// The object that it is about; none for a document that cannot be read.
@@ -44,6 +46,35 @@ pub(super) struct Object {
 }
 
 impl Finding {
+    /// What lint says by itself of a manifest that no API server would store; with nothing but its place.
+    pub(super) const fn of_manifest(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
+        Self {
+            place,
+            severity,
+            origin: Origin::Schema,
+            is_lowered: false,
+            rule,
+            object: None,
+            source: None,
+            field: None,
+            message: String::new(),
+            suggestion: None,
+            edit: None,
+            left: None,
+            related: Vec::new(),
+        }
+    }
+
+    /// Whether Karpenter refuses the object for it, however much it weighs.
+    pub(super) fn is_refused(&self) -> bool {
+        self.is_lowered || (self.severity == Severity::Error && self.origin.is_karpenters())
+    }
+
+    /// Whether the exit code holds it against the file.
+    pub(super) fn is_failure(&self) -> bool {
+        self.is_lowered || self.severity == Severity::Error
+    }
+
     /// The sentence with the field before it.
     pub(super) fn sentence(&self) -> String {
         match &self.field {

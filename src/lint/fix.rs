@@ -93,6 +93,9 @@ impl TextEdit {
             return Err("an alias brings this value: change it where it is written");
         }
         let (span, text) = replaced(&change, written.key, written.value, target.text).ok_or(UNUSUAL)?;
+        if manifest::has_variable(span.of(target.text)) {
+            return Err("another program fills in a variable here: change it where it is set");
+        }
         if document.is_shared(span) {
             return Err("aliases bring this value to other fields, too: change it by hand");
         }

@@ -7,9 +7,14 @@ mod args;
 mod baseline;
 mod check;
 mod colour;
+mod diagnosed;
 mod finding;
 mod fix;
 mod format;
+mod json;
+mod judge;
+mod note;
+mod notes;
 mod output;
 mod parallel;
 mod problem_rules;
@@ -19,9 +24,12 @@ mod source_range;
 mod subjects;
 mod suppress;
 mod tally;
+mod unserved;
+mod variables;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -32,10 +40,12 @@ pub(crate) use args::LintArgs;
 use crate::files::{self, Input, Inputs, Patches, Source};
 use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
-use check::{Judge, check};
+use check::{Manifest, check};
 use finding::Finding;
 use format::{FileReport, Printer};
+use judge::Judge;
 use output::Outputs;
+use source_range::SourceRange;
 use tally::Tally;
 
 /// Findings that are held against the files.
@@ -49,6 +59,8 @@ const MAX_ROUNDS: usize = 20;
 struct LintOutcome {
     /// Its findings as each output prints them.
     printed: Vec<String>,
+    /// The same of what is told once in a run; nothing where there is none.
+    once: Vec<String>,
     tally: Tally,
     /// What is said beside the findings, a line each.
     remarks: Vec<String>,
@@ -82,13 +94,13 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     let Inputs {
         files,
         template_folders,
-        failures,
     } = files::find(&args.paths, args.stdin_filename.as_deref());
     let work = Work {
-        judge: Judge {
-            policy: args.judged_by.policy()?,
-            karpenter: args.judged_by.karpenter(),
-        },
+        judge: Judge::new(
+            args.judged_by.policy()?,
+            args.judged_by.karpenter(),
+            args.variables()?,
+        ),
         printers: outputs.printers(),
         baseline: match &args.baseline {
             Some(path) => Baseline::load(path)?,
@@ -102,10 +114,6 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         template_folders,
         ..Tally::default()
     };
-    for failure in &failures {
-        tally.unreadable += 1;
-        remark(failure);
-    }
     let mut new_baseline = NewBaseline::default();
     outputs.begin()?;
     parallel::in_order(
@@ -115,7 +123,12 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
             tally += &outcome.tally;
             outcome.remarks.iter().for_each(|line| remark(line));
             new_baseline.add(outcome.entries);
-            outputs.file(&outcome.printed)
+            outputs.file(&outcome.printed)?;
+            if !outcome.once.is_empty() && tally.rules.insert(problem_rules::RELEASE) {
+                tally.count(Severity::Info, 1);
+                outputs.file(&outcome.once)?;
+            }
+            anyhow::Ok(())
         },
     )?;
     outputs.end(&tally)?;
@@ -139,7 +152,7 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     if !tally.is_reliable() {
         return UNREADABLE;
     }
-    let is_held_against = tally.errors > 0
+    let is_held_against = tally.errors + tally.lowered > 0
         || (args.fail_on == FailOn::Warning && tally.warnings > 0)
         || (args.fail_if_empty && tally.objects == 0);
     if is_held_against && !args.exit_zero {
@@ -151,24 +164,23 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
 
 impl Work {
     fn on(&self, input: &Input) -> LintOutcome {
-        let mut tally = Tally {
-            files: 1,
-            ..Tally::default()
-        };
-        let text = match input.read() {
-            Ok(text) => text,
+        let mut remarks = Vec::new();
+        let mut reading = match input.read() {
+            Ok(text) => self.reading(input, text),
             Err(error) => {
-                tally.unreadable = 1;
-                return LintOutcome {
-                    printed: Vec::new(),
-                    tally,
-                    remarks: vec![format!("error: {} {error}", input.name)],
-                    entries: Vec::new(),
+                let mut reading = Reading {
+                    text: String::new(),
+                    findings: Vec::new(),
+                    tally: Tally {
+                        files: 1,
+                        ..Tally::default()
+                    },
                 };
+                reading.fail(&error.to_string());
+                remarks.push(format!("error: {} {error}", input.name));
+                reading
             }
         };
-        let mut remarks = Vec::new();
-        let mut reading = self.reading(input, text);
         if self.fixes
             && let Source::File(path) = &input.source
         {
@@ -180,8 +192,9 @@ impl Work {
                     remarks.extend(left(&input.name, &reading.findings));
                 }
                 Err(error) => {
-                    reading.tally.unreadable = 1;
-                    remarks.push(format!("error: {} cannot be changed: {error}", input.name));
+                    let why = format!("cannot be changed: {error}");
+                    remarks.push(format!("error: {} {why}", input.name));
+                    reading.fail(&why);
                 }
             }
         }
@@ -190,12 +203,14 @@ impl Work {
             mut findings,
             mut tally,
         } = reading;
-        let entries = if self.writes_baseline {
+        let entries = if self.writes_baseline && tally.unreadable == 0 {
             NewBaseline::entries(&input.name, &mut findings)
         } else {
             Vec::new()
         };
         tally.known += entries.len();
+        let is_once = |finding: &Finding| finding.rule == problem_rules::RELEASE;
+        let (once, findings): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_once);
         tally.count_all(&findings);
         if tally.omitted > 0 {
             remarks.push(format!(
@@ -209,8 +224,14 @@ impl Work {
             objects: tally.objects,
             findings: &findings,
         };
+        let printed = output::print(&self.printers, &report);
+        let once = match once.as_slice() {
+            [] => Vec::new(),
+            findings => output::print(&self.printers, &FileReport { findings, ..report }),
+        };
         LintOutcome {
-            printed: output::print(&self.printers, &report),
+            printed,
+            once,
             tally,
             remarks,
             entries,
@@ -244,7 +265,14 @@ impl Work {
             files: 1,
             ..Tally::default()
         };
-        let mut findings = check(&text, self.patches.whole(input), &self.judge, &mut tally);
+        let manifest = Manifest {
+            text: &text,
+            whole: self.patches.whole(input),
+            is_json: Path::new(&input.name)
+                .extension()
+                .is_some_and(|end| end == "json"),
+        };
+        let mut findings = check(manifest, &self.judge, &mut tally);
         tally.known = self.baseline.subtract(&input.name, &mut findings);
         Reading {
             text,
@@ -255,6 +283,17 @@ impl Work {
 }
 
 impl Reading {
+    /// Notes that the file was not read or written, as the first finding of it.
+    fn fail(&mut self, message: &str) {
+        self.tally.unreadable = 1;
+        let place = SourceRange::beginning();
+        let finding = Finding {
+            message: files::clean(message),
+            ..Finding::of_manifest(problem_rules::UNREADABLE, Severity::Error, place)
+        };
+        self.findings.insert(0, finding);
+    }
+
     /// Whether there is an error that another reading had not, told or only counted.
     fn has_error_beyond(&self, other: &Self) -> bool {
         let errors = |reading: &'_ Self| -> HashSet<_> {

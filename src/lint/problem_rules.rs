@@ -1,6 +1,28 @@
-//! The names under which mistakes in the text itself are told, beside those of the rules.
+//! The names under which lint tells what only it sees, beside those of the rules: mistakes in the text itself, objects
+//! that no cluster takes, files that cannot be read.
 
 use crate::manifest::ProblemKind;
+
+/// An object that the cluster does not serve.
+pub(super) const KIND: &str = "manifest-kind";
+
+/// An object without a name.
+pub(super) const NAME: &str = "manifest-name";
+
+/// A field without which the cluster takes the object only once the webhook has completed it.
+pub(super) const DEFAULT: &str = "manifest-default";
+
+/// A file named as JSON that is only YAML.
+pub(super) const JSON: &str = "manifest-json";
+
+/// Values that are variables, to be filled in by another program.
+pub(super) const VARIABLE: &str = "manifest-variable";
+
+/// A version for which nobody says which release is meant.
+pub(super) const RELEASE: &str = "manifest-release";
+
+/// A file that could not be read, or not be written. No comment can ignore it.
+pub(super) const UNREADABLE: &str = "file-unreadable";
 
 /// The name for a kind of problem.
 pub(super) const fn name(kind: &ProblemKind) -> &'static str {
@@ -29,7 +51,13 @@ pub(super) fn is_one(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 14] = [
+    KIND,
+    NAME,
+    DEFAULT,
+    JSON,
+    VARIABLE,
+    RELEASE,
     "manifest-syntax",
     "manifest-template",
     "manifest-duplicate-key",

@@ -15,6 +15,18 @@ pub(super) struct SourceRange {
     pub(super) end: Position,
 }
 
+impl SourceRange {
+    /// The beginning of a text, or of one that nobody could read.
+    pub(super) fn beginning() -> Self {
+        let start = Position { line: 1, column: 1 };
+        Self {
+            span: Span::new(0, 0),
+            start,
+            end: start,
+        }
+    }
+}
+
 /// The value of the field; of an unknown field its key. A field that is missing is pointed at by the key of what
 /// should hold it, or by its first sibling where that has no key.
 pub(super) fn of(document: &Document<'_>, path: &FieldPath, problem: &Problem) -> Span {

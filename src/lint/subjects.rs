@@ -1,10 +1,14 @@
 //! Which objects of a document are judged: the document itself, or the elements of a List.
 
 use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::karpenter::{ApiVersion, Karpenter, ReleaseSource, SERVED_KINDS};
 use poolgate_core::review::Subject;
 use serde_json::Value;
 
 use super::finding::Object;
+use super::note::Note;
+use super::unserved::{self, Claimed};
+use crate::files::Whole;
 
 /// An object that is judged.
 #[derive(Debug)]
@@ -19,42 +23,94 @@ pub(super) struct Judged<'v> {
 #[derive(Debug, Default)]
 pub(super) struct Subjects<'v> {
     pub(super) judged: Vec<Judged<'v>>,
+    /// Those that the cluster does not take.
+    pub(super) unserved: Vec<Note>,
     /// How many objects of other kinds.
     pub(super) others: usize,
 }
 
+/// How a document is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look<'a> {
+    /// Whether each object is all there.
+    pub(super) whole: Whole,
+    /// What the cluster runs.
+    pub(super) karpenter: &'a Karpenter,
+}
+
 impl<'v> Subjects<'v> {
     /// Looks through a document. An empty one holds nothing.
-    pub(super) fn of(document: &'v Value) -> Self {
+    pub(super) fn of(document: &'v Value, look: Look<'_>) -> Self {
         let mut subjects = Self::default();
-        if !document.is_null() {
-            subjects.visit(document, FieldPath::root(), None);
+        let is_karpenters = |item: &Value| {
+            let mut inner = Self::default();
+            inner.visit(item, FieldPath::root(), None, look);
+            !inner.judged.is_empty() || !inner.unserved.is_empty()
+        };
+        match unserved::list(document, is_karpenters) {
+            Some(list) => subjects.unserved.push(list),
+            None if document.is_null() => {}
+            None => subjects.visit(document, FieldPath::root(), None, look),
         }
         subjects
     }
 
+    /// Whether nothing in the document is Karpenter's.
+    pub(super) fn is_empty(&self) -> bool {
+        self.judged.is_empty() && self.unserved.is_empty()
+    }
+
     /// Lists may hold lists; the depth of the document bounds how deep that goes.
-    fn visit(&mut self, value: &'v Value, path: FieldPath, list: Option<(&'v str, &'v str)>) {
+    fn visit(&mut self, value: &'v Value, path: FieldPath, list: Option<(&'v str, &'v str)>, look: Look<'_>) {
         // The elements of a NodePoolList need not say what they are.
         let (version, kind) = match (text(value, "apiVersion"), text(value, "kind")) {
-            (None, None) => list.unwrap_or_default(),
-            (version, kind) => (version.unwrap_or_default(), kind.unwrap_or_default()),
+            (None, None) => list.unzip(),
+            own => own,
         };
         let items = value.get("items").and_then(Value::as_array);
-        if let (Some(element), Some(items)) = (kind.strip_suffix("List"), items) {
-            let element = (!element.is_empty()).then_some((version, element));
+        if let (Some(element), Some(items)) = (kind.and_then(|kind| kind.strip_suffix("List")), items) {
+            let element = (!element.is_empty()).then_some((version.unwrap_or_default(), element));
             for (index, item) in items.iter().enumerate() {
-                self.visit(item, path.clone().key("items").index(index), element);
+                self.visit(item, path.clone().key("items").index(index), element, look);
             }
             return;
         }
-        let subject = version
-            .split_once('/')
-            .and_then(|(group, version)| Subject::of(group, version, kind));
-        match subject {
-            Some(subject) => self.judged.push(Judged { subject, value, path }),
+        let subject = version.zip(kind).and_then(|(version, kind)| {
+            let (group, version) = version.split_once('/')?;
+            Subject::of(group, version, kind)
+        });
+        if let Some(subject) = subject.filter(|subject| is_served(*subject, look.karpenter)) {
+            self.judged.push(Judged { subject, value, path });
+            return;
+        }
+        let claimed = Claimed { version, kind, value };
+        match claimed.fault(look.whole, look.karpenter.release()) {
+            Some(fault) => self.unserved.push(unserved::note(path, fault)),
             None => self.others += 1,
         }
+    }
+}
+
+/// Whether the cluster takes an object. Where nobody says what it runs, it may be any release that does.
+fn is_served(subject: Subject, karpenter: &Karpenter) -> bool {
+    let version = version_of(subject);
+    karpenter.source() == ReleaseSource::Newest
+        || SERVED_KINDS.iter().any(|served| {
+            let is_it = served.kind == kind_of(subject) && served.version == version.as_str();
+            is_it && served.is_in(karpenter.release())
+        })
+}
+
+const fn kind_of(subject: Subject) -> &'static str {
+    match subject {
+        Subject::NodePool(_) => "NodePool",
+        Subject::NodeClaim(_) => "NodeClaim",
+    }
+}
+
+const fn version_of(subject: Subject) -> ApiVersion {
+    match subject {
+        Subject::NodePool(version) | Subject::NodeClaim(version) => version,
     }
 }
 
@@ -65,14 +121,16 @@ impl Judged<'_> {
         segments.cloned().collect()
     }
 
+    /// The version of its kind.
+    pub(super) fn version(&self) -> ApiVersion {
+        version_of(self.subject)
+    }
+
     /// What the object is called.
     pub(super) fn object(&self) -> Object {
         let name = FieldPath::of(&["metadata", "name"]).find(self.value);
         Object {
-            kind: match self.subject {
-                Subject::NodePool(_) => "NodePool",
-                Subject::NodeClaim(_) => "NodeClaim",
-            },
+            kind: kind_of(self.subject),
             name: name.and_then(Value::as_str).map(str::to_owned),
         }
     }
@@ -84,9 +142,18 @@ fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
 
 #[cfg(test)]
 mod tests {
+    use poolgate_core::karpenter::KarpenterVersion;
     use serde_json::json;
 
     use super::*;
+
+    fn subjects(value: &Value) -> Subjects<'_> {
+        let look = Look {
+            whole: Whole::Whole,
+            karpenter: &Karpenter::default(),
+        };
+        Subjects::of(value, look)
+    }
 
     #[test]
     fn lists_are_opened_and_other_objects_counted() {
@@ -94,7 +161,7 @@ mod tests {
         let other = json!({"apiVersion": "v1", "kind": "ConfigMap"});
         let typed = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePoolList", "items": [{"spec": {}}]});
         let list = json!({"apiVersion": "v1", "kind": "List", "items": [other, pool, typed, 7]});
-        let subjects = Subjects::of(&list);
+        let subjects = subjects(&list);
         let paths: Vec<String> = subjects
             .judged
             .iter()
@@ -105,17 +172,48 @@ mod tests {
     }
 
     #[test]
-    fn what_karpenter_does_not_serve_as_a_nodepool_is_another_object() {
+    fn what_is_no_business_of_karpenters_is_another_object() {
         for value in [
-            json!({"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner"}),
             json!({"apiVersion": "example.com/v1", "kind": "NodePool"}),
             json!({"kind": "NodePool"}),
             json!([1]),
+            json!([{"op": "replace", "path": "/spec/limits/cpu", "value": "1"}]),
             json!({}),
         ] {
-            let subjects = Subjects::of(&value);
-            assert_eq!((subjects.judged.len(), subjects.others), (0, 1), "{value}");
+            let subjects = subjects(&value);
+            assert!(subjects.is_empty(), "{value}");
+            assert_eq!(subjects.others, 1, "{value}");
         }
-        assert_eq!(Subjects::of(&Value::Null).others, 0);
+        assert_eq!(subjects(&Value::Null).others, 0);
+    }
+
+    #[test]
+    fn what_no_release_serves_is_told_wherever_it_stands() {
+        let wrong = json!({"apiVersion": "karpenter.sh/v1", "kind": "Nodepool"});
+        let pool = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool"});
+        let places = |value: &Value| -> Vec<String> {
+            let unserved = subjects(value).unserved;
+            unserved.iter().map(|note| note.field.to_string()).collect()
+        };
+        assert_eq!(places(&wrong), ["kind"]);
+        let list = json!({"kind": "List", "items": [pool, wrong]});
+        assert_eq!(places(&list), ["items[1].kind"]);
+        assert_eq!(places(&json!([7, pool])), ["[1]"]);
+    }
+
+    #[test]
+    fn a_version_is_served_by_some_releases_or_if_nobody_names_one() {
+        let beta = json!({"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool"});
+        let judged = |karpenter: &Karpenter| {
+            let look = Look {
+                whole: Whole::Part,
+                karpenter,
+            };
+            Subjects::of(&beta, look).judged.len()
+        };
+        let release = |text: &str| Karpenter::from(text.parse::<KarpenterVersion>().expect("a release"));
+        assert_eq!(judged(&Karpenter::default()), 1);
+        assert_eq!(judged(&release("1.0")), 1);
+        assert_eq!(judged(&release("1.1")), 0);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Behind something on a line, a comment is about that line. On a line of its own it is about the field or list
 //! element that begins on the next one, with all below; above the first line of a document, about the document.
-//! What Karpenter itself refuses is not silenced into nothing: it stays as a warning.
+//! What Karpenter itself refuses is not silenced into nothing: it stays as a warning, and the exit code stays 1.
 
 use std::cell::Cell;
 
@@ -134,7 +134,7 @@ impl<'t> Suppressions<'t> {
                 fate = Fate::Silent;
             }
         }
-        if fate == Fate::Silent && finding.severity == Severity::Error && finding.origin.is_karpenters() {
+        if fate == Fate::Silent && finding.is_refused() {
             return Fate::Weakened;
         }
         fate
@@ -242,23 +242,14 @@ spec:
     /// An error of this rule at one byte.
     fn finding(rule: &'static str, origin: Origin, at: usize) -> Finding {
         let position = Position { line: 1, column: 1 };
+        let place = SourceRange {
+            span: Span::new(at, at + 1),
+            start: position,
+            end: position,
+        };
         Finding {
-            place: SourceRange {
-                span: Span::new(at, at + 1),
-                start: position,
-                end: position,
-            },
-            severity: Severity::Error,
             origin,
-            rule,
-            object: None,
-            source: None,
-            field: None,
-            message: String::new(),
-            suggestion: None,
-            edit: None,
-            left: None,
-            related: Vec::new(),
+            ..Finding::of_manifest(rule, Severity::Error, place)
         }
     }
 
@@ -332,5 +323,11 @@ spec:
         assert_eq!(fate("expire-after", Origin::Schema), Fate::Weakened);
         assert_eq!(fate("expire-after", Origin::Silent), Fate::Silent);
         assert_eq!(fate("budget-nodes", Origin::Silent), Fate::Told);
+        let lowered = Finding {
+            severity: Severity::Warning,
+            is_lowered: true,
+            ..finding("weight", Origin::Schema, 3)
+        };
+        assert_eq!(suppressions.fate(&lowered), Fate::Weakened);
     }
 }

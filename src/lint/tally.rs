@@ -20,6 +20,8 @@ pub(super) struct Tally {
     pub(super) errors: usize,
     pub(super) warnings: usize,
     pub(super) infos: usize,
+    /// Those among the warnings for which Karpenter refuses the object, though a policy or a comment made less of them.
+    pub(super) lowered: usize,
     /// Findings that are counted and not shown.
     pub(super) omitted: usize,
     /// Helm template folders that were passed over.
@@ -55,6 +57,7 @@ impl Tally {
     pub(super) fn count_all(&mut self, findings: &[Finding]) {
         for finding in findings {
             self.count(finding.severity, 1);
+            self.lowered += usize::from(finding.is_lowered);
             if !self.rules.contains(finding.rule) {
                 self.rules.insert(finding.rule);
             }
@@ -77,6 +80,7 @@ impl AddAssign<&Self> for Tally {
             errors,
             warnings,
             infos,
+            lowered,
             omitted,
             template_folders,
             unreadable,
@@ -94,6 +98,7 @@ impl AddAssign<&Self> for Tally {
         self.errors += errors;
         self.warnings += warnings;
         self.infos += infos;
+        self.lowered += lowered;
         self.omitted += omitted;
         self.template_folders += template_folders;
         self.unreadable += unreadable;
@@ -131,6 +136,13 @@ impl fmt::Display for Tally {
         for (position, (count, name)) in found.enumerate() {
             let before = if position == 0 { ": " } else { ", " };
             write!(f, "{before}{}", counted(*count, name))?;
+        }
+        if self.lowered > 0 {
+            write!(
+                f,
+                "; {} that Karpenter refuses all the same",
+                counted(self.lowered, "warning")
+            )?;
         }
         if self.parts > 0 {
             write!(f, "; {} judged as a part", counted(self.parts, "patch"))?;

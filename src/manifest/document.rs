@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::problem::{ManifestProblem, ProblemKind, Problems};
-use super::resolve::{self, AliasBudget};
+use super::resolve::{self, Reading, Resolved};
 use super::tree::{NodeRef, Tree};
 use super::{Limits, Span};
 
@@ -25,6 +25,7 @@ pub struct Document<'t> {
     value: Value,
     comments: Vec<Comment<'t>>,
     problems: Problems,
+    variables: Vec<Span>,
 }
 
 impl<'t> Document<'t> {
@@ -34,11 +35,15 @@ impl<'t> Document<'t> {
         span: Span,
         tree: Tree<'t>,
         comments: Vec<Comment<'t>>,
-        limits: Limits,
-        budget: &mut AliasBudget,
+        reading: Reading<'_>,
     ) -> Self {
-        let mut problems = Problems::default();
-        let (value, tree) = match resolve::value(text, &tree, limits, budget, &mut problems) {
+        let limits = reading.limits;
+        let Resolved {
+            value,
+            mut problems,
+            variables,
+        } = resolve::value(text, &tree, reading);
+        let (value, tree) = match value {
             Some(value) => (value, tree),
             // Nothing may walk the aliases of a document that has too many of them.
             None => (Value::Null, Tree::default()),
@@ -51,6 +56,7 @@ impl<'t> Document<'t> {
             value,
             comments,
             problems,
+            variables,
         }
     }
 
@@ -65,6 +71,7 @@ impl<'t> Document<'t> {
             value: Value::Null,
             comments,
             problems,
+            variables: Vec::new(),
         }
     }
 
@@ -101,6 +108,11 @@ impl<'t> Document<'t> {
         problems
             .find(|problem| unreadable(&problem.kind))
             .or_else(|| self.problems.kept().first().filter(|_| self.tree.len() == 0))
+    }
+
+    /// The keys and values in which variables are left that nobody could fill in; none if nobody tried.
+    pub fn variables(&self) -> &[Span] {
+        &self.variables
     }
 
     /// Its comments, those directly above it among them.

@@ -6,13 +6,17 @@ use granit_parser::{ErrorKind, Event, Parser, ScanError, StrInput};
 
 use super::compose::Composer;
 use super::problem::{ManifestProblem, ProblemKind};
-use super::resolve::AliasBudget;
+use super::resolve::{AliasBudget, Reading};
 use super::syntax::SyntaxError;
 use super::template::is_template;
+use super::variables::Variables;
 use super::{Comment, Document, Limits, Span};
 
 /// How many times over the documents of one text may use what aliases may add to one of them.
 const DOCUMENTS_WITH_ALIASES: usize = 10;
+
+/// How many lines behind the place of an error the tab is looked for that it means.
+const FARTHEST_TAB: usize = 100;
 
 /// The documents of a text in its order, each read when it is asked for.
 pub struct Documents<'t> {
@@ -26,11 +30,21 @@ pub struct Documents<'t> {
     /// How many documents may still come.
     left: usize,
     budget: AliasBudget,
+    variables: Option<&'t Variables>,
     finished: bool,
 }
 
 /// Walks the documents of `text`. What is wrong with one is in its [`Document::problems`].
 pub fn parse<'t>(text: &'t str, limits: &Limits) -> Documents<'t> {
+    walk(text, limits, None)
+}
+
+/// The same with variables filled in. Every value still stands where it is written.
+pub fn parse_with<'t>(text: &'t str, limits: &Limits, variables: &'t Variables) -> Documents<'t> {
+    walk(text, limits, Some(variables))
+}
+
+fn walk<'t>(text: &'t str, limits: &Limits, variables: Option<&'t Variables>) -> Documents<'t> {
     // A text whose places do not fit into a span is not begun, whatever the caller's bound.
     let limits = Limits {
         bytes: limits.bytes.min(u32::MAX as usize),
@@ -48,6 +62,7 @@ pub fn parse<'t>(text: &'t str, limits: &Limits) -> Documents<'t> {
             nodes: limits.alias_nodes.saturating_mul(DOCUMENTS_WITH_ALIASES),
             bytes: limits.alias_bytes.saturating_mul(DOCUMENTS_WITH_ALIASES),
         },
+        variables,
         finished: false,
     }
 }
@@ -147,8 +162,11 @@ impl<'t> Documents<'t> {
             span,
             composer.finish(),
             comments,
-            self.limits,
-            &mut self.budget,
+            Reading {
+                limits: self.limits,
+                variables: self.variables,
+                budget: &mut self.budget,
+            },
         )
     }
 
@@ -217,9 +235,32 @@ impl<'t> Documents<'t> {
         self.base + error.marker().byte_offset().unwrap_or_default()
     }
 
+    /// The tab that the parser means: the first that indents, on the line that it points at or behind that.
+    fn tab(&self, offset: usize) -> usize {
+        let before = self.text.get(..offset).unwrap_or_default();
+        let own_line = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let mut at = own_line;
+        let lines = self
+            .text
+            .get(own_line..)
+            .unwrap_or_default()
+            .split_inclusive('\n');
+        for line in lines.take(FARTHEST_TAB) {
+            let tab = at + line.len() - line.trim_start_matches(' ').len();
+            if self.text.get(tab..).is_some_and(|rest| rest.starts_with('\t')) {
+                return tab;
+            }
+            at += line.len();
+        }
+        offset
+    }
+
     /// What the parser's error means, and where.
     fn syntax(&self, error: &ScanError, composer: Option<&Composer<'t>>) -> ManifestProblem {
-        let offset = self.offset(error);
+        let mut offset = self.offset(error);
+        if SyntaxError::from_kind(error.kind()) == SyntaxError::Tab {
+            offset = self.tab(offset);
+        }
         let rest = self.text.get(offset..).unwrap_or_default();
         let span = Span::new(offset, offset + rest.chars().next().map_or(0, char::len_utf8));
         let kind = match error.kind() {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::variables::has_variable;
 use super::{Document, ProblemKind};
 
 /// How SOPS begins a value that it has encrypted.
@@ -16,6 +17,8 @@ pub enum LeftAlone {
     Encrypted,
     /// It is a template: another program writes what is applied.
     Template,
+    /// Variables such as `${A}` stand in it, which another program fills in.
+    Variables,
 }
 
 impl LeftAlone {
@@ -26,6 +29,11 @@ impl LeftAlone {
         }
         let is_template = |text: &str| text.contains("{{") && text.contains("}}");
         any_text(object, &is_template).then_some(Self::Template)
+    }
+
+    /// The same for a program that adds to an object: what a variable brings could be what it adds.
+    pub fn by_additions(document: &Value, object: &Value) -> Option<Self> {
+        Self::of(document, object).or_else(|| any_text(object, &has_variable).then_some(Self::Variables))
     }
 
     /// Whether SOPS has encrypted a document: it writes its own data into each document of a file.
@@ -46,12 +54,13 @@ impl fmt::Display for LeftAlone {
         f.write_str(match self {
             Self::Encrypted => "SOPS has encrypted it",
             Self::Template => "it is a template",
+            Self::Variables => "variables stand in it that another program fills in",
         })
     }
 }
 
 /// Whether a key or a text fits. The depth of a document is bounded, and so is this.
-fn any_text(value: &Value, fits: &impl Fn(&str) -> bool) -> bool {
+pub fn any_text(value: &Value, fits: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => fits(text),
         Value::Array(items) => items.iter().any(|item| any_text(item, fits)),
@@ -81,12 +90,18 @@ mod tests {
         for template in [json!({"a": ["{{ .Values.a }}"]}), json!({"{{ .Values.a }}": 1})] {
             assert_eq!(of(&template), Some(LeftAlone::Template), "{template}");
         }
+        let variable = json!({"a": "${A}", "b": "{x}}"});
+        assert_eq!(of(&variable), None);
+        assert_eq!(
+            LeftAlone::by_additions(&variable, &variable),
+            Some(LeftAlone::Variables)
+        );
         for plain in [
-            json!({"a": "${A}", "b": "{x}}"}),
+            json!({"a": "$A", "b": "{x}}"}),
             json!({"sops": "x"}),
             json!(["sops"]),
         ] {
-            assert_eq!(of(&plain), None, "{plain}");
+            assert_eq!(LeftAlone::by_additions(&plain, &plain), None, "{plain}");
         }
     }
 }

@@ -24,13 +24,14 @@ mod span;
 mod syntax;
 mod template;
 mod tree;
+mod variables;
 
 #[cfg(test)]
 mod tests;
 
 pub use document::{Comment, Document};
-pub use documents::{Documents, parse};
-pub use left_alone::LeftAlone;
+pub use documents::{Documents, parse, parse_with};
+pub use left_alone::{LeftAlone, any_text};
 pub use limits::Limits;
 pub use lines::{Lines, Position};
 pub use locate::Location;
@@ -40,3 +41,4 @@ pub use source::{ReadError, read};
 pub use span::Span;
 pub use syntax::SyntaxError;
 pub use tree::{NodeRef, Shape, Style};
+pub use variables::{NoVariable, Variables, has_variable, variables_in};

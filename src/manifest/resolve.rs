@@ -10,6 +10,7 @@ use super::problem::{ProblemKind, Problems};
 use super::scalar::{self, Notation, Tag};
 use super::template::is_template;
 use super::tree::{Content, NodeId, Tree};
+use super::variables::{Filled, Variables, has_variable};
 use super::{Limits, Span};
 
 /// What aliases may still add, over all documents of a text.
@@ -19,17 +20,38 @@ pub(super) struct AliasBudget {
     pub(super) bytes: usize,
 }
 
-/// The document's value; none if a bound was hit, which is then among the problems.
-pub(super) fn value(
-    text: &str,
-    tree: &Tree<'_>,
-    limits: Limits,
-    budget: &mut AliasBudget,
-    problems: &mut Problems,
-) -> Option<Value> {
+/// How a document is read.
+#[derive(Debug)]
+pub(super) struct Reading<'r> {
+    pub(super) limits: Limits,
+    /// What is filled in; none where variables are texts like others.
+    pub(super) variables: Option<&'r Variables>,
+    pub(super) budget: &'r mut AliasBudget,
+}
+
+/// What a document stands for.
+#[derive(Debug, Default)]
+pub(super) struct Resolved {
+    /// None if a bound was hit, which is then among the problems.
+    pub(super) value: Option<Value>,
+    pub(super) problems: Problems,
+    /// Where variables are left.
+    pub(super) variables: Vec<Span>,
+}
+
+/// What a tree stands for.
+pub(super) fn value(text: &str, tree: &Tree<'_>, reading: Reading<'_>) -> Resolved {
     if tree.len() == 0 {
-        return Some(Value::Null);
+        return Resolved {
+            value: Some(Value::Null),
+            ..Resolved::default()
+        };
     }
+    let Reading {
+        limits,
+        variables,
+        budget,
+    } = reading;
     let allowed = AliasBudget {
         nodes: budget.nodes.min(limits.alias_nodes),
         bytes: budget.bytes.min(limits.alias_bytes),
@@ -38,16 +60,22 @@ pub(super) fn value(
         text,
         tree,
         limits,
+        variables,
         left: allowed,
         aliases: 0,
         depth: 0,
-        problems,
+        problems: Problems::default(),
+        open: Vec::new(),
     };
     let value = resolver.value(0);
     let left = resolver.left;
     budget.nodes = budget.nodes.saturating_sub(allowed.nodes - left.nodes);
     budget.bytes = budget.bytes.saturating_sub(allowed.bytes - left.bytes);
-    value.ok()
+    Resolved {
+        value: value.ok(),
+        problems: resolver.problems,
+        variables: resolver.open,
+    }
 }
 
 /// A bound was hit; the problem is noted.
@@ -62,7 +90,10 @@ struct Resolver<'r, 't> {
     aliases: usize,
     /// How many collections are open, aliases followed. Bounds the recursion.
     depth: usize,
-    problems: &'r mut Problems,
+    variables: Option<&'r Variables>,
+    problems: Problems,
+    /// Where variables are left.
+    open: Vec<Span>,
 }
 
 /// The mapping that a merge goes into.
@@ -107,6 +138,24 @@ impl Resolver<'_, '_> {
     }
 
     fn scalar(&mut self, span: Span, text: &str, notation: Notation, tag: Tag) -> Value {
+        let filled;
+        let text = match self.variables.and_then(|variables| variables.fill(text)) {
+            None => text,
+            Some(Filled::Text(value)) if notation == Notation::Quoted => {
+                filled = value;
+                &filled
+            }
+            Some(Filled::Text(value)) if scalar::stays_plain(value.trim()) => {
+                filled = value;
+                filled.trim()
+            }
+            // A list in brackets, or a text in quotes.
+            Some(Filled::Text(value)) if tag == Tag::None => match serde_json::from_str(&value) {
+                Ok(value) => return value,
+                Err(_) => return self.left_open(span, text),
+            },
+            Some(_) => return self.left_open(span, text),
+        };
         let Ok(scalar) = scalar::resolve(text, notation, tag) else {
             let (tag, text) = (tag.as_str(), text.to_owned());
             self.report(span, ProblemKind::WrongTag { tag, text });
@@ -116,6 +165,14 @@ impl Resolver<'_, '_> {
             self.report(span, ProblemKind::NotFinite);
             text.into()
         })
+    }
+
+    /// A value in which a variable is left, as it is written.
+    fn left_open(&mut self, span: Span, text: &str) -> Value {
+        if self.aliases == 0 {
+            self.open.push(span);
+        }
+        Value::String(text.to_owned())
     }
 
     /// Writes the entries of a mapping into `map`, the later over the earlier.
@@ -228,6 +285,9 @@ impl Resolver<'_, '_> {
             return Ok(None);
         };
         self.spend(id, text.len())?;
+        if self.variables.is_some() && self.aliases == 0 && has_variable(text) {
+            self.open.push(written.span);
+        }
         let kind = match key_of(text, *notation, *tag) {
             Ok(Key::Text(name)) => return Ok(Some(name.into_owned())),
             Ok(Key::Other(name)) => {

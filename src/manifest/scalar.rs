@@ -97,6 +97,17 @@ pub fn is_text(word: &str) -> bool {
     matches!(plain(word), Scalar::Text(_))
 }
 
+/// Whether a text is one scalar where it stands without quotes in a block, and all of it.
+pub(super) fn stays_plain(text: &str) -> bool {
+    let begins_otherwise = text.starts_with(|first| "[]{},#&*!|>'\"%@`".contains(first));
+    let is_marker = ["-", "?", ":"].iter().any(|marker| {
+        text.strip_prefix(marker)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    });
+    let ends_early = text.contains(": ") || text.ends_with(':') || text.contains(" #");
+    !(begins_otherwise || is_marker || ends_early || text.contains(char::is_control))
+}
+
 /// The value if it has the type of the tag.
 fn typed(value: Scalar<'_>, tag: Tag) -> Option<Scalar<'_>> {
     match (tag, &value) {

@@ -1,7 +1,7 @@
 //! The texts of a policy file: how each is judged, and how a JSON Schema describes it. The grammars themselves are
 //! core's, so that a policy cannot say what a NodePool could not.
 
-use poolgate_core::diagnostic::Suggestion;
+use poolgate_core::diagnostic::{Suggestion, nearest};
 use poolgate_core::policy::Glob;
 use poolgate_core::rules::{CATALOGUE, find};
 use poolgate_core::value::cron::{Schedule, crd_accepts};
@@ -203,13 +203,7 @@ pub(super) static FREE_TEXT: Grammar = Grammar {
 
 /// The word that was probably meant, as a question.
 pub(super) fn did_you_mean<'w>(written: &str, words: impl Iterator<Item = &'w str>) -> Option<String> {
-    /// What is less alike is another word.
-    const ALIKE: f64 = 0.75;
-    let folded = written.to_lowercase();
-    let alike = words.map(|word| (strsim::jaro_winkler(&folded, &word.to_lowercase()), word));
-    let best = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
-    best.filter(|(alike, _)| *alike >= ALIKE)
-        .map(|(_, word)| format!("did you mean {word}?"))
+    nearest(written, words).map(|word| Suggestion::did_you_mean(word).text)
 }
 
 fn unknown_rule(text: &str) -> Result<(), Wrong> {

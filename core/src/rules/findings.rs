@@ -20,6 +20,12 @@ const COMPARED: usize = 4;
 /// Said of a mistake that the policy only warns of.
 const NOT_ENFORCED: &str = " (not enforced yet, so not refused)";
 
+/// The same of one that is refused whatever poolgate says.
+const REFUSED_UNENFORCED: &str = " (not enforced yet, but Karpenter refuses it)";
+
+/// Said of such a mistake where the policy gives its rule a lower level.
+const REFUSED_LOWERED: &str = " (lowered by the policy, but Karpenter refuses it)";
+
 /// The findings of one review.
 #[derive(Debug)]
 pub(crate) struct Findings<'a> {
@@ -54,10 +60,14 @@ impl<'a> Findings<'a> {
 
     /// Takes a finding in, with the weight that policy and ratchet leave it.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
+        let is_refused = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
         match self.policy.levels.of(diagnostic.rule, diagnostic.origin) {
             Some(Level::Off) => return,
             Some(Level::Severity(severity)) => diagnostic.severity = severity,
             None => {}
+        }
+        if is_refused && diagnostic.severity < Severity::Error {
+            diagnostic.reason.push_str(REFUSED_LOWERED);
         }
         self.spare(&mut diagnostic);
         if diagnostic.severity == Severity::Error && self.is_untouched(&diagnostic) {
@@ -65,7 +75,11 @@ impl<'a> Findings<'a> {
         }
         if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
             diagnostic.severity = Severity::Warning;
-            diagnostic.reason.push_str(NOT_ENFORCED);
+            diagnostic.reason.push_str(if is_refused {
+                REFUSED_UNENFORCED
+            } else {
+                NOT_ENFORCED
+            });
         }
         self.report.push(diagnostic);
     }
@@ -85,6 +99,9 @@ impl<'a> Findings<'a> {
         if let Some(reason) = &exemption.reason {
             diagnostic.reason.push_str(": ");
             diagnostic.reason.push_str(reason);
+        }
+        if weight == Severity::Warning {
+            diagnostic.reason.push_str(", but Karpenter refuses it");
         }
         diagnostic.reason.push(')');
     }
@@ -275,6 +292,13 @@ mod tests {
     #[test]
     fn a_level_replaces_the_severity_but_what_karpenter_refuses_stays_heard() {
         let mut policy = Policy::default();
+        let reasons = |policy: &Policy| -> Vec<bool> {
+            let weighed = weighed(policy, None).into_iter();
+            weighed
+                .map(|(_, _, reason)| reason.ends_with(REFUSED_LOWERED))
+                .collect()
+        };
+        assert_eq!(reasons(&policy), [false, false]);
         for level in [Level::Off, Level::Severity(Severity::Info)] {
             policy.levels.set(BOTH_HALVES, level);
             policy.levels.set(MODE, level);
@@ -283,6 +307,7 @@ mod tests {
                 heard.first(),
                 Some(&("budget-schedule-duration", Severity::Warning))
             );
+            assert_eq!(reasons(&policy).first(), Some(&true));
             assert_eq!(
                 heard.get(1),
                 match level {
@@ -341,11 +366,14 @@ mod tests {
                 ("node-limit-mode", Severity::Info)
             ]
         );
-        for (_, _, reason) in found {
-            assert!(
-                reason.ends_with(" (exempt by the policy: old cluster)"),
-                "{reason}"
-            );
+        for (rule, _, reason) in found {
+            let expected = match rule {
+                "budget-schedule-duration" => {
+                    " (exempt by the policy: old cluster, but Karpenter refuses it)"
+                }
+                _ => " (exempt by the policy: old cluster)",
+            };
+            assert!(reason.ends_with(expected), "{reason}");
         }
         policy.exemptions[0].pools = vec![crate::policy::Glob::new("web-*")];
         assert_eq!(
@@ -358,14 +386,18 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_enforced_errors_become_warnings_and_say_why() {
+    fn where_nothing_is_enforced_errors_become_warnings_that_say_who_refuses_all_the_same() {
         let policy = Policy {
             enforcement: Enforcement::Warn,
             ..Policy::default()
         };
         for (rule, severity, reason) in weighed(&policy, None) {
             assert_eq!(severity, Severity::Warning, "{rule}");
-            assert!(reason.ends_with(NOT_ENFORCED), "{reason}");
+            let expected = match rule {
+                "budget-schedule-duration" => REFUSED_UNENFORCED,
+                _ => NOT_ENFORCED,
+            };
+            assert!(reason.ends_with(expected), "{reason}");
         }
     }
 

@@ -91,10 +91,6 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         "several files cannot be printed as one: name one, or give --diff or --write"
     );
     let mut tally = Tally::default();
-    for failure in &inputs.failures {
-        tally.troubles += 1;
-        complain(failure);
-    }
     for input in &inputs.files {
         match work.printed(input, &mut tally) {
             Ok(text) => match io::stdout().write_all(text.as_bytes()) {

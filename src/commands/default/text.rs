@@ -90,7 +90,7 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults) -> Complet
 
 /// Why an object is left as it is; none for a whole one.
 fn reason_to_leave(whole: Whole, document: &Value, object: &Value) -> Option<String> {
-    if let Some(reason) = LeftAlone::of(document, object) {
+    if let Some(reason) = LeftAlone::by_additions(document, object) {
         return Some(reason.to_string());
     }
     if whole == Whole::Part {

@@ -78,7 +78,7 @@ fn excerpt<'t>(
     text: &'t str,
     finding: &Finding,
 ) -> Option<Snippet<'t, annotate_snippets::Annotation<'t>>> {
-    let own = line_around(text, finding.place.span)?;
+    let own = line_around(text, finding.place.span).filter(|_| !text.is_empty())?;
     let is_near = |place: &&SourceRange| place.start.line.abs_diff(finding.place.start.line) <= FARTHEST;
     let related: Vec<(SourceRange, Range<usize>)> = finding
         .related

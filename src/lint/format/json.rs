@@ -20,6 +20,8 @@ struct Result<'f> {
     end_column: usize,
     severity: &'static str,
     rule: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    refused: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<Object<'f>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,6 +95,7 @@ impl<'f> Result<'f> {
             end_column: finding.place.end.column,
             severity: finding.severity.as_str(),
             rule: finding.rule,
+            refused: finding.is_lowered,
             object: finding.object.as_ref().map(|object| Object {
                 kind: object.kind,
                 name: object.name.as_deref(),

@@ -1,9 +1,7 @@
-//! XML as `JUnit` writes it: a suite for each file that holds a NodePool, in it a test for each finding. Errors are failures;
-//! warnings and notes pass with an output, because the exit code does not hold them against the file either.
+//! XML as `JUnit` writes it: a suite for each file that holds a NodePool, in it a test for each finding. What the
+//! exit code holds against the file is a failure; other warnings and notes pass with an output.
 
 use std::fmt::Write as _;
-
-use poolgate_core::diagnostic::Severity;
 
 use super::super::finding::Finding;
 use super::{FileReport, whole_sentence};
@@ -19,7 +17,7 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
     let failures = file
         .findings
         .iter()
-        .filter(|finding| finding.severity == Severity::Error)
+        .filter(|finding| finding.is_failure())
         .count();
     let name = escaped(file.name);
     let mut output = String::new();
@@ -56,16 +54,18 @@ fn test(output: &mut String, file: &str, finding: &Finding) {
     );
     let place = format!("line {}, column {}", start.line, start.column);
     let sentence = escaped(&whole_sentence(finding));
-    let _ = match finding.severity {
-        Severity::Error => writeln!(
+    let _ = if finding.is_failure() {
+        writeln!(
             output,
             "      <failure message=\"{sentence}\" type=\"{}\">{place}: {sentence}</failure>",
             finding.rule
-        ),
-        severity => writeln!(
+        )
+    } else {
+        let severity = finding.severity;
+        writeln!(
             output,
             "      <system-out>{severity}, {place}: {sentence}</system-out>"
-        ),
+        )
     };
     output.push_str("    </testcase>\n");
 }

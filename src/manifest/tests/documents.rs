@@ -115,7 +115,7 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ("a: %10\n", "1:4 a text cannot begin with `%`: quote it"),
         (
             "a:\n\tb: 1\n",
-            "2:2 a tab stands where YAML takes only spaces: indent with spaces",
+            "2:1 a tab stands where YAML takes only spaces: indent with spaces",
         ),
         (
             "\ta: 1\n",

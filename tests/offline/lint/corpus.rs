@@ -1,7 +1,8 @@
 //! Manifests written by real people, all in one run.
 
 use poolgate::manifest::{Limits, parse};
-use poolgate_core::karpenter::Karpenter;
+use poolgate_core::diagnostic::Diagnostic;
+use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
@@ -62,7 +63,8 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
         .as_array()
         .expect("results")
         .iter()
-        .filter(|result| result["object"].is_object())
+        // What lint says by itself is left out.
+        .filter(|result| !result["rule"].as_str().expect("a rule").starts_with("manifest-"))
         .map(|result| {
             ["file", "severity", "rule", "field"]
                 .map(|name| result[name].as_str().unwrap_or_default().to_owned())
@@ -93,8 +95,19 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
                 old: None,
                 claims: None,
             };
-            let report = review(&request, &Policy::default(), &Karpenter::default()).report;
-            reviewed.extend(report.diagnostics().iter().map(|finding| {
+            // Of v1beta1 the last release that serves it is the judge, where none is named.
+            let karpenter = match version {
+                "v1beta1" => KarpenterVersion::LAST_OF_V1BETA1.into(),
+                _ => Karpenter::default(),
+            };
+            let report = review(&request, &Policy::default(), &karpenter).report;
+            // What another program fills in is not judged.
+            let is_open = |finding: &&Diagnostic| {
+                let value = finding.path.find(object).and_then(Value::as_str);
+                value.is_some_and(|value| value.contains("${"))
+            };
+            let judged = report.diagnostics().iter().filter(|finding| !is_open(finding));
+            reviewed.extend(judged.map(|finding| {
                 [
                     file.clone(),
                     finding.severity.to_string(),

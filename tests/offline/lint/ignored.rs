@@ -42,7 +42,67 @@ fn what_karpenter_refuses_is_not_ignored_into_silence() {
     let outcome = concise(&text);
     assert_eq!(rules(&outcome.stdout), ["weight"], "{outcome:?}");
     assert!(outcome.stdout.contains(": warning["), "{outcome:?}");
-    assert_eq!(outcome.status.code(), Some(0));
+    assert_eq!(outcome.status.code(), Some(1), "Karpenter refuses it");
+    let told = "1 warning that Karpenter refuses all the same";
+    assert!(outcome.stderr.contains(told), "{outcome:?}");
+}
+
+#[test]
+fn no_policy_and_no_comment_makes_green_what_karpenter_refuses() {
+    const REFUSED: &str = "but Karpenter refuses it";
+    let policy = |rest: &str| format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{rest}\n");
+    let percent = SOUND.replace("nodes: 10%", "nodes: 101%");
+    let days = SOUND.replace(
+        "  template:\n    spec:\n",
+        "  template:\n    spec:\n      expireAfter: 30d # poolgate: ignore expire-after -- we like days\n",
+    );
+    let window = SOUND.replace(
+        "nodes: 10%",
+        "nodes: 10%\n      schedule: \"@daily\"\n      duration: 1d",
+    );
+    for (text, policy) in [
+        (&percent, policy("rules: {budget-nodes: off}")),
+        (&percent, policy("rules: {budget-nodes: info}")),
+        (&percent, policy("enforcement: warn")),
+        (&percent, policy("exemptions: [{pools: [\"*\"], rules: [\"*\"]}]")),
+        (&window, policy("rules: {budget-duration: off}")),
+        (&days, policy("")),
+        (&days, policy("rules: {expire-after: off}")),
+    ] {
+        let directory = directory(&[("policy.yaml", &policy), ("a.yaml", text)]);
+        let lint = |arguments: &[&str]| {
+            let arguments = [&["--policy", "policy.yaml"], arguments, &["a.yaml"]].concat();
+            lint_in(directory.path(), &arguments, "")
+        };
+        let outcome = lint(&["--format", "concise"]);
+        assert_eq!(outcome.status.code(), Some(1), "{policy}: {outcome:?}");
+        assert!(outcome.stdout.contains(": warning["), "{policy}: {outcome:?}");
+        assert!(outcome.stdout.contains(REFUSED), "{policy}: {outcome:?}");
+        assert!(
+            !outcome.stdout.contains("so not refused"),
+            "{policy}: {outcome:?}"
+        );
+        let junit = lint(&["--format", "junit"]).stdout;
+        assert!(junit.contains("<failure message="), "{policy}: {junit}");
+        let json = lint(&["--format", "json"]).stdout;
+        assert!(json.contains("\"refused\":true"), "{policy}: {json}");
+        assert_eq!(lint(&["--exit-zero"]).status.code(), Some(0));
+    }
+}
+
+#[test]
+fn what_karpenter_takes_is_the_policys_to_weigh() {
+    let text = SOUND.replace("100Gi", "-1Gi");
+    for rest in ["enforcement: warn", "rules: {limit-negative: off}"] {
+        let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{rest}\n");
+        let directory = directory(&[("policy.yaml", &policy), ("a.yaml", &text)]);
+        let outcome = lint_in(directory.path(), &["--policy", "policy.yaml", "a.yaml"], "");
+        assert_eq!(outcome.status.code(), Some(0), "{rest}: {outcome:?}");
+        assert!(
+            !outcome.stdout.contains("Karpenter refuses it"),
+            "{rest}: {outcome:?}"
+        );
+    }
 }
 
 #[test]

@@ -59,15 +59,17 @@ fn directories_are_gone_through_in_the_order_of_names() {
         names(&outcome.stdout),
         [
             "a/deep/er/pool.json",
+            "a/deep/er/pool.json",
             "a/pool.yaml",
             "b/pool.yml",
             "templates/pool.yaml"
-        ]
+        ],
+        "the first one is told of, too, because it is no JSON"
     );
     assert_eq!(outcome.status.code(), Some(1));
     assert_eq!(
         outcome.stderr,
-        "4 NodePools or NodeClaims in 6 files: 4 errors; 1 Helm template folder skipped\n"
+        "4 NodePools or NodeClaims in 6 files: 4 errors, 1 warning; 1 Helm template folder skipped\n"
     );
     let again = lint_in(
         directory.path(),
@@ -76,7 +78,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
     );
     assert_eq!(
         names(&again.stdout).len(),
-        5,
+        6,
         "a file is looked at once: {again:?}"
     );
 }
@@ -153,18 +155,64 @@ fn what_cannot_be_read_is_said_and_the_rest_is_still_told() {
         "",
     );
     assert_eq!(outcome.status.code(), Some(2), "2 wins over 1");
-    assert_eq!(names(&outcome.stdout), ["wrong.yaml"]);
-    assert!(
-        outcome
-            .stderr
-            .contains("error: missing.yaml cannot be read: No such file"),
-        "{outcome:?}"
+    assert_eq!(
+        names(&outcome.stdout),
+        ["latin.yaml", "missing.yaml", "wrong.yaml"]
     );
-    assert!(
-        outcome.stderr.contains("error: latin.yaml is not UTF-8"),
-        "{outcome:?}"
-    );
+    for told in [
+        "latin.yaml:1:1: error[file-unreadable] is not UTF-8",
+        "missing.yaml:1:1: error[file-unreadable] cannot be read: No such file",
+    ] {
+        assert!(outcome.stdout.contains(told), "{outcome:?}");
+    }
     assert!(outcome.stderr.ends_with("; 2 paths not read\n"), "{outcome:?}");
+}
+
+#[test]
+fn what_cannot_be_read_is_in_every_report() {
+    let directory = directory(&[("sound.yaml", SOUND)]);
+    let file = |name: &str| directory.path().join(name);
+    fs::write(file("latin.yaml"), b"# karpenter.sh \xe9\n").expect("a file");
+    let large = fs::File::create(file("large.yaml")).expect("a file");
+    large.set_len((16 << 20) + 1).expect("a large file");
+    fs::create_dir(file("folder.json")).expect("a folder");
+    for format in [
+        "concise", "github", "gitlab", "human", "json", "junit", "rdjson", "sarif",
+    ] {
+        let arguments = ["--format", format, "missing.yaml", "."];
+        let outcome = lint_in(directory.path(), &arguments, "");
+        assert_eq!(outcome.status.code(), Some(2), "{format}: {outcome:?}");
+        for (name, why) in [
+            ("latin.yaml", "is not UTF-8"),
+            ("large.yaml", "is larger than 16777216 bytes"),
+            ("missing.yaml", "cannot be read: No such file"),
+        ] {
+            assert!(outcome.stdout.contains(name), "{format}: {outcome:?}");
+            assert!(outcome.stdout.contains(why), "{format}: {outcome:?}");
+            let told = format!("error: {name} {why}");
+            assert!(outcome.stderr.contains(&told), "{format}: {}", outcome.stderr);
+        }
+        if format == "junit" {
+            let document = roxmltree::Document::parse(&outcome.stdout).expect("XML");
+            let failures = document.descendants().filter(|node| node.has_tag_name("failure"));
+            assert_eq!(failures.count(), 3, "{}", outcome.stdout);
+        }
+    }
+}
+
+#[test]
+fn what_could_not_be_read_is_never_in_a_baseline() {
+    let directory = directory(&[("sound.yaml", SOUND)]);
+    let lint = |arguments: &[&str]| {
+        let arguments = [arguments, &["sound.yaml", "missing.yaml"]].concat();
+        lint_in(directory.path(), &arguments, "")
+    };
+    assert_eq!(lint(&["--write-baseline", "known.json"]).status.code(), Some(2));
+    let known = fs::read_to_string(directory.path().join("known.json")).expect("a baseline");
+    assert!(!known.contains("missing.yaml"), "{known}");
+    let outcome = lint(&["--baseline", "known.json", "--format", "concise"]);
+    assert_eq!(outcome.status.code(), Some(2));
+    assert_eq!(names(&outcome.stdout), ["missing.yaml"], "{outcome:?}");
 }
 
 #[test]

@@ -7,7 +7,10 @@ mod hostile;
 mod ignored;
 mod inputs;
 mod left;
+mod noted;
 mod places;
+mod served;
+mod variables;
 
 use std::path::Path;
 

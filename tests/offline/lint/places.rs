@@ -127,6 +127,17 @@ fn a_tab_is_one_column_and_so_is_any_character() {
 }
 
 #[test]
+fn a_tab_that_indents_is_the_place_and_not_the_value_before_it() {
+    for text in [
+        "apiVersion: karpenter.sh/v1\nspec:\n  weight: 5\n▸\tlimits: {}\n",
+        "apiVersion: karpenter.sh/v1\nspec:\n  weight: 5\n  ▸\tlimits: {}\n",
+        "apiVersion: karpenter.sh/v1\nspec:\n  weight: 5\n\n# a\tb\n▸\tlimits: {}\n",
+    ] {
+        assert_places(text, &["manifest-syntax"]);
+    }
+}
+
+#[test]
 fn documents_and_lists_keep_their_places() {
     let later = format!("kind: ConfigMap\n---\n{SOUND}---\n{MISTAKES}");
     assert_places(&later, &RULES);

@@ -1,0 +1,137 @@
+//! Which kinds of the group `karpenter.sh` a release serves, and in which version.
+
+use super::KarpenterVersion;
+
+/// A kind of the group `karpenter.sh` in one version, and the releases that serve it.
+#[derive(Debug)]
+pub struct ServedKind {
+    /// The kind.
+    pub kind: &'static str,
+    /// The version behind the slash of `apiVersion`.
+    pub version: &'static str,
+    /// The first release that serves it.
+    since: KarpenterVersion,
+    /// The first release that serves it no more.
+    until: Option<KarpenterVersion>,
+}
+
+/// The first release without Provisioners and Machines.
+const WITHOUT_PROVISIONERS: KarpenterVersion = KarpenterVersion::new(0, 33, 0);
+
+/// The first release with `NodeOverlay`s.
+const NODE_OVERLAY: KarpenterVersion = KarpenterVersion::new(1, 7, 0);
+
+/// The late patch releases of older lines that serve `karpenter.sh/v1`, too.
+const V1_SERVED_EARLY: [(KarpenterVersion, KarpenterVersion); 4] = [
+    (KarpenterVersion::new(0, 33, 6), KarpenterVersion::new(0, 34, 0)),
+    (KarpenterVersion::new(0, 34, 7), KarpenterVersion::new(0, 35, 0)),
+    (KarpenterVersion::new(0, 35, 6), KarpenterVersion::new(0, 36, 0)),
+    (KarpenterVersion::new(0, 36, 3), KarpenterVersion::new(0, 37, 0)),
+];
+
+impl KarpenterVersion {
+    /// The last release that serves `karpenter.sh/v1beta1`.
+    pub const LAST_OF_V1BETA1: Self = Self::new(1, 0, 8);
+}
+
+const fn served(
+    kind: &'static str,
+    version: &'static str,
+    since: KarpenterVersion,
+    until: Option<KarpenterVersion>,
+) -> ServedKind {
+    ServedKind {
+        kind,
+        version,
+        since,
+        until,
+    }
+}
+
+/// All that a release with NodePools serves or has served; of a kind, the version that new manifests should have is
+/// first.
+pub static SERVED_KINDS: [ServedKind; 7] = {
+    const OLDEST: KarpenterVersion = KarpenterVersion::OLDEST;
+    const V1: KarpenterVersion = KarpenterVersion::V1_SERVED;
+    const V1_ALONE: Option<KarpenterVersion> = Some(KarpenterVersion::V1_ALONE);
+    [
+        served("NodePool", "v1", V1, None),
+        served("NodePool", "v1beta1", OLDEST, V1_ALONE),
+        served("NodeClaim", "v1", V1, None),
+        served("NodeClaim", "v1beta1", OLDEST, V1_ALONE),
+        served("NodeOverlay", "v1alpha1", NODE_OVERLAY, None),
+        served("Provisioner", "v1alpha5", OLDEST, Some(WITHOUT_PROVISIONERS)),
+        served("Machine", "v1alpha5", OLDEST, Some(WITHOUT_PROVISIONERS)),
+    ]
+};
+
+impl ServedKind {
+    /// Whether a release serves it.
+    pub fn is_in(&self, release: KarpenterVersion) -> bool {
+        let is_early = self.version == "v1"
+            && V1_SERVED_EARLY
+                .iter()
+                .any(|(since, until)| *since <= release && release < *until);
+        (self.since <= release || is_early) && self.until.is_none_or(|until| release < until)
+    }
+
+    /// The first release that serves it, those before [`KarpenterVersion::OLDEST`] left out.
+    pub const fn since(&self) -> KarpenterVersion {
+        self.since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn is_served(kind: &str, version: &str, release: KarpenterVersion) -> bool {
+        SERVED_KINDS
+            .iter()
+            .any(|served| served.kind == kind && served.version == version && served.is_in(release))
+    }
+
+    #[test]
+    fn nodepools_are_served_as_the_definitions_of_each_release_say() {
+        let mut seen = 0;
+        for line in include_str!("../../tests/data/karpenter-crds.jsonl").lines() {
+            let record: Value = serde_json::from_str(line).expect("JSON");
+            let versions = record["crd"]["spec"]["versions"].as_array().expect("versions");
+            let served: Vec<&str> = versions
+                .iter()
+                .filter(|version| version["served"] == true)
+                .filter_map(|version| version["name"].as_str())
+                .collect();
+            for release in record["releases"].as_array().expect("releases") {
+                let release = release.as_str().expect("text").parse().expect("a release");
+                for version in ["v1", "v1beta1", "v1alpha5", "v2"] {
+                    let expected = served.contains(&version);
+                    assert_eq!(
+                        is_served("NodePool", version, release),
+                        expected,
+                        "{release} {version}"
+                    );
+                    assert_eq!(
+                        is_served("NodeClaim", version, release),
+                        expected,
+                        "{release} {version}"
+                    );
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "{seen}");
+    }
+
+    #[test]
+    fn other_kinds_and_late_patch_releases_are_known() {
+        let at = |kind: &str, version: &str, release: &str| {
+            is_served(kind, version, release.parse().expect("a release"))
+        };
+        assert!(at("NodeOverlay", "v1alpha1", "1.7.0") && !at("NodeOverlay", "v1alpha1", "1.6.4"));
+        assert!(at("Provisioner", "v1alpha5", "0.32.0") && !at("Provisioner", "v1alpha5", "0.33.0"));
+        assert!(at("NodePool", "v1", "0.33.6") && !at("NodePool", "v1", "0.34.0"));
+    }
+}

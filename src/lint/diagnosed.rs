@@ -1,0 +1,59 @@
+//! What a review has found, as far as the text decides what is said of it.
+
+use poolgate_core::diagnostic::{Diagnostic, Edit, FieldPath, Problem, Segment, Severity, Suggestion};
+use poolgate_core::rules;
+
+use super::review_fixes::Verdict;
+use crate::manifest::Document;
+
+/// What to write instead. Of a value that belongs in quotes, its text as the author wrote it; where that is refused,
+/// too, why.
+pub(super) fn suggestion(
+    diagnostic: &Diagnostic,
+    verdict: Option<&Verdict>,
+    written: impl FnOnce() -> Option<String>,
+) -> Option<String> {
+    let suggestion = diagnostic.suggestion.as_ref()?;
+    if suggestion.edit != Some(Edit::Quote) {
+        return Some(suggestion.text.clone());
+    }
+    Some(match verdict {
+        Some(Verdict::Fails(Some(trouble))) => {
+            let mut text = format!("in quotes it is refused, too: {}", trouble.reason);
+            if let Some(better) = &trouble.suggestion {
+                text.push_str("; ");
+                text.push_str(&better.text);
+            }
+            text
+        }
+        _ => written().map_or_else(
+            || suggestion.text.clone(),
+            |written| Suggestion::quote(&written).text,
+        ),
+    })
+}
+
+/// Whether a policy has made less of an error for which Karpenter refuses the object.
+pub(super) fn is_lowered(diagnostic: &Diagnostic) -> bool {
+    diagnostic.origin.is_karpenters()
+        && diagnostic.severity < Severity::Error
+        && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
+}
+
+/// The text of a number or boolean as it stands in the file; none where a tag or an anchor stands before it.
+pub(super) fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
+    let written = document.locate(field)?.value.of(text);
+    (!written.is_empty() && !written.starts_with(['!', '&'])).then(|| written.to_owned())
+}
+
+/// Whether a finding says something of an object that only the whole of it can answer for: a field that is missing, or
+/// one that tells kustomize what to do.
+pub(super) fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
+    let last = diagnostic.path.segments().last();
+    let is_directive = matches!(last, Some(Segment::Key(key)) if key.starts_with('$'));
+    match diagnostic.problem {
+        Problem::Required => true,
+        Problem::Unknown => is_directive,
+        _ => false,
+    }
+}

@@ -1,0 +1,54 @@
+//! Whether a file that is named as JSON is JSON to others than kubectl, which reads anything as YAML that is none.
+
+use serde::de::IgnoredAny;
+
+/// Where a text stops being JSON, and why; none where it is objects one after the other.
+pub(super) fn mistake(text: &str) -> Option<(usize, String)> {
+    let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let objects = serde_json::Deserializer::from_str(unmarked).into_iter::<IgnoredAny>();
+    let error = objects.into_iter().find_map(Result::err)?;
+    let line_start: usize = unmarked
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum();
+    let at = line_start + error.column().saturating_sub(1);
+    let offset = text.len() - unmarked.len() + unmarked.floor_char_boundary(at.min(unmarked.len()));
+    let (before, behind) = text.split_at_checked(offset).unwrap_or_default();
+    if behind.starts_with(['}', ']']) && before.trim_end().ends_with(',') {
+        return Some((offset, "a comma stands before the closing bracket".into()));
+    }
+    let told = error.to_string();
+    let why = told.split(" at line ").next().unwrap_or_default().to_owned();
+    Some((offset, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_json_is_found_where_it_begins() {
+        for (text, expected) in [
+            ("{\"a\": [1, 2]}\n{\"b\": null}\n", None),
+            ("\u{feff}{}", None),
+            ("", None),
+            (
+                "{\n\"é\": 1,\n}",
+                Some(("}", "a comma stands before the closing bracket")),
+            ),
+            (
+                "\u{feff}[1,]",
+                Some(("]", "a comma stands before the closing bracket")),
+            ),
+            ("a: 1\n", Some(("a", "expected value"))),
+            ("{} # c\n", Some(("#", "expected value"))),
+        ] {
+            let found = mistake(text);
+            let found = found
+                .as_ref()
+                .map(|(offset, why)| (text.get(*offset..=*offset).unwrap_or_default(), why.as_str()));
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What objects are judged by: the policy, and the Karpenter of the cluster.
+
+use poolgate_core::karpenter::{ApiVersion, Karpenter, KarpenterVersion, ReleaseSource};
+use poolgate_core::policy::Policy;
+
+use crate::manifest::Variables;
+
+/// What objects are judged by.
+#[derive(Debug)]
+pub(super) struct Judge {
+    pub(super) policy: Policy,
+    pub(super) karpenter: Karpenter,
+    /// What is filled in before anything is judged.
+    pub(super) variables: Variables,
+    /// For v1beta1 where nobody says which release the cluster runs: the last one that serves it.
+    last_of_v1beta1: Karpenter,
+}
+
+impl Judge {
+    pub(super) fn new(policy: Policy, karpenter: Karpenter, variables: Variables) -> Self {
+        Self {
+            policy,
+            karpenter,
+            variables,
+            last_of_v1beta1: KarpenterVersion::LAST_OF_V1BETA1.into(),
+        }
+    }
+
+    /// Whether an object of this version is judged for a release that nobody has named.
+    pub(super) fn is_guessed(&self, version: ApiVersion) -> bool {
+        version == ApiVersion::V1Beta1 && self.karpenter.source() == ReleaseSource::Newest
+    }
+
+    /// What an object of this version is judged for.
+    pub(super) fn karpenter_for(&self, version: ApiVersion) -> &Karpenter {
+        if self.is_guessed(version) {
+            &self.last_of_v1beta1
+        } else {
+            &self.karpenter
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What lint says by itself of an object that is judged, beside the rules: what no webhook is asked about.
+
+use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::karpenter::{ApiVersion, Karpenter};
+use poolgate_core::review::Subject;
+use serde_json::Value;
+
+use super::note::Note;
+use super::problem_rules;
+use super::subjects::Judged;
+use crate::files::Whole;
+
+/// What is to be said of an object that is judged for this Karpenter.
+pub(super) fn of(judged: &Judged<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Note> {
+    if whole == Whole::Part {
+        return Vec::new();
+    }
+    [unnamed(judged), completed(judged, karpenter)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// For which release an object is judged that nobody has named.
+pub(super) fn guessed(judged: &Judged<'_>, karpenter: &Karpenter) -> Note {
+    let release = karpenter.release();
+    Note {
+        rule: problem_rules::RELEASE,
+        severity: Severity::Info,
+        field: judged.path.clone().key("apiVersion"),
+        message: format!(
+            "karpenter.sh/v1beta1 is judged for Karpenter {release}: 1.0 is the last line that serves it"
+        ),
+        suggestion: "say with --karpenter-version what the cluster runs".into(),
+    }
+}
+
+/// An object without a name.
+fn unnamed(judged: &Judged<'_>) -> Option<Note> {
+    let metadata = judged.value.get("metadata");
+    if metadata.is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
+        // `field-type` speaks of it.
+        return None;
+    }
+    let is_named = |key: &str| match metadata.and_then(|metadata| metadata.get(key)) {
+        None | Some(Value::Null) => false,
+        Some(name) => name != "",
+    };
+    if is_named("name") || is_named("generateName") {
+        return None;
+    }
+    Some(Note {
+        rule: problem_rules::NAME,
+        severity: Severity::Error,
+        field: judged.path_of(&FieldPath::of(&["metadata", "name"])),
+        message: "Required value: no cluster takes an object without a name".into(),
+        suggestion: "add a name".into(),
+    })
+}
+
+/// A NodePool that only the webhook makes one that Karpenter's definition takes.
+fn completed(judged: &Judged<'_>, karpenter: &Karpenter) -> Option<Note> {
+    let Subject::NodePool(version @ ApiVersion::V1) = judged.subject else {
+        return None;
+    };
+    let disruption = FieldPath::of(&["spec", "disruption"]);
+    let fields = disruption.find(judged.value)?.as_object()?;
+    let is_missing = fields.get("consolidateAfter").is_none_or(Value::is_null);
+    (is_missing && karpenter.requires_consolidate_after(version)).then(|| Note {
+        rule: problem_rules::DEFAULT,
+        severity: Severity::Info,
+        field: judged.path_of(&disruption.key("consolidateAfter")),
+        message: format!(
+            "Required value: Karpenter {} refuses the NodePool without it, unless poolgate's webhook writes it first",
+            karpenter.release()
+        ),
+        suggestion: "write it, or let `poolgate default --write` do it".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::karpenter::KarpenterVersion;
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(value: &Value, whole: Whole, release: &str) -> Vec<(&'static str, String)> {
+        let judged = Judged {
+            subject: Subject::NodePool(ApiVersion::V1),
+            value,
+            path: FieldPath::root(),
+        };
+        let release: KarpenterVersion = release.parse().expect("a release");
+        let notes = of(&judged, whole, &release.into()).into_iter();
+        notes.map(|note| (note.rule, note.field.to_string())).collect()
+    }
+
+    #[test]
+    fn a_whole_object_needs_a_name() {
+        for metadata in [json!({}), json!(null), json!({"name": null}), json!({"name": ""})] {
+            let value = json!({"metadata": metadata});
+            let expected = [("manifest-name", "metadata.name".to_owned())];
+            assert_eq!(told(&value, Whole::Whole, "1.15"), expected, "{value}");
+            assert_eq!(told(&value, Whole::Part, "1.15"), []);
+        }
+        for metadata in [json!({"name": "a"}), json!({"generateName": "a-"}), json!("a")] {
+            let value = json!({"metadata": metadata});
+            assert_eq!(told(&value, Whole::Whole, "1.15"), [], "{value}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_webhook_completes_is_a_note_where_the_definition_demands_it() {
+        let pool = |disruption: Value| json!({"metadata": {"name": "a"}, "spec": {"disruption": disruption}});
+        let expected = [("manifest-default", "spec.disruption.consolidateAfter".to_owned())];
+        let bare = pool(json!({"consolidationPolicy": "WhenEmpty"}));
+        assert_eq!(told(&bare, Whole::Whole, "1.14.3"), expected);
+        assert_eq!(told(&bare, Whole::Part, "1.14.3"), []);
+        assert_eq!(told(&bare, Whole::Whole, "1.15"), []);
+        assert_eq!(
+            told(&pool(json!({"consolidateAfter": null})), Whole::Whole, "1.8"),
+            expected
+        );
+        for complete in [json!({"consolidateAfter": "1m"}), json!(null)] {
+            assert_eq!(told(&pool(complete), Whole::Whole, "1.14.3"), []);
+        }
+    }
+}

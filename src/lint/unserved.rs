@@ -1,0 +1,269 @@
+//! Objects that no cluster takes under the release judged for: of the group `karpenter.sh` in a kind or version that it
+//! does not serve, NodePools without `kind` or `apiVersion`, and a list where an object should stand.
+//!
+//! What a document shows decides: the values of a chart, a kustomization or a list of anything else is no mistake.
+
+use poolgate_core::diagnostic::{FieldPath, Severity, nearest_within, quoted};
+use poolgate_core::karpenter::{
+    GROUP, KarpenterVersion, NodeClassKind, NodeClassMismatch, Provider, SERVED_KINDS, ServedKind,
+};
+use serde_json::Value;
+
+use super::note::Note;
+use super::problem_rules;
+use crate::files::Whole;
+
+/// What is wrong with an object, before it is known where it stands.
+type Fault = (&'static str, String, String);
+
+/// What an object says it is, and what it shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Claimed<'v> {
+    pub(super) version: Option<&'v str>,
+    pub(super) kind: Option<&'v str>,
+    pub(super) value: &'v Value,
+}
+
+impl Claimed<'_> {
+    /// What is wrong with it under a release; nothing where it may be served, or is no business of Karpenter's.
+    pub(super) fn fault(self, whole: Whole, release: KarpenterVersion) -> Option<Fault> {
+        let is_filled_in_later = |text: &str| text.contains("${") || text.contains("{{");
+        if [self.version, self.kind]
+            .into_iter()
+            .flatten()
+            .any(is_filled_in_later)
+        {
+            return None;
+        }
+        match (self.version, self.kind) {
+            (Some(api_version), Some(kind)) => match in_group(api_version) {
+                Some(version) => unserved(api_version, version, kind, release),
+                None => self.in_wrong_group(api_version, kind, release),
+            },
+            // What a patch lacks stands elsewhere.
+            _ if whole == Whole::Part => None,
+            (Some(api_version), None) => {
+                in_group(api_version)?;
+                self.value.get("spec")?.as_object()?;
+                let kind = self.shown().unwrap_or("NodePool");
+                let reason = "no cluster takes an object without it";
+                Some(("kind", required(reason), format!("add kind: {kind}")))
+            }
+            (None, Some(kind)) => {
+                let is_karpenters = ["NodePool", "NodeClaim"].contains(&kind) && self.shown().is_some();
+                is_karpenters.then(|| without_version(kind, release))
+            }
+            (None, None) => {
+                let kind = self.shown()?;
+                let name = FieldPath::of(&["metadata", "name"]);
+                name.find(self.value)?.as_str()?;
+                let api_version = api_version_of(kind, release);
+                let reason = "no cluster takes an object without kind and apiVersion";
+                let suggestion = format!("add apiVersion: {api_version} and kind: {kind}");
+                Some(("kind", required(reason), suggestion))
+            }
+        }
+    }
+
+    /// A NodePool in a group that has none. Groups that poolgate does not know may have a kind of that name.
+    fn in_wrong_group(self, api_version: &str, kind: &str, release: KarpenterVersion) -> Option<Fault> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        let is_pool = ["NodePool", "NodeClaim"].contains(&kind) && self.shown() == Some(kind);
+        let has_none = group.is_empty() || Provider::of_group(group).is_some();
+        (is_pool && has_none).then(|| {
+            let value = quoted(api_version);
+            (
+                "apiVersion",
+                format!("Invalid value: {value}: {kind} is a kind of the group {GROUP}"),
+                format!("write {}", api_version_of(kind, release)),
+            )
+        })
+    }
+
+    /// The kind that the fields of an object are those of, where nothing else has them.
+    fn shown(self) -> Option<&'static str> {
+        let is_object =
+            |path: &[&'static str]| FieldPath::of(path).find(self.value).is_some_and(Value::is_object);
+        let is_list =
+            |path: &[&'static str]| FieldPath::of(path).find(self.value).is_some_and(Value::is_array);
+        if is_object(&["spec", "template", "spec", "nodeClassRef"]) {
+            Some("NodePool")
+        } else if is_object(&["spec", "nodeClassRef"]) && is_list(&["spec", "requirements"]) {
+            Some("NodeClaim")
+        } else {
+            None
+        }
+    }
+}
+
+/// A fault as a finding on an object at this path.
+pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> Note {
+    Note {
+        rule: problem_rules::KIND,
+        severity: Severity::Error,
+        field: object.key(field),
+        message,
+        suggestion,
+    }
+}
+
+/// A list at the root of a document, if the objects of Karpenter's stand in it: with the first of them.
+pub(super) fn list(document: &Value, holds: impl Fn(&Value) -> bool) -> Option<Note> {
+    let index = document.as_array()?.iter().position(holds)?;
+    Some(Note {
+        rule: problem_rules::KIND,
+        severity: Severity::Error,
+        field: FieldPath::root().index(index),
+        message: "Invalid value: […]: kubectl takes no list as a document".into(),
+        suggestion:
+            "write each object as a document of its own, with --- before it, or put the list under items of \
+                     apiVersion: v1, kind: List"
+                .into(),
+    })
+}
+
+/// The version, if the group is Karpenter's or was meant to be.
+fn in_group(api_version: &str) -> Option<&str> {
+    let (group, version) = api_version.split_once('/').unwrap_or((api_version, ""));
+    group.eq_ignore_ascii_case(GROUP).then_some(version)
+}
+
+fn required(reason: &str) -> String {
+    format!("Required value: {reason}")
+}
+
+fn without_version(kind: &str, release: KarpenterVersion) -> Fault {
+    (
+        "apiVersion",
+        required("no cluster takes an object without it"),
+        format!("add apiVersion: {}", api_version_of(kind, release)),
+    )
+}
+
+/// The served forms of a kind, the best first.
+fn forms(kind: &str, release: KarpenterVersion) -> impl Iterator<Item = &'static ServedKind> {
+    SERVED_KINDS
+        .iter()
+        .filter(move |served| served.kind == kind && served.is_in(release))
+}
+
+fn api_version_of(kind: &str, release: KarpenterVersion) -> String {
+    let version = forms(kind, release).next().map_or("v1", |served| served.version);
+    format!("{GROUP}/{version}")
+}
+
+/// The kinds that a release serves, each once.
+fn kinds(release: KarpenterVersion) -> Vec<&'static str> {
+    let served = SERVED_KINDS.iter().filter(|served| served.is_in(release));
+    let mut kinds: Vec<&str> = served.map(|served| served.kind).collect();
+    kinds.dedup();
+    kinds
+}
+
+/// What is wrong with a kind and version of Karpenter's group.
+fn unserved(api_version: &str, version: &str, kind: &str, release: KarpenterVersion) -> Option<Fault> {
+    let element = kind.strip_suffix("List").filter(|element| !element.is_empty());
+    let element = element.unwrap_or(kind);
+    let is_known = SERVED_KINDS.iter().any(|served| served.kind == element);
+    if !is_known {
+        return Some(unknown(version, element, release));
+    }
+    let mut served = forms(element, release).peekable();
+    if served.peek().is_none() {
+        return Some(gone(element, release));
+    }
+    let group_and = |version: &str| format!("{GROUP}/{version}");
+    let versions: Vec<String> = served.map(|served| group_and(served.version)).collect();
+    if versions.iter().any(|served| served == api_version) {
+        return None;
+    }
+    let value = quoted(api_version);
+    let all = versions.join(" and ");
+    let suggestion = match versions.first() {
+        Some(best) if version == "v1beta1" => {
+            format!(
+                "write {best} and convert the fields, or say with --karpenter-version what the cluster runs"
+            )
+        }
+        Some(best) => format!("write {best}"),
+        None => String::new(),
+    };
+    Some((
+        "apiVersion",
+        format!("Unsupported value: {value}: Karpenter {release} serves {element} as {all}"),
+        suggestion,
+    ))
+}
+
+/// A kind that other releases have.
+fn gone(kind: &str, release: KarpenterVersion) -> Fault {
+    let suggestion = match kind {
+        "Provisioner" => {
+            let api_version = api_version_of("NodePool", release);
+            format!(
+                "write a NodePool of {api_version}: what stands under spec belongs under spec.template.spec"
+            )
+        }
+        "Machine" => "Karpenter makes NodeClaims in its place by itself: remove it".to_owned(),
+        _ => {
+            let mut forms = SERVED_KINDS.iter().filter(|served| served.kind == kind);
+            let since = forms.next().map_or(release, ServedKind::since);
+            format!("it came with {since}: say with --karpenter-version what the cluster runs, or remove it")
+        }
+    };
+    (
+        "kind",
+        format!(
+            "Unsupported value: {}: Karpenter {release} serves no such kind",
+            quoted(kind)
+        ),
+        suggestion,
+    )
+}
+
+/// Most slips in a kind.
+const SLIPS: usize = 2;
+
+/// A kind that no release has.
+fn unknown(version: &str, kind: &str, release: KarpenterVersion) -> Fault {
+    let value = quoted(kind);
+    if let Some(NodeClassMismatch::Slip(class)) = NodeClassKind::mismatch(GROUP, kind) {
+        return (
+            "apiVersion",
+            format!("Invalid value: \"{GROUP}/{version}\": {kind} is no kind of this group"),
+            format!("write {}", class_version(class.group, release)),
+        );
+    }
+    let message = format!("Unsupported value: {value}: the group {GROUP} has no such kind");
+    let kinds = kinds(release);
+    let suggestion = match nearest_within(SLIPS, kind, kinds.iter().copied()) {
+        Some(meant) => {
+            let is_right = forms(meant, release).any(|served| served.version == version);
+            if is_right {
+                format!("write {meant}")
+            } else {
+                format!("write {meant} and apiVersion: {}", api_version_of(meant, release))
+            }
+        }
+        None if kind == "AWSNodeTemplate" => {
+            format!(
+                "write an EC2NodeClass of {}",
+                class_version("karpenter.k8s.aws", release)
+            )
+        }
+        None => format!("the kinds are {}", kinds.join(", ")),
+    };
+    ("kind", message, suggestion)
+}
+
+/// The `apiVersion` of a node class of this group.
+fn class_version(group: &str, release: KarpenterVersion) -> String {
+    match group {
+        "karpenter.k8s.aws" if release.has(KarpenterVersion::V1_STORED) => format!("{group}/v1"),
+        "karpenter.k8s.aws" => format!("{group}/v1beta1"),
+        _ => format!("the version that the group {group} has"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! What variables that nobody has filled in keep from being judged.
+
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Severity, quoted};
+use serde_json::Value;
+
+use super::note::Note;
+use super::problem_rules;
+use crate::manifest::{Document, any_text, has_variable, variables_in};
+
+/// How many variables a note names.
+const NAMED: usize = 3;
+
+/// The note of a document in which variables are left; none where there are none.
+pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
+    let first = document.variables().first()?;
+    let places = document.variables().iter();
+    let mut names: Vec<&str> = places.flat_map(|span| variables_in(span.of(text))).collect();
+    names.sort_unstable();
+    names.dedup();
+    let first_ones: Vec<String> = names.iter().take(NAMED).map(|name| quoted(name)).collect();
+    let others = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Some(Note {
+        rule: problem_rules::VARIABLE,
+        severity: Severity::Info,
+        field: document.path_at(first.start()),
+        message: format!(
+            "variables stand here that another program fills in, and what rests on them is not judged: {}{others}",
+            first_ones.join(", ")
+        ),
+        suggestion: "say what they are with --envsubst FILE".into(),
+    })
+}
+
+/// Whether a finding rests on a variable that is left in the object: on its value, or on one below it, or beside it.
+pub(super) fn decide(diagnostic: &Diagnostic, object: &Value) -> bool {
+    let in_path = |path: &FieldPath| {
+        let mut segments = path.segments().iter();
+        segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))
+    };
+    // That the API has no such field does not depend on what stands in it.
+    let is_about_value = diagnostic.problem != Problem::Unknown;
+    let below = |path: &FieldPath| {
+        let value = path.find(object).filter(|_| is_about_value);
+        value.is_some_and(|value| any_text(value, &has_variable))
+    };
+    let mut paths = std::iter::once(&diagnostic.path).chain(&diagnostic.related);
+    paths.any(|path| in_path(path) || below(path))
+}

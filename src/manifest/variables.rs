@@ -1,0 +1,239 @@
+//! Variables in a manifest, which another program fills in: `${NAME}`, `${NAME:=default}`, `${NAME:-default}`, as Flux
+//! and envsubst know them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// How a variable begins.
+const MARK: &str = "${";
+
+/// How deep the default of a variable may be a variable itself.
+const DEEPEST: usize = 8;
+
+/// Longest text that variables make, in bytes: a scalar, not a document.
+const LONGEST: usize = 1 << 16;
+
+/// What variables stand for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Variables(HashMap<String, String>);
+
+/// A line that sets no variable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: write NAME=VALUE")]
+pub struct NoVariable {
+    /// Which one, from 1.
+    pub line: usize,
+}
+
+/// What a text with variables becomes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// This.
+    Text(String),
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Variables {
+    /// Takes in a file with a variable on each line, `NAME=VALUE`; later ones count. Empty lines and those that begin with
+    /// `#` are passed over, and quotes around a value are taken away, as a shell does.
+    pub fn read(&mut self, text: &str) -> Result<(), NoVariable> {
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let line = line.strip_prefix("export ").unwrap_or(line);
+            let (name, value) = line
+                .split_once('=')
+                .filter(|(name, _)| !name.is_empty() && name_of(name) == (*name, ""))
+                .ok_or(NoVariable { line: index + 1 })?;
+            self.0.insert(name.to_owned(), unquoted(value).to_owned());
+        }
+        Ok(())
+    }
+
+    /// What a text becomes; nothing where no variable stands in it.
+    pub(super) fn fill(&self, text: &str) -> Option<Filled> {
+        has_variable(text).then(|| match self.filled(text, DEEPEST) {
+            Some(filled) if filled.len() <= LONGEST => Filled::Text(filled.into_owned()),
+            _ => Filled::Unknown,
+        })
+    }
+
+    fn filled<'a>(&self, text: &'a str, depth: usize) -> Option<Cow<'a, str>> {
+        let Some((before, inner, behind)) = first(text) else {
+            return Some(text.into());
+        };
+        let value = self.value_of(inner, depth.checked_sub(1)?)?;
+        // Defaults grow with every level: not beyond what is kept.
+        if value.len() > LONGEST {
+            return None;
+        }
+        let behind = self.filled(behind, depth)?;
+        Some([before, &value, &behind].concat().into())
+    }
+
+    /// What stands between the braces of a variable stands for; none where that cannot be told.
+    fn value_of<'a>(&'a self, inner: &'a str, depth: usize) -> Option<Cow<'a, str>> {
+        let (name, rest) = name_of(inner);
+        let value = self.0.get(name).filter(|_| !name.is_empty());
+        let default =
+            |operators: [&str; 2]| operators.iter().find_map(|operator| rest.strip_prefix(operator));
+        if name.is_empty() {
+            None
+        } else if rest.is_empty() {
+            value.map(Cow::from)
+        } else if let Some(default) = default([":=", ":-"]) {
+            match value.filter(|value| !value.is_empty()) {
+                Some(value) => Some(value.into()),
+                None => self.filled(default, depth),
+            }
+        } else if let Some(default) = default(["=", "-"]) {
+            match value {
+                Some(value) => Some(value.into()),
+                None => self.filled(default, depth),
+            }
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether a variable stands in a text.
+pub fn has_variable(text: &str) -> bool {
+    first(text).is_some()
+}
+
+/// The variables of a text as they are written, braces and all.
+pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (before, inner, behind) = first(rest)?;
+        let variable = rest.get(before.len()..before.len() + MARK.len() + inner.len() + 1);
+        rest = behind;
+        variable
+    })
+}
+
+/// What stands before the first variable of a text, between its braces, and behind it. `$${` is none: it stands for
+/// `${`.
+fn first(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(found) = text.get(from..)?.find(MARK) {
+        let start = from + found;
+        let inner = start + MARK.len();
+        from = inner;
+        if text.get(..start)?.ends_with('$') {
+            continue;
+        }
+        let Some(end) = end_of(text.get(inner..)?).filter(|end| *end > 0) else {
+            continue;
+        };
+        return Some((
+            text.get(..start)?,
+            text.get(inner..inner + end)?,
+            text.get(inner + end + 1..)?,
+        ));
+    }
+    None
+}
+
+/// Where the brace stands that closes a variable, those inside of it passed over.
+fn end_of(inner: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    let mut last = ' ';
+    for (at, character) in inner.char_indices() {
+        match character {
+            '{' if last == '$' => open += 1,
+            '}' if open == 0 => return Some(at),
+            '}' => open -= 1,
+            '\n' => return None,
+            _ => {}
+        }
+        last = character;
+    }
+    None
+}
+
+/// The name at the beginning of a text, and what is behind it.
+fn name_of(text: &str) -> (&str, &str) {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let end = text.find(|character| !is_part(character)).unwrap_or(text.len());
+    match text.split_at_checked(end) {
+        Some((name, rest)) if !name.starts_with(|first: char| first.is_ascii_digit()) => (name, rest),
+        _ => ("", text),
+    }
+}
+
+fn unquoted(value: &str) -> &str {
+    let value = value.trim();
+    ['"', '\'']
+        .iter()
+        .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote))
+        .unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables() -> Variables {
+        let mut variables = Variables::default();
+        let text = "# ours\n\nA=1\nexport B=\"x y\"\r\nEMPTY=\nA=2\n";
+        variables.read(text).expect("variables");
+        variables
+    }
+
+    fn filled(text: &str) -> Option<String> {
+        match variables().fill(text)? {
+            Filled::Text(text) => Some(text),
+            Filled::Unknown => Some("?".into()),
+        }
+    }
+
+    #[test]
+    fn variables_and_defaults_are_filled_in() {
+        for (text, expected) in [
+            ("${A}", "2"),
+            ("a-${A}-${B}", "a-2-x y"),
+            ("${A:=7}", "2"),
+            ("${C:=7}", "7"),
+            ("${C:-}", ""),
+            ("${EMPTY:-7}", "7"),
+            ("${EMPTY=7}", ""),
+            ("${C-${A}}", "2"),
+            ("${C:=${D:=[\"a\"]}}", "[\"a\"]"),
+            ("${C}", "?"),
+            ("${C:=${D}}", "?"),
+            ("${A:0:1}", "?"),
+            ("${var.name}", "?"),
+            ("${A} ${C}", "?"),
+        ] {
+            assert_eq!(filled(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["$A", "$${A}", "${}", "${A", "${A\n}", "{A}", "5"] {
+            assert_eq!(filled(text), None, "{text}");
+        }
+        assert_eq!(filled(&"${C:=".repeat(1000)), None);
+        let deep = format!("{}x{}", "${C:=".repeat(1000), "}".repeat(1000));
+        assert_eq!(filled(&deep).as_deref(), Some("?"));
+    }
+
+    #[test]
+    fn variables_are_named_as_they_are_written() {
+        let names: Vec<&str> = variables_in("a ${A}-${B:=${C}} $${D} ${E}").collect();
+        assert_eq!(names, ["${A}", "${B:=${C}}", "${E}"]);
+    }
+
+    #[test]
+    fn a_line_that_sets_nothing_is_told() {
+        for (text, line) in [("A=1\nB\n", 2), ("a b=1", 1), ("=1", 1), ("1=1", 1)] {
+            assert_eq!(
+                Variables::default().read(text),
+                Err(NoVariable { line }),
+                "{text}"
+            );
+        }
+    }
+}

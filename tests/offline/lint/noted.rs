@@ -1,0 +1,55 @@
+//! What lint says by itself of an object: no name, what only the webhook completes, JSON that is none.
+
+use std::path::Path;
+
+use super::{concise, lint_in};
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
+
+#[test]
+fn an_object_without_a_name_is_an_error() {
+    let outcome = concise(&SOUND.replace("metadata:\n  name: general\n", "metadata: {}\n"));
+    assert!(
+        outcome
+            .stdout
+            .starts_with("pool.yaml:3:1: error[manifest-name] metadata.name: Required value"),
+        "{outcome:?}"
+    );
+    assert_eq!(outcome.status.code(), Some(1));
+    let generated = concise(&SOUND.replace("name: general", "generateName: general-"));
+    assert_eq!(
+        (generated.status.code(), generated.stdout.as_str()),
+        (Some(0), "")
+    );
+}
+
+#[test]
+fn what_only_the_webhook_completes_is_a_note_of_the_releases_that_refuse_it() {
+    let bare = SOUND
+        .replace("WhenEmptyOrUnderutilized", "WhenEmpty")
+        .replace("    consolidateAfter: 1m\n", "");
+    for (release, noted) in [("1.14.3", true), ("1.0.2", true), ("1.15", false)] {
+        let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
+        let outcome = lint_in(Path::new("."), &arguments, &bare);
+        let told = "<stdin>:6:3: info[manifest-default] spec.disruption.consolidateAfter: Required value";
+        assert_eq!(outcome.stdout.starts_with(told), noted, "{release}: {outcome:?}");
+        assert_eq!(outcome.stdout.lines().count(), usize::from(noted), "{outcome:?}");
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    }
+}
+
+/// kubectl reads a file that is no JSON as YAML, whatever its name.
+#[test]
+fn a_file_named_as_json_that_is_only_yaml_is_a_warning() {
+    let json = "{\"apiVersion\": \"karpenter.sh/v1\", \"kind\": \"NodePool\", \"metadata\": {\"name\": \"a\"},\n \
+                \"spec\": {\"disruption\": {\"budgets\": [{\"nodes\": \"10%\"}], \"consolidateAfter\": \"1m\"}, \
+                \"template\": {\"spec\": {\n  \"requirements\": [], \"nodeClassRef\": {\"group\": \
+                \"karpenter.k8s.aws\", \"kind\": \"EC2NodeClass\", \"name\": \"d\"},\n }}}}\n";
+    let right = json.replace(",\n }", "\n }");
+    let directory = directory(&[("a.json", json), ("a.yaml", json), ("b.json", &right)]);
+    let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
+    assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:?}");
+    let told = "a.json:4:2: warning[manifest-json] kubectl reads this as YAML, but it is no JSON: a comma";
+    assert!(outcome.stdout.starts_with(told), "{outcome:?}");
+    assert_eq!(outcome.status.code(), Some(0));
+}

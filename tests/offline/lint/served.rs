@@ -1,0 +1,173 @@
+//! Objects that the cluster does not take, and the release that decides.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::{concise, lint_in};
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
+use crate::support::process::Outcome;
+
+fn judged_for(release: &str, text: &str) -> Outcome {
+    let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
+    lint_in(std::path::Path::new("."), &arguments, text)
+}
+
+fn beta() -> String {
+    SOUND
+        .replace("karpenter.sh/v1", "karpenter.sh/v1beta1")
+        .replace("WhenEmptyOrUnderutilized", "WhenEmpty")
+        .replace(
+            "group: karpenter.k8s.aws",
+            "apiVersion: karpenter.k8s.aws/v1beta1",
+        )
+}
+
+#[test]
+fn an_object_that_the_release_does_not_serve_is_an_error_at_its_place() {
+    for (written, instead, place, suggestion) in [
+        ("kind: NodePool", "kind: Nodepool", "2:7", "; write NodePool"),
+        (
+            "karpenter.sh/v1",
+            "karpenter.sh/v2",
+            "1:13",
+            "; write karpenter.sh/v1",
+        ),
+        (
+            "kind: NodePool",
+            "kind: EC2NodeClass",
+            "1:13",
+            "; write karpenter.k8s.aws/v1",
+        ),
+        ("kind: NodePool\n", "", "1:1", "; add kind: NodePool"),
+        (
+            "apiVersion: karpenter.sh/v1\n",
+            "",
+            "1:1",
+            "; add apiVersion: karpenter.sh/v1",
+        ),
+    ] {
+        let outcome = concise(&SOUND.replacen(written, instead, 1));
+        let start = format!("pool.yaml:{place}: error[manifest-kind] ");
+        assert_eq!(outcome.stdout.lines().count(), 1, "{instead}: {outcome:?}");
+        assert!(
+            outcome.stdout.starts_with(&start),
+            "{instead}: {}",
+            outcome.stdout
+        );
+        assert!(
+            outcome.stdout.trim_end().ends_with(suggestion),
+            "{instead}: {}",
+            outcome.stdout
+        );
+        assert_eq!(outcome.status.code(), Some(1));
+    }
+}
+
+#[test]
+fn a_list_at_the_root_is_an_error_if_objects_of_karpenter_stand_in_it() {
+    let list = format!("- {}", SOUND.trim_end().replace('\n', "\n  "));
+    let outcome = concise(&list);
+    assert!(
+        outcome
+            .stdout
+            .starts_with("pool.yaml:1:3: error[manifest-kind] [0]: Invalid value"),
+        "{outcome:?}"
+    );
+    let patch =
+        "- op: add\n  path: /metadata/annotations/karpenter.sh~1do-not-disrupt\n  value: nodeClassRef\n";
+    let outcome = concise(patch);
+    assert_eq!((outcome.status.code(), outcome.stdout.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn each_version_is_judged_by_the_release_that_is_named() {
+    for (text, release, refused) in [
+        (SOUND, "0.37.0", true),
+        (SOUND, "0.37.1", false),
+        (&beta(), "1.0", false),
+        (&beta(), "1.1", true),
+    ] {
+        let outcome = judged_for(release, text);
+        let unserved = outcome.stdout.contains("apiVersion: Unsupported value");
+        assert_eq!(unserved, refused, "{release}: {outcome:?}");
+        assert_eq!(
+            outcome.status.code(),
+            Some(i32::from(refused)),
+            "{release}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn v1beta1_without_a_release_is_one_note_of_a_run() {
+    let two = format!("{}---\n{}", beta(), beta());
+    let directory = directory(&[("a.yaml", &two), ("b.yaml", &two), ("c.yaml", SOUND)]);
+    for format in [
+        "concise", "github", "gitlab", "human", "json", "junit", "rdjson", "sarif",
+    ] {
+        let outcome = lint_in(directory.path(), &["--format", format, "."], "");
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        let told = outcome.stdout.matches("is judged for Karpenter 1.0.8").count();
+        assert_eq!(told, 1, "{format}: {}", outcome.stdout);
+    }
+    let json = lint_in(directory.path(), &["--format", "json", "."], "").stdout;
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(report["summary"]["infos"], 1, "{report}");
+    assert_eq!(report["results"][0]["file"], "a.yaml");
+}
+
+#[test]
+fn what_shows_no_nodepool_is_nobodys_mistake() {
+    let pool = SOUND.replace('\n', "\n  ");
+    for text in [
+        &format!("nodePools:\n  general:\n  {pool}"),
+        "apiVersion: karpenter.sh/v1\nnodePools: []\n",
+        "[{\"karpenter.sh/nodepool\": \"a\"}]",
+        "resources: [pool.yaml]\npatches:\n- target: {group: karpenter.sh, kind: Nodepool}\n  path: a.yaml\n",
+        "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: a}\n",
+        "apiVersion: hypershift.openshift.io/v1beta1\nkind: NodePool # not of karpenter.sh\n",
+    ] {
+        let outcome = concise(text);
+        assert_eq!(
+            (outcome.status.code(), outcome.stdout.as_str()),
+            (Some(0), ""),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_patch_need_not_say_what_it_is_a_patch_of() {
+    let directory = directory(&[
+        ("kustomization.yaml", "patches:\n- path: weight.yaml\n"),
+        ("weight.yaml", "apiVersion: karpenter.sh/v1\nspec:\n  weight: 5\n"),
+    ]);
+    let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
+    assert_eq!((outcome.status.code(), outcome.stdout.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_baseline_and_a_comment_know_an_object_that_is_not_served() {
+    let wrong = SOUND.replace("kind: NodePool", "kind: Nodepool");
+    let directory = directory(&[("a.yaml", &wrong)]);
+    let lint = |arguments: &[&str]| lint_in(directory.path(), &[arguments, &["a.yaml"]].concat(), "");
+    lint(&["--write-baseline", "known.json"]);
+    let known = lint(&["--baseline", "known.json"]);
+    assert_eq!(
+        (known.status.code(), known.stdout.as_str()),
+        (Some(0), ""),
+        "{known:?}"
+    );
+    let ignored = wrong.replace(
+        "kind: Nodepool",
+        "kind: Nodepool # poolgate: ignore manifest-kind -- another program renames it",
+    );
+    fs::write(directory.path().join("a.yaml"), ignored).expect("a file");
+    let outcome = lint(&["--format", "concise"]);
+    assert!(
+        outcome.stdout.starts_with("a.yaml:2:7: warning[manifest-kind]"),
+        "{outcome:?}"
+    );
+}

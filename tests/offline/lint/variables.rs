@@ -1,0 +1,176 @@
+//! Variables that another program fills in, as Flux and envsubst do.
+
+use std::fs;
+
+use super::{concise, lint_in};
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
+use crate::support::program;
+
+/// A pool for Flux: every kind of value comes from a variable.
+const FLUX: &str = "\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: ${cluster}-general
+  annotations: {\"${domain}/owner\": \"${owner}\"}
+spec:
+  weight: ${weight}
+  disruption:
+    consolidationPolicy: ${policy}
+    consolidateAfter: ${after}
+    budgets:
+    - nodes: ${nodes}
+      schedule: ${schedule}
+      duration: 8h
+  limits:
+    cpu: ${cpu}
+  template:
+    spec:
+      expireAfter: ${expire}
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: \"${class}\"}
+      requirements:
+      - key: kubernetes.io/arch
+        operator: ${operator}
+        values: ${arch}
+      - key: topology.kubernetes.io/zone
+        operator: In
+        values: [\"${zone}\"]
+      taints:
+      - key: ${key}
+        effect: ${effect}
+";
+
+#[test]
+fn variables_are_one_note_and_no_error() {
+    let outcome = concise(FLUX);
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    assert_eq!(lines.len(), 1, "{outcome:?}");
+    assert!(
+        lines[0].starts_with("pool.yaml:4:9: info[manifest-variable] metadata.name: "),
+        "{outcome:?}"
+    );
+    assert!(
+        lines[0].contains("and 13 more; say what they are with --envsubst FILE"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn what_does_not_rest_on_a_variable_is_judged() {
+    let text = FLUX
+        .replace("duration: 8h", "duration: 1d")
+        .replace("weight: ${weight}", "weigth: ${weight}");
+    let outcome = concise(&text);
+    let rules: Vec<&str> = outcome
+        .stdout
+        .lines()
+        .filter_map(|line| Some(line.split_once('[')?.1.split_once(']')?.0))
+        .collect();
+    assert_eq!(
+        rules,
+        ["manifest-variable", "field-unknown", "budget-duration"],
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn defaults_are_filled_in_and_judged_where_they_stand() {
+    let right = SOUND
+        .replace("\"100\"", "${cpu:=100}")
+        .replace("consolidateAfter: 1m", "consolidateAfter: \"${after:-5m}\"")
+        .replace("values: [amd64]}", "values: [\"${arch:=amd64}\"]}");
+    let outcome = concise(&right);
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    assert!(!outcome.stdout.contains("manifest-variable"), "{outcome:?}");
+    let wrong = SOUND
+        .replace("nodes: 10%", "nodes: ${nodes:=5}")
+        .replace("consolidateAfter: 1m", "consolidateAfter: ${after:=1d} # days");
+    let outcome = concise(&wrong);
+    let places: Vec<&str> = outcome
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_once(": Invalid").map(|(place, _)| place))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "pool.yaml:8:23: error[consolidate-after] spec.disruption.consolidateAfter",
+            "pool.yaml:10:14: error[field-type] spec.disruption.budgets[0].nodes"
+        ],
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn files_say_what_variables_stand_for_and_the_last_one_counts() {
+    let text = SOUND
+        .replace("100Gi", "${memory}")
+        .replace("values: [amd64]}", "values: [a]}")
+        .replace(
+            "      - {key: kubernetes.io/arch, operator: In, values: [a]}\n",
+            "      - key: kubernetes.io/arch\n        operator: In\n        values: ${arches}\n",
+        );
+    let directory = directory(&[
+        ("a.yaml", &text),
+        (
+            "base.env",
+            "# all clusters\nmemory=-1Gi\narches=[\"amd64\", \"arm64\"]\n",
+        ),
+        ("prod.env", "export memory='100Gi'\n"),
+        ("wrong.env", "memory\n"),
+    ]);
+    let lint = |files: &[&str]| {
+        let flags = files.iter().flat_map(|file| ["--envsubst", file]);
+        let arguments: Vec<&str> = ["--format", "concise"].into_iter().chain(flags).collect();
+        lint_in(directory.path(), &[&arguments[..], &["a.yaml"]].concat(), "")
+    };
+    let base = lint(&["base.env"]);
+    assert!(
+        base.stdout.starts_with("a.yaml:13:13: error[limit-negative] "),
+        "{base:?}"
+    );
+    assert_eq!(base.stdout.lines().count(), 1, "{base:?}");
+    let both = lint(&["base.env", "prod.env"]);
+    assert_eq!(
+        (both.status.code(), both.stdout.as_str()),
+        (Some(0), ""),
+        "{both:?}"
+    );
+    let prod = lint(&["prod.env"]);
+    assert!(prod.stdout.contains("not judged: \"${arches}\";"), "{prod:?}");
+    for (file, told) in [
+        ("wrong.env", "wrong.env: line 1: write NAME=VALUE"),
+        ("no.env", "no.env cannot be read"),
+    ] {
+        let outcome = lint(&[file]);
+        assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains(told), "{outcome:?}");
+    }
+}
+
+#[test]
+fn nothing_writes_where_a_variable_stands() {
+    let text = SOUND
+        .replace("consolidateAfter: 1m", "consolidateAfter: ${after:=1d}")
+        .replace("nodes: 10%", "nodes: ${nodes:=5}");
+    let directory = directory(&[("a.yaml", &text)]);
+    let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    let file = || fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    assert_eq!(file(), text, "{outcome:?}");
+    let told = "a.yaml:8:23: not fixed: another program fills in a variable here";
+    assert!(outcome.stderr.contains(told), "{outcome:?}");
+    let beside = text.replace("duration: 8h", "").replace("100Gi", "${memory}");
+    let beside = beside.replace("${after:=1d}", "1d");
+    fs::write(directory.path().join("a.yaml"), &beside).expect("a file");
+    lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    let fixed = beside.replace("consolidateAfter: 1d", "consolidateAfter: 24h");
+    assert_eq!(file(), fixed, "what stands beside is fixed");
+    let bare = fixed.replace("    consolidationPolicy: WhenEmptyOrUnderutilized\n", "");
+    fs::write(directory.path().join("a.yaml"), &bare).expect("a file");
+    let outcome = program::run_in(directory.path(), &["default", "--write", "a.yaml"], "");
+    assert_eq!(file(), bare);
+    let told = "a.yaml:1:1: left as it is: variables stand in it that another program fills in";
+    assert!(outcome.stderr.contains(told), "{outcome:?}");
+}
