@@ -76,7 +76,7 @@ const CAUGHT: &[(&str, &str)] = &[
     ),
     ("138-robot-kubernetes-version-gt.yaml", "requirement-number"),
     ("147-team-a-expire-or-never.yaml", "expire-after"),
-    ("147-team-a-expire-or-never.yaml", "requirement-value-slip"),
+    ("147-team-a-expire-or-never.yaml", "requirement-no-value"),
     ("150-todo-app-v1beta1-consolidate.yaml", "consolidate-after-pair"),
 ];
 

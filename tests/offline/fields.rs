@@ -36,7 +36,8 @@ fn compare(shape: &Shape, schema: &Value, path: &str, differences: &mut Vec<Stri
     let kind = schema["type"].as_str();
     let is_same = match shape {
         Shape::Any | Shape::Open(_) => return,
-        Shape::Text => kind == Some("string"),
+        Shape::Text => kind == Some("string") && schema["format"].is_null(),
+        Shape::FormattedText => kind == Some("string") && schema["format"].is_string(),
         Shape::Integer => kind == Some("integer"),
         Shape::Boolean => kind == Some("boolean"),
         Shape::IntegerOrText => schema["x-kubernetes-int-or-string"] == true,

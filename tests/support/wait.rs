@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// How long to wait for what has to come: far longer than anything takes, on however busy a machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 
 /// How long to wait before the next look: looks cost something, and what has taken long may take longer.
 pub(crate) fn pause(waited: Duration) -> Duration {

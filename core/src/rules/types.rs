@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::findings::Findings;
 use crate::diagnostic::{Edit, FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
 use crate::karpenter::shape::Shape;
-use crate::rule::Rule;
+use crate::rule::{Evidence, Rule};
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_TYPE];
 
@@ -13,11 +13,14 @@ static FIELD_TYPE: Rule = Rule {
     id: RuleId::new("field-type"),
     title: "Every field has the type that the API requires",
     severity: Some(Severity::Error),
-    origins: &[Origin::Schema],
-    evidence: None,
+    origins: &[Origin::Schema, Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`k8s.io/kube-openapi`, `pkg/validation/validate/type.go`: a list passes where a string has a format",
+    )),
     why: "The API server refuses a value of the wrong type. Most often it is a number where the API wants \
           text: budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate names the field and goes on \
-          to the other mistakes.",
+          to the other mistakes. A list in `timeAdded` is the one that the API server takes: Karpenter cannot decode it, \
+          and with it no NodePool of the cluster.",
     seen_in: &["1066"],
     bad: "\
 spec:
@@ -36,13 +39,20 @@ spec:
 pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings: &mut Findings<'_>) {
     let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
     findings.push(match (value, expected) {
-        (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::IntegerOrText) => {
+        (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::FormattedText | Shape::IntegerOrText) => {
             finding.suggest(Suggestion::quote(&value.to_string()))
         }
         (Value::String(text), Shape::Integer | Shape::Boolean) => {
             finding.suggest_if_known(unquoted(text.trim(), expected).map(|bare| {
                 Suggestion::from(format!("write it without quotes: {bare}")).with(Edit::Set(bare))
             }))
+        }
+        (Value::Array(_), Shape::FormattedText) => {
+            let mut finding = finding.origin(Origin::Silent);
+            finding
+                .reason
+                .push_str(": the API server takes a list, but Karpenter then fails to list every NodePool");
+            finding
         }
         (Value::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
         (Value::String(text), Shape::List(_)) if is_word(text) => {
@@ -52,13 +62,13 @@ pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings:
     });
 }
 
-/// The number or boolean that a text spells; none where it could be read in two ways, as `010` can.
 /// Whether a text can stand in a list of YAML as it is.
 fn is_word(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     !text.trim().is_empty() && text.trim().bytes().all(is_plain)
 }
 
+/// The number or boolean that a text spells; none where it could be read in two ways, as `010` can.
 fn unquoted(text: &str, expected: &Shape) -> Option<Value> {
     let value: Value = match expected {
         Shape::Integer => text.parse::<i64>().ok()?.into(),

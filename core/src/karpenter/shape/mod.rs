@@ -22,6 +22,9 @@ pub type Fields = &'static [(&'static str, Shape)];
 pub enum Shape {
     /// A string.
     Text,
+    /// A string with a `format`. Because of the format the API server takes a list in its place, too
+    /// (`typeValidator.Validate` of `k8s.io/kube-openapi`).
+    FormattedText,
     /// A whole number.
     Integer,
     /// A whole number or a string.
@@ -43,7 +46,7 @@ pub enum Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Text => "a string",
+            Self::Text | Self::FormattedText => "a string",
             Self::Integer => "a whole number",
             Self::IntegerOrText => "a whole number or a string",
             Self::Boolean => "true or false",
@@ -104,7 +107,7 @@ fn walk<'a>(
     };
     match (shape, value) {
         (Shape::Any, _)
-        | (Shape::Text | Shape::IntegerOrText, Value::String(_))
+        | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Value::String(_))
         | (Shape::Boolean, Value::Bool(_)) => {}
         (Shape::Integer | Shape::IntegerOrText, Value::Number(number)) if whole_number(number).is_some() => {}
         (Shape::List(element), Value::Array(list)) => {

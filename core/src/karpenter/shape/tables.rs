@@ -50,7 +50,7 @@ const TAINTS: Shape = Shape::List(&Shape::Object(&[
     ("key", Shape::Text),
     ("value", Shape::Text),
     ("effect", Shape::Text),
-    ("timeAdded", Shape::Text),
+    ("timeAdded", Shape::FormattedText),
 ]));
 
 const RESOURCES: Shape = Shape::Object(&[("requests", QUANTITIES)]);
