@@ -83,9 +83,17 @@ pub(super) fn launches_nothing(patient: &mut Patient<'_>, _: &FieldPath) -> Opti
 /// The pool has no room for a node.
 pub(super) fn has_no_room(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
     match granted(patient) {
-        Some((granted, _)) => Some(granted == 0),
+        Some((0, _)) => Some(true),
+        // `Quantity.Value` rounds a negative fraction such as -.7n up to 1, which is no sane limit of a static pool.
+        Some(_) => (!is_fraction(path.find(patient.object)?)).then_some(false),
         None => launches_nothing(patient, path),
     }
+}
+
+fn is_fraction(limit: &Value) -> bool {
+    limit
+        .as_str()
+        .is_some_and(|text| text.contains(['.', 'n', 'u', 'm']))
 }
 
 /// No node is launched, or none with the label.
