@@ -117,9 +117,10 @@ fn severity(rule: &Rule) -> &'static str {
 
 /// What a reader of the page has to know before the rules.
 const INTRODUCTION: &str = "\
-An **error** refuses the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint`
-only. On an update, an error in a field that the update does not touch becomes a warning; a list counts as one field. A
-policy can give each rule another weight; see [policy.md](policy.md).
+An **error** refuses the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
+and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
+does not touch becomes a warning; a list counts as one field. A policy can give each rule another weight; see
+[policy.md](policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
 (`policy-…`). Examples show only the fields that matter. Where an example has two documents, the first is

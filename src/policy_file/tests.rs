@@ -162,21 +162,21 @@ fn off_means_off_although_yaml_reads_false() {
 
 #[test]
 fn what_karpenter_refuses_itself_stays_a_warning_and_that_is_noted() {
-    let text = format!("{HEAD}rules:\n  field-type: off\n  limit-unquoted: off\n  expire-after: info\n");
+    let text = format!("{HEAD}rules:\n  weight: off\n  limit-unquoted: off\n  expire-after: info\n");
     let reading = read(&text).expect("a policy");
     let level = |rule, origin| reading.policy.levels.of(RuleId::new(rule), origin);
     let (info, warning) = (
         Level::Severity(Severity::Info),
         Level::Severity(Severity::Warning),
     );
-    assert_eq!(level("field-type", Origin::Schema), Some(warning));
+    assert_eq!(level("weight", Origin::Schema), Some(warning));
     assert_eq!(level("expire-after", Origin::Schema), Some(warning));
     assert_eq!(level("expire-after", Origin::Silent), Some(info));
     let notes: Vec<String> = reading.notes.iter().map(ToString::to_string).collect();
     assert_eq!(
         notes,
         [
-            "4:15: field-type stays a warning: Karpenter refuses it all the same, with less explanation",
+            "4:11: weight stays a warning: Karpenter refuses it all the same, with less explanation",
             "6:17: expire-after stays a warning where Karpenter refuses it all the same, with less explanation",
         ]
     );
