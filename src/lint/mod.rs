@@ -59,8 +59,8 @@ const MAX_ROUNDS: usize = 20;
 struct LintOutcome {
     /// Its findings as each output prints them.
     printed: Vec<String>,
-    /// The same of what is told once in a run; nothing where there is none.
-    once: Vec<String>,
+    /// The same of what is told once in a run, with its rule.
+    once: Vec<(&'static str, Vec<String>)>,
     tally: Tally,
     /// What is said beside the findings, a line each.
     remarks: Vec<String>,
@@ -124,9 +124,11 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
             outcome.remarks.iter().for_each(|line| remark(line));
             new_baseline.add(outcome.entries);
             outputs.file(&outcome.printed)?;
-            if !outcome.once.is_empty() && tally.rules.insert(problem_rules::RELEASE) {
-                tally.count(Severity::Info, 1);
-                outputs.file(&outcome.once)?;
+            for (rule, printed) in &outcome.once {
+                if tally.rules.insert(rule) {
+                    tally.count(Severity::Info, 1);
+                    outputs.file(printed)?;
+                }
             }
             anyhow::Ok(())
         },
@@ -209,8 +211,10 @@ impl Work {
             Vec::new()
         };
         tally.known += entries.len();
-        let is_once = |finding: &Finding| finding.rule == problem_rules::RELEASE;
-        let (once, findings): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_once);
+        let (mut once, findings): (Vec<_>, Vec<_>) =
+            findings.into_iter().partition(problem_rules::is_told_once);
+        once.sort_by_key(|finding| finding.rule);
+        once.dedup_by_key(|finding| finding.rule);
         tally.count_all(&findings);
         if tally.omitted > 0 {
             remarks.push(format!(
@@ -225,10 +229,14 @@ impl Work {
             findings: &findings,
         };
         let printed = output::print(&self.printers, &report);
-        let once = match once.as_slice() {
-            [] => Vec::new(),
-            findings => output::print(&self.printers, &FileReport { findings, ..report }),
-        };
+        let once = once.chunks(1).filter_map(|findings| {
+            let rule = findings.first()?.rule;
+            Some((
+                rule,
+                output::print(&self.printers, &FileReport { findings, ..report }),
+            ))
+        });
+        let once = once.collect();
         LintOutcome {
             printed,
             once,

@@ -1,6 +1,9 @@
 //! The names under which lint tells what only it sees, beside those of the rules: mistakes in the text itself, objects
 //! that no cluster takes, files that cannot be read.
 
+use poolgate_core::diagnostic::Severity;
+
+use super::finding::Finding;
 use crate::manifest::ProblemKind;
 
 /// An object that the cluster does not serve.
@@ -44,6 +47,14 @@ pub(super) const fn name(kind: &ProblemKind) -> &'static str {
         | ProblemKind::TooMuchAliased
         | ProblemKind::TooLarge { .. } => "manifest-limit",
     }
+}
+
+/// Notes on what stands beside the objects, the release and the gates of Karpenter: they are the same for each of them.
+const ONCE: [&str; 2] = [RELEASE, "replicas-gate"];
+
+/// Whether a finding is told once in a run. Whoever gives its rule a level wants to see each.
+pub(super) fn is_told_once(finding: &Finding) -> bool {
+    finding.severity == Severity::Info && ONCE.contains(&finding.rule)
 }
 
 /// Whether a name is one of these.

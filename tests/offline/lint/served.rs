@@ -119,6 +119,30 @@ fn v1beta1_without_a_release_is_one_note_of_a_run() {
 }
 
 #[test]
+fn a_gate_of_karpenter_that_every_static_pool_needs_is_one_note_of_a_run() {
+    let limits = "  limits:\n    cpu: \"100\"\n    memory: 100Gi\n";
+    let fixed = SOUND.replace(limits, "  replicas: 3\n");
+    let two = format!("{fixed}---\n{fixed}");
+    let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nrules: {replicas-gate: warning}\n";
+    let directory = directory(&[("a.yaml", &two), ("b.yaml", &two), ("policy", policy)]);
+    let told = |more: &[&str]| {
+        let outcome = lint_in(
+            directory.path(),
+            &[&["--format", "concise"], more, &["."]].concat(),
+            "",
+        );
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        outcome.stdout.matches("[replicas-gate]").count()
+    };
+    assert_eq!(told(&[]), 1);
+    assert_eq!(
+        told(&["--policy", "policy"]),
+        4,
+        "who gives it a level wants to see each"
+    );
+}
+
+#[test]
 fn what_shows_no_nodepool_is_nobodys_mistake() {
     let pool = SOUND.replace('\n', "\n  ");
     for text in [
