@@ -1,11 +1,14 @@
 //! What Karpenter suffers from what it takes: a question to its own code for each rule, so far as one question shows it.
-//! Asked of the examples of the catalogue ([`super::demonstrations`]) and of whatever poolgate alone refuses
-//! ([`super::compare`]).
+//! Asked of whatever poolgate alone refuses ([`super::compare`]).
 
 mod budgets;
 mod launch;
 
+use std::collections::BTreeSet;
+
 use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::rule::Evidence;
+use poolgate_core::rules::CATALOGUE;
 use serde_json::Value;
 
 use super::judgement::{Judgement, fields_behind, is_around, plain};
@@ -148,4 +151,15 @@ pub(crate) fn indexes(path: &FieldPath) -> Vec<usize> {
         Segment::Key(_) => None,
     });
     indexes.collect()
+}
+
+#[test]
+fn the_rules_that_are_marked_shown_have_a_symptom_and_no_others_have() {
+    let shown: BTreeSet<&str> = CATALOGUE
+        .iter()
+        .filter(|rule| rule.evidence == Some(Evidence::Shown))
+        .map(|rule| rule.id.as_str())
+        .collect();
+    let asked: BTreeSet<&str> = SYMPTOMS.iter().map(|(rule, _)| *rule).collect();
+    assert_eq!(shown, asked);
 }

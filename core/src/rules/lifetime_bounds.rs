@@ -212,7 +212,8 @@ mod tests {
                  [eks-auto-mode-lifetime]"
             ]
         );
-        assert_eq!(warnings(&auto_mode("2562047h", Some("2562047h"))).len(), 1);
+        let longest = warnings(&auto_mode("2562047h", Some("2562047h")));
+        assert!(longest[0].ends_with("[eks-auto-mode-lifetime]"), "{longest:?}");
     }
 
     fn limited(
