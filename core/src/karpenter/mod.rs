@@ -38,7 +38,7 @@ pub use labels::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, NODEPOOL_LABEL, OS_LABEL,
     REGION_LABEL, WINDOWS_BUILD_LABEL, ZONE_LABEL, canonical_label, is_well_known,
 };
-pub use node_class::{Mismatch as NodeClassMismatch, NodeClassKind, node_class_label};
+pub use node_class::{NodeClassKind, NodeClassMismatch, node_class_label};
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;

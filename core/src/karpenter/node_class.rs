@@ -62,7 +62,7 @@ const LONGEST_GUESSED: usize = 80;
 impl NodeClassKind {
     /// What is wrong with a group and a kind that no provider known to poolgate has together; none where nothing is, or
     /// where both may be a provider's that it does not know.
-    pub fn mismatch(group: &str, kind: &str) -> Option<Mismatch> {
+    pub fn mismatch(group: &str, kind: &str) -> Option<NodeClassMismatch> {
         let is = |known: &&Self| known.group == group && known.kind == kind;
         if KNOWN.iter().any(|known| is(&known))
             || group.len() > LONGEST_GUESSED
@@ -75,14 +75,14 @@ impl NodeClassKind {
             .or_else(|| find(&|known| known.kind == kind && is_slip(group, known.group)))
             .or_else(|| find(&|known| is_slip(group, known.group) && is_slip(kind, known.kind)))
             .or_else(|| find(&|known| group == "karpenter.sh" && known.kind == kind));
-        slip.map(Mismatch::Slip)
-            .or_else(|| find(&|known| known.kind == kind && known.is_sole).map(Mismatch::Fork))
+        slip.map(NodeClassMismatch::Slip)
+            .or_else(|| find(&|known| known.kind == kind && known.is_sole).map(NodeClassMismatch::Fork))
     }
 }
 
 /// How a group and a kind do not belong together.
 #[derive(Debug, Clone, Copy)]
-pub enum Mismatch {
+pub enum NodeClassMismatch {
     /// One of them is misspelt, or of another provider: this is probably what should stand there.
     Slip(&'static NodeClassKind),
     /// The kind is this provider's and the group is unknown: a fork, or a mistake.
@@ -109,8 +109,8 @@ mod tests {
 
     fn likely(group: &str, kind: &str) -> Option<(&'static str, &'static str)> {
         match NodeClassKind::mismatch(group, kind)? {
-            Mismatch::Slip(known) => Some((known.group, known.kind)),
-            Mismatch::Fork(_) => None,
+            NodeClassMismatch::Slip(known) => Some((known.group, known.kind)),
+            NodeClassMismatch::Fork(_) => None,
         }
     }
 
@@ -118,7 +118,9 @@ mod tests {
     fn a_kind_of_one_provider_in_a_group_that_is_unknown_may_be_a_fork() {
         for group in ["karpenter.mycorp.io", "example.com"] {
             let mismatch = NodeClassKind::mismatch(group, "EC2NodeClass");
-            assert!(matches!(mismatch, Some(Mismatch::Fork(known)) if known.group == "karpenter.k8s.aws"));
+            assert!(
+                matches!(mismatch, Some(NodeClassMismatch::Fork(known)) if known.group == "karpenter.k8s.aws")
+            );
         }
     }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
-use crate::karpenter::{ApiVersion, NodeClassKind, NodeClassMismatch as Mismatch, Template};
+use crate::karpenter::{ApiVersion, NodeClassKind, NodeClassMismatch, Template};
 use crate::rule::{Evidence, Rule};
 use crate::rules::context::Context;
 use crate::rules::findings::Findings;
@@ -91,12 +91,12 @@ pub(super) fn check(
     }
     let group_field = group_field(version);
     let (rule, likely, reason) = match mismatch {
-        Mismatch::Slip(likely) => (
+        NodeClassMismatch::Slip(likely) => (
             &NODE_CLASS_KIND,
             likely,
             "no provider has a node class of this group and kind, so Karpenter would silently ignore the pool",
         ),
-        Mismatch::Fork(likely) => (
+        NodeClassMismatch::Fork(likely) => (
             &NODE_CLASS_FORK,
             likely,
             "unless a provider of this group has the kind, Karpenter silently ignores the pool",
