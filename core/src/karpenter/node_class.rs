@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Template;
+use crate::diagnostic::nearest_within;
 
 /// A kind of node class.
 #[derive(Debug)]
@@ -56,17 +57,13 @@ const KNOWN: &[NodeClassKind] = &[
     shared("karpenter.yandex.cloud", "YandexNodeClass"),
 ];
 
-/// Longest name that is compared with known ones; none of them is half as long.
-const LONGEST_GUESSED: usize = 80;
-
 impl NodeClassKind {
     /// What is wrong with a group and a kind that no provider known to poolgate has together; none where nothing is, or
     /// where both may be a provider's that it does not know.
     pub fn mismatch(group: &str, kind: &str) -> Option<NodeClassMismatch> {
-        let is = |known: &&Self| known.group == group && known.kind == kind;
-        if KNOWN.iter().any(|known| is(&known))
-            || group.len() > LONGEST_GUESSED
-            || kind.len() > LONGEST_GUESSED
+        if KNOWN
+            .iter()
+            .any(|known| known.group == group && known.kind == kind)
         {
             return None;
         }
@@ -91,7 +88,7 @@ pub enum NodeClassMismatch {
 
 /// Whether one text was probably meant to be the other: alike but for case or a slip or two.
 fn is_slip(written: &str, meant: &str) -> bool {
-    strsim::osa_distance(&written.trim().to_ascii_lowercase(), &meant.to_ascii_lowercase()) <= 2
+    nearest_within(2, written, [meant]).is_some()
 }
 
 /// The key of the label under which Karpenter files the node class on NodeClaims and Nodes

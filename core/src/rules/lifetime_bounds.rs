@@ -147,10 +147,11 @@ fn check_hard_limit(
         Some(text) => NodeLimitMode::parse(text),
         None => Some(context.policy.defaults.node_limit_mode),
     };
-    let is_limited = pool
-        .node_limit()
-        .is_some_and(|limit| limit.is_whole() && !limit.is_negative());
-    if is_limited && expires && drains_without_end && mode == Some(NodeLimitMode::Hard) {
+    let is_limited = || {
+        let limit = pool.node_limit();
+        limit.is_some_and(|limit| limit.is_whole() && !limit.is_negative())
+    };
+    if expires && drains_without_end && mode == Some(NodeLimitMode::Hard) && is_limited() {
         // Whoever neither writes a mode nor runs the gate has no limit that holds up a replacement.
         let severity = if written.is_some() || context.claims.is_some() {
             Severity::Warning

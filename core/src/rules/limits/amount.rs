@@ -134,19 +134,22 @@ const LEAST_BYTES: i64 = 1 << 20;
 const MOST_CORES: i64 = 1_000_000;
 
 /// Why an amount is not what its author can have meant, and what is more likely.
-fn other_unit(resource: &str, text: &str, quantity: &Quantity) -> Option<(String, Suggestion)> {
-    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+fn other_unit(resource: &str, value: &Value, quantity: &Quantity) -> Option<(String, Suggestion)> {
+    let number = || {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        text.trim_end_matches(|c: char| !c.is_ascii_digit()).to_owned()
+    };
     match resource {
         "memory" | "ephemeral-storage" if quantity.rounded_up() < LEAST_BYTES => Some((
             format!(
                 "this is {} bytes, less than any node has, so the pool never launches one",
                 quantity.rounded_up()
             ),
-            Suggestion::did_you_mean(format_args!("{number}Gi")),
+            Suggestion::did_you_mean(format_args!("{}Gi", number())),
         )),
         "cpu" if quantity.rounded_down() >= MOST_CORES => Some((
             "this is a number of cores that no cluster reaches, so it limits nothing".into(),
-            Suggestion::did_you_mean(number),
+            Suggestion::did_you_mean(number()),
         )),
         _ => None,
     }
@@ -197,11 +200,10 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
             )
             .suggest("leave it out for no limit; fine if the pool is meant to be off"),
         );
-    } else if !quantity.is_zero() {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        if let Some((reason, suggestion)) = other_unit(resource, &text, &quantity) {
-            findings.push(found(&LIMIT_UNIT, reason).suggest(suggestion));
-        }
+    } else if !quantity.is_zero()
+        && let Some((reason, suggestion)) = other_unit(resource, value, &quantity)
+    {
+        findings.push(found(&LIMIT_UNIT, reason).suggest(suggestion));
     }
 }
 

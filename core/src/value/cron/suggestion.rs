@@ -7,7 +7,7 @@ use super::error::{CountCause, RangeItem, ScheduleError};
 use super::field::{CronField, MONTHS, WEEKDAYS};
 use super::parse::named;
 use super::{Schedule, crd_accepts};
-use crate::diagnostic::{Edit, Suggestion};
+use crate::diagnostic::{Edit, Suggestion, nearest_within};
 use crate::value::is_cut;
 
 /// Full names of the months and days: longer than the three letters that Karpenter reads.
@@ -109,13 +109,7 @@ fn misspelt(name: &str) -> Option<&'static str> {
     if !rest.is_empty() && !rest.starts_with('#') {
         return None;
     }
-    let folded = word.to_ascii_lowercase();
-    let distance = |meant: &str| strsim::osa_distance(&folded, meant);
-    let (meant, slips) = MACROS
-        .iter()
-        .map(|(meant, _)| (*meant, distance(meant)))
-        .min_by_key(|(_, slips)| *slips)?;
-    (slips <= TYPING_SLIP).then_some(meant)
+    nearest_within(TYPING_SLIP, word, MACROS.iter().map(|(name, _)| *name))
 }
 
 fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
