@@ -16,7 +16,6 @@ mod http;
 mod judged_by;
 mod lifecycle;
 mod lint;
-pub mod manifest;
 mod objects;
 pub mod policy_file;
 mod polled_file;

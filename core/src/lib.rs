@@ -2,7 +2,7 @@
 //! the reconciler.
 //!
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from
-//! the ground up: [`diagnostic`] and [`value`], then [`rule`] and [`karpenter`], then [`policy`], then
+//! the ground up: [`diagnostic`], then [`value`] and [`manifest`], then [`rule`] and [`karpenter`], then [`policy`], then
 //! [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`]. A module imports only
 //! from floors below its own.
 
@@ -10,6 +10,7 @@ pub mod budget;
 pub mod defaults;
 pub mod diagnostic;
 pub mod karpenter;
+pub mod manifest;
 pub mod nodelimit;
 pub mod policy;
 pub mod review;

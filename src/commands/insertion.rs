@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::manifest::{NodeRef, Shape, Style};
+use poolgate_core::manifest::{NodeRef, Shape, Style};
 
 /// Text that comes in, and where; what stands between `at` and `until` goes.
 #[derive(Debug, PartialEq, Eq)]

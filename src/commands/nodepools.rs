@@ -4,7 +4,7 @@ use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::karpenter::{ApiVersion, GROUP};
 use serde_json::Value;
 
-use crate::manifest::{self, Document, Limits, Lines, Span};
+use poolgate_core::manifest::{self, Document, Limits, Lines, Span};
 
 /// A NodePool as it was found.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::clean;
-use crate::manifest::{self, Limits, ReadError};
+use super::read::{ReadError, read_text};
 
 /// Most files and directories that one run looks at.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -42,10 +42,9 @@ pub(crate) enum Source {
 impl Input {
     /// Its whole text.
     pub(crate) fn read(&self) -> Result<String, ReadError> {
-        let limits = Limits::default();
         match &self.source {
-            Source::Stdin => manifest::read(io::stdin().lock(), &limits),
-            Source::File(path) => manifest::read(File::open(path)?, &limits),
+            Source::Stdin => read_text(io::stdin().lock()),
+            Source::File(path) => read_text(File::open(path)?),
             Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
         }
     }

@@ -1,13 +1,15 @@
-//! The user's files: which are meant, how they are named in output, which are only parts, and how one is replaced.
+//! The user's files: which are meant, how they are named in output, which are only parts, how one is read and replaced.
 //!
 //! Knows nothing of NodePools.
 
 mod inputs;
 mod patches;
 mod printable;
+mod read;
 mod replace;
 
 pub(crate) use inputs::{Input, Inputs, Source, find};
 pub(crate) use patches::{Patches, Whole};
 pub(crate) use printable::clean;
+pub(crate) use read::{ReadError, read_text};
 pub(crate) use replace::replace;

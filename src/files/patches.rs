@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Input, Source};
-use crate::manifest::{self, Limits};
+use poolgate_core::manifest::{self, Limits};
+
+use super::read::read_text;
 
 /// What kustomize takes as the name of a kustomization.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -74,7 +76,7 @@ fn named_in(folder: &Path) -> Vec<PathBuf> {
         .iter()
         .find_map(|name| {
             let file = File::open(folder.join(name)).ok()?;
-            manifest::read(file, &Limits::default()).ok()
+            read_text(file).ok()
         })
         .iter()
         .flat_map(|text| manifest::parse(text, &Limits::default()))

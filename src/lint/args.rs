@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::colour::Colour;
 use super::output::Wanted;
 use crate::judged_by::JudgedBy;
-use crate::manifest::Variables;
+use poolgate_core::manifest::Variables;
 
 /// What the user says about a lint.
 #[derive(Debug, Args)]

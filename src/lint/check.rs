@@ -16,7 +16,7 @@ use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
 use super::{json, notes, problem_rules, rendered, source_range, variables};
 use crate::files::{Whole, clean};
-use crate::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, ProblemKind, Span};
+use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, ProblemKind, Span};
 
 /// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
 pub(super) const MAX_KEPT: usize = 1000;

@@ -4,7 +4,7 @@ use poolgate_core::diagnostic::{Diagnostic, Edit, FieldPath, Problem, Segment, S
 use poolgate_core::rules;
 
 use super::review_fixes::Verdict;
-use crate::manifest::Document;
+use poolgate_core::manifest::Document;
 
 /// What to write instead. Of a value that belongs in quotes, its text as the author wrote it; where that is refused,
 /// too, why.

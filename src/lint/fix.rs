@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::source_range;
 use super::source_range::SourceRange;
-use crate::manifest::{self, Document, Limits, Lines, Span};
+use poolgate_core::manifest::{self, Document, Limits, Lines, Span};
 
 /// What a fix does to one field of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use poolgate_core::karpenter::{ApiVersion, Karpenter, KarpenterVersion, ReleaseSource};
 use poolgate_core::policy::Policy;
 
-use crate::manifest::Variables;
+use poolgate_core::manifest::Variables;
 
 /// What objects are judged by.
 #[derive(Debug)]

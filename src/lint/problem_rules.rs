@@ -4,7 +4,7 @@
 use poolgate_core::diagnostic::Severity;
 
 use super::finding::Finding;
-use crate::manifest::ProblemKind;
+use poolgate_core::manifest::ProblemKind;
 
 /// An object that the cluster does not serve.
 pub(super) const KIND: &str = "manifest-kind";

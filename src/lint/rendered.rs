@@ -5,7 +5,7 @@ use poolgate_core::diagnostic::FieldPath;
 use serde_json::Value;
 
 use crate::files::clean;
-use crate::manifest::Document;
+use poolgate_core::manifest::Document;
 
 /// Helm's comment above each document: `# Source: chart/templates/pool.yaml`.
 const HELM: &str = " Source: ";
@@ -50,7 +50,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::manifest::{self, Limits};
+    use poolgate_core::manifest::{self, Limits};
 
     fn templates(text: &str) -> Vec<Option<String>> {
         let documents = manifest::parse(text, &Limits::default());

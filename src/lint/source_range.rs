@@ -2,7 +2,7 @@
 
 use poolgate_core::diagnostic::{FieldPath, Problem};
 
-use crate::manifest::{Document, Lines, Position, Span};
+use poolgate_core::manifest::{Document, Lines, Position, Span};
 
 /// A range of the text, as bytes and as editors count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

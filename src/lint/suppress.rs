@@ -12,7 +12,7 @@ use poolgate_core::rules;
 use super::finding::Finding;
 use super::problem_rules;
 use crate::files::clean;
-use crate::manifest::{Comment, Document, Span};
+use poolgate_core::manifest::{Comment, Document, Span};
 
 /// How a comment that is meant for poolgate begins.
 const MARK: &str = "poolgate:";
@@ -224,7 +224,7 @@ mod tests {
 
     use super::*;
     use crate::lint::source_range::SourceRange;
-    use crate::manifest::{self, Limits, Position};
+    use poolgate_core::manifest::{self, Limits, Position};
 
     const TEXT: &str = "\
 # poolgate: ignore weight -- above all

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::note::Note;
 use super::problem_rules;
-use crate::manifest::{Document, any_text, has_variable, variables_in};
+use poolgate_core::manifest::{Document, any_text, has_variable, variables_in};
 
 /// How many variables a note names.
 const NAMED: usize = 3;

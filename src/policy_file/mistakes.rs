@@ -4,7 +4,7 @@ use std::fmt;
 
 use poolgate_core::diagnostic::FieldPath;
 
-use crate::manifest::{Document, Lines, Position};
+use poolgate_core::manifest::{Document, Lines, Position};
 
 /// How many mistakes of one file are shown. Nobody reads more.
 const MAX_SHOWN: usize = 100;
@@ -93,7 +93,7 @@ fn start(document: &Document<'_>, path: &FieldPath, at: At) -> usize {
         span = document.key_span_of(path).or_else(|| document.span_of(path));
         above = path.parent();
     }
-    span.map_or(0, crate::manifest::Span::start)
+    span.map_or(0, poolgate_core::manifest::Span::start)
 }
 
 impl From<Vec<Mistake>> for Mistakes {

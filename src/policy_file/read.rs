@@ -8,8 +8,8 @@ use super::consistency;
 use super::decode::decode;
 use super::fields::POLICY;
 use super::mistakes::{Found, Mistake, Mistakes};
-use crate::manifest::{self, Document, Limits, Lines, Position};
 use crate::polled_file::MAX_BYTES;
+use poolgate_core::manifest::{self, Document, Limits, Lines, Position};
 
 /// What a policy file says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::fields::{Field, POLICY, Shape};
 use super::*;
-use crate::manifest::{self, Limits};
+use poolgate_core::manifest::{self, Limits};
 
 const HEAD: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
 

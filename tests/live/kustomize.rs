@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use poolgate::manifest::{Limits, parse};
+use poolgate_core::manifest::{Limits, parse};
 use serde_json::Value;
 
 use crate::support::files::directory;

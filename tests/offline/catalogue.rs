@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use poolgate::manifest::{Limits, parse};
 use poolgate_core::diagnostic::{Origin, Report, Severity};
 use poolgate_core::karpenter::KarpenterVersion;
+use poolgate_core::manifest::{Limits, parse};
 use poolgate_core::policy::{Level, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::{Evidence, Rule};

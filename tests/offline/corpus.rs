@@ -2,12 +2,12 @@
 //! snapshot, so that a change of any rule shows what it means for them.
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs;
 use std::path::Path;
 
-use poolgate::manifest::{Document, Limits, parse, read};
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::karpenter::Karpenter;
+use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
@@ -113,8 +113,8 @@ fn subject_of(object: &Value) -> Option<Subject> {
 
 /// A line for each document of the file that is a NodePool or NodeClaim, or cannot be read.
 fn verdicts(entry: &Entry) -> Vec<String> {
-    let source = File::open(directory().join(&entry.name)).unwrap();
-    let text = read(source, &Limits::default()).expect("every file of the corpus is UTF-8 text");
+    let text =
+        fs::read_to_string(directory().join(&entry.name)).expect("every file of the corpus is UTF-8 text");
     parse(&text, &Limits::default())
         .filter_map(|document| verdict(&document))
         .collect()

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use poolgate::manifest::{Limits, parse};
 use poolgate_core::karpenter::ApiVersion;
 use poolgate_core::karpenter::shape::{Shape, nodeclaim, nodepool};
+use poolgate_core::manifest::{Limits, parse};
 use serde_json::Value;
 
 /// The one field that is poolgate's own.

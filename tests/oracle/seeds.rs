@@ -1,9 +1,9 @@
 //! The NodePools of the corpus, written by real people: where mutation begins beside the generated ones.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::PathBuf;
 
-use poolgate::manifest::{Limits, parse, read};
+use poolgate_core::manifest::{Limits, parse};
 use serde_json::Value;
 
 /// Every NodePool of the corpus that can be read, in the order of the files.
@@ -21,21 +21,15 @@ pub(crate) fn corpus() -> Vec<Value> {
 }
 
 fn nodepools(path: &PathBuf) -> Vec<Value> {
-    let text = read(
-        File::open(path).expect("a listed file can be opened"),
-        &Limits::default(),
-    );
-    parse(
-        &text.expect("every file of the corpus is text"),
-        &Limits::default(),
-    )
-    .filter(|document| document.unreadable().is_none())
-    .map(|document| without_namespace(document.value().clone()))
-    .filter(|object| {
-        let version = object["apiVersion"].as_str().unwrap_or_default();
-        object["kind"] == "NodePool" && ["karpenter.sh/v1", "karpenter.sh/v1beta1"].contains(&version)
-    })
-    .collect()
+    let text = fs::read_to_string(path).expect("every file of the corpus is text");
+    parse(&text, &Limits::default())
+        .filter(|document| document.unreadable().is_none())
+        .map(|document| without_namespace(document.value().clone()))
+        .filter(|object| {
+            let version = object["apiVersion"].as_str().unwrap_or_default();
+            object["kind"] == "NodePool" && ["karpenter.sh/v1", "karpenter.sh/v1beta1"].contains(&version)
+        })
+        .collect()
 }
 
 /// Authors often give a NodePool a namespace; kubectl then says that it has none, whatever the spec is like.

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
 
 use crate::commands::nodepools;
-use crate::manifest::{self, Limits, ReadError};
+use crate::files::{ReadError, read_text};
 use clock::Clock;
 use subject::Subject;
 
@@ -137,9 +137,9 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
 
 fn read(args: &BudgetsArgs) -> Result<String, ReadError> {
     if args.path.as_os_str() == "-" {
-        manifest::read(io::stdin().lock(), &Limits::default())
+        read_text(io::stdin().lock())
     } else {
-        manifest::read(File::open(&args.path)?, &Limits::default())
+        read_text(File::open(&args.path)?)
     }
 }
 

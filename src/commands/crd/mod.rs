@@ -21,8 +21,9 @@ use poolgate_core::policy::DefaultValues;
 use serde_json::Value;
 
 use crate::commands::insertion::{self, Entry, Insertion, Order};
-use crate::manifest::{self, Document, Limits, Lines, ManifestProblem, Position, ReadError, Span};
+use poolgate_core::manifest::{self, Document, Limits, Lines, ManifestProblem, Position, Span};
 
+use crate::files::{ReadError, read_text};
 use crate::policy_file;
 use defaults::Overruled;
 use subject::Schema;
@@ -123,7 +124,7 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
 
 /// Prints what it reads with the property added, and with these defaults.
 fn patch(input: impl Read, mut output: impl Write, defaults: Option<&DefaultValues>) -> Result<(), CrdError> {
-    let text = manifest::read(input, &Limits::default())?;
+    let text = read_text(input)?;
     let patched = patched(&text, defaults)?;
     output.write_all(patched.as_bytes()).map_err(CrdError::Write)?;
     output.flush().map_err(CrdError::Write)

@@ -4,7 +4,7 @@ use poolgate_core::diagnostic::{FieldPath, Segment};
 use serde_json::Value;
 
 use super::{CrdError, PROPERTY};
-use crate::manifest::{Document, NodeRef};
+use poolgate_core::manifest::{Document, NodeRef};
 
 /// A version of a definition that lacks the property.
 #[derive(Debug)]

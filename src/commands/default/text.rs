@@ -10,7 +10,7 @@ use super::{Defaults, yaml};
 use crate::commands::insertion::{self, Entry, Insertion, Order};
 use crate::commands::nodepools::{objects, version};
 use crate::files::Whole;
-use crate::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
+use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 
 /// A text with defaults.
 #[derive(Debug)]

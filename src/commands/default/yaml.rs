@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::manifest;
+use poolgate_core::manifest;
 
 /// A key with its value.
 pub(super) fn entry(key: &str, value: &Value) -> String {
@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::manifest::Limits;
+    use poolgate_core::manifest::Limits;
 
     #[test]
     fn values_are_read_back_as_they_were() {

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::commands::crd::defaults::{self, Overruled};
 use crate::commands::crd::subject;
-use crate::manifest::{self, Document, Limits};
+use crate::files::{ReadError, read_text};
 use crate::policy_file::ReadPolicy;
+use poolgate_core::manifest::{self, Document, Limits};
 
 /// The installed definition, among whatever else stands in its file.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(super) enum DefinitionError {
     Open(#[from] std::io::Error),
     /// There is no text.
     #[error("it {0}")]
-    Read(#[from] manifest::ReadError),
+    Read(#[from] ReadError),
     /// It holds something else.
     #[error("it holds no CustomResourceDefinition of NodePools in the group karpenter.sh")]
     None,
@@ -33,7 +34,7 @@ pub(super) enum DefinitionError {
 impl Definition {
     /// Reads it from a file.
     pub(super) fn read(path: &Path) -> Result<Self, DefinitionError> {
-        let text = manifest::read(File::open(path)?, &Limits::default())?;
+        let text = read_text(File::open(path)?)?;
         let documents = manifest::parse(&text, &Limits::default()).map(Document::into_value);
         let found: Vec<(Value, FieldPath)> = documents
             .flat_map(|value| {

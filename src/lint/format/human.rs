@@ -9,7 +9,7 @@ use super::super::finding::Finding;
 use super::super::fix::TextEdit;
 use super::super::source_range::SourceRange;
 use super::FileReport;
-use crate::manifest::Span;
+use poolgate_core::manifest::Span;
 
 /// Longest line that is shown, in bytes. Of a longer one only the place is told.
 const LONGEST_LINE: usize = 1000;

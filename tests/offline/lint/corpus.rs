@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use poolgate::manifest::{Limits, parse};
 use poolgate_core::diagnostic::Diagnostic;
 use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
+use poolgate_core::manifest::{Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;

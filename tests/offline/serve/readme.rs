@@ -20,7 +20,7 @@ fn the_example_request_carries_the_example_file() {
     let review = include_str!("../../../docs/examples/five-mistakes.review.json");
     let review: Value = serde_json::from_str(review).expect("JSON");
     let text = include_str!("../../../docs/examples/five-mistakes.yaml");
-    let file = poolgate::manifest::parse(text, &poolgate::manifest::Limits::default()).next();
+    let file = poolgate_core::manifest::parse(text, &poolgate_core::manifest::Limits::default()).next();
     let file = file.expect("a document").into_value();
     assert_eq!(review["request"]["object"], file);
 }

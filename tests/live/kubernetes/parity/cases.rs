@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use poolgate::manifest::{Limits, parse};
+use poolgate_core::manifest::{Limits, parse};
 use serde_json::{Value, json};
 
 use super::expansion::expand;

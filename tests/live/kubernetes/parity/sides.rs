@@ -2,7 +2,7 @@
 
 use kube::Error;
 use kube::core::Status;
-use poolgate::manifest::{Limits, parse};
+use poolgate_core::manifest::{Limits, parse};
 use serde_json::{Value, json};
 
 use super::cases::{Case, Kind};

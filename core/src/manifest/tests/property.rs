@@ -1,6 +1,6 @@
 //! What holds for every text.
 
-use poolgate_core::diagnostic::{FieldPath, Segment};
+use crate::diagnostic::{FieldPath, Segment};
 use proptest::prelude::*;
 use serde_json::Value;
 

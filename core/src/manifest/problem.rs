@@ -1,6 +1,6 @@
 //! What can be wrong with a manifest before anybody asks what it says.
 
-use poolgate_core::diagnostic::{Severity, quoted};
+use crate::diagnostic::{Severity, quoted};
 
 use super::{Span, SyntaxError};
 

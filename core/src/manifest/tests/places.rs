@@ -1,6 +1,6 @@
 //! Where values stand, and what stands at a place.
 
-use poolgate_core::diagnostic::FieldPath;
+use crate::diagnostic::FieldPath;
 
 use super::super::{Lines, Shape, Style};
 use super::one;

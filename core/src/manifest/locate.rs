@@ -1,6 +1,6 @@
 //! From the path of a field to its place in the text, and back.
 
-use poolgate_core::diagnostic::{FieldPath, Segment};
+use crate::diagnostic::{FieldPath, Segment};
 
 use super::key::key_name;
 use super::tree::{Content, NodeId};

@@ -1,7 +1,7 @@
 //! Manifests from files: YAML and JSON text to the value that the API server would receive, with the place of
 //! every value in the text.
 //!
-//! [`read`] takes the bytes in, [`parse`] walks the documents. A broken document is reported and its
+//! [`parse`] walks the documents. A broken document is reported and its
 //! neighbours are still read. Scalars, keys, merges and duplicates mean what they mean to kubectl. All work
 //! is bounded by [`Limits`]: the text may come from anybody.
 //!
@@ -19,7 +19,6 @@ mod locate;
 mod problem;
 mod resolve;
 mod scalar;
-mod source;
 mod span;
 mod syntax;
 mod template;
@@ -37,7 +36,6 @@ pub use lines::{Lines, Position};
 pub use locate::Location;
 pub use problem::{ManifestProblem, ProblemKind};
 pub use scalar::is_text;
-pub use source::{ReadError, read};
 pub use span::Span;
 pub use syntax::SyntaxError;
 pub use tree::{NodeRef, Shape, Style};

@@ -2,11 +2,11 @@
 
 use std::io::{self, Read};
 
-use super::Limits;
+use poolgate_core::manifest::Limits;
 
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub(crate) enum ReadError {
     /// The source failed.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
@@ -24,13 +24,18 @@ pub enum ReadError {
     },
 }
 
-/// Reads all of `input` as text, and never more than one byte over the bound.
-pub fn read(input: impl Read, limits: &Limits) -> Result<String, ReadError> {
-    let bound = u64::try_from(limits.bytes).unwrap_or(u64::MAX).saturating_add(1);
+/// Reads all of `input` as text: no more than a manifest may have.
+pub(crate) fn read_text(input: impl Read) -> Result<String, ReadError> {
+    read_up_to(input, Limits::default().bytes)
+}
+
+/// Reads all of `input` as text, and never more than one byte over the limit.
+fn read_up_to(input: impl Read, limit: usize) -> Result<String, ReadError> {
+    let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     input.take(bound).read_to_end(&mut bytes)?;
-    if bytes.len() > limits.bytes {
-        return Err(ReadError::TooLarge { limit: limits.bytes });
+    if bytes.len() > limit {
+        return Err(ReadError::TooLarge { limit });
     }
     String::from_utf8(bytes).map_err(|error| ReadError::NotUtf8 {
         offset: error.utf8_error().valid_up_to(),
@@ -43,18 +48,14 @@ mod tests {
 
     #[test]
     fn an_endless_source_is_refused_at_the_bound() {
-        let limits = Limits {
-            bytes: 1000,
-            ..Limits::default()
-        };
-        let error = read(io::repeat(b'a'), &limits).unwrap_err();
+        let error = read_up_to(io::repeat(b'a'), 1000).unwrap_err();
         assert!(matches!(error, ReadError::TooLarge { limit: 1000 }));
-        assert_eq!(read(io::repeat(b'a').take(1000), &limits).unwrap().len(), 1000);
+        assert_eq!(read_up_to(io::repeat(b'a').take(1000), 1000).unwrap().len(), 1000);
     }
 
     #[test]
     fn what_is_not_utf8_is_named_by_its_first_bad_byte() {
-        let error = read(b"ab\xff".as_slice(), &Limits::default()).unwrap_err();
+        let error = read_text(b"ab\xff".as_slice()).unwrap_err();
         assert!(matches!(error, ReadError::NotUtf8 { offset: 2 }));
     }
 }

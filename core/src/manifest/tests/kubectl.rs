@@ -1,6 +1,6 @@
 //! The same value as kubectl's own decoder, recorded from `sigs.k8s.io/yaml` 1.6.0.
 
-use poolgate_core::diagnostic::Severity;
+use crate::diagnostic::Severity;
 use serde_json::Value;
 
 use super::super::{ProblemKind, float};
@@ -50,6 +50,6 @@ fn disagreements(recorded: &str) -> Vec<String> {
 
 #[test]
 fn values_are_those_of_kubectl() {
-    let wrong = disagreements(include_str!("../../../tests/data/manifest/kubectl.jsonl"));
+    let wrong = disagreements(include_str!("../../../../tests/data/manifest/kubectl.jsonl"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

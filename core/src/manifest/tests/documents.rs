@@ -1,6 +1,6 @@
 //! Several documents, broken ones among them, and what is said about each.
 
-use poolgate_core::diagnostic::Severity;
+use crate::diagnostic::Severity;
 use serde_json::{Value, json};
 
 use super::super::{Limits, Lines, ProblemKind, parse};
