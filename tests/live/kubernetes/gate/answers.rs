@@ -95,7 +95,10 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
         json!({"poolgate.dev/ledger": "true"})
     );
     assert_eq!(object["metadata"]["ownerReferences"][0]["name"], "filled");
-    assert_eq!(gated.ledger("filled")["refused"]["claim"], "filled-c");
+    // The denial is answered first and written down afterwards.
+    wait_for("the denial to stand in the ledger", || {
+        (gated.ledger("filled")["refused"]["claim"] == "filled-c").then_some(())
+    });
 
     gated
         .plane
