@@ -2,7 +2,7 @@
 
 use super::{Entry, Scope, so_others};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, KarpenterVersion, Operator, Selection};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::origins::by_runtime;
@@ -17,7 +17,8 @@ static CAPACITY_TYPE: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
           none of them, or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; \
-          earlier releases silently never launch a node.",
+          earlier releases silently never launch a node, nor does any release where another operator leaves fewer \
+          than `minValues`.",
     seen_in: &["2164"],
     bad: "\
 spec:
@@ -70,19 +71,20 @@ spec:
 
 /// Says whether at least one capacity type is left.
 pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    let lists = matches!(entry.operator, Operator::In | Operator::NotIn);
-    if entry.key != CAPACITY_TYPE_LABEL || !lists {
+    let is_list = entry.operator == Operator::In;
+    let counts = matches!(entry.operator, Operator::In | Operator::NotIn | Operator::Exists);
+    if entry.key != CAPACITY_TYPE_LABEL || !counts {
         return true;
     }
     let known = scope
         .context
         .karpenter
         .words(EnumValues::CapacityType, scope.version);
-    let good = entry.values.iter().filter(|value| known.contains(value)).count();
-    let least = entry
-        .min_values
-        .map_or(1, |least| usize::try_from(least).unwrap_or(1));
-    let is_dead = entry.operator == Operator::In && good < least;
+    let allowed = Selection::of(entry.operator, &entry.values);
+    let good = known.iter().filter(|word| allowed.has(word)).count();
+    let least = entry.min_values.map(|least| usize::try_from(least).unwrap_or(1));
+    let least = least.unwrap_or(usize::from(is_list));
+    let is_dead = good < least;
     let origin = if scope
         .context
         .release
@@ -92,16 +94,22 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     } else {
         Origin::Silent
     };
-    if is_dead && good > 0 {
+    if is_dead && (good > 0 || !is_list) {
         let problem = Problem::Invalid {
             value: least.to_string(),
         };
-        let reason = format!("only {good} of the listed capacity types exist");
+        let (reason, origin, suggestion) = if is_list {
+            let reason = format!("only {good} of the listed capacity types exist");
+            (reason, origin, "lower it, or name capacity types that exist")
+        } else {
+            let reason = format!("there are only {good} capacity types that this allows");
+            (reason, Origin::Silent, "lower it")
+        };
         findings.push(
             CAPACITY_TYPE
                 .finding(scope.field(entry.index, "minValues"), problem, reason)
                 .origin(origin)
-                .suggest("lower it, or name capacity types that exist"),
+                .suggest(suggestion),
         );
     }
     let (rule, origin) = if is_dead && good == 0 {
@@ -165,6 +173,35 @@ mod tests {
         assert_eq!(refused.len(), 1);
         assert!(
             refused[0].starts_with("spec.template.spec.requirements[0].minValues: Invalid value: 2: only 1")
+        );
+    }
+
+    #[test]
+    fn no_more_types_can_be_asked_for_than_there_are() {
+        let of = |operator: &str, values: &Value, least: u8| {
+            requirements(&json!([{
+                "key": CAPACITY_TYPE_LABEL, "operator": operator, "values": values, "minValues": least,
+            }]))
+        };
+        assert_eq!(errors(&of("Exists", &json!(null), 3)), [""; 0]);
+        assert_eq!(
+            errors(&of("Exists", &json!(null), 21)),
+            [
+                "spec.template.spec.requirements[0].minValues: Invalid value: 21: there are only 3 capacity types that \
+                 this allows; lower it [capacity-type]"
+            ]
+        );
+        assert_eq!(errors(&of("NotIn", &json!(["spot"]), 2)), [""; 0]);
+        assert!(errors(&of("NotIn", &json!(["spot"]), 3))[0].contains("there are only 2"));
+        let together = requirements(&json!([
+            {"key": CAPACITY_TYPE_LABEL, "operator": "Exists", "minValues": 3},
+            {"key": CAPACITY_TYPE_LABEL, "operator": "NotIn", "values": ["spot"]},
+        ]));
+        let refused = errors(&together);
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(
+            refused[0].ends_with("[requirement-min-values-together]"),
+            "{refused:?}"
         );
     }
 

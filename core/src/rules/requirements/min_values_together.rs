@@ -4,7 +4,7 @@ use super::groups::{Group, Source};
 use super::min_values::{invalid, is_more_than, path};
 use super::{Entry, Scope};
 use crate::diagnostic::{Diagnostic, Origin, RuleId, Severity};
-use crate::karpenter::Selection;
+use crate::karpenter::{CAPACITY_TYPE_LABEL, EnumValues, Operator, Selection};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -50,7 +50,7 @@ spec:
 };
 
 /// Checks the largest `minValues` on one label whose entries do not contradict each other.
-pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     // Of a label of the user's own, no instance type has any value; that is said at the entry.
     if group.sources.len() < 2 || group.is_custom() {
         return;
@@ -60,9 +60,22 @@ pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Finding
         return;
     };
     let is_short = |left: &Selection<'_>| left.count().is_some_and(|count| is_more_than(least, count));
-    let left = Selection::all(group.sources.iter().map(Source::selection));
+    // Of the capacity types, all that exist are known.
+    let known = (entry.key == CAPACITY_TYPE_LABEL)
+        .then(|| {
+            scope
+                .context
+                .karpenter
+                .words(EnumValues::CapacityType, scope.version)
+        })
+        .map(|known| Selection::of(Operator::In, known));
+    let existing = |selection: Selection<'a>| match &known {
+        Some(known) => selection.and(known.clone()),
+        None => selection,
+    };
+    let left = existing(Selection::all(group.sources.iter().map(Source::selection)));
     // What the entry does not even offer by itself is said at the entry.
-    if !is_short(&left) || is_short(&Source::Entry(entry).selection()) {
+    if !is_short(&left) || is_short(&existing(Source::Entry(entry).selection())) {
         return;
     }
     findings.push(finding(entry, least, left.count().unwrap_or(0), group, scope));
