@@ -81,14 +81,6 @@ impl ClusterView {
         read(&self.pools).as_ref()?.get(name).cloned()
     }
 
-    /// Whether a pool is known to have no limit of its nodes.
-    pub(crate) fn is_unlimited(&self, name: &str) -> bool {
-        read(&self.pools)
-            .as_ref()
-            .and_then(|pools| pools.get(name))
-            .is_some_and(|pool| !pool.has_node_limit())
-    }
-
     /// How many pools are known.
     pub(crate) fn pool_count(&self) -> usize {
         read(&self.pools).as_ref().map_or(0, Pools::len)

@@ -132,8 +132,8 @@ impl<'b> NodeClaimReview<'b> {
     /// It is not known whether the limit is reached.
     pub(crate) fn refuse_undecided(&self, error: &str) -> Answer<'b> {
         let text = format!(
-            "poolgate cannot say whether NodePool {} is at its node limit: {error}; with --gate-on-error deny no \
-             NodeClaim is created until it can",
+            "poolgate cannot say whether NodePool {} is at its node limit: {error}; /gate/strict admits no NodeClaim \
+             until it can",
             self.pool
         );
         answer::refused(&self.request, Refusal::Forbidden(text), RULE)
@@ -148,6 +148,10 @@ pub(crate) fn sentence(pool: &str, refused: &Refused) -> String {
             "NodePool {pool} is below its node limit, but more NodeClaims are being created at once than poolgate can \
              keep track of; try again within a minute"
         ),
+        Refused::LedgerLost => format!(
+            "NodePool {pool} may be at its node limit: poolgate has lost the record of who was admitted; within a \
+             minute it has counted anew, and admits again"
+        ),
     }
 }
 
@@ -157,6 +161,7 @@ fn full_sentence(pool: &str, full: &Full) -> String {
         occupied,
         terminating,
         outstanding,
+        stale,
     } = full;
     let mut text = format!(
         "NodePool {pool} is at its node limit: spec.limits.nodes is {} ({}), and {} towards it",
@@ -175,6 +180,9 @@ fn full_sentence(pool: &str, full: &Full) -> String {
     }
     if *outstanding > 0 {
         let _ = write!(text, ", {outstanding} more {} being created", are(*outstanding));
+    }
+    if *stale {
+        text += " (by the last count: the API server takes too long to list them)";
     }
     text += "; raise spec.limits.nodes, or wait until a node has gone";
     if is_held {
@@ -281,6 +289,7 @@ mod tests {
                 occupied,
                 terminating,
                 outstanding,
+                stale: false,
             };
             sentence("general", &Refused::Full(full))
         };

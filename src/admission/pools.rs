@@ -22,11 +22,6 @@ impl CachedPool {
         self.field("/spec/replicas").is_some()
     }
 
-    /// Whether it says anything about its number of nodes.
-    pub(crate) fn has_node_limit(&self) -> bool {
-        self.field("/spec/limits/nodes").is_some()
-    }
-
     fn field(&self, pointer: &str) -> Option<&Value> {
         self.object.as_ref()?.pointer(pointer)
     }

@@ -74,6 +74,15 @@ impl<K: DeserializeOwned> Collection<K> {
             read => read.map(Some),
         }
     }
+
+    /// A page of the objects, of which the API server sends the metadata alone.
+    pub(crate) async fn list_metadata(&self, params: &ListParams) -> Result<ObjectList<K>>
+    where
+        K: Clone,
+    {
+        let request = self.request.list_metadata(params).map_err(Error::BuildRequest)?;
+        self.client.request(request).await
+    }
 }
 
 impl<K: Clone + DeserializeOwned + Debug> Source<K> for Collection<K> {

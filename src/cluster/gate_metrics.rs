@@ -18,6 +18,7 @@ pub(crate) struct GateMetrics {
     releases: Counter,
     reservations: Family<PoolLabel, Gauge>,
     unreadable: Counter,
+    stale: Counter,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -52,12 +53,13 @@ impl GateMetrics {
     pub(crate) fn register(registry: &mut Registry) -> Self {
         Self {
             decisions: registry.metric("gate_decisions", "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit"),
-            errors: registry.metric("gate_errors", "Creations of NodeClaims that could not be decided; --gate-on-error says what became of them"),
+            errors: registry.metric("gate_errors", "Creations of NodeClaims that could not be decided; /gate admitted them, /gate/strict denied them"),
             reads: registry.metric("gate_reads", "Reads from the API server for decisions that the watches could not answer"),
             writes: registry.metric("gate_ledger_writes", "Writes of ledgers by result"),
             releases: registry.metric("gate_reservations_cancelled", "Reservations that were taken back because their answer could not be sent"),
             reservations: registry.metric("gate_reservations", "Reservations of a pool: admitted NodeClaims that are not in view yet"),
-            unreadable: registry.metric("gate_ledger_unreadable", "Unreadable ledgers; --gate-on-error decides for their pools"),
+            stale: registry.metric("gate_stale_denials", "Denials at the limit by a count that was older than the request, because the NodeClaims took too long to list"),
+            unreadable: registry.metric("gate_ledger_unreadable", "Unreadable ledgers. Those that this release may replace are replaced"),
         }
     }
 
@@ -99,6 +101,10 @@ impl GateMetrics {
         self.reservations.remove(&PoolLabel {
             nodepool: pool.into(),
         });
+    }
+
+    pub(crate) fn stale(&self) {
+        self.stale.inc();
     }
 
     pub(crate) fn unreadable_ledger(&self) {

@@ -219,8 +219,9 @@ mod tests {
                 "spec": {"limits": {"nodes": 5}, "disruption": {"nodeLimitMode": "Soft"}},
             }))
         );
-        let unlimited = ["limited", "free", "huge", "unknown"].map(|name| follower.view.is_unlimited(name));
-        assert_eq!(unlimited, [false, true, true, false]);
+        let object = |name| follower.view.pool(name).map(|pool| pool.object.is_some());
+        let kept = ["limited", "free", "huge", "unknown"].map(object);
+        assert_eq!(kept, [Some(true), Some(false), Some(false), None]);
     }
 
     #[test]
@@ -256,10 +257,7 @@ mod tests {
         assert_eq!(follower.view.pool_count(), MOST_POOLS);
         follower.changed(pool("one-more", &json!({"replicas": 1})));
         assert_eq!(follower.view.pool_count(), MOST_POOLS);
-        assert!(
-            !follower.view.is_unlimited("one-more"),
-            "who does not know it reads it"
-        );
+        assert!(follower.view.pool("one-more").is_none(), "who needs it reads it");
         follower.changed(pool("pool-0", &json!({"replicas": 9})));
         let changed = json!({"spec": {"replicas": 9}});
         assert_eq!(follower.view.static_pool("pool-0"), StaticPool::Known(changed));

@@ -11,6 +11,7 @@ use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
 use serde_json::Value;
 
+use super::claim_lists::ClaimLists;
 use crate::admission::{CachedPool, ClusterView};
 use crate::cluster::claims::{ClaimList, ClaimViews};
 use crate::cluster::clock::Clock;
@@ -24,7 +25,7 @@ use crate::policy_file::PolicyInForce;
 pub(crate) struct GateContext {
     pub(super) store: LedgerStore,
     pub(super) ledgers: Rc<RefCell<CachedLedgers>>,
-    pub(super) list: ClaimList,
+    pub(super) lists: Rc<ClaimLists>,
     pub(super) claims: Rc<RefCell<ClaimViews>>,
     pub(super) pools: Collection<Pool>,
     pub(super) view: Arc<ClusterView>,
@@ -62,7 +63,12 @@ impl GateContext {
         Self {
             store: LedgerStore::new(client.clone(), namespace, Rc::clone(&ledgers), clock),
             ledgers,
-            list: ClaimList::new(client.clone()),
+            lists: Rc::new(ClaimLists::new(
+                ClaimList::new(client.clone()),
+                Rc::clone(&claims),
+                clock,
+                metrics.clone(),
+            )),
             claims,
             pools: Collection::new(client, NODE_POOLS),
             view,
@@ -102,12 +108,13 @@ impl GateContext {
         }
     }
 
-    /// The pools whose reservations are to be looked at.
-    pub(super) fn with_reservations(&self) -> Vec<Box<str>> {
-        self.ledgers.borrow().with_reservations().map(Box::from).collect()
+    /// The pools whose ledgers are to be looked at.
+    pub(super) fn unsettled(&self) -> Vec<Box<str>> {
+        self.ledgers.borrow().unsettled().map(Box::from).collect()
     }
 
-    /// Whether the oldest reservation of a pool is old enough to go if its claim is not there.
+    /// Whether the oldest reservation of a pool is old enough to go if its claim is not there, or its closed ledger old
+    /// enough to open.
     pub(super) fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
         let ledgers = self.ledgers.borrow();
         let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);

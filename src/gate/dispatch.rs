@@ -149,7 +149,7 @@ impl Dispatcher {
 
     /// Removes reservations that are not needed any more. Creations do so on their way; this is for pools without any.
     fn sweep(&mut self, context: &Rc<GateContext>) {
-        for pool in context.with_reservations() {
+        for pool in context.unsettled() {
             if !self.pools.contains_key(&pool) {
                 self.start(pool, context);
             }

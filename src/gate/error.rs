@@ -18,7 +18,16 @@ const CONFLICT: u16 = 409;
 const GONE: u16 = 410;
 const TOO_MANY_REQUESTS: u16 = 429;
 
-/// Why a creation could not be decided. `--gate-on-error` says what becomes of it.
+/// What becomes of a creation that cannot be decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnError {
+    /// The NodeClaim is created: the limit may be exceeded, and nodes keep coming.
+    Allow,
+    /// It is not: the limit holds, and no nodes come until decisions can be made again.
+    Deny,
+}
+
+/// Why a creation could not be decided. The path that asked says what becomes of it.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum GateError {
     /// More wait than are kept.
@@ -36,6 +45,9 @@ pub(crate) enum GateError {
     /// The API server does not answer with what the decision needs, or does not store it.
     #[error("{0}")]
     ApiServer(String),
+    /// The pool may have room, and its claims take too long to list.
+    #[error("the NodeClaims of the pool could not be listed in time")]
+    ListLate,
     /// A part of poolgate has ended.
     #[error("poolgate crashed on this decision: see its log")]
     Ended,
@@ -50,13 +62,14 @@ impl GateError {
             Self::Uid(_) => "uid",
             Self::Ledger(_) => "ledger",
             Self::ApiServer(_) => "api_server",
+            Self::ListLate => "list_late",
             Self::Ended => "ended",
         }
     }
 }
 
 /// Why a step of a round did not succeed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum CallError {
     /// The ledger is another one by now.
     Conflict,

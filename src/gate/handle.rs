@@ -4,35 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
 use poolgate_core::nodelimit::ledger::{Refused, RequestVerdict, Uid};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::error::GateError;
+use super::error::{GateError, OnError};
 use super::waiter::{DecidedRequest, Message, Pending, Waiter};
-use crate::admission::ClusterView;
 use crate::cluster::GateMetrics;
 use crate::cluster::clock::Clock;
 
 /// How many questions may lie in the inbox.
 const INBOX: usize = 1_024;
 
-/// What becomes of a creation that cannot be decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnError {
-    /// The NodeClaim is created: the limit may be exceeded, and nodes keep coming.
-    Allow,
-    /// It is not: the limit holds, and no nodes come until decisions can be made again.
-    Deny,
-}
-
 /// How the gate is meant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GateSettings {
-    /// What becomes of a creation that cannot be decided.
-    pub(crate) on_error: OnError,
     /// Whether nothing is refused: what would be is only counted.
     pub(crate) observe: bool,
 }
@@ -41,7 +28,6 @@ pub(crate) struct GateSettings {
 #[derive(Debug)]
 pub(crate) struct Gate {
     settings: GateSettings,
-    view: Arc<ClusterView>,
     metrics: GateMetrics,
     clock: Clock,
     inbox: mpsc::Sender<Message>,
@@ -56,6 +42,8 @@ pub(crate) struct AdmitRequest<'a> {
     pub(crate) uid: &'a str,
     /// Its name.
     pub(crate) name: &'a str,
+    /// What becomes of it where it cannot be decided.
+    pub(crate) on_error: OnError,
     /// Whether nothing is to be created.
     pub(crate) dry_run: bool,
 }
@@ -79,14 +67,12 @@ impl Gate {
     /// A gate, and the inbox in which its questions lie.
     pub(crate) fn new(
         settings: GateSettings,
-        view: Arc<ClusterView>,
         metrics: GateMetrics,
         clock: Clock,
     ) -> (Self, mpsc::Receiver<Message>) {
         let (inbox, questions) = mpsc::channel(INBOX);
         let gate = Self {
             settings,
-            view,
             metrics,
             clock,
             inbox,
@@ -96,13 +82,9 @@ impl Gate {
 
     /// Decides on a creation within `limit`.
     pub(crate) async fn ask(&self, ask: AdmitRequest<'_>, limit: Duration) -> GateDecision {
-        if self.view.is_unlimited(ask.pool) {
-            self.metrics.decided("allowed", None, ask.dry_run);
-            return GateDecision::Allowed;
-        }
         match Uid::new(ask.uid) {
             Ok(uid) => self.wait(ask, uid, limit).await,
-            Err(error) => self.undecided(error.into(), ask.dry_run),
+            Err(error) => self.undecided(error.into(), &ask),
         }
     }
 
@@ -115,12 +97,13 @@ impl Gate {
             name: ask.name.into(),
             arrived: self.clock.of(now),
             deadline: now + limit,
+            on_error: ask.on_error,
             dry_run: ask.dry_run,
             reply: sender,
             is_admitted: Arc::clone(&is_admitted),
         };
         if let Err(error) = self.inbox.try_send(Message::Ask(ask.pool.into(), waiter)) {
-            return self.undecided(unsent(&error), ask.dry_run);
+            return self.undecided(unsent(&error), &ask);
         }
         let mut pending = Pending {
             pool: ask.pool,
@@ -135,7 +118,7 @@ impl Gate {
             Ok(Err(_)) => GateError::Ended,
             Err(_) => GateError::Late(limit),
         };
-        let outcome = self.undecided(error, ask.dry_run);
+        let outcome = self.undecided(error, &ask);
         if matches!(outcome, GateDecision::AllowedUndecided(_)) {
             pending.admit();
         }
@@ -154,10 +137,10 @@ impl Gate {
         outcome
     }
 
-    fn undecided(&self, error: GateError, dry_run: bool) -> GateDecision {
+    fn undecided(&self, error: GateError, ask: &AdmitRequest<'_>) -> GateDecision {
         self.metrics.failed(error.reason());
-        self.metrics.decided("error", None, dry_run);
-        match self.settings.on_error {
+        self.metrics.decided("error", None, ask.dry_run);
+        match ask.on_error {
             OnError::Deny if !self.settings.observe => GateDecision::DeniedUndecided(error),
             _ => GateDecision::AllowedUndecided(error),
         }

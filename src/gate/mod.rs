@@ -4,13 +4,16 @@
 //! decided together and stored with one write. What is decided, and why that is exact, stands in
 //! [`poolgate_core::nodelimit::ledger`].
 
+mod claim_lists;
 mod context;
 mod dispatch;
 mod error;
 mod handle;
+mod reads;
 mod round;
 mod runner;
 mod waiter;
 
-pub(crate) use handle::{AdmitRequest, Gate, GateDecision, GateSettings, OnError};
+pub(crate) use error::OnError;
+pub(crate) use handle::{AdmitRequest, Gate, GateDecision, GateSettings};
 pub(crate) use runner::GateRunner;

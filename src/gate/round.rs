@@ -4,29 +4,20 @@ use std::mem::take;
 use std::time::{Duration, Instant};
 
 use poolgate_core::nodelimit::ledger::{
-    ClaimView, Decision, Facts, FirstSeen, Ledger, Needs, Observed, ReadSpan, RequestVerdict, Step, Uid,
+    ClaimView, Decision, Facts, FirstSeen, Ledger, Needs, Observed, Refused, RequestVerdict, Step, Uid,
     Write, decide,
 };
 use tokio::time::sleep;
 
 use super::context::{GateContext, LimitedPool};
-use super::error::{CallError, GateError, in_time, wanted};
+use super::error::{CallError, GateError, in_time};
+use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, call_limit};
 use super::waiter::{DecidedRequest, Waiter};
 use crate::cluster::clock::wall_seconds;
 use crate::cluster::ledgers::{Owner, Stored};
-use crate::cluster::pools;
 
-/// How long the API server may take over one call: half of the time that is left, so that a call which goes astray can be
-/// repeated, within these bounds.
-const SHORTEST_CALL: Duration = Duration::from_millis(500);
-const LONGEST_CALL: Duration = Duration::from_secs(10);
-
-/// The pauses after calls that fail: each is twice as long as the one before.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-/// How long before its deadline a creation is answered with why it cannot be decided.
-const MARGIN: Duration = Duration::from_millis(100);
+/// How old a view may be, which nothing has brought up to date since, that a creation is refused by it.
+const OLDEST_VIEW: Duration = Duration::from_mins(5);
 
 /// How many steps are tried for what nobody waits for.
 const UNHURRIED_STEPS: u32 = 5;
@@ -44,16 +35,7 @@ pub(super) struct Round<'a> {
     waiters: Vec<Waiter>,
     /// UIDs whose reservations are to be taken back.
     releases: Vec<Uid>,
-    read: Read,
-}
-
-/// What was found out in this round.
-#[derive(Default)]
-struct Read {
-    /// The pool, at first as the watch has seen it; none inside where it has no limit.
-    pool: Option<Observed<Option<LimitedPool>>>,
-    ledger: Option<(Option<Stored>, ReadSpan)>,
-    claims: Option<ReadSpan>,
+    read: Reads<'a>,
 }
 
 /// The ledger to decide on.
@@ -76,6 +58,10 @@ const CLAIMS: Needs = Needs {
     claims: true,
     ..NOTHING
 };
+const LIMIT: Needs = Needs {
+    limit: true,
+    ..NOTHING
+};
 
 impl Base {
     fn ledger(&self) -> &Ledger {
@@ -95,7 +81,7 @@ impl<'a> Round<'a> {
             pool,
             waiters,
             releases,
-            read: Read::default(),
+            read: Reads::new(context, pool),
         }
     }
 
@@ -131,12 +117,9 @@ impl<'a> Round<'a> {
     }
 
     async fn step(&mut self, needs: Needs) -> Result<Next, CallError> {
-        self.read(needs).await?;
+        self.read.read(needs, &self.waiters).await?;
         let Some(Observed { value, read }) = self.read.pool.clone() else {
-            return Ok(Next::Read(Needs {
-                limit: true,
-                ..NOTHING
-            }));
+            return Ok(Next::Read(LIMIT));
         };
         let Some(pool) = value else {
             self.admit_all();
@@ -144,6 +127,10 @@ impl<'a> Round<'a> {
         };
         let base = self.base();
         match self.decide(&Observed { value: &pool, read }, base.as_ref()) {
+            Step::Read(needs) if needs.claims && self.read.claims_late => Err(CallError::Failure {
+                error: GateError::ListLate,
+                is_final: true,
+            }),
             Step::Read(needs) => Ok(Next::Read(needs)),
             Step::Decided(decision) => self.carry_out(&pool, base, decision).await,
         }
@@ -196,7 +183,12 @@ impl<'a> Round<'a> {
             uid: &pool.uid,
         };
         let metrics = &self.context.metrics;
-        match in_time(self.call_limit(), self.context.store.write(owner, ledger, over)).await {
+        match in_time(
+            call_limit(&self.waiters),
+            self.context.store.write(owner, ledger, over),
+        )
+        .await
+        {
             Ok(_) => {
                 metrics.wrote("stored");
                 metrics.released(take(&mut self.releases).len());
@@ -234,6 +226,9 @@ impl<'a> Round<'a> {
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
             if matches!(answer, RequestVerdict::Deny(_)) && !waiter.dry_run {
                 refused += 1;
+            }
+            if matches!(answer, RequestVerdict::Deny(Refused::Full(full)) if full.stale) {
+                self.context.metrics.stale();
             }
             let verdict = DecidedRequest {
                 answer: *answer,
@@ -278,57 +273,18 @@ impl<'a> Round<'a> {
 
     /// What is to be read before anything else.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
+        if !is_sweep {
+            // A limit may be newer than what a silent watch knows, also the first one.
+            return LIMIT;
+        }
         let pool = self.context.view.pool(self.pool);
         self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(&pool)));
         let now = self.context.clock.now();
         Needs {
             ledger: false,
-            claims: is_sweep && self.context.has_overdue_reservation(self.pool, now),
-            // A pool that no watch has seen is read, not taken for one without a limit.
+            claims: self.context.has_overdue_reservation(self.pool, now),
             limit: self.read.pool.is_none(),
         }
-    }
-
-    /// Reads side by side what is needed.
-    async fn read(&mut self, needs: Needs) -> Result<(), CallError> {
-        if !needs.any() {
-            return Ok(());
-        }
-        let (context, name, limit) = (self.context, self.pool, self.call_limit());
-        for (is_read, of) in [
-            (needs.ledger, "ledger"),
-            (needs.claims, "claims"),
-            (needs.limit, "limit"),
-        ] {
-            if is_read {
-                context.metrics.read(of);
-            }
-        }
-        let begun = context.clock.now();
-        let (ledger, claims, pool) = tokio::join!(
-            wanted(needs.ledger, limit, context.store.read(name)),
-            wanted(needs.claims, limit, context.list.of_pool(name)),
-            wanted(needs.limit, limit, context.pools.get_opt(name)),
-        );
-        let span = ReadSpan {
-            begun,
-            done: context.clock.now(),
-        };
-        if let Some(pool) = pool? {
-            let kept = pool.and_then(pools::kept);
-            self.read.pool = Some(Observed {
-                value: kept.and_then(|(_, pool)| context.limited(&pool)),
-                read: Some(span),
-            });
-        }
-        if let Some(list) = claims? {
-            context.claims.borrow_mut().relist(name, list);
-            self.read.claims = Some(span);
-        }
-        if let Some(ledger) = ledger? {
-            self.read.ledger = Some((ledger, span));
-        }
-        Ok(())
     }
 
     fn base(&self) -> Option<Base> {
@@ -343,11 +299,14 @@ impl<'a> Round<'a> {
     }
 
     fn decide(&self, pool: &Observed<&LimitedPool>, base: Option<&Base>) -> Step {
-        let mut claims = self.context.claims.borrow_mut();
-        let Some(view) = claims.current(self.pool, self.read.claims.is_some()) else {
+        let context = self.context;
+        let mut claims = context.claims.borrow_mut();
+        let oldest = context.clock.now().minus(OLDEST_VIEW);
+        let claims_late = self.read.claims_late && claims.is_known_since(self.pool, oldest);
+        let Some((view, listed)) = claims.current(self.pool) else {
             return Step::Read(CLAIMS);
         };
-        let ledgers = self.context.ledgers.borrow();
+        let ledgers = context.ledgers.borrow();
         let none = FirstSeen::default();
         let facts = Facts {
             ledger: Observed {
@@ -356,25 +315,18 @@ impl<'a> Round<'a> {
             },
             claims: Observed::<&ClaimView> {
                 value: view,
-                read: self.read.claims,
+                read: listed,
             },
+            claims_late,
             limit: Observed {
                 value: pool.value.limit,
                 read: pool.read,
             },
             first_seen: ledgers.first_seen(self.pool).unwrap_or(&none),
             clock: wall_seconds(),
-            untold: self.context.unrecorded(self.pool),
+            untold: context.unrecorded(self.pool),
         };
         let requests: Vec<_> = self.waiters.iter().map(Waiter::request).collect();
         decide(&facts, &requests)
-    }
-
-    /// How long the API server may take over one call.
-    fn call_limit(&self) -> Duration {
-        let last = self.waiters.iter().map(|waiter| waiter.deadline).max();
-        last.map_or(LONGEST_CALL, |last| {
-            (last.saturating_duration_since(Instant::now()) / 2).clamp(SHORTEST_CALL, LONGEST_CALL)
-        })
     }
 }

@@ -42,7 +42,7 @@ impl GateRunner {
         metrics: GateMetrics,
     ) -> (Gate, Self) {
         let clock = Clock::start();
-        let (gate, questions) = Gate::new(settings, Arc::clone(&view), metrics.clone(), clock);
+        let (gate, questions) = Gate::new(settings, metrics.clone(), clock);
         let side = Self {
             questions,
             shared: Shared {

@@ -8,7 +8,7 @@ use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Moment, Request, RequestVerdict, Uid};
 use tokio::sync::{mpsc, oneshot};
 
-use super::error::GateError;
+use super::error::{GateError, OnError};
 
 /// A decision.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +46,8 @@ pub(crate) struct Waiter {
     pub(super) arrived: Moment,
     /// When nobody waits any more.
     pub(super) deadline: Instant,
+    /// What becomes of it where it cannot be decided.
+    pub(super) on_error: OnError,
     pub(super) dry_run: bool,
     pub(super) reply: oneshot::Sender<Reply>,
     pub(super) is_admitted: Arc<AtomicBool>,
@@ -58,6 +60,7 @@ impl Waiter {
             uid: &self.uid,
             name: &self.name,
             arrived: self.arrived,
+            strict: self.on_error == OnError::Deny,
             dry_run: self.dry_run,
         }
     }
@@ -126,6 +129,7 @@ mod tests {
             name: "general-x7k2p".into(),
             arrived: Moment::at(Duration::ZERO),
             deadline: Instant::now(),
+            on_error: OnError::Allow,
             dry_run: false,
             reply: sender,
             is_admitted: Arc::clone(&is_admitted),

@@ -9,7 +9,7 @@ use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 use crate::admission::MutateVerdict;
 use crate::cluster::ClusterArgs;
 use crate::flags;
-use crate::gate::{GateSettings, OnError};
+use crate::gate::GateSettings;
 use crate::http::{Interface, ListenAddr};
 use crate::policy_file::WatchedPolicyArgs;
 use crate::telemetry::LogArgs;
@@ -195,7 +195,8 @@ impl ServeArgs {
 /// What the user says about the gate.
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
-    /// Answer at /gate whether a NodeClaim may be created, by the spec.limits.nodes of its NodePool. Needs a cluster
+    /// Answer at /gate and /gate/strict whether a NodeClaim may be created, by the spec.limits.nodes of its NodePool; what
+    /// cannot be decided, the first admits and the second denies. Needs a cluster
     #[arg(
         long,
         env = "POOLGATE_GATE",
@@ -203,16 +204,6 @@ pub(crate) struct GateArgs {
         value_parser = BoolishValueParser::new()
     )]
     gate: bool,
-
-    /// What to do with a NodeClaim while the gate cannot decide
-    #[arg(
-        long,
-        env = "POOLGATE_GATE_ON_ERROR",
-        value_enum,
-        default_value = "allow",
-        value_name = "ALLOW|DENY"
-    )]
-    gate_on_error: OnError,
 
     /// Admit NodeClaims above the limit, too, and only count them
     #[arg(
@@ -236,7 +227,6 @@ impl GateArgs {
             return Err(ObserveWithoutGate);
         }
         Ok(self.gate.then_some(GateSettings {
-            on_error: self.gate_on_error,
             observe: self.gate_observe,
         }))
     }
@@ -319,10 +309,8 @@ mod tests {
     fn the_gate_is_open_where_it_is_asked_for() {
         assert!(gate("").settings().is_ok_and(|gate| gate.is_none()));
         let settings = |line: &str| gate(line).settings().expect(line).expect(line);
-        let plain = settings("--gate");
-        assert_eq!((plain.on_error, plain.observe), (OnError::Allow, false));
-        let strict = settings("--gate --gate-on-error deny --gate-observe");
-        assert_eq!((strict.on_error, strict.observe), (OnError::Deny, true));
+        assert!(!settings("--gate").observe);
+        assert!(settings("--gate --gate-observe").observe);
         assert_eq!(gate("--gate-observe").settings().err(), Some(ObserveWithoutGate));
     }
 }

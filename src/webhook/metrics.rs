@@ -10,6 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
 use crate::admission::{Endpoint, Summary};
+use crate::gate::OnError;
 use crate::telemetry::Registry;
 
 /// The upper ends of the latency buckets, in seconds: from a cached small review to the longest deadline.
@@ -22,8 +23,8 @@ const LATENCY_BUCKETS: [f64; 13] = [
 pub(super) enum Route {
     /// NodePools are reviewed.
     Review(Endpoint),
-    /// The gate decides on a NodeClaim.
-    Gate,
+    /// The gate decides on a NodeClaim, and this becomes of what it cannot decide.
+    Gate(OnError),
 }
 
 impl Route {
@@ -31,7 +32,8 @@ impl Route {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Review(endpoint) => endpoint.as_str(),
-            Self::Gate => "gate",
+            Self::Gate(OnError::Allow) => "gate",
+            Self::Gate(OnError::Deny) => "gate/strict",
         }
     }
 }
@@ -46,6 +48,7 @@ pub(super) struct WebhookMetrics {
     mutate: EndpointMetrics,
     validate: EndpointMetrics,
     gate: EndpointMetrics,
+    strict_gate: EndpointMetrics,
 }
 
 /// The numbers of one endpoint, found once: the request path looks nothing up for them.
@@ -121,7 +124,8 @@ impl WebhookMetrics {
             malformed: registry.metric("webhook_malformed", "Bodies that are no review"),
             mutate: endpoint(Route::Review(Endpoint::Mutate)),
             validate: endpoint(Route::Review(Endpoint::Validate)),
-            gate: endpoint(Route::Gate),
+            gate: endpoint(Route::Gate(OnError::Allow)),
+            strict_gate: endpoint(Route::Gate(OnError::Deny)),
         }
     }
 
@@ -130,7 +134,8 @@ impl WebhookMetrics {
         let metrics = match route {
             Route::Review(Endpoint::Mutate) => &self.mutate,
             Route::Review(Endpoint::Validate) => &self.validate,
-            Route::Gate => &self.gate,
+            Route::Gate(OnError::Allow) => &self.gate,
+            Route::Gate(OnError::Deny) => &self.strict_gate,
         };
         metrics.in_flight.inc();
         InFlight {

@@ -16,7 +16,7 @@ use super::metrics::{Route, WebhookMetrics};
 use super::refusal::{Refusal, excerpt};
 use crate::admission::gate::{GateReview, NodeClaimReview, sentence};
 use crate::admission::{self, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
-use crate::gate::{AdmitRequest, Gate, GateDecision};
+use crate::gate::{AdmitRequest, Gate, GateDecision, OnError};
 use crate::telemetry::caught;
 
 /// The media type of a review.
@@ -48,7 +48,9 @@ impl Webhook {
             .route("/mutate", post(mutate))
             .route("/validate", post(validate));
         if self.gate.is_some() {
-            router = router.route("/gate", post(gate));
+            router = router
+                .route("/gate", post(gate))
+                .route("/gate/strict", post(strict_gate));
         }
         router
             .method_not_allowed_fallback(wrong_method)
@@ -60,8 +62,8 @@ impl Webhook {
         let _in_flight = self.metrics.begin(route);
         let reviewed = match (route, &self.gate) {
             (Route::Review(endpoint), _) => self.review(endpoint, request).await,
-            (Route::Gate, Some(gate)) => self.nodeclaim(gate, request).await,
-            (Route::Gate, None) => Err(Refusal::path(request.uri())),
+            (Route::Gate(on_error), Some(gate)) => self.nodeclaim(gate, on_error, request).await,
+            (Route::Gate(_), None) => Err(Refusal::path(request.uri())),
         };
         let response = match reviewed {
             Ok(body) => ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response(),
@@ -86,17 +88,17 @@ impl Webhook {
     }
 
     /// Asks the gate about a NodeClaim, and answers before the API server stops waiting.
-    async fn nodeclaim(&self, gate: &Gate, request: Request) -> Result<Vec<u8>, Refusal> {
+    async fn nodeclaim(&self, gate: &Gate, on_error: OnError, request: Request) -> Result<Vec<u8>, Refusal> {
         let began = Instant::now();
         let limit = deadline::of(request.uri().query());
         let held = self.read(request, limit).await?;
         let review = self.guard(|| admission::gate::open(&held.bytes))?;
         match review {
-            GateReview::Answered(answer) => Ok(self.note(Route::Gate, answer)),
+            GateReview::Answered(answer) => Ok(self.note(Route::Gate(on_error), answer)),
             GateReview::NodeClaim(review) => {
                 let left = deadline::before(limit).saturating_sub(began.elapsed());
-                let answer = ask(gate, &review, left).await;
-                self.metrics.reviewed(Route::Gate, &answer.summary);
+                let answer = ask(gate, &review, on_error, left).await;
+                self.metrics.reviewed(Route::Gate(on_error), &answer.summary);
                 Ok(answer.body)
             }
         }
@@ -135,11 +137,17 @@ impl Webhook {
 }
 
 /// Asks the gate, which answers within `limit`.
-async fn ask<'b>(gate: &Gate, review: &NodeClaimReview<'b>, limit: Duration) -> Answer<'b> {
+async fn ask<'b>(
+    gate: &Gate,
+    review: &NodeClaimReview<'b>,
+    on_error: OnError,
+    limit: Duration,
+) -> Answer<'b> {
     let request = AdmitRequest {
         pool: &review.pool,
         uid: &review.uid,
         name: &review.name,
+        on_error,
         dry_run: review.is_dry_run(),
     };
     let (pool, claim) = (&*review.pool, &*review.name);
@@ -180,7 +188,11 @@ async fn validate(State(webhook): State<Arc<Webhook>>, request: Request) -> Resp
 }
 
 async fn gate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Route::Gate, request).await
+    webhook.answer(Route::Gate(OnError::Allow), request).await
+}
+
+async fn strict_gate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
+    webhook.answer(Route::Gate(OnError::Deny), request).await
 }
 
 async fn wrong_method(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {

@@ -108,10 +108,16 @@ fn karpenter_webhook(base: &str, path: &str, ca: &str) -> Value {
     })
 }
 
+/// As the shipped registrations have it: what the API server may ignore, the gate admits undecided.
 fn gate_webhook(base: &str, ca: &str, failure_policy: &str) -> Value {
+    let path = if failure_policy == "Fail" {
+        "/gate/strict"
+    } else {
+        "/gate"
+    };
     json!({
         "name": "gate.nodeclaims.poolgate.dev",
-        "clientConfig": {"url": format!("{base}/gate"), "caBundle": STANDARD.encode(ca)},
+        "clientConfig": {"url": format!("{base}{path}"), "caBundle": STANDARD.encode(ca)},
         "rules": [{
             "apiGroups": ["karpenter.sh"],
             "apiVersions": ["v1"],

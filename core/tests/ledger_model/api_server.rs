@@ -3,7 +3,7 @@
 use crate::real::Real;
 use crate::scenario::{FIRST_TICK, Guard};
 use crate::steps::{Action, Steps};
-use crate::world::{Call, Create, Waiting, World};
+use crate::world::{Book, Call, Create, Waiting, World};
 
 /// How many ticks a create lasts at most: 34 s.
 const CAP: u8 = 2;
@@ -16,6 +16,12 @@ pub(crate) fn steps(world: &World, real: &Real<'_>, steps: &mut Steps) {
         let mut next = *world;
         next.pool = 2;
         steps.take(Action::ChangeLimit, next, world, real);
+    }
+    if world.left.corruptions > 0 && world.ledger.is_some() {
+        let mut next = *world;
+        next.left.corruptions -= 1;
+        next.store(Book::closed(), false);
+        steps.take(Action::Corrupt, next, world, real);
     }
     if world.tick < FIRST_TICK + real.scenario.ticks {
         steps.take(Action::Tick, ticked(world, real), world, real);
@@ -31,6 +37,7 @@ fn step_claim(world: &World, claim: usize, real: &Real<'_>, steps: &mut Steps) {
                 started: world.tick,
                 allowed: false,
             };
+            next.newer |= u8::from(world.pool > 1) << claim;
             calls(&next, world, claim, real, steps, |replica| Action::Start {
                 claim,
                 replica,

@@ -5,7 +5,7 @@ use poolgate_core::nodelimit::ledger::Needs;
 
 use crate::outcome::{self, keep};
 use crate::real::{Question, Real, Reply, Stored};
-use crate::scenario::Guard;
+use crate::scenario::{Guard, NO_LIMIT};
 use crate::steps::{Action, Steps};
 use crate::world::{Book, CREATES, Call, Copied, Replica, World};
 
@@ -13,7 +13,9 @@ pub(crate) fn steps(world: &World, replica: usize, real: &mut Real<'_>, steps: &
     background(world, replica, real, steps);
     let this = &world.replicas[replica];
     if this.waiting() != 0 {
-        if this.copy.is_none() {
+        if real.scenario.limit(this.pool) == NO_LIMIT {
+            without_limit(world, replica, real, steps);
+        } else if this.copy.is_none() {
             let mut next = *world;
             read_ledger(&mut next, replica, real);
             steps.take(Action::ReadLedger { replica }, next, world, real);
@@ -34,6 +36,22 @@ pub(crate) fn steps(world: &World, replica: usize, real: &mut Real<'_>, steps: &
             }
         }
     }
+}
+
+/// The replica knows the pool as one without a limit: it may have one by now.
+fn without_limit(world: &World, replica: usize, real: &Real<'_>, steps: &mut Steps) {
+    let mut next = *world;
+    if !world.replicas[replica].pool_fresh && !real.lacks(Guard::AdmissionOnFreshLimit) {
+        read_pool(&mut next, replica);
+        steps.take(Action::ReadPool { replica }, next, world, real);
+        return;
+    }
+    for call in &mut next.replicas[replica].calls {
+        if let Call::Waiting(_) = call {
+            *call = Call::Ready { reserved: false };
+        }
+    }
+    steps.take(Action::Decide { replica }, next, world, real);
 }
 
 /// What happens to a replica without its doing, and its sweeps.
@@ -89,11 +107,26 @@ fn background(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut St
 
 /// Takes out settled reservations while no request waits.
 fn tidy_up(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
-    if world.replicas[replica].waiting() != 0 || world.ledger.is_none_or(|book| book.reservations() == 0) {
+    if world.replicas[replica].waiting() != 0
+        || world
+            .ledger
+            .is_none_or(|book| book.reservations() == 0 && !book.closed)
+    {
+        return;
+    }
+    if real.scenario.limit(world.replicas[replica].pool) == NO_LIMIT {
         return;
     }
     let mut next = *world;
     read_ledger(&mut next, replica, real);
+    // Three ticks are more than a lifetime.
+    let first_seen = next.replicas[replica].first_seen;
+    if first_seen
+        .iter()
+        .any(|first| first.saturating_add(3) <= world.tick)
+    {
+        list_claims(&mut next, replica);
+    }
     if let Reply::Decided {
         write: Stored::Useful(book),
         ..
@@ -134,6 +167,7 @@ fn question(world: &World, replica: usize) -> Question {
             Call::Waiting(waiting) => Some((waiting.ledger, waiting.claims)),
             _ => None,
         }),
+        claims_late: false,
     }
 }
 
@@ -147,15 +181,26 @@ fn reads(world: &World, replica: usize, needs: Needs, real: &mut Real<'_>, steps
         let mut next = *world;
         list_claims(&mut next, replica);
         steps.take(Action::ListClaims { replica }, next, world, real);
+        let late = Question {
+            claims_late: true,
+            ..question(world, replica)
+        };
+        if let Reply::Decided { write, answers } = real.decide(late) {
+            outcome::steps(world, replica, write, answers, real, steps);
+        }
     }
     if needs.limit {
         let mut next = *world;
-        let this = &mut next.replicas[replica];
-        this.pool = world.pool;
-        this.pool_fresh = true;
-        this.pool_after_copy = this.copy.is_some();
+        read_pool(&mut next, replica);
         steps.take(Action::ReadPool { replica }, next, world, real);
     }
+}
+
+fn read_pool(world: &mut World, replica: usize) {
+    let this = &mut world.replicas[replica];
+    this.pool = world.pool;
+    this.pool_fresh = true;
+    this.pool_after_copy = this.copy.is_some();
 }
 
 fn read_ledger(world: &mut World, replica: usize, real: &mut Real<'_>) {

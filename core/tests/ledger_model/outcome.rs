@@ -116,7 +116,8 @@ fn answer(
         };
         if answers.denied & (1 << claim) != 0 {
             let held = (waiting.held | places) & !(1 << claim);
-            if held.count_ones() < u32::from(waiting.lowest) {
+            let is_excused = answers.excused & (1 << claim) != 0;
+            if held.count_ones() < u32::from(waiting.lowest) && !is_excused {
                 wrong = Some(Violation::WrongRefusal);
             }
             world.replicas[replica].calls[claim] = Call::None;

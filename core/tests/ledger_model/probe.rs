@@ -10,10 +10,10 @@ use poolgate_core::nodelimit::ledger::{
 
 use crate::fingerprint::Fast;
 use crate::real::{Real, uid};
-use crate::scenario::Guard;
+use crate::scenario::{Guard, NO_LIMIT};
 use crate::steps::Violation;
 use crate::times::moment;
-use crate::world::{Book, CREATES, Shown, UNSEEN, World};
+use crate::world::{Book, CREATES, SIGHTS, Shown, UNSEEN, World};
 
 /// What the outcome rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ struct Rest {
     shown: [Option<Shown>; CREATES],
     revision: u8,
     pool: u8,
-    first_seen: [u8; CREATES],
+    first_seen: [u8; SIGHTS],
 }
 
 /// Worlds that were found good.
@@ -34,7 +34,7 @@ impl Probe {
     pub(crate) fn look(&mut self, world: &World, real: &Real<'_>) -> Option<Violation> {
         let known = world.replicas.iter().take(real.scenario.replicas);
         let first_seen = known.map(|replica| replica.first_seen);
-        for first_seen in std::iter::once([UNSEEN; CREATES]).chain(first_seen) {
+        for first_seen in std::iter::once([UNSEEN; SIGHTS]).chain(first_seen) {
             let rest = Rest {
                 ledger: world.ledger,
                 shown: world.shown(world.revision),
@@ -53,6 +53,9 @@ impl Probe {
 }
 
 fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
+    if real.scenario.limit(rest.pool) == NO_LIMIT {
+        return None;
+    }
     let looked = moment(UNSEEN - 1);
     let later = looked.plus(RESERVATION_LIFETIME);
     let mut first_seen = real.first_seen(rest.first_seen);
@@ -61,7 +64,7 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
         first_seen.observe(ledger, looked);
     }
     if real.lacks(Guard::ReservationsEnd) {
-        first_seen = real.first_seen([UNSEEN; CREATES]);
+        first_seen = real.first_seen([UNSEEN; SIGHTS]);
     }
     let claims = (0..CREATES).filter_map(|claim| Some((claim, rest.shown[claim]?)));
     let view = ClaimView::listed(
@@ -86,12 +89,13 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
     let facts = Facts {
         ledger: Observed::read(ledger.as_ref(), later, later),
         claims: Observed::read(&view, later, later),
+        claims_late: false,
         limit: Observed::read(limit, later, later),
         first_seen: &first_seen,
         clock: 0,
         untold: 0,
     };
-    let had = places(&facts, free + 1, later);
+    let had = places(&facts, free + 1, later, real.scenario.strict);
     match had.cmp(&free) {
         std::cmp::Ordering::Less => Some(Violation::HeldForEver),
         std::cmp::Ordering::Equal => None,
@@ -100,7 +104,7 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
 }
 
 /// How many of so many new claims are allowed.
-fn places(facts: &Facts<'_>, asked: usize, arrived: Moment) -> usize {
+fn places(facts: &Facts<'_>, asked: usize, arrived: Moment, strict: bool) -> usize {
     let uids: Vec<_> = (CREATES..CREATES + asked).map(uid).collect();
     let requests: Vec<_> = uids
         .iter()
@@ -108,6 +112,7 @@ fn places(facts: &Facts<'_>, asked: usize, arrived: Moment) -> usize {
             uid,
             name: "probe",
             arrived,
+            strict,
             dry_run: false,
         })
         .collect();

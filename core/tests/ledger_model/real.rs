@@ -6,15 +6,15 @@
 use std::collections::HashMap;
 
 use poolgate_core::nodelimit::ledger::{
-    Claim, ClaimView, Decision, Facts, FirstSeen, Ledger, LimitInForce, Needs, Observed,
-    RESERVATION_LIFETIME, Request, RequestVerdict, Step, Uid, Write, decide,
+    Claim, ClaimView, Decision, Facts, FirstSeen, Full, Ledger, LimitInForce, Needs, Observed,
+    RESERVATION_LIFETIME, Refused, Request, RequestVerdict, Step, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 
 use crate::fingerprint::Fast;
 use crate::scenario::{Guard, Scenario};
 use crate::times::{Times, moment};
-use crate::world::{Book, CREATES, Copied, Shown, UNSEEN, mask};
+use crate::world::{Book, CLOSED, CREATES, Copied, SIGHTS, Shown, UNSEEN, mask};
 
 /// All that a decision rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,7 +30,9 @@ pub(crate) struct Question {
     pub(crate) pool: u8,
     pub(crate) pool_fresh: bool,
     pub(crate) pool_after_copy: bool,
-    pub(crate) first_seen: [u8; CREATES],
+    pub(crate) first_seen: [u8; SIGHTS],
+    /// Whether the claims that it asks for take too long to list.
+    pub(crate) claims_late: bool,
     /// For each waiting call: whether ledger and claims were read since it arrived.
     pub(crate) waiting: [Option<(bool, bool)>; CREATES],
 }
@@ -41,11 +43,13 @@ pub(crate) enum Reply {
     Decided { write: Stored, answers: Answers },
 }
 
-/// Who is refused, and for whom a reservation is held, as bits. The others are allowed without one.
+/// Who is refused, and for whom a reservation is held, as bits. The others are allowed without one. Excused is a refusal
+/// that may be wrong: by a late list, or because the ledger was lost.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answers {
     pub(crate) denied: u8,
     pub(crate) reserved: u8,
+    pub(crate) excused: u8,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +65,7 @@ pub(crate) struct Real<'s> {
     pub(crate) without: Option<Guard>,
     uids: [Uid; CREATES],
     replies: HashMap<Question, Reply, Fast>,
-    observed: HashMap<([u8; CREATES], u8, u8), [u8; CREATES], Fast>,
+    observed: HashMap<([u8; SIGHTS], u8, u8), [u8; SIGHTS], Fast>,
 }
 
 impl<'s> Real<'s> {
@@ -90,16 +94,23 @@ impl<'s> Real<'s> {
     }
 
     /// What was first seen when, after this ledger came in.
-    pub(crate) fn observe(&mut self, first_seen: [u8; CREATES], book: Book, tick: u8) -> [u8; CREATES] {
-        let key = (first_seen, book.reservations(), tick);
+    pub(crate) fn observe(&mut self, first_seen: [u8; SIGHTS], book: Book, tick: u8) -> [u8; SIGHTS] {
+        let key = (
+            first_seen,
+            book.reservations() | (u8::from(book.closed) << CLOSED),
+            tick,
+        );
         if let Some(after) = self.observed.get(&key) {
             return *after;
         }
         let mut real = self.first_seen(first_seen);
         real.observe(&self.ledger(book), moment(tick));
-        let after = std::array::from_fn(|claim| {
-            let first =
-                |tick: &u8| real.over_at(&self.uids[claim]) == Some(moment(*tick).plus(RESERVATION_LIFETIME));
+        let after = std::array::from_fn(|sight| {
+            let over = match self.uids.get(sight) {
+                Some(uid) => real.over_at(uid),
+                None => real.opens_at(),
+            };
+            let first = |tick: &u8| over == Some(moment(*tick).plus(RESERVATION_LIFETIME));
             (0..=tick).find(first).unwrap_or(UNSEEN)
         });
         self.observed.insert(key, after);
@@ -128,6 +139,7 @@ impl<'s> Real<'s> {
                 value: &view,
                 read: times.claims,
             },
+            claims_late: sent.claims_late,
             limit: Observed {
                 value: self.limit(sent.pool),
                 read: times.limit,
@@ -145,6 +157,7 @@ impl<'s> Real<'s> {
                 uid: &self.uids[claim],
                 name: "claim",
                 arrived: times.arrived(ledger, claims),
+                strict: self.scenario.strict && !self.lacks(Guard::ClosedLedgerDenies),
                 dry_run: self.scenario.is_dry(claim) && !self.lacks(Guard::DryRunReservesNothing),
             })
             .collect();
@@ -164,6 +177,12 @@ impl<'s> Real<'s> {
             answers: Answers {
                 denied: of(|answer| matches!(answer, RequestVerdict::Deny(_))),
                 reserved: of(|answer| *answer == RequestVerdict::Reserved),
+                excused: of(|answer| {
+                    matches!(
+                        answer,
+                        RequestVerdict::Deny(Refused::LedgerLost | Refused::Full(Full { stale: true, .. }))
+                    )
+                }),
             },
             write: match &decision.write {
                 Write::Nothing => Stored::Nothing,
@@ -193,7 +212,7 @@ impl<'s> Real<'s> {
             }
             Some(Guard::WatchIsNoEvidence) => sent.listed = Some(sent.tick),
             Some(Guard::ListAfterLifetime) => sent.listed = sent.listed.map(|_| sent.tick),
-            Some(Guard::ReservationsEnd) => sent.first_seen = [UNSEEN; CREATES],
+            Some(Guard::ReservationsEnd) => sent.first_seen = [UNSEEN; SIGHTS],
             Some(Guard::ListWithoutLedger) => sent.copy.book = sent.copy.book.or(Some(Book::default())),
             Some(Guard::RefusalOnFreshClaims) => {
                 sent.listed = sent.listed.or(Some(0));
@@ -204,6 +223,9 @@ impl<'s> Real<'s> {
                 sent.waiting = sent.waiting.map(|call| call.map(|(_, claims)| (true, claims)));
             }
             Some(Guard::RefusalOnFreshLimit) => sent.pool_fresh = true,
+            Some(Guard::ClosedForALifetime) if sent.first_seen[CLOSED] != UNSEEN => {
+                sent.first_seen[CLOSED] = 0;
+            }
             Some(Guard::NewestLimit) => {
                 if let Some(book) = &mut sent.copy.book {
                     book.pool = 0;
@@ -219,6 +241,9 @@ impl<'s> Real<'s> {
         let mut book = self.book(ledger);
         match self.without {
             Some(Guard::SeenIsRaised) => book.seen = question.copy.book.map_or(0, |book| book.seen),
+            Some(Guard::OpenedAboveOlderViews) if question.copy.book.is_some_and(|book| book.closed) => {
+                book.seen = 0;
+            }
             Some(Guard::RepeatedCallsCount) => book.calls = book.calls.map(|calls| calls.min(1)),
             _ => {}
         }
@@ -258,11 +283,12 @@ impl<'s> Real<'s> {
         view
     }
 
-    pub(crate) fn first_seen(&self, ticks: [u8; CREATES]) -> FirstSeen {
+    pub(crate) fn first_seen(&self, ticks: [u8; SIGHTS]) -> FirstSeen {
         let mut first_seen = FirstSeen::default();
         for tick in 0..UNSEEN {
             let known = Book {
-                calls: ticks.map(|first| u8::from(first <= tick)),
+                calls: std::array::from_fn(|claim| u8::from(ticks[claim] <= tick)),
+                closed: ticks[CLOSED] <= tick,
                 ..Book::default()
             };
             if ticks.contains(&tick) {
@@ -281,6 +307,9 @@ impl<'s> Real<'s> {
                 text["reservations"][self.uids[claim].as_str()] = json!(book.calls[claim]);
             }
         }
+        if book.closed {
+            text["closed"] = json!(true);
+        }
         if book.pool > 0 {
             let limit = self.limit(book.pool);
             text["limit"] =
@@ -295,6 +324,7 @@ impl<'s> Real<'s> {
         Book {
             calls: std::array::from_fn(|claim| small(&text["reservations"][self.uids[claim].as_str()])),
             seen: small(&text["seen"]),
+            closed: text["closed"] == true,
             pool: small(&text["limit"]["poolVersion"]),
         }
     }

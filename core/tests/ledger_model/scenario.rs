@@ -10,6 +10,8 @@ use crate::world::{CREATES, Create, Mishaps, REPLICAS, Replica, World};
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) mode: NodeLimitMode,
+    /// Whether who else was admitted must be known.
+    pub(crate) strict: bool,
     /// The limit before and after the NodePool changes. Both the same: it does not.
     pub(crate) limits: [u8; 2],
     pub(crate) creates: usize,
@@ -21,6 +23,9 @@ pub(crate) struct Scenario {
     pub(crate) ticks: u8,
     pub(crate) mishaps: Mishaps,
 }
+
+/// The limit of a NodePool that has none.
+pub(crate) const NO_LIMIT: u8 = u8::MAX;
 
 /// What keeps the count exact. Each is taken away alone, and must be missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,6 +60,14 @@ pub(crate) enum Guard {
     RefusalOnFreshLedger,
     /// A refusal rests on a limit read since the request arrived.
     RefusalOnFreshLimit,
+    /// So does an admission, where the pool had no limit.
+    AdmissionOnFreshLimit,
+    /// A ledger that was lost admits nobody.
+    ClosedLedgerDenies,
+    /// Until what it admitted has come or ended.
+    ClosedForALifetime,
+    /// From then on only views that show it are counted by.
+    OpenedAboveOlderViews,
     /// A limit that the ledger knows to be newer is not replaced by an older one.
     NewestLimit,
     /// A reservation on which two calls were allowed is not given back by one of them.
@@ -76,6 +89,7 @@ const NONE: Mishaps = Mishaps {
     losses: 0,
     repeats: 0,
     unsent: 0,
+    corruptions: 0,
 };
 
 const ONCE_EACH: Mishaps = Mishaps {
@@ -83,12 +97,14 @@ const ONCE_EACH: Mishaps = Mishaps {
     losses: 1,
     repeats: 1,
     unsent: 1,
+    corruptions: 0,
 };
 
 /// Two replicas, one place, two creates, from the first to one reservation lifetime after it; the other scenarios say what they change.
 const BASE: Scenario = Scenario {
     name: "two for one place",
     mode: NodeLimitMode::Hard,
+    strict: false,
     limits: [1, 1],
     creates: 2,
     dry: 0,
@@ -99,7 +115,9 @@ const BASE: Scenario = Scenario {
 };
 
 /// The worlds of every test run.
-pub(crate) const BOUNDED: &[Scenario] = &[BASE, OLDER, DRY, CRASH, LOST, REPEATED, RAISED, LOWERED, SOFT];
+pub(crate) const BOUNDED: &[Scenario] = &[
+    BASE, OLDER, DRY, CRASH, LOST, REPEATED, RAISED, LOWERED, LIMITED, CORRUPTED, SOFT,
+];
 
 const OLDER: Scenario = Scenario {
     name: "one of the two is there before the ledger",
@@ -152,6 +170,23 @@ const LOWERED: Scenario = Scenario {
     ..BASE
 };
 
+const LIMITED: Scenario = Scenario {
+    name: "a pool gets its first limit",
+    limits: [NO_LIMIT, 1],
+    ticks: 0,
+    ..BASE
+};
+
+const CORRUPTED: Scenario = Scenario {
+    name: "the ledger is lost",
+    strict: true,
+    mishaps: Mishaps {
+        corruptions: 1,
+        ..NONE
+    },
+    ..BASE
+};
+
 const SOFT: Scenario = Scenario {
     name: "Soft",
     mode: NodeLimitMode::Soft,
@@ -201,6 +236,11 @@ pub(crate) const FULL: &[Scenario] = &[
         ..BASE
     },
     Scenario {
+        name: "a pool with three creates gets its first limit",
+        creates: 3,
+        ..LIMITED
+    },
+    Scenario {
         name: "three replicas",
         replicas: 3,
         ticks: 3,
@@ -225,6 +265,10 @@ pub(crate) const MISSED: &[(Guard, Scenario, Violation)] = &[
     (Guard::RefusalOnFreshClaims, BASE, Violation::WrongRefusal),
     (Guard::RefusalOnFreshLedger, BASE, Violation::WrongRefusal),
     (Guard::RefusalOnFreshLimit, RAISED, Violation::WrongRefusal),
+    (Guard::AdmissionOnFreshLimit, LIMITED, Violation::TooMany),
+    (Guard::ClosedLedgerDenies, CORRUPTED, Violation::TooMany),
+    (Guard::ClosedForALifetime, CORRUPTED, Violation::TooMany),
+    (Guard::OpenedAboveOlderViews, CORRUPTED, Violation::TooMany),
     (Guard::NewestLimit, LOWERED, Violation::OlderLimit),
     (Guard::RepeatedCallsCount, REPEATED, Violation::TooMany),
     (Guard::ReleaseOnlyUnsent, REPEATED, Violation::TooMany),
@@ -252,6 +296,7 @@ impl Scenario {
             revision,
             pool: 1,
             creates,
+            newer: 0,
             ledger: None,
             replicas: [Replica::new(1, !self.limit_changes()); REPLICAS],
             left: self.mishaps,

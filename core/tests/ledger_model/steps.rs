@@ -16,6 +16,7 @@ pub(crate) enum Action {
     Mark { claim: usize },
     Finish { claim: usize },
     ChangeLimit,
+    Corrupt,
     Tick,
     SeeEvent { replica: usize },
     SeePool { replica: usize },
@@ -39,7 +40,7 @@ pub(crate) enum Action {
 /// Why a world must not be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Violation {
-    /// More claims than the limit.
+    /// More claims than the limit, or more that were asked for under it.
     TooMany,
     /// A refusal though there was room all the time.
     WrongRefusal,
@@ -118,12 +119,15 @@ impl Steps {
 fn violation(world: &World, before: &World, real: &Real<'_>) -> Option<Violation> {
     let scenario = real.scenario;
     let most = scenario.limits[0].max(scenario.limits[1]);
-    if world.counted(scenario.soft()).count_ones() > u32::from(most) {
+    let counted = world.counted(scenario.soft());
+    let newer = counted & world.newer;
+    if counted.count_ones() > u32::from(most) || newer.count_ones() > u32::from(scenario.limit(world.pool)) {
         return Some(Violation::TooMany);
     }
     let book = world.ledger?;
     if book.reservations() & scenario.dry != 0 {
         return Some(Violation::DryRunReserved);
     }
-    (book.pool < before.ledger.map_or(0, |before| before.pool)).then_some(Violation::OlderLimit)
+    (!book.closed && book.pool < before.ledger.map_or(0, |before| before.pool))
+        .then_some(Violation::OlderLimit)
 }

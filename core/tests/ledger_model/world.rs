@@ -8,7 +8,11 @@
 pub(crate) const CREATES: usize = 4;
 pub(crate) const REPLICAS: usize = 3;
 
-/// A reservation that a replica has not seen.
+/// What a replica sees for the first time: each reservation, and that the ledger is closed.
+pub(crate) const SIGHTS: usize = CREATES + 1;
+pub(crate) const CLOSED: usize = CREATES;
+
+/// What a replica has not seen.
 pub(crate) const UNSEEN: u8 = u8::MAX;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,6 +23,8 @@ pub(crate) struct World {
     /// The version of the NodePool: 1, or 2 once its limit has changed.
     pub(crate) pool: u8,
     pub(crate) creates: [Create; CREATES],
+    /// The creates that began after the limit had changed.
+    pub(crate) newer: u8,
     pub(crate) ledger: Option<Book>,
     pub(crate) replicas: [Replica; REPLICAS],
     pub(crate) left: Mishaps,
@@ -35,6 +41,8 @@ pub(crate) struct Mishaps {
     pub(crate) repeats: u8,
     /// Answers that cannot be sent.
     pub(crate) unsent: u8,
+    /// Ledgers that are written over with what cannot be read.
+    pub(crate) corruptions: u8,
 }
 
 /// One NodeClaim's life, as the API server sees it. Numbers are revisions, `started` is a tick.
@@ -54,6 +62,7 @@ pub(crate) struct Book {
     /// Allowed calls of each reservation; 0 is no reservation.
     pub(crate) calls: [u8; CREATES],
     pub(crate) seen: u8,
+    pub(crate) closed: bool,
     /// The version of the NodePool whose limit is in force; 0 is none.
     pub(crate) pool: u8,
 }
@@ -72,8 +81,8 @@ pub(crate) struct Replica {
     pub(crate) pool_fresh: bool,
     pub(crate) pool_after_copy: bool,
     pub(crate) copy: Option<Copied>,
-    /// When it first saw each reservation.
-    pub(crate) first_seen: [u8; CREATES],
+    /// When it first saw each reservation, and that the ledger is closed.
+    pub(crate) first_seen: [u8; SIGHTS],
     pub(crate) calls: [Call; CREATES],
     /// A write that nobody waits for any more and that may still be carried out.
     pub(crate) late: Option<Late>,
@@ -147,6 +156,14 @@ impl Create {
 }
 
 impl Book {
+    /// What is made of one that cannot be read.
+    pub(crate) fn closed() -> Self {
+        Self {
+            closed: true,
+            ..Self::default()
+        }
+    }
+
     /// The claims that hold a reservation.
     pub(crate) fn reservations(self) -> u8 {
         mask(|claim| self.calls[claim] > 0)
@@ -165,7 +182,7 @@ impl Replica {
             pool_fresh,
             pool_after_copy: false,
             copy: None,
-            first_seen: [UNSEEN; CREATES],
+            first_seen: [UNSEEN; SIGHTS],
             calls: [Call::None; CREATES],
             late: None,
         }

@@ -9,8 +9,10 @@ use super::object::NodeClaim;
 use crate::cluster::collection::{Collection, Source as _};
 use crate::objects::NODE_CLAIMS;
 
-/// How many claims a page brings: what bounds the memory that a list takes.
-const PAGE: u32 = 500;
+/// How many claims a page brings: what bounds the memory that a list takes. Of metadata alone as many take as much, and
+/// hardly a pool has a second page.
+const WHOLE_PAGE: u32 = 500;
+const METADATA_PAGE: u32 = 10_000;
 
 /// The API server's NodeClaims.
 pub(crate) struct ClaimList(Collection<NodeClaim>);
@@ -31,15 +33,19 @@ impl ClaimList {
         Self(Collection::new(client, NODE_CLAIMS))
     }
 
-    /// Lists the claims of a pool as they are now. Without a resourceVersion in the request the API server answers
-    /// from a quorum; all pages are of the first one's version.
-    pub(crate) async fn of_pool(&self, pool: &str) -> Result<ClaimView, ListError> {
-        let mut params = ListParams::default()
-            .labels(&format!("{NODEPOOL_LABEL}={pool}"))
-            .limit(PAGE);
+    /// Lists the claims of a pool as they are now: whole, or their metadata alone, which does not say which of them are
+    /// being disrupted. Without a resourceVersion in the request the API server answers from a quorum; all pages are of
+    /// the first one's version.
+    pub(crate) async fn of_pool(&self, pool: &str, whole: bool) -> Result<ClaimView, ListError> {
+        let params = ListParams::default().labels(&format!("{NODEPOOL_LABEL}={pool}"));
+        let mut params = params.limit(if whole { WHOLE_PAGE } else { METADATA_PAGE });
         let mut claims = Vec::new();
         loop {
-            let page = self.0.list(&params).await?;
+            let page = if whole {
+                self.0.list(&params).await?
+            } else {
+                self.0.list_metadata(&params).await?
+            };
             let parts = page.items.into_iter().filter_map(NodeClaim::into_parts);
             claims.extend(parts.map(|(_, uid, claim)| (uid, claim)));
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());

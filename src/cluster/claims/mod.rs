@@ -8,4 +8,4 @@ mod views;
 
 pub(crate) use follower::ClaimFollower;
 pub(crate) use list::{ClaimList, ListError};
-pub(crate) use views::ClaimViews;
+pub(crate) use views::{ClaimViews, Listed};

@@ -3,20 +3,37 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Uid};
+use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Moment, ReadSpan, Uid};
 
 use crate::admission::ClusterView;
 
 /// The claims of all pools. Bounded by what the cluster holds: of a claim less than 200 bytes are kept.
 #[derive(Debug)]
 pub(crate) struct ClaimViews {
-    by_pool: HashMap<Box<str>, ClaimView>,
+    by_pool: HashMap<Box<str>, PoolClaims>,
     /// Where reviews find how many there are.
     shared: Arc<ClusterView>,
     /// Up to which resourceVersion the watch is complete.
     version: u64,
     /// Whether the watch runs.
     watched: bool,
+}
+
+/// The claims of one pool.
+#[derive(Debug, Default)]
+struct PoolClaims {
+    view: ClaimView,
+    /// The newest LIST of this pool alone that is in the view.
+    listed: Option<Listed>,
+}
+
+/// A consistent LIST of one pool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listed {
+    /// When it was made.
+    pub(crate) span: ReadSpan,
+    /// Whether it showed whole claims, and with them which are being disrupted.
+    pub(crate) whole: bool,
 }
 
 /// Claims of one list, by pool.
@@ -33,61 +50,78 @@ impl ClaimViews {
         }
     }
 
-    /// The claims of a pool as far as they are known; none while nobody watches, unless they were listed just now.
-    pub(crate) fn current(&mut self, pool: &str, is_listed: bool) -> Option<&ClaimView> {
+    /// The claims of a pool as far as they are known, and when they were last listed for it alone. While nobody watches, what
+    /// was last listed; none where nothing was.
+    pub(crate) fn current(&mut self, pool: &str) -> Option<(&ClaimView, Option<ReadSpan>)> {
         let (watched, version) = (self.watched, self.version);
-        if !watched && !is_listed {
+        let known = self.known(pool);
+        if watched {
+            known.view.advance_to(version);
+        } else if known.listed.is_none() {
             return None;
         }
-        let view = self.view(pool);
-        if watched {
-            view.advance_to(version);
-        }
-        Some(view)
+        Some((&known.view, known.listed.map(|listed| listed.span)))
+    }
+
+    /// The newest LIST of this pool alone that is in its view.
+    pub(crate) fn listed(&self, pool: &str) -> Option<Listed> {
+        self.by_pool.get(pool)?.listed
+    }
+
+    /// Whether the view is followed by the watch, or was listed at or after that moment.
+    pub(crate) fn is_known_since(&self, pool: &str, moment: Moment) -> bool {
+        self.watched || self.listed(pool).is_some_and(|listed| listed.span.done >= moment)
     }
 
     /// Takes what a consistent list of one pool has shown.
-    pub(crate) fn relist(&mut self, pool: &str, list: ClaimView) {
+    pub(crate) fn relist(&mut self, pool: &str, mut list: ClaimView, listed: Listed) {
         let watched = self.watched;
-        self.change(pool, |view| {
-            if watched {
-                view.relist(list);
-            } else {
-                view.restart(list);
+        self.change(pool, |known| {
+            if !listed.whole {
+                list.keep_disrupted(&known.view);
             }
+            if watched {
+                known.view.relist(list);
+            } else {
+                known.view.restart(list);
+            }
+            known.listed = Some(listed);
         });
     }
 
     /// Takes a list of all pools, complete up to this version. One that is older than what is known comes from another
     /// history, a backup that was restored, and is believed.
     pub(super) fn relist_all(&mut self, mut listing: Listing, version: u64) {
-        for (pool, view) in &mut self.by_pool {
-            view.restart(ClaimView::listed(
+        for (pool, known) in &mut self.by_pool {
+            known.view.restart(ClaimView::listed(
                 version,
                 listing.remove(pool).unwrap_or_default(),
             ));
+            // It may be ahead of what the watch begins with.
+            known.listed = None;
         }
         for (pool, claims) in listing {
-            self.by_pool.insert(pool, ClaimView::listed(version, claims));
+            let view = ClaimView::listed(version, claims);
+            self.by_pool.insert(pool, PoolClaims { view, listed: None });
         }
-        self.by_pool.retain(|_, view| !view.is_empty());
+        self.by_pool.retain(|_, known| !known.view.is_empty());
         self.version = version;
         self.watched = true;
         let counts = self
             .by_pool
             .iter()
-            .map(|(pool, view)| (pool.clone(), view.counts()));
+            .map(|(pool, known)| (pool.clone(), known.view.counts()));
         self.shared.set_claims(Some(counts.collect()));
     }
 
     /// Takes a claim that is new or has changed.
     pub(super) fn upsert(&mut self, pool: &str, uid: Uid, claim: Claim) {
-        self.change(pool, |view| view.upsert(uid, claim));
+        self.change(pool, |known| known.view.upsert(uid, claim));
     }
 
     /// Takes note that a claim is gone.
     pub(super) fn remove(&mut self, pool: &str, uid: &Uid, version: u64) {
-        self.change(pool, |view| view.remove(uid, version));
+        self.change(pool, |known| known.view.remove(uid, version));
     }
 
     /// The watch is complete up to this version.
@@ -101,23 +135,33 @@ impl ClaimViews {
         self.shared.set_claims(None);
     }
 
-    fn change(&mut self, pool: &str, change: impl FnOnce(&mut ClaimView)) {
-        let view = self.view(pool);
-        change(view);
-        let counts = view.counts();
+    fn change(&mut self, pool: &str, change: impl FnOnce(&mut PoolClaims)) {
+        let known = self.known(pool);
+        change(known);
+        let counts = known.view.counts();
         self.shared.set_claims_of(pool, counts);
     }
 
-    fn view(&mut self, pool: &str) -> &mut ClaimView {
+    fn known(&mut self, pool: &str) -> &mut PoolClaims {
         self.by_pool.entry(pool.into()).or_default()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use poolgate_core::nodelimit::ClaimCounts;
 
     use super::*;
+
+    const LISTED: Listed = Listed {
+        span: ReadSpan {
+            begun: Moment::at(Duration::ZERO),
+            done: Moment::at(Duration::ZERO),
+        },
+        whole: true,
+    };
 
     fn claim(version: u64) -> Claim {
         Claim {
@@ -132,7 +176,7 @@ mod tests {
     }
 
     fn count(views: &mut ClaimViews, pool: &str) -> Option<(usize, u64)> {
-        let view = views.current(pool, false)?;
+        let (view, _) = views.current(pool)?;
         Some((view.counts().existing, view.version()))
     }
 
@@ -162,14 +206,61 @@ mod tests {
         let mut views = ClaimViews::new(Arc::default());
         views.relist_all(Listing::new(), 10);
         let list = ClaimView::listed(20, [(uid("1"), claim(15))]);
-        views.relist("a", list);
+        views.relist("a", list, LISTED);
         views.remove("a", &uid("1"), 14);
         assert_eq!(count(&mut views, "a"), Some((1, 20)));
-        views.relist("a", ClaimView::listed(18, []));
+        views.relist("a", ClaimView::listed(18, []), LISTED);
         assert_eq!(
             count(&mut views, "a"),
             Some((1, 20)),
             "the view is the newer of the two"
+        );
+    }
+
+    #[test]
+    fn a_list_of_metadata_leaves_open_what_the_watch_says_of_disruption() {
+        let disrupted = |version, disrupted| Claim {
+            disrupted,
+            ..claim(version)
+        };
+        let metadata = Listed {
+            whole: false,
+            ..LISTED
+        };
+        let mut views = ClaimViews::new(Arc::default());
+        let claims = vec![(uid("1"), disrupted(3, true)), (uid("2"), disrupted(4, true))];
+        views.relist_all(Listing::from([("a".into(), claims)]), 10);
+        let list = ClaimView::listed(20, [(uid("1"), claim(3)), (uid("2"), claim(15))]);
+        views.relist("a", list, metadata);
+        let staying = |views: &mut ClaimViews| views.current("a").expect("a view").0.counts().staying;
+        assert_eq!(
+            staying(&mut views),
+            1,
+            "what has changed counts until it is known how"
+        );
+        views.upsert("a", uid("2"), disrupted(15, true));
+        assert_eq!(staying(&mut views), 0, "the watch comes up to the list");
+    }
+
+    #[test]
+    fn a_view_is_as_old_as_its_last_list_while_nobody_watches() {
+        let mut views = ClaimViews::new(Arc::default());
+        let at = |second| Moment::at(Duration::from_secs(second));
+        let listed = Listed {
+            span: ReadSpan {
+                begun: at(3),
+                done: at(5),
+            },
+            whole: true,
+        };
+        views.relist("a", ClaimView::listed(7, [(uid("1"), claim(3))]), listed);
+        assert_eq!(count(&mut views, "a"), Some((1, 7)));
+        assert!(views.is_known_since("a", at(5)) && !views.is_known_since("a", at(6)));
+        views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 10);
+        assert!(views.is_known_since("a", at(6)), "it is watched");
+        assert!(
+            views.listed("a").is_none(),
+            "the watch may begin with less than the list showed"
         );
     }
 
@@ -186,7 +277,7 @@ mod tests {
         let told = Arc::new(ClusterView::default());
         let mut views = ClaimViews::new(Arc::clone(&told));
         let existing = || told.claims_of("a").map(|counts| counts.existing);
-        views.relist("a", ClaimView::listed(5, [(uid("1"), claim(3))]));
+        views.relist("a", ClaimView::listed(5, [(uid("1"), claim(3))]), LISTED);
         assert_eq!(existing(), None, "a list of one moment is not followed");
         views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 10);
         assert_eq!(existing(), Some(1));
@@ -206,7 +297,7 @@ mod tests {
         views.remove("a", &uid("2"), 13);
         views.remove("a", &uid("1"), 14);
         assert_eq!(existing(), Some(0));
-        views.relist("b", ClaimView::listed(20, [(uid("3"), claim(18))]));
+        views.relist("b", ClaimView::listed(20, [(uid("3"), claim(18))]), LISTED);
         assert_eq!(told.claims_of("b").map(|counts| counts.existing), Some(1));
         views.lost();
         assert_eq!(existing(), None);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt::Display;
 
 use poolgate_core::nodelimit::ledger::{FirstSeen, Moment};
 
@@ -11,7 +12,7 @@ use crate::cluster::gate_metrics::GateMetrics;
 /// What is known of one ledger.
 #[derive(Debug)]
 struct Cached {
-    /// The ledger, or the version of one that cannot be read.
+    /// The ledger, or the version of one that is neither read nor replaced.
     stored: Result<Stored, u64>,
     first_seen: FirstSeen,
 }
@@ -44,17 +45,28 @@ impl CachedLedgers {
         Some(&self.kept(pool)?.first_seen)
     }
 
-    /// The pools whose ledgers hold reservations.
-    pub(crate) fn with_reservations(&self) -> impl Iterator<Item = &str> {
+    /// The pools whose ledgers hold reservations, or have lost them.
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = &str> {
         let stored = self.by_name.values().filter_map(|kept| kept.stored.as_ref().ok());
         stored
-            .filter(|stored| stored.ledger.reservations().len() > 0)
+            .filter(|stored| stored.ledger.is_closed() || stored.ledger.reservations().len() > 0)
             .map(|stored| &*stored.pool)
     }
 
     /// Takes what was read, written or listed just now: it replaces whatever was known before.
     pub(super) fn put(&mut self, name: &str, read: Read, now: Moment) {
-        let stored = read.map_err(|error| self.tell(name, &error));
+        let stored = read.map_err(|error| {
+            self.tell(name, error.version, &error);
+            error.version
+        });
+        if let Ok(Stored {
+            version,
+            lost: Some(lost),
+            ..
+        }) = &stored
+        {
+            self.tell(name, *version, lost);
+        }
         if let Ok(stored) = &stored {
             self.metrics
                 .reservations(&stored.pool, stored.ledger.reservations().len());
@@ -123,12 +135,11 @@ impl CachedLedgers {
     }
 
     /// Logs and counts a ledger that cannot be read, once for each time that it is written.
-    fn tell(&self, name: &str, broken: &BrokenLedger) -> u64 {
-        if self.version(name) != Some(broken.version) {
+    fn tell(&self, name: &str, version: u64, error: &impl Display) {
+        if self.version(name) != Some(version) {
             self.metrics.unreadable_ledger();
-            tracing::error!(error = %broken, "a node limit's ledger cannot be read; what --gate-on-error says holds for its pool");
+            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read: until it has counted anew, /gate/strict denies its pool");
         }
-        broken.version
     }
 }
 
@@ -147,6 +158,7 @@ mod tests {
             pool: "general".into(),
             version,
             ledger: Rc::new(Ledger::read(&text).expect("a ledger")),
+            lost: None,
         }
     }
 
@@ -181,9 +193,9 @@ mod tests {
             first,
             Some(at(10).plus(poolgate_core::nodelimit::ledger::RESERVATION_LIFETIME))
         );
-        assert_eq!(kept.with_reservations().collect::<Vec<_>>(), ["general"]);
+        assert_eq!(kept.unsettled().collect::<Vec<_>>(), ["general"]);
         kept.put_newer(NAME, 3, Ok(stored(3, "{}")), at(30));
-        assert_eq!(kept.with_reservations().count(), 0);
+        assert_eq!(kept.unsettled().count(), 0);
         kept.retain(|_| false);
         assert!(kept.get("general").is_none());
     }

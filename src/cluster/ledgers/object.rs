@@ -36,7 +36,7 @@ pub(crate) struct Owner<'a> {
     pub(crate) uid: &'a str,
 }
 
-/// A ConfigMap that should be a ledger and is none. Nothing is admitted by it, and nothing is written over it.
+/// A ConfigMap that should be a ledger and is none, and that this release does not write over.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("ConfigMap {namespace}/{name}: {fault}")]
 pub(crate) struct BrokenLedger {
@@ -50,17 +50,9 @@ pub(crate) struct BrokenLedger {
 
 #[derive(Debug, Clone, thiserror::Error)]
 enum Fault {
-    #[error(
-        "data[\"{LEDGER}\"] is missing; delete the ConfigMap while no node is being created; poolgate then writes a new one"
-    )]
-    NoText,
-    #[error(
-        "data[\"{LEDGER}\"]: {0}; delete the ConfigMap while no node is being created; poolgate then writes a new one"
-    )]
-    Unreadable(#[from] UnreadableLedger),
-    #[error(
-        "data[\"{POOL}\"] does not name the pool that the ConfigMap is named after: delete the ConfigMap"
-    )]
+    #[error("data[\"{LEDGER}\"]: {0}")]
+    Newer(UnreadableLedger),
+    #[error("data[\"{POOL}\"] does not name the pool that the ConfigMap is named after")]
     OtherPool,
     #[error("metadata.resourceVersion is no number")]
     NoVersion,
@@ -111,13 +103,20 @@ pub(crate) struct Stored {
     pub(crate) pool: Box<str>,
     /// Its resourceVersion.
     pub(crate) version: u64,
-    /// What it says.
+    /// What it says; a closed one where that cannot be read.
     pub(crate) ledger: Rc<Ledger>,
+    /// Why it cannot be read.
+    pub(crate) lost: Option<Rc<str>>,
 }
 
-/// Reads a ledger.
+/// Reads a ledger. One that cannot be read is taken for a closed one, which is then written over it.
 pub(crate) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
-    parse(object).map_err(|fault| BrokenLedger {
+    read_of(object, None)
+}
+
+/// The same for the pool that it is known to belong to.
+pub(super) fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, BrokenLedger> {
+    parse(object, pool).map_err(|fault| BrokenLedger {
         namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
         name: object.metadata.name.as_deref().unwrap_or_default().into(),
         version: version(object).unwrap_or_default(),
@@ -125,15 +124,34 @@ pub(crate) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
     })
 }
 
-fn parse(object: &ConfigMap) -> Result<Stored, Fault> {
-    let field = |key: &str| object.data.as_ref().and_then(|data| data.get(key));
-    let pool = field(POOL).filter(|pool| object.metadata.name.as_ref() == Some(&name(pool)));
-    let pool = pool.ok_or(Fault::OtherPool)?;
-    Ok(Stored {
-        pool: pool.as_str().into(),
-        version: version(object).ok_or(Fault::NoVersion)?,
-        ledger: Rc::new(Ledger::read(field(LEDGER).ok_or(Fault::NoText)?)?),
-    })
+fn parse(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, Fault> {
+    let field = |key: &str| object.data.as_ref()?.get(key).map(String::as_str);
+    let named = field(POOL).filter(|pool| object.metadata.name.as_ref() == Some(&name(pool)));
+    let version = version(object).ok_or(Fault::NoVersion)?;
+    let stored = |pool: &str, ledger, lost: Option<String>| Stored {
+        pool: pool.into(),
+        version,
+        ledger: Rc::new(ledger),
+        lost: lost.map(Rc::from),
+    };
+    let Some(named) = named else {
+        let pool = pool.ok_or(Fault::OtherPool)?;
+        return Ok(stored(pool, Ledger::closed(), Some(Fault::OtherPool.to_string())));
+    };
+    match field(LEDGER).map(Ledger::read) {
+        Some(Ok(ledger)) => Ok(stored(named, ledger, None)),
+        Some(Err(newer @ UnreadableLedger::Newer(_))) => Err(Fault::Newer(newer)),
+        Some(Err(error)) => Ok(stored(
+            named,
+            Ledger::closed(),
+            Some(format!("data[\"{LEDGER}\"]: {error}")),
+        )),
+        None => Ok(stored(
+            named,
+            Ledger::closed(),
+            Some(format!("data[\"{LEDGER}\"] is missing")),
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -184,23 +202,42 @@ mod tests {
         assert!(read(&object).is_ok());
     }
 
+    fn changed(change: impl FnOnce(&mut BTreeMap<String, String>)) -> ConfigMap {
+        let mut object = stored("general");
+        change(object.data.as_mut().expect("data"));
+        object
+    }
+
     #[test]
-    fn a_broken_ledger_is_told_with_its_place() {
-        let said = |change: fn(&mut BTreeMap<String, String>)| {
-            let mut object = stored("general");
-            change(object.data.as_mut().expect("data"));
-            read(&object).expect_err("an error").to_string()
+    fn a_ledger_that_cannot_be_read_is_a_closed_one_and_says_why() {
+        let lost = |object: &ConfigMap| {
+            let stored = read_of(object, Some("general")).expect("a closed ledger");
+            assert!(stored.ledger.is_closed());
+            assert_eq!((&*stored.pool, stored.version), ("general", 7));
+            stored.lost.expect("why").to_string()
         };
-        let text = said(|data| drop(data.insert(LEDGER.into(), "{".into())));
+        let text = lost(&changed(|data| drop(data.insert(LEDGER.into(), "{".into()))));
         assert!(
-            text.starts_with(
-                "ConfigMap system/poolgate-ledger-general: data[\"ledger.json\"]: the ledger is no JSON"
-            ),
+            text.starts_with("data[\"ledger.json\"]: the ledger is no JSON"),
             "{text}"
         );
-        let text = said(|data| drop(data.remove(LEDGER)));
-        assert!(text.contains("data[\"ledger.json\"] is missing"), "{text}");
-        let text = said(|data| drop(data.insert(POOL.into(), "other".into())));
-        assert!(text.contains("data[\"nodepool\"] does not name"), "{text}");
+        let text = lost(&changed(|data| drop(data.remove(LEDGER))));
+        assert_eq!(text, "data[\"ledger.json\"] is missing");
+        let other = changed(|data| drop(data.insert(POOL.into(), "other".into())));
+        assert!(lost(&other).starts_with("data[\"nodepool\"] does not name"));
+        let text = read(&other).expect_err("nobody says whose it is").to_string();
+        assert!(
+            text.starts_with("ConfigMap system/poolgate-ledger-general: data[\"nodepool\"]"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_ledger_of_a_later_release_is_not_replaced() {
+        let newer = changed(|data| drop(data.insert(LEDGER.into(), r#"{"version":2}"#.into())));
+        let text = read_of(&newer, Some("general"))
+            .expect_err("an error")
+            .to_string();
+        assert!(text.contains("run one release everywhere"), "{text}");
     }
 }

@@ -31,7 +31,7 @@ pub(crate) enum StoreError {
     /// Somebody else has written it, or it is gone: read it again.
     #[error("the ledger was changed by another replica")]
     Conflict,
-    /// It is there, and cannot be read.
+    /// It is there, and this release neither reads nor replaces it.
     #[error(transparent)]
     Broken(#[from] BrokenLedger),
     /// The API server does not do it. Whether it was written is not known.
@@ -61,7 +61,7 @@ impl LedgerStore {
             self.kept.borrow_mut().remove(&name);
             return Ok(None);
         };
-        let read = object::read(&object);
+        let read = object::read_of(&object, Some(pool));
         self.kept.borrow_mut().put(&name, read.clone(), self.clock.now());
         Ok(Some(read?))
     }

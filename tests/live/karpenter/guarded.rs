@@ -169,7 +169,7 @@ fn whole(metric: f64) -> usize {
 
 /// A gate that fails closed: what it cannot decide in time, on a busy machine, is not to count against the limit.
 fn start_gate(plane: &ControlPlane) -> Poolgate {
-    let gate = Poolgate::serve_watching(plane.kubeconfig(), &["--gate", "--gate-on-error=deny"]);
+    let gate = Poolgate::serve_watching(plane.kubeconfig(), &["--gate"]);
     wait_for("the gate to watch NodeClaims", || {
         let (_, told) = gate.probe("/readyz");
         told.contains("NodeClaims: watching\n").then_some(())

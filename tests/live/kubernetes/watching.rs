@@ -145,7 +145,7 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
         )
         .success();
     let account = kubeconfig_of_the_account(&plane);
-    let gate = ["--gate", "--gate-on-error=deny", "--namespace=poolgate-system"];
+    let gate = ["--gate", "--namespace=poolgate-system"];
     let poolgate = Poolgate::serve_watching(&account, &gate);
     poolgate.wait_until_told("NodeClaims: watching\n");
     poolgate.wait_until_told("node limit ledgers: watching\n");

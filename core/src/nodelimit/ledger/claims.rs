@@ -74,10 +74,31 @@ impl ClaimView {
         self.being_replaced = list.being_replaced;
     }
 
-    /// Takes a watch event that adds or changes a claim. News that a LIST has overtaken are passed over.
+    /// Completes a LIST of metadata, which does not say what is disrupted, by what is known: of a claim that has changed
+    /// since, nothing is, and it counts.
+    pub fn keep_disrupted(&mut self, known: &Self) {
+        for (uid, before) in known.claims.iter().filter(|(_, claim)| claim.disrupted) {
+            if self
+                .claims
+                .get(uid)
+                .is_some_and(|claim| claim.version == before.version)
+            {
+                self.set_disrupted(uid, true);
+            }
+        }
+    }
+
+    /// Takes a watch event that adds or changes a claim. News that a LIST has overtaken are passed over, but for what a LIST
+    /// of metadata left open.
     pub fn upsert(&mut self, uid: Uid, claim: Claim) {
         if claim.version > self.version {
             self.version = claim.version;
+            self.put(uid, claim);
+        } else if self
+            .claims
+            .get(&uid)
+            .is_some_and(|known| known.version == claim.version)
+        {
             self.put(uid, claim);
         }
     }

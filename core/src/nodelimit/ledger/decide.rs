@@ -15,6 +15,8 @@ pub struct Facts<'a> {
     pub ledger: Observed<Option<&'a Ledger>>,
     /// Its claims.
     pub claims: Observed<&'a ClaimView>,
+    /// Whether a LIST of the claims was asked for and is late: no more is to be had in time than what is known.
+    pub claims_late: bool,
     /// Its limit.
     pub limit: Observed<LimitInForce>,
     /// When this replica first saw each reservation.
@@ -32,8 +34,10 @@ pub struct Request<'a> {
     pub uid: &'a Uid,
     /// Its name.
     pub name: &'a str,
-    /// When the call came in: nothing read before that may refuse it.
+    /// When the call came in: a limit read before that decides nothing, and nothing read before that may refuse it.
     pub arrived: Moment,
+    /// Whether it is refused where it is not known who else was admitted.
+    pub strict: bool,
     /// Whether nothing will be created. It is answered by the count and reserves nothing.
     pub dry_run: bool,
 }
@@ -45,15 +49,22 @@ pub struct Request<'a> {
 ///
 /// - A view older than the ledger's `seen` may lack a claim whose reservation is gone.
 /// - A ledger that does not exist has no `seen` to hold a view against: the claims must be listed after that was
-///   found. (Who deletes a ledger by hand gives up the reservations in it: the count may be too low for one lifetime.)
+///   found. If there are any, a ledger may have been deleted with its reservations, so the new one is closed: for one
+///   lifetime the count may be too low.
+/// - A new or lowered limit holds for every request that arrives after it was stored: watches may be silent, so the
+///   limit is read after the request arrived, also where it admits.
 /// - Limits are ordered by the NodePool's version. A replica whose watch of the pool lags would bring back the limit
 ///   of yesterday, so where the ledger knows a newer one the pool is read.
 /// - A refusal is only as good as the newest of what it rests on: all of it must be read after the request arrived.
-///   Too high a count refuses a claim for which there is room, and that costs Karpenter minutes.
+///   Too high a count refuses a claim for which there is room, and that costs Karpenter minutes. But where a LIST takes
+///   longer than a request can wait and everything known says full, admitting would be no better: it is refused by what
+///   is known.
 /// - Versions that run ahead of reads begun after the ledger came in are of another history (a backup restored, a
 ///   ledger copied from elsewhere): the read is believed and the ledger fixed, or nobody would be admitted again.
 pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
-    let outdated = outdated(facts);
+    let mut outdated = outdated(facts);
+    let may_lack_claims = outdated.claims;
+    outdated.claims &= !facts.claims_late || requests.is_empty();
     if outdated.any() {
         return Step::Read(outdated);
     }
@@ -61,9 +72,12 @@ pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
     let mut needs = Needs::default();
     let mut answers = Vec::with_capacity(requests.len());
     for request in requests {
-        let answer = round.answer(request);
+        needs.limit |= !facts.limit.is_as_of(request.arrived);
+        let answer = round.answer(request, !facts.claims.is_as_of(request.arrived));
         if matches!(answer, RequestVerdict::Deny(_)) {
             needs.add(facts.not_read_since(request.arrived));
+        } else {
+            needs.claims |= may_lack_claims;
         }
         answers.push(answer);
     }
@@ -100,7 +114,7 @@ impl Facts<'_> {
     fn not_read_since(&self, arrived: Moment) -> Needs {
         Needs {
             ledger: !self.ledger.is_as_of(arrived),
-            claims: !self.claims.is_as_of(arrived),
+            claims: !self.claims_late && !self.claims.is_as_of(arrived),
             limit: !self.limit.is_as_of(arrived),
         }
     }
@@ -123,9 +137,17 @@ impl<'a> Round<'a> {
     fn new(facts: &Facts<'a>) -> Self {
         let view = facts.claims.value;
         let limit = facts.limit.value;
-        let mut ledger = facts.ledger.value.cloned().unwrap_or_default();
-        let mut changed = false;
-        if view.version() < ledger.seen {
+        let known = facts.ledger.value.cloned();
+        let mut changed = known.is_none() && !view.is_empty();
+        let lost = || {
+            if view.is_empty() {
+                Ledger::default()
+            } else {
+                Ledger::closed()
+            }
+        };
+        let mut ledger = known.unwrap_or_else(lost);
+        if view.version() < ledger.seen && !facts.claims_late {
             ledger.seen = view.version();
             changed = true;
         }
@@ -143,14 +165,14 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn answer(&mut self, request: &Request<'a>) -> RequestVerdict {
+    fn answer(&mut self, request: &Request<'a>, stale: bool) -> RequestVerdict {
         let uid = request.uid;
         if self.view.get(uid).is_some() || self.view.has_departed(uid) {
             // Created already: this call repeats one that was allowed.
             return RequestVerdict::Allow;
         }
         if !self.ledger.has_reservation(uid)
-            && let Some(refused) = self.no_room()
+            && let Some(refused) = self.no_room(request.strict, stale)
         {
             if !request.dry_run {
                 self.refused += 1;
@@ -168,7 +190,7 @@ impl<'a> Round<'a> {
         RequestVerdict::Reserved
     }
 
-    fn no_room(&self) -> Option<Refused> {
+    fn no_room(&self, strict: bool, stale: bool) -> Option<Refused> {
         let outstanding = self.ledger.reservations.len();
         let occupied = self.counted + outstanding;
         if occupied >= usize::try_from(self.limit.nodes).unwrap_or(usize::MAX) {
@@ -178,7 +200,11 @@ impl<'a> Round<'a> {
                 occupied,
                 terminating: counts.existing - counts.undeleted,
                 outstanding,
+                stale,
             }));
+        }
+        if strict && self.ledger.closed {
+            return Some(Refused::LedgerLost);
         }
         (outstanding >= MAX_RESERVATIONS).then_some(Refused::Busy)
     }

@@ -75,6 +75,8 @@ pub enum Refused {
     Full(Full),
     /// There is room, but the ledger holds [`super::MAX_RESERVATIONS`] creates whose end is not known yet.
     Busy,
+    /// There may be room, but the ledger was lost, and with it who else was admitted.
+    LedgerLost,
 }
 
 /// The count that left no place.
@@ -88,4 +90,6 @@ pub struct Full {
     pub terminating: usize,
     /// The part of `occupied` that is admitted and not yet seen. Those admitted just now are among them.
     pub outstanding: usize,
+    /// Whether the claims were last listed before the request arrived: room that came since then is not counted.
+    pub stale: bool,
 }

@@ -5,7 +5,7 @@ use super::first_seen::FirstSeen;
 use super::moment::Observed;
 use super::state::Ledger;
 
-/// Takes out the reservations whose end is known. Whether any went.
+/// Takes out the reservations whose end is known, and opens a closed ledger. Whether anything changed.
 ///
 /// - **The claim is in view.** It counts by itself from now on, for everybody whose view shows it: `seen` is raised
 ///   to the claim's resourceVersion, so that no older view is counted by.
@@ -13,9 +13,18 @@ use super::state::Ledger;
 ///   still shows the claim.
 /// - **The create is over and nothing came of it**: this replica saw the reservation at least one lifetime ago, and a
 ///   consistent LIST begun after that lacks the claim. A watch is no evidence here: it may be silent.
+///
+/// A closed ledger has lost reservations. It opens as if they were all known: this replica saw that it is closed at
+/// least one lifetime ago, and a consistent LIST begun after that shows what became of them. `seen` was lost with them,
+/// so nobody may count by a view that is older than that LIST.
 pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_seen: &FirstSeen) -> bool {
     let before = ledger.reservations.len();
     let view = claims.value;
+    let opens = ledger.closed && first_seen.opens_at().is_some_and(|at| claims.is_as_of(at));
+    if opens {
+        ledger.closed = false;
+        ledger.seen = ledger.seen.max(view.version());
+    }
     let seen = &mut ledger.seen;
     ledger.reservations.retain(|uid, _| {
         if let Some(claim) = view.get(uid) {
@@ -25,5 +34,5 @@ pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_s
         let came_to_nothing = || first_seen.over_at(uid).is_some_and(|over| claims.is_as_of(over));
         !view.has_departed(uid) && !came_to_nothing()
     });
-    ledger.reservations.len() != before
+    opens || ledger.reservations.len() != before
 }

@@ -15,12 +15,15 @@ use super::uid::Uid;
 /// and this replica saw the reservation after that, so the real age is always greater.
 pub const RESERVATION_LIFETIME: Duration = Duration::from_secs(45);
 
-/// When one replica first saw each reservation of one pool, on its own monotonic clock.
+/// When one replica first saw each reservation of one pool, and that its ledger is closed, on its own monotonic clock.
 ///
 /// Never stored: a restart begins anew, which keeps places longer, never shorter. So no clock is compared with
 /// another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct FirstSeen(BTreeMap<Uid, Moment>);
+pub struct FirstSeen {
+    reservations: BTreeMap<Uid, Moment>,
+    closed: Option<Moment>,
+}
 
 impl FirstSeen {
     /// Takes note of a ledger that is here. `now` must lie after the read was answered (not before it was asked: the
@@ -28,26 +31,33 @@ impl FirstSeen {
     ///
     /// What the ledger no longer holds is forgotten: as many are kept as there are reservations.
     pub fn observe(&mut self, ledger: &Ledger, now: Moment) {
-        self.0.retain(|uid, _| ledger.has_reservation(uid));
+        self.closed = ledger.is_closed().then(|| self.closed.unwrap_or(now));
+        let seen = &mut self.reservations;
+        seen.retain(|uid, _| ledger.has_reservation(uid));
         for uid in ledger.reservations() {
-            if !self.0.contains_key(uid) {
-                self.0.insert(uid.clone(), now);
+            if !seen.contains_key(uid) {
+                seen.insert(uid.clone(), now);
             }
         }
     }
 
     /// From when on this reservation's create is over; none for a reservation never seen.
     pub fn over_at(&self, uid: &Uid) -> Option<Moment> {
-        self.0.get(uid).map(|first| first.plus(RESERVATION_LIFETIME))
+        self.reservations
+            .get(uid)
+            .map(|first| first.plus(RESERVATION_LIFETIME))
     }
 
-    /// From when on the first of the reservations may be taken out by a LIST that lacks its claim; none without reservations.
-    /// For the caller's sweep: a LIST begun earlier takes none out.
+    /// From when on a LIST shows all that became of the reservations that a closed ledger lost; none where it is open.
+    pub fn opens_at(&self) -> Option<Moment> {
+        self.closed.map(|first| first.plus(RESERVATION_LIFETIME))
+    }
+
+    /// From when on the first of the reservations may be taken out by a LIST that lacks its claim, or a closed ledger be
+    /// opened; none without either. For the caller's sweep: a LIST begun earlier changes nothing.
     pub fn first_over_at(&self) -> Option<Moment> {
-        self.0
-            .values()
-            .min()
-            .map(|first| first.plus(RESERVATION_LIFETIME))
+        let seen = self.reservations.values().chain(&self.closed);
+        seen.min().map(|first| first.plus(RESERVATION_LIFETIME))
     }
 }
 
@@ -79,5 +89,19 @@ mod tests {
         first_seen.observe(&ledger(r#"{"b":1}"#), second(30));
         first_seen.observe(&ledger(r#"{"a":1,"b":1}"#), second(40));
         assert_eq!(first_seen.over_at(&uid("a")), Some(second(85)));
+    }
+
+    #[test]
+    fn a_closed_ledger_is_as_old_as_its_first_sight_and_opens_anew() {
+        let open = Ledger::default();
+        let mut first_seen = FirstSeen::default();
+        first_seen.observe(&Ledger::closed(), second(10));
+        first_seen.observe(&Ledger::closed(), second(20));
+        assert_eq!(first_seen.opens_at(), Some(second(55)));
+        assert_eq!(first_seen.first_over_at(), Some(second(55)));
+        first_seen.observe(&open, second(30));
+        assert_eq!(first_seen.opens_at(), None);
+        first_seen.observe(&Ledger::closed(), second(40));
+        assert_eq!(first_seen.opens_at(), Some(second(85)));
     }
 }

@@ -13,6 +13,12 @@ impl Moment {
         Self(since_start)
     }
 
+    /// The instant this much earlier; the point of reference at the earliest.
+    #[must_use]
+    pub const fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(duration))
+    }
+
     /// The instant this much later.
     #[must_use]
     pub const fn plus(self, duration: Duration) -> Self {

@@ -21,6 +21,8 @@ pub struct Ledger {
     /// How many calls were allowed, by the UID of the claim that they ask for.
     pub(super) reservations: BTreeMap<Uid, u32>,
     pub(super) seen: u64,
+    /// Whether reservations were lost, so that any free place may be taken.
+    pub(super) closed: bool,
     pub(super) limit: Option<LimitInForce>,
     pub(super) refused: Option<Refusal>,
     pub(super) termination: Option<Termination>,
@@ -92,6 +94,19 @@ impl Termination {
 }
 
 impl Ledger {
+    /// The ledger to begin with where the one that was there cannot be read or is gone: what it held is not known.
+    pub fn closed() -> Self {
+        Self {
+            closed: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether reservations were lost and may still become NodeClaims.
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// The UIDs that hold a reservation.
     pub fn reservations(&self) -> impl ExactSizeIterator<Item = &Uid> {
         self.reservations.keys()

@@ -79,6 +79,7 @@ impl Ledger {
         Ok(Self {
             reservations: read_reservations(&reservations)?,
             seen: number("seen", fields.remove("seen").as_ref())?,
+            closed: fields.remove("closed").as_ref().map_or(Ok(false), read_closed)?,
             limit: fields.remove("limit").as_ref().map(read_limit).transpose()?,
             refused: fields.remove("refused").as_ref().map(read_refusal).transpose()?,
             termination: fields
@@ -102,6 +103,9 @@ impl Ledger {
         put("version", VERSION.into());
         put("reservations", reservations.into());
         put("seen", self.seen.into());
+        if self.closed {
+            put("closed", true.into());
+        }
         if let Some(limit) = &self.limit {
             put(
                 "limit",
@@ -134,6 +138,10 @@ fn number(field: &'static str, value: Option<&Value>) -> Result<u64, UnreadableL
         .ok_or(UnreadableLedger::Missing(field))?
         .as_u64()
         .ok_or(wrong(field, "a whole number"))
+}
+
+fn read_closed(value: &Value) -> Result<bool, UnreadableLedger> {
+    value.as_bool().ok_or(wrong("closed", "`true` or `false`"))
 }
 
 fn uid(field: &'static str, text: &str) -> Result<Uid, UnreadableLedger> {

@@ -56,6 +56,17 @@ impl Gated {
         serde_json::from_str(text).expect("JSON")
     }
 
+    /// Writes this over the ledger of a pool, or deletes it.
+    fn replace_ledger(&self, pool: &str, text: Option<&str>) {
+        let name = format!("poolgate-ledger-{pool}");
+        let patch = json!({"data": {"ledger.json": text}}).to_string();
+        let args: &[&str] = match text {
+            Some(_) => &["patch", "configmap", &name, "--type=merge", "-p", &patch],
+            None => &["delete", "configmap", &name],
+        };
+        self.plane.kubectl(args, "").success();
+    }
+
     #[track_caller]
     fn assert_metric(&self, line: &str) {
         let (_, text) = self.poolgate.probe("/metrics");
@@ -230,7 +241,7 @@ fn many_at_once_share_what_is_left() {
 
 #[test]
 fn an_observing_gate_counts_what_it_would_refuse() {
-    let gated = Gated::start("seen-", &["--gate-observe", "--gate-on-error", "deny"]);
+    let gated = Gated::start("seen-", &["--gate-observe"]);
     gated.apply(&pool("seen", Some(1)));
     gated.create(&[], &claim("seen-a", "seen")).success();
     gated.create(&[], &claim("seen-b", "seen")).success();
@@ -241,45 +252,49 @@ fn an_observing_gate_counts_what_it_would_refuse() {
 }
 
 #[test]
-fn a_ledger_that_was_broken_by_hand_is_told_of_and_not_written_over() {
-    let gated = Gated::start("broken-", &["--gate-on-error", "deny"]);
-    gated.apply(&pool("broken", Some(5)));
-    gated.create(&[], &claim("broken-a", "broken")).success();
-    let broken = json!({"data": {"ledger.json": "{\"version\": 1}"}}).to_string();
-    let patch = |patch: &str| {
-        let args = [
-            "patch",
-            "configmap",
-            "poolgate-ledger-broken",
-            "--type=merge",
-            "-p",
-            patch,
-        ];
-        gated.plane.kubectl(&args, "").success();
-    };
-    patch(&broken);
-    let refused = gated.create(&[], &claim("broken-b", "broken"));
+fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
+    let gated = Gated::start("lost-", &[]);
+    for (pool, ledger) in [("lost-broken", Some("{\"version\": 1}")), ("lost-deleted", None)] {
+        gated.apply(&self::pool(pool, Some(5)));
+        gated.create(&[], &claim(&format!("{pool}-a"), pool)).success();
+        gated.replace_ledger(pool, ledger);
+        let denied = gated.create(&[], &claim(&format!("{pool}-b"), pool));
+        let sentence = format!("NodePool {pool} may be at its node limit: poolgate has lost the record");
+        assert!(denied.stderr.contains(&sentence), "{denied:?}");
+        wait_for("a closed ledger to be stored", || {
+            (gated.ledger(pool)["closed"] == true).then_some(())
+        });
+    }
+    // The watch sees the ledgers of other tests as well.
+    let (_, metrics) = gated.poolgate.probe("/metrics");
+    assert!(!metrics.contains("poolgate_gate_ledger_unreadable_total 0\n"));
+    for pool in ["lost-broken", "lost-deleted"] {
+        wait_for("the ledger to open", || {
+            (gated.ledger(pool)["closed"] != true).then_some(())
+        });
+        gated.create(&[], &claim(&format!("{pool}-b"), pool)).success();
+        assert_eq!(gated.claims(pool), 2);
+    }
+}
+
+#[test]
+fn a_ledger_of_a_later_release_is_told_of_and_not_written_over() {
+    let gated = Gated::start("later-", &[]);
+    gated.apply(&pool("later", Some(5)));
+    gated.create(&[], &claim("later-a", "later")).success();
+    gated.replace_ledger("later", Some("{\"version\": 2}"));
+    let denied = gated.create(&[], &claim("later-b", "later"));
     assert!(
-        refused.stderr.contains(
-            "poolgate cannot say whether NodePool broken is at its node limit: ConfigMap default/poolgate-ledger-broken: \
-             data[\"ledger.json\"]: the ledger has no `reservations`"
+        denied.stderr.contains(
+            "poolgate cannot say whether NodePool later is at its node limit: ConfigMap default/poolgate-ledger-later: \
+             data[\"ledger.json\"]: the ledger has version 2"
         ),
-        "{refused:?}"
+        "{denied:?}"
     );
     let kept = gated
         .plane
-        .kubectl_json(&["get", "configmap", "poolgate-ledger-broken"], "");
-    assert_eq!(kept["data"]["ledger.json"], "{\"version\": 1}");
-    wait_for("the unreadable ledger to be counted", || {
-        let (_, text) = gated.poolgate.probe("/metrics");
-        text.contains("poolgate_gate_ledger_unreadable_total 1\n")
-            .then_some(())
-    });
-    gated
-        .plane
-        .kubectl(&["delete", "configmap", "poolgate-ledger-broken"], "")
-        .success();
-    gated.create(&[], &claim("broken-b", "broken")).success();
+        .kubectl_json(&["get", "configmap", "poolgate-ledger-later"], "");
+    assert_eq!(kept["data"]["ledger.json"], "{\"version\": 2}");
 }
 
 #[test]

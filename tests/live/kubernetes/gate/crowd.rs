@@ -55,7 +55,6 @@ static SERVERS: LazyLock<Servers> = LazyLock::new(|| {
 pub(super) struct Crowd {
     replicas: Vec<Poolgate>,
     relay: Relay,
-    on_error: &'static str,
     pool: &'static str,
     apis: [Api<DynamicObject>; 2],
     tally: Arc<Tally>,
@@ -65,7 +64,7 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
-    pub(super) fn start(name: &'static str, failure_policy: &str, on_error: &'static str) -> Self {
+    pub(super) fn start(name: &'static str, failure_policy: &str) -> Self {
         let Servers { plane, second } = &*SERVERS;
         plane
             .kubectl(&["apply", "-f", "-"], &pool(name, Some(LIMIT)).to_string())
@@ -80,7 +79,6 @@ impl Crowd {
         let mut crowd = Self {
             replicas: Vec::new(),
             relay: Relay::start(),
-            on_error,
             pool: name,
             apis,
             tally: Arc::default(),
@@ -105,13 +103,9 @@ impl Crowd {
     }
 
     /// A gate; they look at the API servers by turns.
-    fn replica(&self, number: usize) -> Poolgate {
+    fn replica(number: usize) -> Poolgate {
         let kubeconfig = [SERVERS.plane.kubeconfig(), SERVERS.second.kubeconfig()][number % 2];
-        Poolgate::replica(
-            kubeconfig,
-            SERVERS.plane.pki(),
-            &["--gate-on-error", self.on_error],
-        )
+        Poolgate::replica(kubeconfig, SERVERS.plane.pki(), &[])
     }
 
     fn publish(&self) {
@@ -127,7 +121,7 @@ impl Crowd {
 
     /// Starts as many replicas as there should be.
     pub(super) fn replace_all(&mut self) {
-        self.replicas = (0..REPLICAS).map(|number| self.replica(number)).collect();
+        self.replicas = (0..REPLICAS).map(Self::replica).collect();
         self.publish();
     }
 
@@ -156,7 +150,7 @@ impl Crowd {
                     .expect("a creator");
             }
         });
-        let successor = self.replica(victim);
+        let successor = Self::replica(victim);
         self.replicas.insert(victim, successor);
         self.publish();
     }

@@ -12,7 +12,7 @@ fn rounds(full_tier: u64, bounded: u64) -> u64 {
 
 #[test]
 fn the_limit_holds_at_every_moment_while_replicas_die() {
-    let mut crowd = Crowd::start("failing", "Fail", "deny");
+    let mut crowd = Crowd::start("failing", "Fail");
     let rounds = rounds(50, 3);
     let begun = Instant::now();
     for round in 0..rounds {
@@ -41,7 +41,7 @@ fn the_limit_holds_at_every_moment_while_replicas_die() {
 
 #[test]
 fn a_gate_that_may_be_ignored_is_overrun_only_while_it_does_not_answer() {
-    let mut crowd = Crowd::start("ignoring", "Ignore", "allow");
+    let mut crowd = Crowd::start("ignoring", "Ignore");
     let rounds = rounds(50, 1);
     let begun = Instant::now();
     for round in 0..rounds {

@@ -21,6 +21,8 @@ struct Known {
     first_seen: FirstSeen,
     untold: u64,
     clock: u64,
+    claims_late: bool,
+    strict: bool,
 }
 
 const NOW: u64 = 100;
@@ -77,6 +79,8 @@ fn known(claims: &[&str], reservations: &[&str]) -> Known {
         first_seen: FirstSeen::default(),
         untold: 0,
         clock: 1_000,
+        claims_late: false,
+        strict: false,
     }
 }
 
@@ -90,12 +94,14 @@ impl Known {
                 uid,
                 name,
                 arrived: second(NOW),
+                strict: self.strict,
                 dry_run: *dry_run,
             })
             .collect();
         let facts = Facts {
             ledger: reading(self.ledger.as_ref(), self.ledger_read),
             claims: reading(&self.view, self.listed),
+            claims_late: self.claims_late,
             limit: reading(self.limit, self.limit_read),
             first_seen: &self.first_seen,
             clock: self.clock,

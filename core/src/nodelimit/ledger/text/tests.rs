@@ -96,6 +96,7 @@ fn the_largest_ledger_fits_where_it_is_stored() {
             .map(|number| (uid(number), u32::MAX))
             .collect(),
         seen: u64::MAX,
+        closed: true,
         limit: Some(LimitInForce {
             nodes: u32::MAX,
             mode: NodeLimitMode::Hard,
@@ -135,6 +136,7 @@ prop_compose! {
     fn ledgers()(
         reservations in btree_map(uids(), 1_u32.., 0..5),
         seen in any::<u64>(),
+        closed in any::<bool>(),
         limit in option::of(limits()),
         refused in option::of((any::<u64>(), any::<u64>(), any::<String>())),
         termination in option::of((any::<u64>(), btree_set(uids(), 0..5))),
@@ -142,6 +144,7 @@ prop_compose! {
         Ledger {
             reservations,
             seen,
+            closed,
             limit,
             refused: refused.map(|(at, total, claim)| Refusal { at, total, claim: claim.into() }),
             termination: termination.map(|(began, victims)| Termination::new(began, victims.into_iter().collect()).unwrap()),

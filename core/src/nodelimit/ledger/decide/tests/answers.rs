@@ -10,6 +10,7 @@ fn the_first_come_in_and_the_others_read_the_count() {
         occupied: 2,
         terminating: 0,
         outstanding: 1,
+        stale: false,
     };
     assert_eq!(
         answers,
@@ -48,6 +49,7 @@ fn a_terminating_claim_holds_its_place_under_hard_and_not_under_soft() {
             occupied: 3,
             terminating: usize::from(deleting),
             outstanding: 1,
+            stale: false,
         };
         assert_eq!(answers, [RequestVerdict::Deny(Refused::Full(full))]);
         pool.limit.mode = NodeLimitMode::Soft;
@@ -125,4 +127,76 @@ fn a_full_ledger_turns_requests_away_though_there_is_room() {
         answers,
         [RequestVerdict::Deny(Refused::Busy), RequestVerdict::Reserved]
     );
+}
+
+#[test]
+fn a_full_pool_stays_full_while_its_claims_take_long_to_list() {
+    let mut pool = known(&["a"], &["b"]);
+    pool.listed = Some(NOW - 1);
+    pool.claims_late = true;
+    let full = Full {
+        limit: hard(2),
+        occupied: 2,
+        terminating: 0,
+        outstanding: 1,
+        stale: true,
+    };
+    assert_eq!(
+        pool.decided(&[("c", false)]).0,
+        [RequestVerdict::Deny(Refused::Full(full))]
+    );
+    pool.ledger_read = None;
+    pool.limit_read = Some(NOW - 1);
+    let needs = Needs {
+        ledger: true,
+        claims: false,
+        limit: true,
+    };
+    assert_eq!(
+        pool.needs(&[("c", false)]),
+        needs,
+        "what can be read in time is read"
+    );
+}
+
+#[test]
+fn nobody_comes_in_by_an_outdated_view_however_late_the_list_is() {
+    let mut pool = known(&["a"], &[]);
+    pool.ledger.as_mut().unwrap().seen = 1_000;
+    pool.listed = None;
+    pool.claims_late = true;
+    let claims = Needs {
+        claims: true,
+        ..Needs::default()
+    };
+    assert_eq!(pool.needs(&[("b", false)]), claims);
+    pool.limit.nodes = 1;
+    let (answers, write) = pool.decided(&[("b", false)]);
+    assert!(matches!(
+        answers.as_slice(),
+        [RequestVerdict::Deny(Refused::Full(full))] if full.stale
+    ));
+    let Write::Useful(ledger) = write else {
+        panic!("{write:?}")
+    };
+    assert_eq!(ledger.seen(), 1_000, "a late view is not believed");
+}
+
+#[test]
+fn a_closed_ledger_admits_by_the_count_and_denies_where_that_is_not_enough() {
+    let mut pool = known(&["a"], &[]);
+    pool.ledger = Some(Ledger::closed());
+    let ledger = required(pool.decided(&[("b", false)]).1);
+    assert!(ledger.is_closed());
+    pool.strict = true;
+    for dry_run in [false, true] {
+        let (answers, _) = pool.decided(&[("b", dry_run)]);
+        assert_eq!(answers, [RequestVerdict::Deny(Refused::LedgerLost)]);
+    }
+    pool.limit.nodes = 1;
+    let (answers, _) = pool.decided(&[("b", false)]);
+    assert!(matches!(
+        answers.as_slice(),
+        [RequestVerdict::Deny(Refused::Full(_))]
+    ));
 }

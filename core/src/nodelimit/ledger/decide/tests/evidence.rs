@@ -64,6 +64,16 @@ fn a_refusal_asks_for_all_that_was_not_read_since_the_request() {
     assert_eq!(pool.needs(&[("c", false)]), all);
     assert_eq!(pool.needs(&[("c", true)]), all);
     pool.limit.nodes = 3;
+    let limit = Needs {
+        limit: true,
+        ..Needs::default()
+    };
+    assert_eq!(
+        pool.needs(&[("c", false)]),
+        limit,
+        "the limit may have been lowered"
+    );
+    pool.limit_read = Some(NOW);
     assert_eq!(pool.decided(&[("c", false)]).0, [RequestVerdict::Reserved]);
 }
 
@@ -82,7 +92,37 @@ fn without_a_ledger_the_claims_are_listed_first() {
     pool.listed = Some(NOW - 1);
     assert_eq!(pool.needs(&[("a", false)]), needs(false, true));
     pool.listed = Some(NOW);
-    assert_eq!(calls(&required(pool.decided(&[("a", false)]).1)), [("a", 1)]);
+    let ledger = required(pool.decided(&[("a", false)]).1);
+    assert_eq!((calls(&ledger), ledger.is_closed()), (vec![("a", 1)], false));
+    pool.view.upsert(uid("b"), claim(10));
+    let ledger = required(pool.decided(&[("a", false)]).1);
+    assert!(ledger.is_closed(), "one may have been deleted");
+}
+
+#[test]
+fn a_closed_ledger_opens_after_a_lifetime_by_a_list_begun_since() {
+    let mut pool = known(&["a"], &["b"]);
+    let ledger = pool.ledger.as_mut().unwrap();
+    ledger.closed = true;
+    ledger.seen = 0;
+    let over = NOW - RESERVATION_LIFETIME.as_secs();
+    pool.first_seen.observe(ledger, second(over + 1));
+    assert_eq!(pool.tidied(), None);
+    pool.first_seen.observe(&Ledger::default(), second(0));
+    pool.first_seen
+        .observe(pool.ledger.as_ref().unwrap(), second(over));
+    pool.listed = Some(NOW - 1);
+    assert_eq!(pool.tidied(), None);
+    pool.listed = Some(NOW);
+    let opened = pool.tidied().unwrap();
+    assert!(!opened.is_closed());
+    assert_eq!(opened.seen(), 9, "older views lack what came meanwhile");
+    pool.strict = true;
+    pool.ledger = Some(opened);
+    assert!(matches!(
+        pool.decided(&[("c", false)]).0.as_slice(),
+        [RequestVerdict::Reserved]
+    ));
 }
 
 #[test]
@@ -100,6 +140,7 @@ fn a_limit_older_than_the_one_in_force_is_read_anew() {
     assert_eq!(pool.needs(&[("a", false)]), limit);
     // The same limit at an older version is no other limit, and the newer version stays.
     pool.limit.nodes = 1;
+    pool.limit_read = Some(NOW);
     let ledger = required(pool.decided(&[("a", false)]).1);
     assert_eq!(ledger.limit().map(|limit| limit.pool_version), Some(4));
     // A newer one takes its place, even where nobody asks.
@@ -107,6 +148,7 @@ fn a_limit_older_than_the_one_in_force_is_read_anew() {
         pool_version: 5,
         ..hard(3)
     };
+    pool.limit_read = None;
     assert_eq!(pool.tidied().unwrap().limit(), Some(&pool.limit));
 }
 

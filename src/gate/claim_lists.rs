@@ -1,0 +1,139 @@
+//! The LISTs of a pool's claims that decisions ask for: one at a time for each pool, and not too often, whoever waits
+//! for them.
+//!
+//! A LIST outlives the round that asked for it: what comes too late for one request is there for the next.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use poolgate_core::nodelimit::ledger::{Moment, ReadSpan};
+use tokio::sync::watch;
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep_until};
+
+use super::error::{CallError, in_time};
+use crate::cluster::GateMetrics;
+use crate::cluster::claims::{ClaimList, ClaimViews, Listed};
+use crate::cluster::clock::Clock;
+
+/// How long the API server may take over a LIST.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A pool is listed for a twentieth of the time at most, and once a second if that takes long.
+const TIMES_LONGER: u32 = 20;
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Lists claims, and puts them into the views.
+pub(super) struct ClaimLists {
+    list: ClaimList,
+    views: Rc<RefCell<ClaimViews>>,
+    clock: Clock,
+    metrics: GateMetrics,
+    pools: RefCell<HashMap<Box<str>, Pool>>,
+}
+
+/// The LISTs of one pool.
+enum Pool {
+    /// One is under way, or about to begin.
+    Running(watch::Receiver<Option<Result<(), CallError>>>),
+    /// The next one begins no earlier.
+    Pausing(Instant),
+}
+
+impl ClaimLists {
+    pub(super) fn new(
+        list: ClaimList,
+        views: Rc<RefCell<ClaimViews>>,
+        clock: Clock,
+        metrics: GateMetrics,
+    ) -> Self {
+        Self {
+            list,
+            views,
+            clock,
+            metrics,
+            pools: RefCell::default(),
+        }
+    }
+
+    /// Comes back when the view of this pool shows all claims that there were at `moment`. `whole` where it has to show as
+    /// well which of them are being disrupted. Within a [`LocalSet`](tokio::task::LocalSet).
+    pub(super) async fn as_of(
+        self: &Rc<Self>,
+        pool: &str,
+        moment: Moment,
+        whole: bool,
+    ) -> Result<(), CallError> {
+        while !self.is_listed(pool, moment, whole) {
+            let mut running = self.running(pool, whole);
+            let ended = running.wait_for(Option::is_some).await;
+            // A LIST that panicked sends nothing: the next one may do better.
+            ended.ok().and_then(|ended| ended.clone()).transpose()?;
+        }
+        Ok(())
+    }
+
+    fn is_listed(&self, pool: &str, moment: Moment, whole: bool) -> bool {
+        let views = self.views.borrow();
+        views
+            .listed(pool)
+            .is_some_and(|listed| listed.span.begun >= moment && (listed.whole || !whole))
+    }
+
+    /// The LIST that is under way; a new one if none is.
+    fn running(self: &Rc<Self>, pool: &str, whole: bool) -> watch::Receiver<Option<Result<(), CallError>>> {
+        let mut pools = self.pools.borrow_mut();
+        let now = Instant::now();
+        let next = match pools.get(pool) {
+            Some(Pool::Running(running)) => return running.clone(),
+            Some(Pool::Pausing(next)) => *next,
+            None => now,
+        };
+        pools.retain(|_, pool| !matches!(pool, Pool::Pausing(next) if *next <= now));
+        let (ended, running) = watch::channel(None);
+        pools.insert(pool.into(), Pool::Running(running.clone()));
+        let (lists, pool) = (Rc::clone(self), Box::from(pool));
+        spawn_local(async move {
+            sleep_until(next).await;
+            let pausing = Pausing {
+                lists: &lists,
+                pool,
+                begun: Instant::now(),
+            };
+            let result = lists.list(&pausing.pool, whole).await;
+            drop(pausing);
+            // Nobody may wait any more.
+            let _ = ended.send(Some(result));
+        });
+        running
+    }
+
+    async fn list(&self, pool: &str, whole: bool) -> Result<(), CallError> {
+        self.metrics.read("claims");
+        let begun = self.clock.now();
+        let list = in_time(DEADLINE, self.list.of_pool(pool, whole)).await?;
+        let span = ReadSpan {
+            begun,
+            done: self.clock.now(),
+        };
+        self.views.borrow_mut().relist(pool, list, Listed { span, whole });
+        Ok(())
+    }
+}
+
+/// A LIST that ends, however it does, makes room for the next one.
+struct Pausing<'a> {
+    lists: &'a ClaimLists,
+    pool: Box<str>,
+    begun: Instant,
+}
+
+impl Drop for Pausing<'_> {
+    fn drop(&mut self) {
+        let pause = (self.begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE);
+        let next = Pool::Pausing(self.begun + pause);
+        self.lists.pools.borrow_mut().insert(self.pool.clone(), next);
+    }
+}
