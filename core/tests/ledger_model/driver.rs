@@ -4,7 +4,7 @@
 use poolgate_core::nodelimit::ledger::Needs;
 
 use crate::outcome::{self, keep};
-use crate::real::{Question, Real, Reply, Stored};
+use crate::real::{Lists, Question, Real, Reply, Stored};
 use crate::scenario::{Guard, NO_LIMIT};
 use crate::steps::{Action, Steps};
 use crate::world::{Book, CREATES, Call, Copied, Replica, World};
@@ -167,7 +167,7 @@ fn question(world: &World, replica: usize) -> Question {
             Call::Waiting(waiting) => Some((waiting.ledger, waiting.claims)),
             _ => None,
         }),
-        claims_late: false,
+        lists: Lists::InTime,
     }
 }
 
@@ -182,7 +182,7 @@ fn reads(world: &World, replica: usize, needs: Needs, real: &mut Real<'_>, steps
         list_claims(&mut next, replica);
         steps.take(Action::ListClaims { replica }, next, world, real);
         let late = Question {
-            claims_late: true,
+            lists: Lists::Late,
             ..question(world, replica)
         };
         if let Reply::Decided { write, answers } = real.decide(late) {

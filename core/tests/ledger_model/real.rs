@@ -31,10 +31,16 @@ pub(crate) struct Question {
     pub(crate) pool_fresh: bool,
     pub(crate) pool_after_copy: bool,
     pub(crate) first_seen: [u8; SIGHTS],
-    /// Whether the claims that it asks for take too long to list.
-    pub(crate) claims_late: bool,
+    pub(crate) lists: Lists,
     /// For each waiting call: whether ledger and claims were read since it arrived.
     pub(crate) waiting: [Option<(bool, bool)>; CREATES],
+}
+
+/// What becomes of the LISTs that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Lists {
+    InTime,
+    Late,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -139,7 +145,7 @@ impl<'s> Real<'s> {
                 value: &view,
                 read: times.claims,
             },
-            claims_late: sent.claims_late,
+            claims_late: sent.lists == Lists::Late,
             limit: Observed {
                 value: self.limit(sent.pool),
                 read: times.limit,
