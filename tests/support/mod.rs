@@ -8,6 +8,7 @@ pub(crate) mod assets;
 pub(crate) mod client;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
+pub(crate) mod faults;
 pub(crate) mod files;
 pub(crate) mod fleet;
 pub(crate) mod full;

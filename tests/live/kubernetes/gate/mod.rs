@@ -4,5 +4,6 @@ mod answers;
 mod census;
 mod creators;
 mod crowd;
+mod faults;
 mod objects;
 mod replicas;
