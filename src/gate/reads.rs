@@ -12,10 +12,12 @@ use super::waiter::Waiter;
 use crate::cluster::ledgers::Stored;
 use crate::cluster::pools;
 
-/// How long the API server may take over one call: half of the time that is left, so that a call which goes astray can be
-/// repeated, within these bounds.
+/// The bounds of the time that the API server gets for one call.
 const SHORTEST_CALL: Duration = Duration::from_millis(500);
 const LONGEST_CALL: Duration = Duration::from_secs(10);
+
+/// A write gets half of it, so that one which goes astray can be repeated, but no less than a slow API server needs.
+const SHORTEST_WRITE: Duration = Duration::from_millis(1_200);
 
 /// The pauses after calls that fail: each is twice as long as the one before.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -52,7 +54,7 @@ impl<'a> Reads<'a> {
         if !needs.any() {
             return Ok(());
         }
-        let (context, name, limit) = (self.context, self.name, call_limit(waiters));
+        let (context, name, limit) = (self.context, self.name, read_limit(waiters));
         for (is_read, of) in [(needs.ledger, "ledger"), (needs.limit, "limit")] {
             if is_read {
                 context.metrics.read(of);
@@ -60,8 +62,8 @@ impl<'a> Reads<'a> {
         }
         let begun = context.clock.now();
         let (ledger, pool, claims_late) = tokio::try_join!(
-            wanted(needs.ledger, limit, context.store.read(name)),
-            wanted(needs.limit, limit, context.pools.get_opt(name)),
+            wanted(needs.ledger, limit, || context.store.read(name)),
+            wanted(needs.limit, limit, || context.pools.get_opt(name)),
             self.claims_are_late(needs.claims, waiters),
         )?;
         let span = ReadSpan {
@@ -119,10 +121,16 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// How long the API server may take over one call.
-pub(super) fn call_limit(waiters: &[Waiter]) -> Duration {
+/// How long the API server may take over one read: until the last creation must be answered.
+fn read_limit(waiters: &[Waiter]) -> Duration {
     let last = waiters.iter().map(|waiter| waiter.deadline).max();
     last.map_or(LONGEST_CALL, |last| {
-        (last.saturating_duration_since(Instant::now()) / 2).clamp(SHORTEST_CALL, LONGEST_CALL)
+        last.saturating_duration_since(Instant::now() + MARGIN)
+            .clamp(SHORTEST_CALL, LONGEST_CALL)
     })
+}
+
+/// How long it may take over one write.
+pub(super) fn write_limit(waiters: &[Waiter]) -> Duration {
+    (read_limit(waiters) / 2).max(SHORTEST_WRITE)
 }

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use super::context::{GateContext, LimitedPool};
 use super::error::{CallError, GateError, in_time};
-use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, call_limit};
+use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, write_limit};
 use super::waiter::{DecidedRequest, Waiter};
 use crate::cluster::clock::wall_seconds;
 use crate::cluster::ledgers::{Owner, Stored};
@@ -122,6 +122,9 @@ impl<'a> Round<'a> {
             return Ok(Next::Read(LIMIT));
         };
         let Some(pool) = value else {
+            if read.is_none() && !self.waiters.is_empty() {
+                return Ok(Next::Read(LIMIT));
+            }
             self.admit_all();
             return Ok(Next::Done);
         };
@@ -184,7 +187,7 @@ impl<'a> Round<'a> {
         };
         let metrics = &self.context.metrics;
         match in_time(
-            call_limit(&self.waiters),
+            write_limit(&self.waiters),
             self.context.store.write(owner, ledger, over),
         )
         .await
@@ -273,17 +276,38 @@ impl<'a> Round<'a> {
 
     /// What is to be read before anything else.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
-        if !is_sweep {
-            // A limit may be newer than what a silent watch knows, also the first one.
-            return LIMIT;
-        }
         let pool = self.context.view.pool(self.pool);
         self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(&pool)));
+        if !is_sweep {
+            return self.needs_by_what_is_known();
+        }
         let now = self.context.clock.now();
         Needs {
             ledger: false,
             claims: self.context.has_overdue_reservation(self.pool, now),
             limit: self.read.pool.is_none(),
+        }
+    }
+
+    /// What a decision by what the watches know would have to read, all at once. The limit always: it may be newer than what
+    /// a silent watch knows, also the first one.
+    fn needs_by_what_is_known(&self) -> Needs {
+        let known = match &self.read.pool {
+            Some(Observed {
+                value: Some(pool),
+                read,
+            }) => self.decide(
+                &Observed {
+                    value: pool,
+                    read: *read,
+                },
+                self.base().as_ref(),
+            ),
+            _ => Step::Read(LIMIT),
+        };
+        match known {
+            Step::Read(needs) => Needs { limit: true, ..needs },
+            Step::Decided(_) => LIMIT,
         }
     }
 
