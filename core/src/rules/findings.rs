@@ -2,20 +2,13 @@
 //! then its exemptions, then the ratchet (an update is not refused for what it does not touch), then whether the
 //! policy refuses at all.
 
-use std::collections::VecDeque;
-
 use serde_json::Value;
 
 use super::context::Context;
-use crate::diagnostic::{Diagnostic, FieldPath, Origin, Report, Segment, Severity};
+use super::ratchet::{Ratchet, forgiven};
+use crate::diagnostic::{Diagnostic, Origin, Report, Severity};
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rule::Rule;
-
-/// Said of a mistake that is no longer held against the user.
-const FORGIVEN: &str = " (stored before, so not refused)";
-
-/// How many compared units are kept; no finding rests on more lists.
-const COMPARED: usize = 4;
 
 /// Said of a mistake that the policy only warns of.
 const NOT_ENFORCED: &str = " (not enforced yet, so not refused)";
@@ -30,14 +23,11 @@ const REFUSED_LOWERED: &str = " (lowered by the policy, but Karpenter refuses it
 #[derive(Debug)]
 pub(crate) struct Findings<'a> {
     object: &'a Value,
-    old: Option<&'a Value>,
+    ratchet: Ratchet<'a>,
     policy: &'a Policy,
     /// The exemptions that cover the object; none while nothing was found, because most objects are fine.
     exemptions: Option<Vec<&'a Exemption>>,
     report: Report,
-    /// The units that were compared last. Findings come in runs on one list or two, and comparing those again for
-    /// each finding would cost the square of their length.
-    compared: VecDeque<(FieldPath, bool)>,
 }
 
 impl<'a> Findings<'a> {
@@ -45,11 +35,10 @@ impl<'a> Findings<'a> {
     pub(crate) fn new(object: &'a Value, context: &Context<'a>) -> Self {
         Self {
             object,
-            old: context.old,
+            ratchet: Ratchet::new(object, context.old),
             policy: context.policy,
             exemptions: None,
             report: Report::default(),
-            compared: VecDeque::with_capacity(COMPARED),
         }
     }
 
@@ -70,7 +59,7 @@ impl<'a> Findings<'a> {
             diagnostic.reason.push_str(REFUSED_LOWERED);
         }
         self.spare(&mut diagnostic);
-        if diagnostic.severity == Severity::Error && self.is_untouched(&diagnostic) {
+        if diagnostic.severity == Severity::Error && self.ratchet.is_untouched(&diagnostic) {
             diagnostic = forgiven(diagnostic);
         }
         if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
@@ -110,31 +99,6 @@ impl<'a> Findings<'a> {
     pub(crate) fn into_report(self) -> Report {
         self.report
     }
-
-    fn is_untouched(&mut self, diagnostic: &Diagnostic) -> bool {
-        let Some(old) = self.old else { return false };
-        std::iter::once(&diagnostic.path)
-            .chain(&diagnostic.related)
-            .all(|path| {
-                let unit = unit_of(path);
-                if let Some((_, untouched)) = self.compared.iter().find(|(compared, _)| *compared == unit) {
-                    return *untouched;
-                }
-                let untouched = is_same(&unit, self.object, old);
-                self.compared.truncate(COMPARED - 1);
-                self.compared.push_front((unit, untouched));
-                untouched
-            })
-    }
-}
-
-/// The finding as a warning, if it is an error.
-pub(super) fn forgiven(mut diagnostic: Diagnostic) -> Diagnostic {
-    if diagnostic.severity == Severity::Error {
-        diagnostic.severity = Severity::Warning;
-        diagnostic.reason.push_str(FORGIVEN);
-    }
-    diagnostic
 }
 
 /// The exemptions that cover an object, by its name and labels.
@@ -156,109 +120,14 @@ fn covering<'a>(policy: &'a Policy, object: &Value) -> Vec<&'a Exemption> {
         .collect()
 }
 
-/// The value that counts as one when the API server compares old and new: every list of a NodePool is atomic,
-/// so it is the outermost list around the path, or else the field itself.
-fn unit_of(path: &FieldPath) -> FieldPath {
-    path.segments()
-        .iter()
-        .take_while(|segment| matches!(segment, Segment::Key(_)))
-        .cloned()
-        .collect()
-}
-
-fn is_same(unit: &FieldPath, object: &Value, old: &Value) -> bool {
-    match (unit.find(object), unit.find(old)) {
-        (Some(new), Some(old)) => new == old,
-        (None, None) => was_missing(unit, object, old),
-        _ => false,
-    }
-}
-
-/// Whether a field that neither object has was missed before: not so where only the new one has what it is
-/// missed in.
-fn was_missing(unit: &FieldPath, object: &Value, old: &Value) -> bool {
-    unit.parent().is_none_or(|parent| {
-        if parent.find(old).is_some() {
-            return true;
-        }
-        parent.find(object).is_none() && was_missing(&parent, object, old)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::diagnostic::{Problem, RuleId};
-    use crate::karpenter::{Karpenter, LabelSets};
+    use crate::diagnostic::RuleId;
+    use crate::karpenter::Karpenter;
     use crate::policy::Policy;
-
-    fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
-        let policy = Policy::default();
-        let karpenter = Karpenter::default();
-        let context = Context {
-            old,
-            claims: None,
-            policy: &policy,
-            karpenter: &karpenter,
-            release: karpenter.release(),
-            labels: LabelSets::BUILT_IN,
-        };
-        let mut findings = Findings::new(object, &context);
-        findings.push(Diagnostic {
-            rule: RuleId::new("test"),
-            severity: Severity::Error,
-            origin: Origin::Silent,
-            path,
-            problem: Problem::Required,
-            reason: String::new(),
-            suggestion: None,
-            related: related.to_vec(),
-        });
-        findings.into_report().diagnostics()[0].severity
-    }
-
-    #[test]
-    fn a_creation_forgives_nothing() {
-        let object = json!({"spec": {"limits": {"cpu": "x"}}});
-        assert_eq!(
-            severity(FieldPath::of(&["spec", "limits", "cpu"]), &[], &object, None),
-            Severity::Error
-        );
-    }
-
-    #[test]
-    fn a_list_is_one_value_and_a_map_goes_key_by_key() {
-        let old = json!({"spec": {"budgets": [{"nodes": "x"}, {"nodes": "1"}], "limits": {"cpu": "x", "gpu": "1"}}});
-        let new = json!({"spec": {"budgets": [{"nodes": "x"}, {"nodes": "2"}], "limits": {"cpu": "x", "gpu": "2"}}});
-        let in_list = FieldPath::of(&["spec", "budgets"]).index(0).key("nodes");
-        let in_map = FieldPath::of(&["spec", "limits", "cpu"]);
-        assert_eq!(severity(in_list.clone(), &[], &new, Some(&old)), Severity::Error);
-        assert_eq!(severity(in_list, &[], &old, Some(&old)), Severity::Warning);
-        assert_eq!(severity(in_map, &[], &new, Some(&old)), Severity::Warning);
-    }
-
-    #[test]
-    fn a_finding_on_several_fields_is_forgiven_only_if_all_are_untouched() {
-        let old = json!({"a": 1, "b": 1});
-        let new = json!({"a": 1, "b": 2});
-        let [a, b] = [FieldPath::of(&["a"]), FieldPath::of(&["b"])];
-        assert_eq!(
-            severity(a.clone(), std::slice::from_ref(&b), &new, Some(&old)),
-            Severity::Error
-        );
-        assert_eq!(severity(a, &[b], &old, Some(&old)), Severity::Warning);
-    }
-
-    #[test]
-    fn a_missing_field_is_forgiven_only_where_its_parent_lacked_it_before() {
-        let path = || FieldPath::of(&["spec", "disruption", "consolidateAfter"]);
-        let with = json!({"spec": {"disruption": {}}});
-        let without = json!({"spec": {}});
-        assert_eq!(severity(path(), &[], &with, Some(&with)), Severity::Warning);
-        assert_eq!(severity(path(), &[], &with, Some(&without)), Severity::Error);
-    }
 
     const BOTH_HALVES: RuleId = RuleId::new("budget-schedule-duration");
     const MODE: RuleId = RuleId::new("node-limit-mode");

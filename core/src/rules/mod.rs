@@ -24,6 +24,7 @@ mod nodeclaim;
 mod nodepool_name;
 mod origins;
 mod over_limit;
+mod ratchet;
 mod replicas;
 mod required;
 mod requirements;
@@ -144,7 +145,7 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
 pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) -> Option<Diagnostic> {
     let finding = replicas::limit::judge(replicas, pool.node_limit().as_ref())?;
     Some(if current == replicas {
-        findings::forgiven(finding)
+        ratchet::forgiven(finding)
     } else {
         finding
     })

@@ -1,0 +1,167 @@
+//! The ratchet: an update is not refused for what the stored object had wrong before and the update does not touch.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use crate::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
+
+/// Said of a mistake that is no longer held against the user.
+const FORGIVEN: &str = " (stored before, so not refused)";
+
+/// How many compared units are kept; no finding rests on more lists.
+const COMPARED: usize = 4;
+
+/// What an update leaves as it was.
+#[derive(Debug)]
+pub(super) struct Ratchet<'a> {
+    object: &'a Value,
+    /// The stored object; none for a new one.
+    old: Option<&'a Value>,
+    /// The units that were compared last. Findings come in runs on one list or two, and comparing those again for
+    /// each finding would cost the square of their length.
+    compared: VecDeque<(FieldPath, bool)>,
+}
+
+impl<'a> Ratchet<'a> {
+    pub(super) fn new(object: &'a Value, old: Option<&'a Value>) -> Self {
+        Self {
+            object,
+            old,
+            compared: VecDeque::with_capacity(COMPARED),
+        }
+    }
+
+    /// Whether the update touches nothing that a finding is about.
+    pub(super) fn is_untouched(&mut self, diagnostic: &Diagnostic) -> bool {
+        let Some(old) = self.old else { return false };
+        std::iter::once(&diagnostic.path)
+            .chain(&diagnostic.related)
+            .all(|path| {
+                let unit = unit_of(path);
+                if let Some((_, untouched)) = self.compared.iter().find(|(compared, _)| *compared == unit) {
+                    return *untouched;
+                }
+                let untouched = is_same(&unit, self.object, old);
+                self.compared.truncate(COMPARED - 1);
+                self.compared.push_front((unit, untouched));
+                untouched
+            })
+    }
+}
+
+/// The finding as a warning, if it is an error.
+pub(super) fn forgiven(mut diagnostic: Diagnostic) -> Diagnostic {
+    if diagnostic.severity == Severity::Error {
+        diagnostic.severity = Severity::Warning;
+        diagnostic.reason.push_str(FORGIVEN);
+    }
+    diagnostic
+}
+
+/// The value that counts as one when the API server compares old and new: every list of a NodePool is atomic,
+/// so it is the outermost list around the path, or else the field itself.
+fn unit_of(path: &FieldPath) -> FieldPath {
+    path.segments()
+        .iter()
+        .take_while(|segment| matches!(segment, Segment::Key(_)))
+        .cloned()
+        .collect()
+}
+
+fn is_same(unit: &FieldPath, object: &Value, old: &Value) -> bool {
+    match (unit.find(object), unit.find(old)) {
+        (Some(new), Some(old)) => new == old,
+        (None, None) => was_missing(unit, object, old),
+        _ => false,
+    }
+}
+
+/// Whether a field that neither object has was missed before: not so where only the new one has what it is
+/// missed in.
+fn was_missing(unit: &FieldPath, object: &Value, old: &Value) -> bool {
+    unit.parent().is_none_or(|parent| {
+        if parent.find(old).is_some() {
+            return true;
+        }
+        parent.find(object).is_none() && was_missing(&parent, object, old)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::diagnostic::{Origin, Problem, RuleId};
+    use crate::karpenter::{Karpenter, LabelSets};
+    use crate::policy::Policy;
+    use crate::rules::context::Context;
+    use crate::rules::findings::Findings;
+
+    fn severity(path: FieldPath, related: &[FieldPath], object: &Value, old: Option<&Value>) -> Severity {
+        let policy = Policy::default();
+        let karpenter = Karpenter::default();
+        let context = Context {
+            old,
+            claims: None,
+            policy: &policy,
+            karpenter: &karpenter,
+            release: karpenter.release(),
+            labels: LabelSets::BUILT_IN,
+        };
+        let mut findings = Findings::new(object, &context);
+        findings.push(Diagnostic {
+            rule: RuleId::new("test"),
+            severity: Severity::Error,
+            origin: Origin::Silent,
+            path,
+            problem: Problem::Required,
+            reason: String::new(),
+            suggestion: None,
+            related: related.to_vec(),
+        });
+        findings.into_report().diagnostics()[0].severity
+    }
+
+    #[test]
+    fn a_creation_forgives_nothing() {
+        let object = json!({"spec": {"limits": {"cpu": "x"}}});
+        assert_eq!(
+            severity(FieldPath::of(&["spec", "limits", "cpu"]), &[], &object, None),
+            Severity::Error
+        );
+    }
+
+    #[test]
+    fn a_list_is_one_value_and_a_map_goes_key_by_key() {
+        let old = json!({"spec": {"budgets": [{"nodes": "x"}, {"nodes": "1"}], "limits": {"cpu": "x", "gpu": "1"}}});
+        let new = json!({"spec": {"budgets": [{"nodes": "x"}, {"nodes": "2"}], "limits": {"cpu": "x", "gpu": "2"}}});
+        let in_list = FieldPath::of(&["spec", "budgets"]).index(0).key("nodes");
+        let in_map = FieldPath::of(&["spec", "limits", "cpu"]);
+        assert_eq!(severity(in_list.clone(), &[], &new, Some(&old)), Severity::Error);
+        assert_eq!(severity(in_list, &[], &old, Some(&old)), Severity::Warning);
+        assert_eq!(severity(in_map, &[], &new, Some(&old)), Severity::Warning);
+    }
+
+    #[test]
+    fn a_finding_on_several_fields_is_forgiven_only_if_all_are_untouched() {
+        let old = json!({"a": 1, "b": 1});
+        let new = json!({"a": 1, "b": 2});
+        let [a, b] = [FieldPath::of(&["a"]), FieldPath::of(&["b"])];
+        assert_eq!(
+            severity(a.clone(), std::slice::from_ref(&b), &new, Some(&old)),
+            Severity::Error
+        );
+        assert_eq!(severity(a, &[b], &old, Some(&old)), Severity::Warning);
+    }
+
+    #[test]
+    fn a_missing_field_is_forgiven_only_where_its_parent_lacked_it_before() {
+        let path = || FieldPath::of(&["spec", "disruption", "consolidateAfter"]);
+        let with = json!({"spec": {"disruption": {}}});
+        let without = json!({"spec": {}});
+        assert_eq!(severity(path(), &[], &with, Some(&with)), Severity::Warning);
+        assert_eq!(severity(path(), &[], &with, Some(&without)), Severity::Error);
+    }
+}
