@@ -79,10 +79,17 @@ impl GateContext {
         }
     }
 
-    /// The limit of a pool; none where it has none.
-    pub(super) fn limited(&self, pool: &CachedPool) -> Option<LimitedPool> {
+    /// The limit of a pool; none where it has none. While the policy is not known, what it says of the mode is what the ledger
+    /// had of it.
+    pub(super) fn limited(&self, name: &str, pool: &CachedPool) -> Option<LimitedPool> {
         let object: &Value = pool.object.as_deref()?;
-        let limit = NodeLimit::of(&NodePool::view(ApiVersion::V1, object), &self.policy.load())?;
+        let view = NodePool::view(ApiVersion::V1, object);
+        let mut limit = NodeLimit::of(&view, &self.policy.load())?;
+        if self.policy.is_stand_in() && view.node_limit_mode().is_none() {
+            let stored = self.ledgers.borrow().get(name);
+            let before = stored.as_ref().and_then(|stored| stored.ledger.limit());
+            limit.mode = before.map_or(limit.mode, |before| before.mode);
+        }
         Some(LimitedPool {
             uid: pool.uid.clone(),
             limit: LimitInForce {

@@ -74,7 +74,7 @@ impl<'a> Reads<'a> {
         if let Some(pool) = pool {
             let kept = pool.and_then(pools::kept);
             self.pool = Some(Observed {
-                value: kept.and_then(|(_, pool)| context.limited(&pool)),
+                value: kept.and_then(|(_, pool)| context.limited(name, &pool)),
                 read: Some(span),
             });
         }

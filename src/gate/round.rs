@@ -277,7 +277,7 @@ impl<'a> Round<'a> {
     /// What is to be read before anything else.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
         let pool = self.context.view.pool(self.pool);
-        self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(&pool)));
+        self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(self.pool, &pool)));
         if !is_sweep {
             return self.needs_by_what_is_known();
         }

@@ -10,7 +10,7 @@ use poolgate_core::policy::Policy;
 
 use super::file::LoadError;
 use super::metrics::PolicyMetrics;
-use super::watch::{PolicyFile, PolicyInForce, WhenMissing};
+use super::watch::{IfUnusable, PolicyFile, PolicyInForce, WhenMissing};
 use crate::flags;
 use crate::lifecycle::{Detail, StatusLine, Tasks};
 use crate::telemetry::Registry;
@@ -41,6 +41,7 @@ impl WatchedPolicyArgs {
     /// Starts what keeps the policy fresh. Without a file the built-in one holds.
     pub(crate) async fn start(
         &self,
+        if_unusable: IfUnusable,
         registry: &mut Registry,
         tasks: &mut Tasks,
         details: &mut Vec<Arc<dyn Detail>>,
@@ -51,7 +52,7 @@ impl WatchedPolicyArgs {
             metrics.loads.loaded();
             return Ok(Policy::default().into());
         };
-        let file = PolicyFile::new(path, self.when_missing(), metrics);
+        let file = PolicyFile::new(path, self.when_missing(), if_unusable, metrics);
         let policy = file.in_force();
         details.push(Arc::new(StatusLine::new("policy", &file.line())));
         tasks.spawn(

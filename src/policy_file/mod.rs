@@ -26,4 +26,5 @@ pub(crate) use file::{load, placed};
 pub use mistakes::{Mistake, Mistakes};
 pub use read::{ReadPolicy, read};
 pub use schema::schema;
+pub(crate) use watch::IfUnusable;
 pub use watch::PolicyInForce;

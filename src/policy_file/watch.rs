@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use poolgate_core::policy::Policy;
@@ -13,18 +14,35 @@ use crate::polled_file::{Load, Polled, read_in_time};
 
 /// The policy by which the next request is judged; clones share it. A request reads it without a lock.
 #[derive(Debug, Clone)]
-pub struct PolicyInForce(Arc<ArcSwap<Policy>>);
+pub struct PolicyInForce {
+    policy: Arc<ArcSwap<Policy>>,
+    /// Whether it stands in for one that cannot be used.
+    is_stand_in: Arc<AtomicBool>,
+}
 
 impl PolicyInForce {
     /// The policy as it is now.
     pub fn load(&self) -> Guard<Arc<Policy>> {
-        self.0.load()
+        self.policy.load()
+    }
+
+    /// Whether the built-in policy stands in for a file that could not be used at the start.
+    pub(crate) fn is_stand_in(&self) -> bool {
+        self.is_stand_in.load(Ordering::Relaxed)
+    }
+
+    fn store(&self, policy: Policy, is_stand_in: bool) {
+        self.policy.store(Arc::new(policy));
+        self.is_stand_in.store(is_stand_in, Ordering::Relaxed);
     }
 }
 
 impl From<Policy> for PolicyInForce {
     fn from(policy: Policy) -> Self {
-        Self(Arc::new(ArcSwap::from_pointee(policy)))
+        Self {
+            policy: Arc::new(ArcSwap::from_pointee(policy)),
+            is_stand_in: Arc::default(),
+        }
     }
 }
 
@@ -37,11 +55,21 @@ pub(crate) enum WhenMissing {
     BuiltIn,
 }
 
+/// What a file means that cannot be used at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IfUnusable {
+    /// That the process does not start.
+    Fail,
+    /// That the built-in policy stands in for it.
+    StandIn,
+}
+
 /// The file, and the policy from it.
 #[derive(Debug)]
 pub(crate) struct PolicyFile {
     path: PathBuf,
     when_missing: WhenMissing,
+    if_unusable: IfUnusable,
     in_force: PolicyInForce,
     /// What there is to call the policy in force.
     name: String,
@@ -51,10 +79,16 @@ pub(crate) struct PolicyFile {
 }
 
 impl PolicyFile {
-    pub(super) fn new(path: PathBuf, when_missing: WhenMissing, metrics: PolicyMetrics) -> Self {
+    pub(super) fn new(
+        path: PathBuf,
+        when_missing: WhenMissing,
+        if_unusable: IfUnusable,
+        metrics: PolicyMetrics,
+    ) -> Self {
         Self {
             path,
             when_missing,
+            if_unusable,
             in_force: Policy::default().into(),
             name: String::new(),
             line: Arc::default(),
@@ -79,6 +113,13 @@ impl PolicyFile {
     }
 }
 
+impl PolicyFile {
+    /// Whether the built-in policy may stand in for the file: as long as no file was ever in force.
+    fn may_stand_in(&self) -> bool {
+        self.if_unusable == IfUnusable::StandIn && self.name.is_empty()
+    }
+}
+
 impl Load for PolicyFile {
     /// The bytes of the file; none where there is none and that is fine.
     type Contents = Option<Vec<u8>>;
@@ -89,6 +130,11 @@ impl Load for PolicyFile {
         match read.map_err(|cause| file::unreadable(&self.path, cause)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(LoadError::Missing(_)) if self.when_missing == WhenMissing::BuiltIn => Ok(None),
+            // Not to be read at the start: what it means is said by `load`.
+            Err(error) if self.may_stand_in() => {
+                tracing::error!(%error, "the policy file cannot be read");
+                Ok(Some(Vec::new()))
+            }
             Err(error) => Err(error),
         }
     }
@@ -96,7 +142,18 @@ impl Load for PolicyFile {
     fn load(&mut self, contents: &Option<Vec<u8>>) -> Result<(), LoadError> {
         let path = self.path.display();
         let policy = if let Some(bytes) = contents {
-            let Loaded { reading, sha256 } = file::judge(&self.path, bytes)?;
+            let judged = match file::judge(&self.path, bytes) {
+                Err(error) if self.may_stand_in() => {
+                    tracing::error!(%error, "the policy file cannot be used; the built-in policy stands in for it");
+                    self.name = format!("the built-in policy ({})", error.brief());
+                    self.metrics.in_force(None);
+                    self.in_force.store(Policy::default(), true);
+                    self.unchanged();
+                    return Ok(());
+                }
+                judged => judged,
+            };
+            let Loaded { reading, sha256 } = judged?;
             self.name = format!("{path} (sha256 {sha256})");
             self.metrics.in_force(Some(&sha256));
             tracing::info!(%path, sha256, enforcement = reading.policy.enforcement.as_str(), "policy in force");
@@ -108,7 +165,7 @@ impl Load for PolicyFile {
             tracing::warn!(%path, "there is no policy file; the built-in policy is in force");
             Policy::default()
         };
-        self.in_force.0.store(Arc::new(policy));
+        self.in_force.store(policy, false);
         self.unchanged();
         Ok(())
     }
@@ -173,7 +230,16 @@ mod tests {
         }
 
         async fn open(&self, when_missing: WhenMissing) -> Result<(Seen, Polled<PolicyFile>), LoadError> {
-            let file = PolicyFile::new(self.path(), when_missing, PolicyMetrics::default());
+            self.open_or(IfUnusable::Fail, when_missing).await
+        }
+
+        async fn open_or(
+            &self,
+            if_unusable: IfUnusable,
+            when_missing: WhenMissing,
+        ) -> Result<(Seen, Polled<PolicyFile>), LoadError> {
+            let metrics = PolicyMetrics::default();
+            let file = PolicyFile::new(self.path(), when_missing, if_unusable, metrics);
             let seen = Seen(file.in_force(), file.line());
             Ok((seen, file.open().await?))
         }
@@ -232,6 +298,33 @@ mod tests {
         fs::remove_file(file.path()).expect("removed");
         polled.poll().await;
         assert_eq!(**seen.0.load(), Policy::default(), "as after a restart");
+    }
+
+    #[tokio::test]
+    async fn the_built_in_policy_stands_in_until_the_file_can_be_used_where_the_start_must_not_fail() {
+        let file = File::holding("kind: [");
+        let (seen, mut polled) = file
+            .open_or(IfUnusable::StandIn, WhenMissing::Fail)
+            .await
+            .expect("a stand-in");
+        assert!(seen.0.is_stand_in());
+        assert_eq!(**seen.0.load(), Policy::default());
+        assert!(
+            seen.line().starts_with("the built-in policy ("),
+            "{}",
+            seen.line()
+        );
+        file.write(WARN);
+        polled.poll().await;
+        assert!(!seen.0.is_stand_in());
+        assert_eq!(seen.enforcement(), Enforcement::Warn);
+        file.write("kind: [");
+        polled.poll().await;
+        assert_eq!(seen.enforcement(), Enforcement::Warn, "the last good one stays");
+
+        fs::remove_file(file.path()).expect("removed");
+        let missing = file.open_or(IfUnusable::StandIn, WhenMissing::Fail).await;
+        assert!(missing.expect("a stand-in").0.0.is_stand_in());
     }
 
     #[tokio::test]

@@ -18,7 +18,7 @@ use super::work::{LEASE, Lines, Work};
 use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics, lease_holder};
 use crate::http::{self, BindError, HttpMetrics, Interface};
 use crate::lifecycle::{Ending, PartError, Readiness, Signals, Tasks};
-use crate::policy_file::LoadError;
+use crate::policy_file::{IfUnusable, LoadError};
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 
@@ -97,7 +97,10 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let readiness = Arc::new(Readiness::default());
     let mut tasks = Tasks::default();
     let mut details = Vec::new();
-    let policy = args.policy.start(&mut registry, &mut tasks, &mut details).await?;
+    let policy = args
+        .policy
+        .start(IfUnusable::Fail, &mut registry, &mut tasks, &mut details)
+        .await?;
     let lines = Lines::new(args.observe);
     details.extend(lines.details());
     let drain = CancellationToken::new();

@@ -205,6 +205,16 @@ pub(crate) struct GateArgs {
     )]
     gate: bool,
 
+    /// Serve the gate alone: nothing at /mutate and /validate. Its readiness then takes no review away. A policy that cannot
+    /// be read does not keep it from starting
+    #[arg(
+        long,
+        env = "POOLGATE_GATE_ONLY",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new()
+    )]
+    gate_only: bool,
+
     /// Admit NodeClaims above the limit, too, and only count them
     #[arg(
         long,
@@ -217,16 +227,22 @@ pub(crate) struct GateArgs {
 
 /// There is nothing to observe.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--gate-observe changes what --gate does: add --gate, or leave it out")]
+#[error("--gate-observe changes what the gate does: add --gate or --gate-only, or leave it out")]
 pub(crate) struct ObserveWithoutGate;
 
 impl GateArgs {
+    /// Whether NodePools are not reviewed.
+    pub(super) fn is_alone(&self) -> bool {
+        self.gate_only
+    }
+
     /// How the node gate is meant; none where it stays shut.
     pub(super) fn settings(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
-        if self.gate_observe && !self.gate {
+        let is_open = self.gate || self.gate_only;
+        if self.gate_observe && !is_open {
             return Err(ObserveWithoutGate);
         }
-        Ok(self.gate.then_some(GateSettings {
+        Ok(is_open.then_some(GateSettings {
             observe: self.gate_observe,
         }))
     }
@@ -311,6 +327,8 @@ mod tests {
         let settings = |line: &str| gate(line).settings().expect(line).expect(line);
         assert!(!settings("--gate").observe);
         assert!(settings("--gate --gate-observe").observe);
+        assert!(settings("--gate-only --gate-observe").observe);
+        assert!(gate("--gate-only").is_alone() && !gate("--gate").is_alone());
         assert_eq!(gate("--gate-observe").settings().err(), Some(ObserveWithoutGate));
     }
 }

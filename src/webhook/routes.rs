@@ -25,7 +25,8 @@ const JSON: &str = "application/json";
 /// What all requests share.
 #[derive(Debug)]
 pub(super) struct Webhook {
-    reviewer: Reviewer,
+    /// Where NodePools are reviewed.
+    reviewer: Option<Reviewer>,
     /// Where the node gate is open.
     gate: Option<Gate>,
     room: BodyMemoryLimit,
@@ -33,7 +34,7 @@ pub(super) struct Webhook {
 }
 
 impl Webhook {
-    pub(super) fn new(reviewer: Reviewer, gate: Option<Gate>, metrics: WebhookMetrics) -> Self {
+    pub(super) fn new(reviewer: Option<Reviewer>, gate: Option<Gate>, metrics: WebhookMetrics) -> Self {
         Self {
             reviewer,
             gate,
@@ -44,9 +45,12 @@ impl Webhook {
 
     /// The paths.
     pub(super) fn router(self) -> Router {
-        let mut router = Router::new()
-            .route("/mutate", post(mutate))
-            .route("/validate", post(validate));
+        let mut router = Router::new();
+        if self.reviewer.is_some() {
+            router = router
+                .route("/mutate", post(mutate))
+                .route("/validate", post(validate));
+        }
         if self.gate.is_some() {
             router = router
                 .route("/gate", post(gate))
@@ -60,10 +64,10 @@ impl Webhook {
 
     async fn answer(&self, route: Route, request: Request) -> Response {
         let _in_flight = self.metrics.begin(route);
-        let reviewed = match (route, &self.gate) {
-            (Route::Review(endpoint), _) => self.review(endpoint, request).await,
-            (Route::Gate(on_error), Some(gate)) => self.nodeclaim(gate, on_error, request).await,
-            (Route::Gate(_), None) => Err(Refusal::path(request.uri())),
+        let reviewed = match (route, &self.reviewer, &self.gate) {
+            (Route::Review(endpoint), Some(reviewer), _) => self.review(reviewer, endpoint, request).await,
+            (Route::Gate(on_error), _, Some(gate)) => self.nodeclaim(gate, on_error, request).await,
+            _ => Err(Refusal::path(request.uri())),
         };
         let response = match reviewed {
             Ok(body) => ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response(),
@@ -80,10 +84,15 @@ impl Webhook {
         response
     }
 
-    async fn review(&self, endpoint: Endpoint, request: Request) -> Result<Vec<u8>, Refusal> {
+    async fn review(
+        &self,
+        reviewer: &Reviewer,
+        endpoint: Endpoint,
+        request: Request,
+    ) -> Result<Vec<u8>, Refusal> {
         let limit = deadline::of(request.uri().query());
         let held = self.read(request, limit).await?;
-        let answer = self.guard(|| self.reviewer.respond(endpoint, &held.bytes))?;
+        let answer = self.guard(|| reviewer.respond(endpoint, &held.bytes))?;
         Ok(self.note(Route::Review(endpoint), answer))
     }
 
@@ -250,7 +259,11 @@ mod tests {
             Arc::new(ClusterView::default()),
             MutateVerdict::On,
         );
-        let webhook = Webhook::new(reviewer, None, WebhookMetrics::register(&mut Registry::default()));
+        let webhook = Webhook::new(
+            Some(reviewer),
+            None,
+            WebhookMetrics::register(&mut Registry::default()),
+        );
         let refusal = webhook.guard::<()>(|| panic!("a defect")).expect_err("a refusal");
         let response = refusal.into_response();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);

@@ -19,7 +19,7 @@ use crate::cluster_thread::{Cluster, ClusterError};
 use crate::gate::Gate;
 use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
 use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
-use crate::policy_file::{LoadError, PolicyInForce};
+use crate::policy_file::{IfUnusable, LoadError, PolicyInForce};
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 
@@ -97,11 +97,19 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
 
     let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
     let mut details = Vec::new();
-    let policy = args.policy.start(&mut registry, &mut tasks, &mut details).await?;
+    let if_unusable = if args.gate.is_alone() {
+        IfUnusable::StandIn
+    } else {
+        IfUnusable::Fail
+    };
+    let policy = args
+        .policy
+        .start(if_unusable, &mut registry, &mut tasks, &mut details)
+        .await?;
     let view = Arc::new(ClusterView::new(args.karpenter()));
     let started = start_cluster(&args, (&view, &policy), &mut registry, &mut tasks, &mut details);
     let gate = started.await?;
-    let reviewer = Reviewer::new(policy, view, args.mutate_verdict());
+    let reviewer = (!args.gate.is_alone()).then(|| Reviewer::new(policy, view, args.mutate_verdict()));
     let webhook = Webhook::new(reviewer, gate, WebhookMetrics::register(&mut registry));
     let probes = Probes {
         readiness: Arc::clone(&readiness),

@@ -89,10 +89,10 @@ fn the_base_and_its_overlay_apply() {
         plane.kubectl(&["apply", "-k", overlay], "").success();
         assert_eq!(plane.kubectl(&["diff", "-k", overlay], "").status.code(), Some(0));
     }
-    let deployment = object(&plane, STRICT, "Deployment", "poolgate");
+    let deployment = object(&plane, STRICT, "Deployment", "poolgate-gate");
     let pod = &deployment["spec"]["template"]["spec"];
     let args = pod["containers"][0]["args"].to_string();
-    assert!(args.ends_with("\"--gate\"]"), "{args}");
+    assert!(args.starts_with("[\"serve\",\"--gate-only\","), "{args}");
     assert_eq!(
         pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
             [0]["matchExpressions"][0],
