@@ -9,8 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use poolgate_core::karpenter::ApiVersion::V1;
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::nodelimit::ClaimCounts;
+use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, Conditions, DISRUPTED_TAINT, Effect, LedgerState, Marks, Memory, Node, Pool,
+    Claim, ClaimState, Conditions, DISRUPTED_TAINT, Effect, LedgerState, Marks, Memory, Node, Now, Pool,
     PoolState, Resources, SETTLE, Settings, Taint, plan,
 };
 use poolgate_core::policy::{OverLimit, Policy};
@@ -61,14 +62,20 @@ fn victims(before: &Value, pool: &Value, all: &[Going], policy: &Policy) -> usiz
             .collect(),
         pending: Vec::new(),
         ledger: LedgerState::default(),
-        steady_since: Some(now - SETTLE),
+        steady_since: Some(Moment::default()),
+        denied_at: None,
         terminations_left: usize::MAX,
         settings: Settings::default(),
     };
     // The reconciler has seen the pool as it was.
     let (before, pool) = (Pool::of(before, policy), Pool::of(pool, policy));
-    let seen = plan(&state(&before), &Memory::default(), now).memory;
-    let chosen = plan(&state(&pool), &seen, now).victims;
+    let at = |settled| Now {
+        wall: now,
+        clock: Moment::at(SETTLE * settled),
+    };
+    let seen = plan(&state(&before), &Memory::default(), at(1)).memory;
+    let lowered = plan(&state(&pool), &seen, at(2));
+    let chosen = plan(&state(&pool), &lowered.memory, at(3)).victims;
     chosen.map_or(0, |victims| victims.len())
 }
 

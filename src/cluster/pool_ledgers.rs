@@ -5,10 +5,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use poolgate_core::nodelimit::ledger::{Ledger, Termination, TooManyVictims, Uid, UnusableUid};
-use poolgate_core::nodelimit::plan::LedgerState;
+use poolgate_core::nodelimit::plan::{LedgerState, Refusal};
 
 use super::clock::{Clock, wall_seconds};
 use super::gate_metrics::GateMetrics;
@@ -96,13 +97,15 @@ pub(crate) fn read_ledger(object: &ConfigMap) -> Result<(Box<str>, LedgerState),
 
 fn state(ledger: &Ledger) -> LedgerState {
     let text = |uid: &Uid| Arc::from(uid.as_str());
-    let refused = ledger
-        .refused()
-        .and_then(|refusal| i64::try_from(refusal.at).ok());
+    let refusal = ledger.refused().and_then(|refusal| {
+        let at = Timestamp::from_second(i64::try_from(refusal.at).ok()?).ok()?;
+        let total = refusal.total;
+        Some(Refusal { at, total })
+    });
     let victims = ledger.termination().map(Termination::victims).unwrap_or_default();
     LedgerState {
         reservations: ledger.reservations().map(text).collect(),
-        last_refusal: refused.and_then(|at| jiff::Timestamp::from_second(at).ok()),
+        refusal,
         mode: ledger.limit().map(|limit| limit.mode),
         victims: victims.iter().map(text).collect(),
     }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-use poolgate_core::nodelimit::plan::{Memory, Plan, Settings, Unhold, plan};
+use jiff::Timestamp;
+use poolgate_core::nodelimit::ledger::Moment;
+use poolgate_core::nodelimit::plan::{Memory, Now, Plan, Settings, Unhold, plan};
 use poolgate_core::policy::{OverLimit, Policy};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -31,7 +32,7 @@ pub(super) struct Options {
     /// What becomes of nodes above a limit; none for what the policy says.
     pub(super) over_limit: Option<OverLimit>,
     /// For how long all must have been steady before anything is terminated.
-    pub(super) settle: SignedDuration,
+    pub(super) settle: Duration,
     /// How many claims may be terminated in a minute.
     pub(super) terminations: u32,
 }
@@ -52,9 +53,9 @@ pub(super) struct Controller {
     events: PublishedEvents,
     memories: HashMap<Arc<str>, Memory>,
     /// The term in which this replica leads, and since when.
-    leading: Option<(u64, Timestamp)>,
+    leading: Option<(u64, Moment)>,
     /// Since when nothing was missed, as it was last known.
-    steady: Option<Timestamp>,
+    steady: Option<Moment>,
     /// Whether every watch has been complete at least once.
     knows: bool,
     /// The last failure of each pool, so that each is logged once.
@@ -167,7 +168,7 @@ impl Controller {
             return;
         }
         self.metrics.leading(term.is_some());
-        self.leading = term.map(|number| (number, Timestamp::now()));
+        self.leading = term.map(|number| (number, self.seen.now()));
         if term.is_none() {
             self.metrics.pools().forget_all();
             return;
@@ -221,7 +222,7 @@ impl Controller {
     async fn reconcile(&mut self, pool: &Arc<str>) -> Result<Instant, WriteError> {
         let snapshot = self.seen.look(|index| index.snapshot(pool));
         let memory = self.memories.get(pool).cloned().unwrap_or_default();
-        let now = Timestamp::now();
+        let now = self.now();
         let plan = plan(&snapshot.state(self.inputs(&snapshot)), &memory, now);
         self.metrics.pools().show(pool, &plan.numbers);
         self.mark(&snapshot, &plan).await?;
@@ -229,12 +230,12 @@ impl Controller {
             self.list_victims(&snapshot, victims).await?;
         }
         if !plan.terminate.is_empty() {
-            self.terminate(snapshot.clone(), &memory).await?;
+            self.terminate(snapshot.clone(), memory).await?;
         }
         self.events
             .publish(&self.writer, &snapshot.pool, &plan.events)
             .await?;
-        let again_at = self.again_at(&plan, now);
+        let again_at = self.again_at(&plan, now.clock);
         if snapshot.is_over() {
             self.forget(pool);
         } else {
@@ -253,6 +254,13 @@ impl Controller {
         self.marker.unhold(&self.writer, &unhold).await
     }
 
+    pub(super) fn now(&self) -> Now {
+        Now {
+            wall: Timestamp::now(),
+            clock: self.seen.now(),
+        }
+    }
+
     pub(super) fn inputs(&mut self, snapshot: &Snapshot) -> PlanInputs {
         let steady = self.seen.steady_since();
         let since = steady
@@ -268,12 +276,9 @@ impl Controller {
         }
     }
 
-    fn again_at(&mut self, plan: &Plan, now: Timestamp) -> Instant {
+    fn again_at(&mut self, plan: &Plan, now: Moment) -> Instant {
         let clock = Instant::now();
-        let planned = plan.again_at.map(|at| {
-            let wait = at.duration_since(now).unsigned_abs();
-            clock + if at > now { wait } else { Duration::ZERO }
-        });
+        let planned = plan.again_at.map(|at| clock + at.since(now));
         let paced = self.pace.next_at(clock).filter(|_| plan.numbers.excess > 0);
         let resync = clock + RESYNC;
         [planned, paced].into_iter().flatten().fold(resync, Instant::min)

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 
@@ -143,7 +142,7 @@ const RECONCILER: &str = "reconciler";
 fn options(args: &ReconcileArgs) -> Options {
     Options {
         over_limit: args.over_limit(),
-        settle: SignedDuration::try_from(args.settle).unwrap_or(SignedDuration::MAX),
+        settle: args.settle,
         terminations: args.max_terminations_per_minute,
     }
 }

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use jiff::Timestamp;
+use poolgate_core::nodelimit::ledger::Moment;
 use tokio::sync::Notify;
 
 use super::index::Index;
+use crate::cluster::clock::Clock;
 
 /// A watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,9 +59,10 @@ pub(super) struct Seen(Rc<Inner>);
 struct Inner {
     index: RefCell<Index>,
     /// Since when each watch that runs has been complete.
-    up: RefCell<BTreeMap<Watched, Timestamp>>,
+    up: RefCell<BTreeMap<Watched, Moment>>,
     /// When the definition changed last.
-    defined: RefCell<Option<Timestamp>>,
+    defined: RefCell<Option<Moment>>,
+    clock: Clock,
     changed: Notify,
     relist_nodes: Rc<Notify>,
 }
@@ -71,9 +73,15 @@ impl Seen {
             index: RefCell::new(index),
             up: RefCell::default(),
             defined: RefCell::default(),
+            clock: Clock::start(),
             changed: Notify::new(),
             relist_nodes: Rc::default(),
         }))
+    }
+
+    /// The time by which everything here is told.
+    pub(super) fn now(&self) -> Moment {
+        self.0.clock.now()
     }
 
     /// Looks at the index.
@@ -106,7 +114,7 @@ impl Seen {
 
     /// A watch is complete.
     pub(super) fn complete(&self, watch: Watched) {
-        self.0.up.borrow_mut().entry(watch).or_insert_with(Timestamp::now);
+        self.0.up.borrow_mut().entry(watch).or_insert_with(|| self.now());
         self.0.changed.notify_one();
     }
 
@@ -117,7 +125,12 @@ impl Seen {
 
     /// The definition of NodePools has changed.
     pub(super) fn redefined(&self) {
-        *self.0.defined.borrow_mut() = Some(Timestamp::now());
+        *self.0.defined.borrow_mut() = Some(self.now());
+    }
+
+    /// Whether a watch is complete.
+    pub(super) fn is_up(&self, watch: Watched) -> bool {
+        self.0.up.borrow().contains_key(&watch)
     }
 
     /// Whether every watch is complete.
@@ -126,7 +139,7 @@ impl Seen {
     }
 
     /// Since when all watches have been complete and the definition has been the same; none while one watch is down.
-    pub(super) fn steady_since(&self) -> Option<Timestamp> {
+    pub(super) fn steady_since(&self) -> Option<Moment> {
         if !self.is_complete() || !self.look(Index::is_whole) {
             return None;
         }

@@ -1,10 +1,9 @@
 //! Deletes claims above a limit. The ledger lists them before any is deleted, and everything that the decision depends
-//! on is read again right before: a watch that is silent, or another replica that has decided otherwise, deletes
+//! on is read again right before each one: a watch that is silent, or another replica that has decided otherwise, deletes
 //! nothing.
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use poolgate_core::nodelimit::plan::{Memory, Pool, plan};
 use tokio::time::{Instant, timeout};
 
@@ -50,34 +49,48 @@ impl Controller {
         }
     }
 
-    /// Deletes victims, if a plan made of what is read now still wants that.
+    /// Deletes victims one after the other, as long as plans made of what is read before each one want that.
     pub(super) async fn terminate(
         &mut self,
         mut snapshot: Snapshot,
-        memory: &Memory,
+        mut memory: Memory,
     ) -> Result<(), WriteError> {
-        if !self.read_again(&mut snapshot).await? {
-            return Ok(());
-        }
-        let inputs = self.inputs(&snapshot);
-        let plan = plan(&snapshot.state(inputs), memory, Timestamp::now());
-        let listed = &snapshot.ledger.victims;
-        for claim in plan.terminate.iter().filter(|claim| listed.contains(&claim.uid)) {
-            if self.pace.left(Instant::now()) == 0 {
-                break;
-            }
-            // Counted before it is known to have succeeded: better one too few in this minute.
-            self.pace.terminated(Instant::now());
-            if self.writer.terminate(claim).await? {
-                self.metrics.terminated(&snapshot.pool.name);
-                tracing::info!(
-                    nodepool = &*snapshot.pool.name,
-                    nodeclaim = &*claim.name,
-                    "terminated: above the node limit"
-                );
-            }
-        }
+        while self.terminate_one(&mut snapshot, &mut memory).await? {}
         Ok(())
+    }
+
+    /// Deletes the next victim, if there is one still. Whether it did.
+    async fn terminate_one(
+        &mut self,
+        snapshot: &mut Snapshot,
+        memory: &mut Memory,
+    ) -> Result<bool, WriteError> {
+        if !self.read_again(snapshot).await? {
+            return Ok(false);
+        }
+        let inputs = self.inputs(snapshot);
+        let plan = plan(&snapshot.state(inputs), memory, self.now());
+        *memory = plan.memory;
+        let listed = &snapshot.ledger.victims;
+        let first = plan
+            .terminate
+            .into_iter()
+            .find(|claim| listed.contains(&claim.uid));
+        let Some(claim) = first else {
+            return Ok(false);
+        };
+        // Counted before it is known to have succeeded: better one too few in this minute.
+        self.pace.terminated(Instant::now());
+        let is_deleted = self.writer.terminate(&claim).await?;
+        if is_deleted {
+            self.metrics.terminated(&snapshot.pool.name);
+            tracing::info!(
+                nodepool = &*snapshot.pool.name,
+                nodeclaim = &*claim.name,
+                "terminated: above the node limit"
+            );
+        }
+        Ok(is_deleted)
     }
 
     /// Reads pool, claims and ledger as they are stored now. False where it is too early to judge.

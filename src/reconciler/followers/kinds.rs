@@ -86,7 +86,7 @@ impl Kind for Claims {
     fn put(&mut self, seen: &Seen, object: ClaimObject) {
         let uid = Self::key(&object);
         match object.seen(&mut self.names) {
-            Some(claim) => seen.change(|index| index.put_claim(claim)),
+            Some(claim) => seen.change(|index| index.put_claim(claim, seen.now())),
             None => self.remove(seen, &uid),
         }
     }
@@ -196,7 +196,8 @@ impl Kind for Ledgers {
             Ok((pool, ledger)) => {
                 self.logged.remove(&name);
                 self.pools.insert(name, pool.clone());
-                seen.change(|index| index.put_ledger(&pool, ledger));
+                let changed_at = seen.is_up(Watched::Ledgers).then(|| seen.now());
+                seen.change(|index| index.put_ledger(&pool, ledger, changed_at));
             }
             Err(error) => {
                 let text = error.to_string();

@@ -4,16 +4,22 @@ use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::{Index, unlisted};
+use poolgate_core::nodelimit::ledger::Moment;
+
+use super::{Index, KnownClaim, unlisted};
 use crate::reconciler::objects::SeenClaim;
 
 impl Index {
     /// A claim is new or has changed.
-    pub(in crate::reconciler) fn put_claim(&mut self, seen: SeenClaim) {
+    pub(in crate::reconciler) fn put_claim(&mut self, seen: SeenClaim, now: Moment) {
         let uid = Arc::clone(&seen.claim.uid);
+        let mut since = now;
         match self.claims.get(&uid) {
-            Some(known) if *known == seen => return,
-            Some(_) => self.remove_claim(&uid),
+            Some(known) if known.seen == seen => return,
+            Some(known) => {
+                since = known.since;
+                self.remove_claim(&uid);
+            }
             None => {
                 let (count, bound) = (self.claims.len(), self.bounds.claims);
                 if !self.has_room("nodeclaims", count, bound) {
@@ -30,13 +36,13 @@ impl Index {
             .entry(Arc::clone(&pool))
             .or_default()
             .insert(Arc::clone(&uid));
-        self.claims.insert(uid, seen);
+        self.claims.insert(uid, KnownClaim { seen, since });
         self.note(&pool);
     }
 
     /// A claim is gone.
     pub(in crate::reconciler) fn remove_claim(&mut self, uid: &str) {
-        let Some(known) = self.claims.remove(uid) else {
+        let Some(KnownClaim { seen: known, .. }) = self.claims.remove(uid) else {
             return;
         };
         self.pool_of_machine.remove(&known.provider_id);

@@ -17,6 +17,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool};
 use poolgate_core::policy::Policy;
 use serde_json::Value;
@@ -53,7 +54,7 @@ pub(super) struct Index {
     /// The pools, by name.
     pools: BTreeMap<Arc<str>, KnownPool>,
     /// The claims, by UID.
-    claims: HashMap<Arc<str>, SeenClaim>,
+    claims: HashMap<Arc<str>, KnownClaim>,
     /// The UIDs of a pool's claims, by the pool's name.
     claims_of: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// The pools of claims, by what names the machine.
@@ -75,7 +76,7 @@ pub(super) struct Index {
     /// Whether nodes must be listed again, because pods select by a label that was not kept.
     relist_nodes: bool,
     /// What each pool's ledger says, by the pool's name.
-    ledgers: HashMap<Box<str>, LedgerState>,
+    ledgers: HashMap<Box<str>, KnownLedger>,
     /// Pools that have changed since [`Index::take_changed`].
     changed: BTreeSet<Arc<str>>,
     /// What there is more of than is kept.
@@ -86,6 +87,20 @@ pub(super) struct Index {
 struct KnownPool {
     object: Value,
     pool: Arc<Pool>,
+}
+
+#[derive(Debug)]
+struct KnownClaim {
+    seen: SeenClaim,
+    /// When it was first seen.
+    since: Moment,
+}
+
+#[derive(Debug)]
+struct KnownLedger {
+    ledger: LedgerState,
+    /// When the number of denials was last seen to change.
+    denied_at: Option<Moment>,
 }
 
 #[derive(Debug)]

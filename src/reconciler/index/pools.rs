@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LedgerState, Pool};
 use poolgate_core::policy::Policy;
 
-use super::{Index, KnownPool, unlisted};
+use super::{Index, KnownLedger, KnownPool, unlisted};
 use crate::reconciler::objects::PoolObject;
 
 impl Index {
@@ -53,12 +54,25 @@ impl Index {
         self.note_all();
     }
 
-    /// A pool's ledger is new or has changed.
-    pub(in crate::reconciler) fn put_ledger(&mut self, pool: &str, ledger: LedgerState) {
-        if self.ledgers.get(pool) != Some(&ledger) {
-            self.ledgers.insert(pool.into(), ledger);
-            self.note(&Arc::from(pool));
+    /// A pool's ledger is new or has changed. `changed_at` is the time; none for what stood there before anybody looked:
+    /// the last denial in it may be of any age.
+    pub(in crate::reconciler) fn put_ledger(
+        &mut self,
+        pool: &str,
+        ledger: LedgerState,
+        changed_at: Option<Moment>,
+    ) {
+        let known = self.ledgers.get(pool);
+        if known.is_some_and(|known| known.ledger == ledger) {
+            return;
         }
+        let total = |ledger: &LedgerState| ledger.refusal.map(|refusal| refusal.total);
+        let is_denied = known.and_then(|known| total(&known.ledger)) != total(&ledger);
+        let before = known.and_then(|known| known.denied_at);
+        let denied_at = changed_at.filter(|_| is_denied).or(before);
+        self.ledgers
+            .insert(pool.into(), KnownLedger { ledger, denied_at });
+        self.note(&Arc::from(pool));
     }
 
     /// A pool's ledger is gone.

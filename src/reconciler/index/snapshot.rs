@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use poolgate_core::karpenter::NodeLimitMode;
+use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
     Claim, ClaimState, LedgerState, Needs, Node, NodeRef, Pod, Pool, PoolState, Settings,
 };
@@ -12,7 +13,14 @@ use poolgate_core::nodelimit::plan::{
 use super::Index;
 
 /// A claim, its node, and the pods on that.
-type WholeClaim = (Arc<Claim>, Option<Arc<Node>>, Vec<Arc<Pod>>);
+#[derive(Debug, Clone)]
+struct WholeClaim {
+    claim: Arc<Claim>,
+    node: Option<Arc<Node>>,
+    pods: Vec<Arc<Pod>>,
+    /// When the claim was first seen.
+    since: Moment,
+}
 
 /// A pool and what belongs to it.
 #[derive(Debug, Clone)]
@@ -24,6 +32,7 @@ pub(in crate::reconciler) struct Snapshot {
     pending: Vec<Arc<Needs>>,
     /// What its ledger says.
     pub(in crate::reconciler) ledger: LedgerState,
+    denied_at: Option<Moment>,
     /// Nodes with marks of poolgate's that no claim of the pool stands behind.
     pub(in crate::reconciler) strays: Vec<NodeRef>,
 }
@@ -31,7 +40,7 @@ pub(in crate::reconciler) struct Snapshot {
 /// What a plan gets beside what is seen.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::reconciler) struct PlanInputs {
-    pub(in crate::reconciler) steady_since: Option<Timestamp>,
+    pub(in crate::reconciler) steady_since: Option<Moment>,
     pub(in crate::reconciler) terminations_left: usize,
     pub(in crate::reconciler) settings: Settings,
 }
@@ -40,26 +49,29 @@ impl Index {
     /// What is known of a pool.
     pub(in crate::reconciler) fn snapshot(&self, name: &str) -> Snapshot {
         let uids = self.claims_of.get(name).into_iter().flatten();
-        let claims = uids.filter_map(|uid| self.claims.get(uid)).map(|seen| {
-            let node = self.node_of_machine.get(&seen.provider_id);
+        let claims = uids.filter_map(|uid| self.claims.get(uid)).map(|known| {
+            let node = self.node_of_machine.get(&known.seen.provider_id);
             let pods = node.and_then(|node| self.pods_on.get(node));
             let node = node.and_then(|node| self.nodes.get(node));
-            (
-                Arc::clone(&seen.claim),
-                node.map(|seen| Arc::clone(&seen.node)),
-                pods.cloned().unwrap_or_default(),
-            )
+            WholeClaim {
+                claim: Arc::clone(&known.seen.claim),
+                node: node.map(|seen| Arc::clone(&seen.node)),
+                pods: pods.cloned().unwrap_or_default(),
+                since: known.since,
+            }
         });
         let strays = self.strays(name).map(|seen| NodeRef {
             name: Arc::clone(&seen.node.name),
             uid: Arc::clone(&seen.node.uid),
         });
+        let ledger = self.ledgers.get(name);
         Snapshot {
             pool: self.pool(name),
             exists: self.knows_pool(name),
             claims: claims.collect(),
             pending: self.pending.keys().cloned().collect(),
-            ledger: self.ledgers.get(name).cloned().unwrap_or_default(),
+            ledger: ledger.map(|known| known.ledger.clone()).unwrap_or_default(),
+            denied_at: ledger.and_then(|known| known.denied_at),
             strays: strays.collect(),
         }
     }
@@ -73,15 +85,16 @@ impl Snapshot {
             claims: self
                 .claims
                 .iter()
-                .map(|(claim, node, pods)| ClaimState {
-                    claim,
-                    node: node.as_deref(),
-                    pods: pods.iter().map(Arc::as_ref).collect(),
+                .map(|whole| ClaimState {
+                    claim: &whole.claim,
+                    node: whole.node.as_deref(),
+                    pods: whole.pods.iter().map(Arc::as_ref).collect(),
                 })
                 .collect(),
             pending: self.pending.iter().map(Arc::as_ref).collect(),
             ledger: self.ledger.clone(),
             steady_since: inputs.steady_since,
+            denied_at: self.denied_at,
             terminations_left: inputs.terminations_left,
             settings: inputs.settings,
         }
@@ -94,13 +107,11 @@ impl Snapshot {
 
     /// When the pool was last given a node that it was not to have: while nodes come in over a Hard limit, the gate
     /// is not there, and what is above the limit is no steady sight.
-    pub(in crate::reconciler) fn grown_at(&self) -> Timestamp {
+    pub(in crate::reconciler) fn grown_at(&self) -> Moment {
         let hard = self.pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard);
-        let youngest = self.claims.iter().map(|(claim, ..)| claim.created).max();
-        match (hard, youngest) {
-            (Some(limit), Some(created)) if self.claims.len() > limit.nodes as usize => created,
-            _ => Timestamp::MIN,
-        }
+        let last = self.claims.iter().map(|claim| claim.since).max();
+        let is_above = hard.is_some_and(|limit| self.claims.len() > limit.nodes as usize);
+        last.filter(|_| is_above).unwrap_or_default()
     }
 
     /// Takes over what a list says that was just read: claims that it lacks are gone, and what is on its way out by
@@ -109,8 +120,8 @@ impl Snapshot {
         &mut self,
         listed: &HashMap<Box<str>, Option<Timestamp>>,
     ) -> bool {
-        self.claims.retain(|(claim, ..)| listed.contains_key(&*claim.uid));
-        for (claim, ..) in &mut self.claims {
+        self.claims.retain(|whole| listed.contains_key(&*whole.claim.uid));
+        for WholeClaim { claim, .. } in &mut self.claims {
             if let (None, Some(Some(deleted))) = (claim.deleted, listed.get(&*claim.uid)) {
                 Arc::make_mut(claim).deleted = Some(*deleted);
             }

@@ -1,7 +1,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use poolgate_core::nodelimit::plan::{LedgerState, Needs, PoolState, Settings};
+use poolgate_core::nodelimit::ledger::Moment;
+use poolgate_core::nodelimit::plan::{LedgerState, Needs, PoolState, Refusal, Settings};
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -15,10 +17,21 @@ const FEW: Bounds = Bounds {
     pods: 2,
 };
 
+const NOTHING: PlanInputs = PlanInputs {
+    steady_since: None,
+    terminations_left: 0,
+    settings: Settings {
+        rotation: Duration::ZERO,
+        settle: Duration::ZERO,
+        unhold_all: false,
+    },
+};
+
 struct World {
     index: Index,
     names: Interned<str>,
     needs: Interned<Needs>,
+    now: Moment,
 }
 
 impl World {
@@ -27,6 +40,7 @@ impl World {
             index: Index::new(Arc::new(Policy::default()), bounds),
             names: Interned::default(),
             needs: Interned::default(),
+            now: Moment::default(),
         }
     }
 
@@ -42,8 +56,8 @@ impl World {
             "status": {"providerID": format!("machine-{name}")},
         });
         let claim: ClaimObject = serde_json::from_value(claim).expect("a claim");
-        self.index
-            .put_claim(claim.seen(&mut self.names).expect("a claim of a pool"));
+        let claim = claim.seen(&mut self.names).expect("a claim of a pool");
+        self.index.put_claim(claim, self.now);
     }
 
     fn node(&mut self, pool: &str, name: &str, is_held: bool) {
@@ -81,11 +95,7 @@ impl World {
     /// Of each claim of a pool: its name, that of its node, and the UIDs of the pods on it.
     fn claims(&self, pool: &str) -> Vec<(String, Option<String>, Vec<String>)> {
         let snapshot = self.index.snapshot(pool);
-        let state: PoolState<'_> = snapshot.state(PlanInputs {
-            steady_since: None,
-            terminations_left: 0,
-            settings: Settings::default(),
-        });
+        let state: PoolState<'_> = snapshot.state(NOTHING);
         let mut claims: Vec<_> = state
             .claims
             .iter()
@@ -141,13 +151,11 @@ fn only_what_changes_something_of_a_limited_pool_is_news() {
     assert_eq!(world.changed(), ["free"], "it is limited now");
     world.pool("free", &json!(null));
     assert_eq!(world.changed(), ["free"], "it is limited no more");
-    world.index.put_ledger(
-        "limited",
-        LedgerState {
-            victims: vec!["a".into()],
-            ..LedgerState::default()
-        },
-    );
+    let ledger = LedgerState {
+        victims: vec!["a".into()],
+        ..LedgerState::default()
+    };
+    world.index.put_ledger("limited", ledger, None);
     assert_eq!(world.changed(), ["limited"]);
 }
 
@@ -170,6 +178,74 @@ fn marks_are_looked_after_whatever_becomes_of_pool_and_claim() {
     world.index.remove_node("a");
     assert!(world.index.snapshot("general").is_over());
     assert_eq!(world.index.marked_nodes(), 0);
+}
+
+#[test]
+fn a_claim_is_as_old_as_it_has_been_seen_whatever_it_says() {
+    let mut world = World::new(BOUNDS);
+    world.pool("general", &json!(1));
+    let at = |second| Moment::at(Duration::from_secs(second));
+    world.now = at(60);
+    world.claim("general", "a");
+    assert_eq!(
+        world.index.snapshot("general").grown_at(),
+        at(0),
+        "within its limit"
+    );
+    world.now = at(70);
+    world.claim("general", "b");
+    assert_eq!(world.index.snapshot("general").grown_at(), at(70));
+    world.now = at(80);
+    world.index.remove_claim("a");
+    let unlaunched =
+        json!({"metadata": {"name": "b", "uid": "b", "labels": {"karpenter.sh/nodepool": "general"}}});
+    let unlaunched: ClaimObject = serde_json::from_value(unlaunched).expect("a claim");
+    let unlaunched = unlaunched.seen(&mut world.names).expect("a claim of a pool");
+    world.index.put_claim(unlaunched, world.now);
+    world.pool("general", &json!(0));
+    assert_eq!(
+        world.index.snapshot("general").grown_at(),
+        at(70),
+        "changed, not new"
+    );
+}
+
+#[test]
+fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
+    let mut world = World::new(BOUNDS);
+    world.pool("general", &json!(1));
+    let at = |second| Some(Moment::at(Duration::from_secs(second)));
+    let mut denied_at = |total: Option<u64>, changed_at| {
+        let refusal = total.map(|total| Refusal {
+            at: jiff::Timestamp::MAX,
+            total,
+        });
+        let victims = vec![format!("at-{changed_at:?}").into()];
+        let ledger = LedgerState {
+            refusal,
+            victims,
+            ..LedgerState::default()
+        };
+        world.index.put_ledger("general", ledger, changed_at);
+        let snapshot = world.index.snapshot("general");
+        snapshot.state(NOTHING).denied_at
+    };
+    assert_eq!(denied_at(Some(7), None), None, "it stood there before");
+    assert_eq!(denied_at(Some(7), at(60)), None, "something else has changed");
+    assert_eq!(denied_at(Some(8), at(70)), at(70));
+    assert_eq!(denied_at(Some(8), at(80)), at(70));
+    assert_eq!(denied_at(Some(1), at(90)), at(90), "another ledger counts anew");
+    world.index.remove_ledger("general");
+    let ledger = LedgerState {
+        refusal: Some(Refusal {
+            at: jiff::Timestamp::MIN,
+            total: 1,
+        }),
+        ..LedgerState::default()
+    };
+    world.index.put_ledger("general", ledger, at(95));
+    let snapshot = world.index.snapshot("general");
+    assert_eq!(snapshot.state(NOTHING).denied_at, at(95), "the first is one, too");
 }
 
 #[test]

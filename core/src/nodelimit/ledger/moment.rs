@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// An instant on one replica's own monotonic clock, counted from any point that stays the same while it runs.
 /// Never stored and never compared with another replica's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(Duration);
 
 impl Moment {
@@ -23,6 +23,12 @@ impl Moment {
     #[must_use]
     pub const fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(duration))
+    }
+
+    /// How long ago that was; nothing if it is still to come.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
     }
 }
 

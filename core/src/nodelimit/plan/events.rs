@@ -29,16 +29,16 @@ pub(super) fn tell(
     let mut events = Vec::new();
     for (topic, news) in topics {
         let what = news.as_ref().map(|news| news.what.clone());
-        if memory.is_news(topic, what, now.now) {
+        if memory.is_news(topic, what, now.clock) {
             events.extend(news.map(|news| news.event));
         }
     }
     // Between the choice of victims and their end there is nothing new to tell, and nothing is over either.
-    let is_under_way = now.excess() > 0 && termination.chosen.is_empty() && termination.settled_at.is_none();
+    let is_under_way = now.excess() > 0 && termination.chosen.is_empty() && !termination.is_settling;
     if !(terminates(now) && is_under_way) {
         let news = exceeded(now, termination);
         let what = news.as_ref().map(|news| news.what.clone());
-        if memory.is_news(Topic::Exceeded, what, now.now) {
+        if memory.is_news(Topic::Exceeded, what, now.clock) {
             events.extend(news.map(|news| news.event));
         }
     }
@@ -60,7 +60,7 @@ impl News {
 
 fn blocked(now: &Situation<'_>, holds: &Holds, reason: Reason) -> Option<News> {
     let has_no_place = now.is_governed() && now.counts.remaining(now.pool) == Some(0);
-    let is_wanted = holds.keeps(reason) && now.counts.budget(now.pool, reason, now.now) != Some(0);
+    let is_wanted = holds.keeps(reason) && now.counts.budget(now.pool, reason, now.wall) != Some(0);
     let reason = reason.as_str();
     (has_no_place && is_wanted).then_some(())?;
     let message = format!("No allowed disruptions for disruption reason {reason} due to node hard limit");

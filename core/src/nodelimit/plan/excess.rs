@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::claim::ClaimState;
 use super::order;
 use super::outcome::ClaimRef;
-use super::situation::{Situation, after};
+use super::situation::Situation;
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::NodeLimit;
+use crate::nodelimit::ledger::Moment;
 use crate::policy::OverLimit;
 
 /// The most claims that are chosen at once; the next are chosen when these have gone. Bounds the list in the ledger.
@@ -24,8 +24,10 @@ pub(super) struct Termination<'p> {
     pub(super) terminate: Vec<ClaimRef>,
     /// Claims that are chosen now.
     pub(super) chosen: Vec<&'p ClaimState<'p>>,
-    /// When all will have been steady for long enough, if that is what is waited for.
-    pub(super) settled_at: Option<Timestamp>,
+    /// Whether claims above the limit stay only until all has been steady, and the limit the same, for long enough.
+    pub(super) is_settling: bool,
+    /// When to decide again, if nothing changes before.
+    pub(super) again_at: Option<Moment>,
 }
 
 /// Decides what becomes of the claims above the limit.
@@ -35,23 +37,36 @@ pub(super) fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
         return Termination::default();
     }
     let listed = &now.state.ledger.victims;
-    let excess = now.excess();
     if !terminates(now) {
         return Termination::listing((!listed.is_empty()).then(Vec::new));
     }
     let steady_since = now.state.steady_since;
-    let settled_at = steady_since.map(|since| after(since, now.settings.settle));
-    if settled_at.is_none_or(|at| at > now.now) {
+    let settled_at = steady_since.map(|since| since.plus(now.settings.settle));
+    if settled_at.is_none_or(|at| at > now.clock) {
         return Termination {
-            settled_at: settled_at.filter(|_| excess > 0),
+            is_settling: settled_at.is_some(),
+            again_at: settled_at.filter(|_| now.excess() > 0),
             ..Termination::default()
         };
     }
+    let limit = now.terminating_limit();
+    let excess = limit.map_or(0, |limit| now.counts.claims.excess(limit.nodes, limit.mode));
+    let is_spared = excess < now.excess();
+    Termination {
+        is_settling: is_spared && excess == 0,
+        again_at: now.lenient_until.filter(|_| is_spared),
+        ..reduce(now, limit, excess)
+    }
+}
+
+/// Decides which of so many claims too many are chosen, or go.
+fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> Termination<'p> {
+    let listed = &now.state.ledger.victims;
     let listed: HashSet<&str> = listed.iter().map(|uid| &**uid).collect();
-    let standing = standing(now);
+    let standing = standing(now, limit);
     let is_listed = |claim: &&ClaimState<'_>| listed.contains(&*claim.claim.uid);
     let mut to_go: Vec<_> = standing.iter().copied().filter(is_listed).collect();
-    order::sort(&mut to_go, now.now);
+    order::sort(&mut to_go, now.wall);
     if to_go.len() > excess {
         return Termination::listing(Some(uids(to_go.iter().take(excess))));
     }
@@ -78,8 +93,8 @@ pub(super) fn terminates(now: &Situation<'_>) -> bool {
 }
 
 /// The claims that count as too many if there are too many.
-fn standing<'p>(now: &Situation<'p>) -> Vec<&'p ClaimState<'p>> {
-    let is_soft = now.excess_mode() == Some(NodeLimitMode::Soft);
+fn standing<'p>(now: &Situation<'p>, limit: Option<NodeLimit>) -> Vec<&'p ClaimState<'p>> {
+    let is_soft = limit.is_some_and(|limit| limit.mode == NodeLimitMode::Soft);
     let stands =
         |claim: &&ClaimState<'_>| claim.claim.deleted.is_none() && !(is_soft && claim.is_being_disrupted());
     now.claims.iter().copied().filter(stands).collect()
@@ -93,7 +108,7 @@ fn choose<'p>(
     listed: &HashSet<&str>,
 ) -> Termination<'p> {
     if excess > 0 {
-        order::sort(&mut standing, now.now);
+        order::sort(&mut standing, now.wall);
         standing.truncate(excess.min(MOST_VICTIMS));
         return Termination {
             victims: Some(uids(standing.iter())),

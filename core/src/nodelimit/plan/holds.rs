@@ -1,8 +1,7 @@
 //! Which nodes of a Hard pool to close to Karpenter's disruption, and which to open.
 
 use std::collections::HashSet;
-
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
 
 use super::claim::ClaimState;
 use super::fit;
@@ -10,12 +9,13 @@ use super::memory::Memory;
 use super::node::Node;
 use super::outcome::{NodeRef, Unhold};
 use super::remaining::{DisruptableNodes, RemainingCapacity};
-use super::situation::{Situation, after};
+use super::situation::Situation;
 use super::turns;
 use crate::budget::{Reason, Timing};
+use crate::nodelimit::ledger::Moment;
 
 /// How often the windows of budgets are looked at. They open and close at full minutes.
-const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// Which nodes to close and to open.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub(super) struct Holds {
     /// Whether a node stays closed that Karpenter would consolidate.
     pub(super) keeps_underutilized: bool,
     /// When to look again, if nothing changes before.
-    pub(super) again_at: Option<Timestamp>,
+    pub(super) again_at: Option<Moment>,
 }
 
 /// Decides which nodes to close and to open, and takes down whose turn it was.
@@ -133,14 +133,14 @@ fn open_nodes<'p>(
 }
 
 /// When a budget's window may open or close.
-fn next_window(now: &Situation<'_>) -> Option<Timestamp> {
+fn next_window(now: &Situation<'_>) -> Option<Moment> {
     let entries = now.pool.budgets.as_ref()?.entries();
     let has_windows = entries
         .iter()
         .any(|entry| matches!(entry.timing, Timing::Windows(_)));
-    let minute = now.now.as_second().div_euclid(60).checked_mul(60)?;
-    let minute = Timestamp::from_second(minute).ok()?;
-    has_windows.then(|| after(minute, MINUTE))
+    let second = u64::try_from(now.wall.as_second().rem_euclid(60)).ok()?;
+    let passed = Duration::new(second, u32::try_from(now.wall.subsec_nanosecond()).ok()?);
+    has_windows.then(|| now.clock.plus(MINUTE.saturating_sub(passed)))
 }
 
 /// A node that Karpenter could disrupt sooner or later.
@@ -196,7 +196,7 @@ impl Holds {
         self.keeps_underutilized |= conditions.consolidatable && now.pool.consolidates_underutilized;
     }
 
-    fn look_again(&mut self, at: Option<Timestamp>) {
+    fn look_again(&mut self, at: Option<Moment>) {
         self.again_at = [self.again_at, at].into_iter().flatten().min();
     }
 

@@ -2,25 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
-
+use super::recent_limits::RecentLimits;
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::ledger::Moment;
 
 /// For how long something must be over to be told as a new thing when it comes back.
-const OVER: SignedDuration = SignedDuration::from_mins(10);
+const OVER: Duration = Duration::from_mins(10);
 
 /// What is remembered from one plan of a pool to the next. Begin with [`Memory::default`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     /// When each claim was last given an open place, by UID.
-    pub(super) turns: BTreeMap<Arc<str>, Timestamp>,
+    pub(super) turns: BTreeMap<Arc<str>, Moment>,
     /// Since when there have been places enough to hold no node.
-    pub(super) roomy_since: Option<Timestamp>,
+    pub(super) roomy_since: Option<Moment>,
     /// Since when a pod has waited that the pool could serve, although there is a place and nothing grows.
-    pub(super) unserved_since: Option<Timestamp>,
+    pub(super) unserved_since: Option<Moment>,
     /// The mode that the object itself last said.
     pub(super) written_mode: Option<NodeLimitMode>,
+    /// The limits of the last settle time.
+    pub(super) limits: RecentLimits,
     /// What was told in events.
     pub(super) told: BTreeMap<Topic, LastEvent>,
 }
@@ -44,7 +47,7 @@ pub(super) struct LastEvent {
     /// What makes it the same thing.
     pub(super) what: String,
     /// Since when it is not so any more.
-    pub(super) over_since: Option<Timestamp>,
+    pub(super) over_since: Option<Moment>,
 }
 
 impl Memory {
@@ -57,7 +60,7 @@ impl Memory {
 
     /// Whether a topic is to be told now, and takes it down. `what` is what makes it the same thing; none while there
     /// is nothing to tell.
-    pub(super) fn is_news(&mut self, topic: Topic, what: Option<String>, now: Timestamp) -> bool {
+    pub(super) fn is_news(&mut self, topic: Topic, what: Option<String>, now: Moment) -> bool {
         let Some(what) = what else {
             if let Some(told) = self.told.get_mut(&topic) {
                 told.over_since.get_or_insert(now);
@@ -70,9 +73,7 @@ impl Memory {
         };
         let before = self.told.get(&topic);
         let is_old = before.is_some_and(|before| {
-            let is_over = before
-                .over_since
-                .is_some_and(|since| now.duration_since(since) >= OVER);
+            let is_over = before.over_since.is_some_and(|since| now.since(since) >= OVER);
             before.what == told.what && !is_over
         });
         self.told.insert(topic, told);

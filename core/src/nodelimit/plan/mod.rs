@@ -13,10 +13,12 @@ mod holds;
 mod memory;
 mod node;
 mod node_template;
+mod now;
 mod order;
 mod outcome;
 mod pod;
 mod pool;
+mod recent_limits;
 mod remaining;
 mod resources;
 mod situation;
@@ -27,7 +29,6 @@ mod taints;
 mod tests;
 mod turns;
 
-use jiff::Timestamp;
 use situation::Situation;
 
 pub use claim::{Claim, ClaimState, Conditions};
@@ -35,18 +36,19 @@ pub use excess::MOST_VICTIMS;
 pub use memory::Memory;
 pub use node::{DISRUPTED_TAINT, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, Node};
 pub use node_template::{NodeTemplate, Requirement};
+pub use now::Now;
 pub use outcome::{ClaimRef, Event, EventReason, NodeRef, Numbers, Plan, Unhold};
 pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DoNotDisrupt, Needs, Pod, deletion_cost};
 pub use pool::Pool;
 pub use resources::{PODS, Resources};
-pub use state::{LedgerState, PoolState, ROTATION, SETTLE, Settings};
+pub use state::{LedgerState, PoolState, ROTATION, Refusal, SETTLE, Settings};
 pub use taints::{Effect, Taint, Toleration};
 
 /// Decides what is to be done for a pool now.
 ///
 /// The same state and memory give the same plan, whatever the order of claims, pods and what else stands in lists.
 /// Takes time in proportion to the claims (times their logarithm) and the pods.
-pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Timestamp) -> Plan {
+pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
     let mut memory = memory.clone();
     let situation = Situation::of(state, &mut memory, now);
     let holds = holds::decide(&situation, &mut memory);
@@ -58,11 +60,8 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Timestamp) -> Plan {
         victims: termination.victims,
         terminate: termination.terminate,
         events,
-        numbers: situation.counts.numbers(state.pool, situation.excess(), now),
-        again_at: [holds.again_at, termination.settled_at]
-            .into_iter()
-            .flatten()
-            .min(),
+        numbers: situation.counts.numbers(state.pool, situation.excess(), now.wall),
+        again_at: [holds.again_at, termination.again_at].into_iter().flatten().min(),
         memory,
     }
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::memory::Memory;
 use super::node::Node;
 use crate::budget::Reason;
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::ledger::Moment;
 
 /// What is to be done for a pool now, in the order of the fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,7 +27,7 @@ pub struct Plan {
     pub numbers: Numbers,
     /// When to plan again if nothing changes before: another turn for the open places, a budget's window, the end
     /// of the settle time.
-    pub again_at: Option<Timestamp>,
+    pub again_at: Option<Moment>,
     /// What to remember for the next plan of this pool, once the events are written. Keep the former memory where
     /// they could not be: they are then told again.
     pub memory: Memory,

@@ -1,19 +1,22 @@
 //! Whether a Hard pool has places enough for what Karpenter may disrupt at once.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::counts::asks_for_replacement;
 use super::memory::Memory;
-use super::situation::{Situation, after};
+use super::situation::Situation;
 use crate::budget::Reason;
+use crate::nodelimit::ledger::Moment;
 
 /// For how long there must be places enough before the last nodes are opened. Every replacement takes a place for a
 /// while: without this, all nodes would be closed and opened with each.
-const ROOMY: SignedDuration = SignedDuration::from_mins(2);
+const ROOMY: Duration = Duration::from_mins(2);
 
 /// For how long a pod may wait although there is a place and nothing grows, before the pool is taken for one that
 /// cannot serve it.
-const UNSERVED: SignedDuration = SignedDuration::from_mins(2);
+const UNSERVED: Duration = Duration::from_mins(2);
 
 /// How many nodes may be open whose disruption would need a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,10 +63,10 @@ impl RemainingCapacity {
         let least = |number: Option<u32>| number.map_or(needy, |number| needy.min(number as usize));
         let is_short = open.places < least(at_once(now, now.counts.disrupting()));
         let is_roomy = open.places >= least(at_once(now, 0));
-        memory.roomy_since = is_roomy.then(|| earlier(memory.roomy_since, now.now));
+        memory.roomy_since = is_roomy.then(|| memory.roomy_since.unwrap_or(now.clock));
         let was_long = memory
             .roomy_since
-            .is_some_and(|since| now.now.duration_since(since) >= ROOMY);
+            .is_some_and(|since| now.clock.since(since) >= ROOMY);
         match (is_short, holds && !was_long) {
             (true, _) => Self::Short(open),
             (false, true) => Self::Lingering(open),
@@ -72,17 +75,17 @@ impl RemainingCapacity {
     }
 
     /// When to judge again, if nothing changes before.
-    pub(super) fn again_at(self, now: &Situation<'_>, memory: &Memory) -> Option<Timestamp> {
+    pub(super) fn again_at(self, now: &Situation<'_>, memory: &Memory) -> Option<Moment> {
         let lingers = matches!(self, Self::Lingering(_));
         let roomy = memory
             .roomy_since
             .filter(|_| lingers)
-            .map(|since| after(since, ROOMY));
-        let unserved = memory.unserved_since.map(|since| after(since, UNSERVED));
+            .map(|since| since.plus(ROOMY));
+        let unserved = memory.unserved_since.map(|since| since.plus(UNSERVED));
         [roomy, unserved]
             .into_iter()
             .flatten()
-            .filter(|at| *at > now.now)
+            .filter(|at| *at > now.clock)
             .min()
     }
 }
@@ -127,16 +130,11 @@ fn waiting(now: &Situation<'_>) -> usize {
 
 fn is_quiet(now: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {
     let is_unserved = now.is_awaited && !now.is_growing && places > 0;
-    memory.unserved_since = is_unserved.then(|| earlier(memory.unserved_since, now.now));
+    memory.unserved_since = is_unserved.then(|| memory.unserved_since.unwrap_or(now.clock));
     let is_served = memory
         .unserved_since
-        .is_none_or(|since| now.now.duration_since(since) < UNSERVED);
+        .is_none_or(|since| now.clock.since(since) < UNSERVED);
     !(now.is_draining || now.is_awaited && is_served)
-}
-
-/// Since when something has been so that is so now.
-fn earlier(since: Option<Timestamp>, now: Timestamp) -> Timestamp {
-    since.map_or(now, |since| since.min(now))
 }
 
 /// How many nodes Karpenter may begin to disrupt at once for reasons that ask for replacements, where so many use up
@@ -146,7 +144,7 @@ fn at_once(now: &Situation<'_>, disrupting: u32) -> Option<u32> {
         .into_iter()
         .filter(|reason| asks_for_replacement(*reason))
         .filter(|reason| *reason != Reason::Underutilized || now.pool.consolidates_underutilized)
-        .map(|reason| now.counts.budget(now.pool, reason, now.now))
+        .map(|reason| now.counts.budget(now.pool, reason, now.wall))
         .reduce(|one, other| Some(one?.max(other?)))
         .flatten()
         .map(|budget| budget.saturating_sub(disrupting))

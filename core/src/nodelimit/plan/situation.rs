@@ -1,17 +1,23 @@
 //! A pool's state, put in order and looked at once for all decisions.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::claim::ClaimState;
 use super::counts::Counts;
 use super::memory::Memory;
+use super::now::Now;
 use super::pool::Pool;
 use super::state::{PoolState, Settings};
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::NodeLimit;
+use crate::nodelimit::ledger::Moment;
+use crate::policy::OverLimit;
 
 /// For how long a refusal is held against the nodes that were being disrupted then. Karpenter tries again after half
 /// a minute at most.
-const REFUSAL_LASTS: SignedDuration = SignedDuration::from_mins(2);
+const REFUSAL_LASTS: Duration = Duration::from_mins(2);
 
 /// What every decision looks at.
 #[derive(Debug)]
@@ -19,10 +25,17 @@ pub(super) struct Situation<'p> {
     pub(super) state: &'p PoolState<'p>,
     pub(super) pool: &'p Pool,
     pub(super) settings: Settings,
-    pub(super) now: Timestamp,
+    /// The time by the wall clock.
+    pub(super) wall: Timestamp,
+    /// The time by the monotonic clock.
+    pub(super) clock: Moment,
     pub(super) counts: Counts,
     /// The mode that the object itself last said.
     written_mode: Option<NodeLimitMode>,
+    /// The limit above which claims may be terminated: of those of the last settle time what spares the most.
+    lenient: Option<NodeLimit>,
+    /// When that one is reckoned anew, if nothing changes before.
+    pub(super) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
     pub(super) claims: Vec<&'p ClaimState<'p>>,
     /// Whether a pod waits that the pool could serve.
@@ -34,8 +47,8 @@ pub(super) struct Situation<'p> {
 }
 
 impl<'p> Situation<'p> {
-    /// Looks at a state, and takes down what the pool says of its mode.
-    pub(super) fn of(state: &'p PoolState<'p>, memory: &mut Memory, now: Timestamp) -> Self {
+    /// Looks at a state, and takes down what the pool says of its limit and mode.
+    pub(super) fn of(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
         if state.pool.mode_is_written {
             memory.written_mode = state.pool.limit.map(|limit| limit.mode);
         }
@@ -44,11 +57,12 @@ impl<'p> Situation<'p> {
         claims.sort_unstable_by_key(|state| state.age_key());
         let is_on_its_way =
             |state: &ClaimState<'_>| state.claim.deleted.is_none() && !state.claim.conditions.initialized;
-        Self {
+        let mut situation = Self {
             state,
             pool: state.pool,
             settings: state.settings,
-            now,
+            wall: now.wall,
+            clock: now.clock,
             is_awaited: state
                 .pending
                 .iter()
@@ -56,9 +70,23 @@ impl<'p> Situation<'p> {
             is_growing: counts.unseen > 0 || state.claims.iter().any(is_on_its_way),
             is_draining: state.claims.iter().any(ClaimState::is_draining),
             written_mode: memory.written_mode,
+            lenient: None,
+            lenient_until: None,
             counts,
             claims,
-        }
+        };
+        let settle = state.settings.settle;
+        memory.limits.see(situation.limit_in_force(), now.clock, settle);
+        situation.lenient = memory.limits.most_lenient();
+        situation.lenient_until = memory.limits.next_change(settle);
+        situation
+    }
+
+    /// The limit above which claims would be terminated if nothing else had been said before.
+    fn limit_in_force(&self) -> Option<NodeLimit> {
+        let limit = self.pool.limit.filter(|_| self.is_acted_upon())?;
+        let mode = self.excess_mode()?;
+        Some(NodeLimit { mode, ..limit })
     }
 
     /// Whether poolgate keeps the pool's nodes from disruption at all.
@@ -72,7 +100,7 @@ impl<'p> Situation<'p> {
     }
 
     /// The mode by which nodes are found to be too many: of two that may be meant, the one by which they are fewer.
-    pub(super) fn excess_mode(&self) -> Option<NodeLimitMode> {
+    fn excess_mode(&self) -> Option<NodeLimitMode> {
         let limit = self.pool.limit?;
         let was_soft = [self.state.ledger.mode, self.written_mode].contains(&Some(NodeLimitMode::Soft));
         // Perhaps the mode was pruned from the object: nobody is to lose nodes by that.
@@ -88,6 +116,12 @@ impl<'p> Situation<'p> {
         }
     }
 
+    /// The limit above which claims may be terminated now.
+    pub(super) fn terminating_limit(&self) -> Option<NodeLimit> {
+        self.lenient
+            .filter(|limit| limit.over_limit == OverLimit::Terminate)
+    }
+
     /// Whether Karpenter was disrupting the claim's node when the gate refused: there is no place for its replacement.
     /// Not where the node is closed already.
     pub(super) fn is_refused(&self, claim: &ClaimState<'_>) -> bool {
@@ -99,16 +133,12 @@ impl<'p> Situation<'p> {
         is_open && claim.claim.deleted.is_none() && self.recent_refusal().is_some_and(began_before)
     }
 
-    /// When the gate last refused a claim, if that was a moment ago.
+    /// When the gate last refused a claim, by its own wall clock, if that was seen a moment ago.
     pub(super) fn recent_refusal(&self) -> Option<Timestamp> {
-        let refusal = self.state.ledger.last_refusal?;
-        (self.now.duration_since(refusal) < REFUSAL_LASTS).then_some(refusal)
+        let refusal = self.state.ledger.refusal?;
+        let seen = self.state.denied_at?;
+        (self.clock.since(seen) < REFUSAL_LASTS).then_some(refusal.at)
     }
-}
-
-/// A time so long after another one, as far as there is one.
-pub(super) fn after(from: Timestamp, length: SignedDuration) -> Timestamp {
-    from.checked_add(length).unwrap_or(Timestamp::MAX)
 }
 
 impl ClaimState<'_> {

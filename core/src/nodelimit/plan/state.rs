@@ -1,19 +1,21 @@
 //! All that a plan is made of.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::claim::ClaimState;
 use super::pod::Needs;
 use super::pool::Pool;
 use crate::karpenter::NodeLimitMode;
+use crate::nodelimit::ledger::Moment;
 
 /// For how long a drifted node keeps an open place of a pool at its limit, unless told otherwise.
-pub const ROTATION: SignedDuration = SignedDuration::from_mins(2);
+pub const ROTATION: Duration = Duration::from_mins(2);
 
 /// For how long all must have been steady before anything is terminated, unless told otherwise.
-pub const SETTLE: SignedDuration = SignedDuration::from_mins(3);
+pub const SETTLE: Duration = Duration::from_mins(3);
 
 /// A pool and all that belongs to it at one moment.
 #[derive(Debug, Clone)]
@@ -29,7 +31,9 @@ pub struct PoolState<'s> {
     pub ledger: LedgerState,
     /// Since when all has been steady: the last start, change of a definition or end of a gate outage. None while
     /// it is not.
-    pub steady_since: Option<Timestamp>,
+    pub steady_since: Option<Moment>,
+    /// When the number of denials in the ledger was last seen to change.
+    pub denied_at: Option<Moment>,
     /// How many claims may be terminated now, by the pace that is set.
     pub terminations_left: usize,
     /// What holds for every pool.
@@ -41,13 +45,21 @@ pub struct PoolState<'s> {
 pub struct LedgerState {
     /// UIDs that were admitted, whether or not a claim of that UID is in view.
     pub reservations: Vec<Arc<str>>,
-    /// When the gate last refused a claim of the pool, by the clock that gives the time of the plan: when the number
-    /// of refusals was seen to grow.
-    pub last_refusal: Option<Timestamp>,
+    /// The last claim of the pool that the gate refused.
+    pub refusal: Option<Refusal>,
     /// The mode last in force.
     pub mode: Option<NodeLimitMode>,
     /// UIDs of the victims of a running termination, in any order.
     pub victims: Vec<Arc<str>>,
+}
+
+/// A claim that the gate refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// When, by the wall clock of the replica that refused.
+    pub at: Timestamp,
+    /// How many there were in all.
+    pub total: u64,
 }
 
 /// What holds for every pool.
@@ -55,9 +67,9 @@ pub struct LedgerState {
 pub struct Settings {
     /// For how long a drifted node keeps an open place. One that Karpenter would consolidate keeps it for six minutes
     /// at least, because Karpenter may not look before.
-    pub rotation: SignedDuration,
+    pub rotation: Duration,
     /// For how long all must have been steady before anything is terminated.
-    pub settle: SignedDuration,
+    pub settle: Duration,
     /// Whether everything of poolgate's is to be taken back (`--unhold-all`), and nothing to be terminated.
     pub unhold_all: bool,
 }

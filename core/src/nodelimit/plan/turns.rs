@@ -3,17 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
 
 use super::claim::ClaimState;
 use super::memory::Memory;
-use super::situation::{Situation, after};
+use super::situation::Situation;
+use crate::nodelimit::ledger::Moment;
 
 /// For how long a node stays open at least that Karpenter would consolidate: it remembers for five minutes that there
 /// was nothing to consolidate, and nothing that could be written to a node or a pool makes it look earlier. Then it
 /// takes up to half a minute to be sure.
-const UNTIL_CONSOLIDATION_LOOKS: SignedDuration = SignedDuration::from_mins(6);
+const UNTIL_CONSOLIDATION_LOOKS: Duration = Duration::from_mins(6);
 
 /// The claims that have the open places now: of those that Karpenter could disrupt the drifted first, then those
 /// whose turn is not over, then those that have waited longest. Takes down who begins a turn.
@@ -33,7 +33,7 @@ pub(super) fn holders<'p>(
         let is_open = claim.node.is_some_and(|node| !node.marks.are_ours());
         let order = (
             Reverse(claim.claim.conditions.drifted),
-            Reverse(begun.is_some_and(|begun| end(claim, begun, now) > now.now)),
+            Reverse(begun.is_some_and(|begun| end(claim, begun, now) > now.clock)),
             begun,
         );
         (order, Reverse(is_open), claim.age_key())
@@ -50,30 +50,30 @@ pub(super) fn holders<'p>(
         let begun = memory
             .turns
             .entry(Arc::clone(&claim.claim.uid))
-            .or_insert(now.now);
-        if end(claim, *begun, now) <= now.now {
-            *begun = now.now;
+            .or_insert(now.clock);
+        if end(claim, *begun, now) <= now.clock {
+            *begun = now.clock;
         }
     }
     able
 }
 
 /// When the first of these turns is over.
-pub(super) fn next_at(now: &Situation<'_>, turn: &[&ClaimState<'_>], memory: &Memory) -> Option<Timestamp> {
+pub(super) fn next_at(now: &Situation<'_>, turn: &[&ClaimState<'_>], memory: &Memory) -> Option<Moment> {
     turn.iter()
         .filter_map(|claim| Some(end(claim, *memory.turns.get(&claim.claim.uid)?, now)))
         .min()
 }
 
 /// When a claim's turn is over that has begun then.
-fn end(claim: &ClaimState<'_>, begun: Timestamp, now: &Situation<'_>) -> Timestamp {
-    let rotation = now.settings.rotation.max(SignedDuration::from_secs(1));
+fn end(claim: &ClaimState<'_>, begun: Moment, now: &Situation<'_>) -> Moment {
+    let rotation = now.settings.rotation.max(Duration::from_secs(1));
     let length = if claim.claim.conditions.drifted {
         rotation
     } else {
         rotation.max(UNTIL_CONSOLIDATION_LOOKS)
     };
-    after(begun, length)
+    begun.plus(length)
 }
 
 impl ClaimState<'_> {
@@ -84,6 +84,6 @@ impl ClaimState<'_> {
             return true;
         }
         let consolidates = conditions.consolidatable && now.pool.consolidates_underutilized;
-        (conditions.drifted || consolidates) && !self.pods.iter().any(|pod| pod.forbids_disruption(now.now))
+        (conditions.drifted || consolidates) && !self.pods.iter().any(|pod| pod.forbids_disruption(now.wall))
     }
 }

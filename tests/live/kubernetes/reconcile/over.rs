@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{lose_a_node_elsewhere, shared, wait_until_shown};
+use crate::support::recording::{Change, Recording, merged, name};
 use crate::support::wait::wait_for;
 
 fn finalizer() -> Value {
@@ -96,4 +97,57 @@ fn a_limit_that_is_raised_again_spares_those_that_were_listed() {
     for claim in fleet.claims("spared") {
         fleet.let_go(&claim);
     }
+}
+
+/// How many claims are to go before it is raised.
+const CLAIMS: usize = 40;
+
+/// How often a limit is raised at most until that happens amid deletions.
+const ROUNDS: usize = 10;
+
+#[test]
+fn a_limit_that_is_raised_amid_deletions_lets_no_more_than_the_one_on_its_way_go() {
+    let (mut fleet, _) = shared();
+    for round in 0..ROUNDS {
+        let pool = format!("raised-{round}");
+        for number in 0..CLAIMS {
+            fleet.unlaunched(&pool, &format!("{pool}-{number:02}"), &finalizer());
+        }
+        let selector = format!("labelSelector=karpenter.sh%2Fnodepool%3D{pool}");
+        let claims = format!("/apis/karpenter.sh/v1/nodeclaims?{selector}");
+        let claims = Recording::start(fleet.client(), &claims);
+        let pools = Recording::start(fleet.client(), "/apis/karpenter.sh/v1/nodepools");
+        fleet.pool(&pool, 0, &json!({"poolgate.dev/over-limit": "Terminate"}));
+        wait_for("the first deletion", || {
+            claims.so_far().iter().any(is_deletion).then_some(())
+        });
+        fleet.limit(&pool, 100);
+        lose_a_node_elsewhere(&mut fleet, &format!("beside-{pool}"));
+        let claims = claims.changes(fleet.client());
+        let pools: Vec<_> = pools.changes(fleet.client());
+        let is_raise = |change: &Change| {
+            name(&change.object) == pool && change.object["spec"]["limits"]["nodes"] == "100"
+        };
+        let all = merged(&claims, &pools);
+        let later = all.iter().skip_while(|change| !is_raise(change));
+        let deleted_later = later.filter(|change| is_deletion(change)).count();
+        let left = fleet.living_claims(&pool).len();
+        println!("{left} of {CLAIMS} claims are left, {deleted_later} went after the limit was raised");
+        for claim in fleet.claims(&pool) {
+            fleet.let_go(&claim);
+        }
+        assert!(
+            deleted_later <= 1,
+            "{deleted_later} went after the limit was raised"
+        );
+        if left > 1 {
+            return;
+        }
+    }
+    panic!("in {ROUNDS} rounds no limit was raised amid deletions");
+}
+
+/// Whether this is a claim's being deleted: finalizers hold it, and nothing else is written to it.
+fn is_deletion(change: &Change) -> bool {
+    !change.gone && change.object["metadata"]["deletionTimestamp"].is_string()
 }

@@ -111,7 +111,9 @@ prop_compose! {
         world.pool.is_static = is_static;
         world.settings.unhold_all = unhold_all;
         world.pending.extend(pending);
-        world.ledger.last_refusal = refusal.map(|ago| noon() - seconds(ago));
+        if let Some(ago) = refusal {
+            world.refused(noon() - seconds(ago));
+        }
         world.ledger.reservations = reservations.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.ledger.victims = victims.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.terminations_left = left;

@@ -127,7 +127,8 @@ fn what_a_pool_could_serve_follows_its_template() {
             ..needs("1")
         };
         world.pending = vec![needs];
-        super::super::situation::Situation::of(&world.state(), &mut Memory::default(), noon()).is_awaited
+        super::super::situation::Situation::of(&world.state(), &mut Memory::default(), both(noon()))
+            .is_awaited
     };
     assert!(!serves(&[], vec![]));
     assert!(!serves(&[], vec![tolerating(Some("no"))]));

@@ -63,7 +63,7 @@ fn pods_that_wait_for_a_node_of_a_full_pool_are_told_of_once() {
     world.claims[1].claim.conditions.initialized = false;
     world.pending.push(needs("1"));
     assert_eq!(told_at(&mut world, 0), [""; 0], "their nodes may be on the way");
-    world.ledger.last_refusal = Some(noon());
+    world.refused(noon());
     let reached =
         "NodeLimitReached: Node limit reached: 2 of 2 nodes (mode Hard); pods that need another node wait";
     assert_eq!(told_at(&mut world, 1), [reached]);
@@ -80,7 +80,7 @@ fn a_refused_replacement_is_no_refused_pod() {
     world.pool.consolidates_underutilized = false;
     let machine = Machine::new(1).with_pod("4").disrupted(noon());
     world.claims.push(machine);
-    world.ledger.last_refusal = Some(noon());
+    world.refused(noon());
     assert_eq!(told_at(&mut world, 1), [""; 0]);
 }
 
@@ -124,7 +124,7 @@ fn nodes_above_the_limit_are_reported() {
 #[test]
 fn a_termination_is_announced_and_named() {
     let mut world = World::of(2, "Soft", &json!([])).with_full_nodes(9).terminating();
-    world.steady_since = Some(noon());
+    world.steady_since = Some(clock(noon()));
     assert_eq!(
         told_at(&mut world, 0),
         [

@@ -80,7 +80,7 @@ fn after_a_refusal_the_nodes_being_disrupted_are_held() {
         .claims
         .push(Machine::new(2).drifted().with_pod("4").disrupted(later));
     assert_eq!(names(&world.plan().hold), ["node-0"], "nobody was refused yet");
-    world.ledger.last_refusal = Some(noon() - SignedDuration::from_secs(10));
+    world.refused(noon() - SignedDuration::from_secs(10));
     let mut held = world.plan();
     held.hold.sort();
     assert_eq!(names(&held.hold), ["node-0", "node-1"]);
@@ -159,7 +159,7 @@ fn a_node_that_a_refusal_closes_leaves_its_place_at_once() {
     world
         .claims
         .push(Machine::new(2).drifted().with_pod("4").disrupted(begun));
-    world.ledger.last_refusal = Some(noon());
+    world.refused(noon());
     let plan = world.step(noon());
     assert_eq!(
         names(&plan.hold),

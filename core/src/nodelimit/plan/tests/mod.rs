@@ -11,4 +11,5 @@ mod packing;
 mod properties;
 mod reckoning;
 mod remaining;
+mod settling;
 mod world;

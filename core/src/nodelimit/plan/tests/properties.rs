@@ -79,7 +79,7 @@ proptest! {
         state.ledger.victims.reverse();
         state.ledger.reservations.reverse();
         state.pending.reverse();
-        prop_assert_eq!(super::super::plan(&state, &world.memory, noon()), plan);
+        prop_assert_eq!(super::super::plan(&state, &world.remembered(), both(noon())), plan);
     }
 
     #[test]

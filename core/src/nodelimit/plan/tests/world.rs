@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::*;
 use super::machine::Machine;
+use crate::nodelimit::ledger::Moment;
 use crate::policy::Policy;
 
 /// The moment of most plans.
@@ -18,6 +19,23 @@ pub(super) fn noon() -> Timestamp {
     time(NOON)
 }
 
+/// What a monotonic clock shows at a time, where nobody sets the wall clock. It began a day before noon.
+pub(super) fn clock(at: Timestamp) -> Moment {
+    let start = noon() - SignedDuration::from_hours(24);
+    Moment::at(at.duration_since(start).unsigned_abs())
+}
+
+pub(super) fn both(at: Timestamp) -> Now {
+    Now {
+        wall: at,
+        clock: clock(at),
+    }
+}
+
+fn long_ago() -> Moment {
+    clock(noon() - SignedDuration::from_hours(1))
+}
+
 pub(super) fn minutes(minutes: i64) -> SignedDuration {
     SignedDuration::from_mins(minutes)
 }
@@ -29,7 +47,8 @@ pub(super) struct World {
     pub(super) claims: Vec<Machine>,
     pub(super) pending: Vec<Needs>,
     pub(super) ledger: LedgerState,
-    pub(super) steady_since: Option<Timestamp>,
+    pub(super) steady_since: Option<Moment>,
+    pub(super) denied_at: Option<Moment>,
     pub(super) terminations_left: usize,
     pub(super) settings: Settings,
     pub(super) memory: Memory,
@@ -58,7 +77,8 @@ impl World {
             claims: Vec::new(),
             pending: Vec::new(),
             ledger: LedgerState::default(),
-            steady_since: Some(noon() - SignedDuration::from_hours(1)),
+            steady_since: Some(long_ago()),
+            denied_at: None,
             terminations_left: usize::MAX,
             settings: Settings::default(),
             memory: Memory::default(),
@@ -85,7 +105,32 @@ impl World {
     }
 
     pub(super) fn plan_at(&self, now: Timestamp) -> Plan {
-        plan(&self.state(), &self.memory, now)
+        self.plan_by(both(now))
+    }
+
+    pub(super) fn plan_by(&self, now: Now) -> Plan {
+        plan(&self.state(), &self.remembered(), now)
+    }
+
+    /// What is remembered: before the first plan, of a pool that has been as it is for a long time.
+    pub(super) fn remembered(&self) -> Memory {
+        if self.memory != Memory::default() {
+            return self.memory.clone();
+        }
+        let mut state = self.state();
+        state.claims.clear();
+        let mut memory = Memory::default();
+        for clock in [Moment::default(), long_ago()] {
+            let now = Now { wall: noon(), clock };
+            Situation::of(&state, &mut memory, now);
+        }
+        memory
+    }
+
+    /// The gate has refused a claim.
+    pub(super) fn refused(&mut self, at: Timestamp) {
+        self.ledger.refusal = Some(Refusal { at, total: 1 });
+        self.denied_at = Some(clock(at));
     }
 
     pub(super) fn state(&self) -> PoolState<'_> {
@@ -95,6 +140,7 @@ impl World {
             pending: self.pending.iter().collect(),
             ledger: self.ledger.clone(),
             steady_since: self.steady_since,
+            denied_at: self.denied_at,
             terminations_left: self.terminations_left,
             settings: self.settings,
         }
