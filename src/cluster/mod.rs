@@ -23,7 +23,10 @@ pub(crate) use config::ClusterArgs;
 pub(crate) use connect::{ConnectError, Connector, client_for_watches};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;
-pub(crate) use lease::{Candidate, Leadership, SHORTEST as SHORTEST_LEASE, holder as lease_holder};
+pub(crate) use lease::{
+    Candidate, Leadership, LeaseError, SHORTEST as SHORTEST_LEASE, holder as lease_holder,
+    is_silent as lease_is_silent,
+};
 pub(crate) use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
 pub(crate) use metrics::{ClusterMetrics, WatchMetrics};
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};

@@ -71,6 +71,11 @@ pub(crate) struct ReconcileArgs {
     )]
     pub(super) unhold_all: bool,
 
+    /// Do so only if no reconciler has renewed its Lease for so long, or the Lease is gone
+    #[arg(long, env = "POOLGATE_IF_LEASE_OLDER_THAN", value_name = "TIME", value_parser = flags::interval,
+        requires = "unhold_all")]
+    pub(super) if_lease_older_than: Option<Duration>,
+
     #[command(flatten)]
     pub(super) cluster: ClusterArgs,
 

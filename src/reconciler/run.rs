@@ -14,7 +14,9 @@ use super::args::ReconcileArgs;
 use super::controller::Options;
 use super::metrics::ReconcileMetrics;
 use super::work::{LEASE, Lines, Work};
-use crate::cluster::{ConnectError, Connector, Leadership, WatchMetrics, lease_holder};
+use crate::cluster::{
+    ConnectError, Connector, Leadership, LeaseError, WatchMetrics, lease_holder, lease_is_silent,
+};
 use crate::http::{self, BindError, HttpMetrics, Interface};
 use crate::lifecycle::{Ending, PartError, Readiness, Signals, Tasks};
 use crate::policy_file::{IfUnusable, LoadError};
@@ -39,6 +41,9 @@ pub(crate) enum ReconcileError {
     /// No client can be made for it.
     #[error("no client for the cluster: {0}")]
     Client(String),
+    /// It is not known whether a reconciler still runs.
+    #[error("the Lease is not read: {0}")]
+    Lease(#[from] LeaseError),
     /// Not every mark could be removed.
     #[error("not every mark is removed: {0}")]
     Unhold(#[from] WriteError),
@@ -71,11 +76,17 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
     ended
 }
 
-/// Removes every mark, and ends.
+/// Removes every mark, where that is wanted now, and ends.
 async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let connector = Connector::find(&args.cluster).await?;
     let client = connector.client().await.map_err(ReconcileError::Client)?;
-    if let Some(holder) = lease_holder(client.clone(), connector.namespace(), LEASE).await {
+    let namespace = connector.namespace();
+    if let Some(longest) = args.if_lease_older_than {
+        if !lease_is_silent(client.clone(), namespace, LEASE, longest).await? {
+            tracing::info!("a reconciler renews the Lease: no mark is removed");
+            return Ok(ExitCode::SUCCESS);
+        }
+    } else if let Some(holder) = lease_holder(client.clone(), namespace, LEASE).await {
         tracing::warn!(
             holder,
             "the Lease names a reconciler: if it still runs, it sets its marks again"

@@ -42,10 +42,10 @@ impl Reconciler {
         ))
     }
 
-    /// Takes back every mark, by a process that ends.
-    pub(crate) fn unhold_all(kubeconfig: &Path) -> Outcome {
-        let arguments = ["reconcile", "--unhold-all", "--kubeconfig", path(kubeconfig)];
-        program::run(&arguments, "")
+    /// Takes back every mark, if the conditions in more arguments are met, by a process that ends.
+    pub(crate) fn unhold_all(kubeconfig: &Path, arguments: &[&str]) -> Outcome {
+        let own = ["reconcile", "--unhold-all", "--kubeconfig", path(kubeconfig)];
+        program::run(&[&own[..], arguments].concat(), "")
     }
 
     /// Whether it writes.

@@ -5,6 +5,7 @@
 //! holder that cannot renew stops acting before others may begin. Knows nothing of what its holder does.
 
 mod leadership;
+mod silence;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,7 @@ use super::watch::described;
 use leadership::Term;
 
 pub(crate) use leadership::Leadership;
+pub(crate) use silence::is_silent;
 
 /// The shortest duration: the Lease counts in whole seconds, and a renewal may take one.
 pub(crate) const SHORTEST: Duration = Duration::from_secs(3);
@@ -30,11 +32,13 @@ pub(crate) const SHORTEST: Duration = Duration::from_secs(3);
 /// How long giving the Lease back may take.
 const RELEASE: Duration = Duration::from_secs(3);
 
-/// Why the Lease was not had or kept.
+/// Why the Lease was not had, kept or read.
 #[derive(Debug, thiserror::Error)]
-enum LeaseError {
+pub(crate) enum LeaseError {
+    /// The API server did not do it.
     #[error("{}", described(.0))]
     Client(#[from] kube::Error),
+    /// It did not answer.
     #[error("no answer from the API server in time")]
     NoAnswer(#[from] tokio::time::error::Elapsed),
 }

@@ -1,10 +1,18 @@
 //! How poolgate is taken out, with it and without it.
 
-use serde_json::json;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
+
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases/poolgate-reconciler";
 
 const DOCUMENT: &str = include_str!("../../../../docs/operations.md");
 
@@ -23,22 +31,99 @@ fn documented_lines() -> Vec<Vec<&'static str>> {
         .collect()
 }
 
-#[test]
-fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
-    let plane = ControlPlane::start();
-    let mut fleet = Fleet::in_cluster(&plane);
+/// Only the user's own mark, on `node-c`, is left.
+fn expect_only_the_users(fleet: &mut Fleet) {
+    assert!(fleet.held("general").is_empty());
+    for (node, mark) in [
+        ("node-a", json!(null)),
+        ("node-b", json!(null)),
+        ("node-c", json!("true")),
+    ] {
+        let stored = fleet.stored_node(node);
+        assert_eq!(
+            stored["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"], mark,
+            "{node}"
+        );
+    }
+}
+
+/// Three nodes at a limit of three; a user has closed `node-c`.
+fn full_pool(plane: &ControlPlane) -> Fleet {
+    let mut fleet = Fleet::in_cluster(plane);
     fleet.pool("general", 3, &json!({}));
     for node in ["node-a", "node-b", "node-c"] {
         fleet.busy("general", node);
     }
     let users = json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}});
     fleet.change_node("node-c", &users);
-    let hold_all = |fleet: &mut Fleet| {
-        let mut reconciler = Reconciler::start(plane.kubeconfig(), &[]);
-        fleet.wait_until_held("general", &["node-a", "node-b"]);
-        assert!(reconciler.terminate().success(), "{}", reconciler.log());
-    };
-    hold_all(&mut fleet);
+    fleet
+}
+
+/// Lets a reconciler hold the nodes, and go.
+fn hold_all(plane: &ControlPlane, fleet: &mut Fleet) {
+    let mut reconciler = Reconciler::start(plane.kubeconfig(), &[]);
+    fleet.wait_until_held("general", &["node-a", "node-b"]);
+    assert!(reconciler.terminate().success(), "{}", reconciler.log());
+}
+
+/// Takes off what has expired. What it logged.
+fn expire(plane: &ControlPlane) -> String {
+    let expired = Reconciler::unhold_all(plane.kubeconfig(), &["--if-lease-older-than=15m"]);
+    assert!(expired.status.success(), "{expired:?}");
+    expired.stderr
+}
+
+/// A renewal so many minutes ago, by a holder that promises to renew within so many seconds.
+fn renewed(minutes: i64, promised: u32) -> Value {
+    let at = Timestamp::now() - SignedDuration::from_mins(minutes);
+    json!({"spec": {"holderIdentity": "gone", "leaseDurationSeconds": promised, "renewTime": format!("{at:.6}")}})
+}
+
+#[test]
+fn marks_expire_with_the_lease_and_not_before() {
+    let plane = ControlPlane::start();
+    let mut fleet = full_pool(&plane);
+    hold_all(&plane, &mut fleet);
+    for minutes in [14, 0, -60] {
+        fleet.client().merge(LEASE, &renewed(minutes, 1));
+        assert!(
+            expire(&plane).contains("no mark is removed"),
+            "{minutes} minutes ago"
+        );
+        assert_eq!(fleet.held("general"), ["node-a", "node-b"]);
+    }
+    // A holder that renews is there, whatever its clock says.
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let client = fleet.client();
+        client.merge(LEASE, &renewed(100, 5));
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                client.merge(LEASE, &renewed(100, 5));
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let said = expire(&plane);
+        done.store(true, Relaxed);
+        assert!(said.contains("no mark is removed"), "{said}");
+    });
+    assert_eq!(fleet.held("general"), ["node-a", "node-b"]);
+
+    fleet.client().merge(LEASE, &renewed(16, 1));
+    assert!(expire(&plane).contains("nodes=2"));
+    expect_only_the_users(&mut fleet);
+
+    hold_all(&plane, &mut fleet);
+    fleet.client().delete(LEASE);
+    assert!(expire(&plane).contains("nodes=2"));
+    expect_only_the_users(&mut fleet);
+}
+
+#[test]
+fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
+    let plane = ControlPlane::start();
+    let mut fleet = full_pool(&plane);
+    hold_all(&plane, &mut fleet);
     // Without poolgate nothing changes.
     assert_eq!(fleet.held("general"), ["node-a", "node-b"]);
     let lines = documented_lines();
@@ -46,24 +131,10 @@ fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     for line in lines {
         plane.kubectl(&line, "").success();
     }
-    let expect_only_the_users = |fleet: &mut Fleet| {
-        assert!(fleet.held("general").is_empty());
-        for (node, mark) in [
-            ("node-a", json!(null)),
-            ("node-b", json!(null)),
-            ("node-c", json!("true")),
-        ] {
-            let stored = fleet.stored_node(node);
-            assert_eq!(
-                stored["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"], mark,
-                "{node}"
-            );
-        }
-    };
     expect_only_the_users(&mut fleet);
 
-    hold_all(&mut fleet);
-    let released = Reconciler::unhold_all(plane.kubeconfig());
+    hold_all(&plane, &mut fleet);
+    let released = Reconciler::unhold_all(plane.kubeconfig(), &[]);
     assert!(released.status.success(), "{released:?}");
     assert!(released.stderr.contains("nodes=2"), "{released:?}");
     expect_only_the_users(&mut fleet);

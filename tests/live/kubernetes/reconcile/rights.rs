@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
+use crate::support::program;
 use crate::support::reconciler::Reconciler;
 use crate::support::wait::wait_for;
 
@@ -39,4 +40,25 @@ fn the_rights_of_the_manifests_are_enough() {
     fleet.limit("general", 5);
     fleet.wait_until_held("general", &[]);
     assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
+
+    // What the CronJob runs, by the same account.
+    let job = plane.kubectl_json(&["-n", namespace, "get", "cronjob", "poolgate-unhold"], "");
+    let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], "poolgate-reconciler");
+    let args = pod["containers"][0]["args"].as_array().expect("arguments");
+    let args = args.iter().map(|arg| arg.as_str().expect("a text"));
+    let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
+    let args: Vec<_> = args.chain([&*kubeconfig]).collect();
+    fleet.limit("general", 1);
+    fleet.wait_until_held("general", &["node-a"]);
+    let spared = program::run(&args, "");
+    assert!(
+        spared.status.success() && spared.stderr.contains("no mark is removed"),
+        "{spared:?}"
+    );
+    reconciler.kill();
+    let lease = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/poolgate-reconciler");
+    fleet.client().delete(&lease);
+    program::run(&args, "").success();
+    fleet.wait_until_held("general", &[]);
 }

@@ -1,0 +1,43 @@
+//! Whether anybody still renews a Lease, as it looks to who never stands for it.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::jiff::Timestamp;
+use kube::{Api, Client};
+use tokio::time::{sleep, timeout};
+
+use super::{LeaseError, RELEASE, theirs};
+
+/// How long a look may take.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Whether a Lease is gone, or was renewed so long ago. A clock alone convicts nobody: where the Lease looks old, it
+/// must also stay the same for the time in which its holder promises to renew it.
+pub(crate) async fn is_silent(
+    client: Client,
+    namespace: &str,
+    name: &str,
+    longest: Duration,
+) -> Result<bool, LeaseError> {
+    let leases: Api<Lease> = Api::namespaced(client, namespace);
+    let look = || async { Ok::<_, LeaseError>(timeout(LOOK, leases.get_opt(name)).await??) };
+    let Some(lease) = look().await? else {
+        return Ok(true);
+    };
+    let spec = lease.spec.unwrap_or_default();
+    if !is_older(&spec, longest, Timestamp::now()) {
+        return Ok(false);
+    }
+    sleep(theirs(&spec).unwrap_or(RELEASE)).await;
+    let later = look().await?;
+    Ok(later.is_none_or(|later| later.metadata.resource_version == lease.metadata.resource_version))
+}
+
+/// Whether it was renewed longer ago than this, by a wall clock.
+fn is_older(spec: &LeaseSpec, longest: Duration, now: Timestamp) -> bool {
+    spec.renew_time.as_ref().is_none_or(|renewed| {
+        let age = now.duration_since(renewed.0);
+        !age.is_negative() && age.unsigned_abs() > longest
+    })
+}
