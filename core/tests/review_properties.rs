@@ -282,12 +282,25 @@ proptest! {
     #[test]
     fn defaults_never_touch_the_template_or_a_value_that_is_there(version in any_version(), object in any_object()) {
         for default in judge(version, &object, None).defaults {
-            prop_assert!(default.path.to_string().starts_with("spec.disruption"));
+            let path = default.path.to_string();
+            let is_the_mode = ["metadata.annotations", "metadata.annotations[poolgate.dev/node-limit-mode]"].contains(&&*path);
+            prop_assert!(path.starts_with("spec.disruption") || is_the_mode, "{path}");
             prop_assert_eq!(default.path.find(&object), None);
         }
         let template = FieldPath::of(&["spec", "template"]);
         let after = completed(version, &object);
         prop_assert_eq!(template.find(&after), template.find(&object));
+    }
+
+    #[test]
+    fn a_completed_update_needs_no_completion(version in any_version(), object in any_object(), old in any_object()) {
+        let mut once = object.clone();
+        for default in judge(version, &object, Some(&old)).defaults {
+            write(&mut once, &default);
+        }
+        prop_assert_eq!(judge(version, &once, Some(&old)).defaults, vec![]);
+        let template = FieldPath::of(&["spec", "template"]);
+        prop_assert_eq!(template.find(&once), template.find(&object));
     }
 
     #[test]

@@ -1,21 +1,25 @@
 //! What admission writes into a NodePool where its author left a field out.
 //!
-//! Only `spec.disruption` is ever written: anything under `spec.template` would change Karpenter's drift hash
-//! and so replace every node of the pool. A value that is there is never touched.
+//! Only `spec.disruption` is ever written, and the annotation that keeps the node limit mode: anything under
+//! `spec.template` would change Karpenter's drift hash and so replace every node of the pool. A value that is there is
+//! never touched, but for a node limit mode that an update has made differ from the other place where it stands.
+
+mod mode;
 
 use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{ApiVersion, Disruption, Field, Karpenter, NODE_LIMIT_MODE_ANNOTATION, NodePool};
+use crate::karpenter::{ApiVersion, Disruption, Field, Karpenter, NodePool};
 use crate::policy::DefaultValues;
 
 /// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, whose names v1beta1 lacks.
 const V1BETA1_CONSOLIDATION_POLICY: &str = "WhenUnderutilized";
 
-/// A value to be written at a path that is absent, or an explicit `null`, and whose parent exists.
+/// A value to be written at a path whose parent exists. The path itself is absent, or an explicit `null`, but for a
+/// node limit mode that is to say what the other place says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultValue {
-    /// The absent field.
+    /// The field.
     pub path: FieldPath,
     /// What it becomes.
     pub value: Value,
@@ -32,26 +36,32 @@ pub fn defaults(
     if pool.spec.present().is_none() {
         return Vec::new();
     }
-    match &pool.disruption {
-        Field::Mistyped => Vec::new(),
-        Field::Absent => {
-            let fields: Map<String, Value> = missing(pool, None, old, values, karpenter)
-                .into_iter()
-                .map(|(field, value)| (field.to_owned(), value))
-                .collect();
-            vec![DefaultValue {
-                path: FieldPath::of(&["spec", "disruption"]),
-                value: Value::Object(fields),
-            }]
-        }
-        Field::Present(disruption) => missing(pool, Some(disruption), old, values, karpenter)
+    let disruption = match &pool.disruption {
+        Field::Mistyped => return Vec::new(),
+        Field::Absent => None,
+        Field::Present(disruption) => Some(disruption),
+    };
+    let fields = missing(pool, disruption, old, values, karpenter);
+    let mode = fields.iter().find(|(field, _)| *field == "nodeLimitMode");
+    let agreement = mode::agreement(pool, old, mode.map(|(_, mode)| mode), values.node_limit_mode);
+    let mut written: Vec<_> = if disruption.is_some() {
+        let each = fields.into_iter().map(|(field, value)| DefaultValue {
+            path: Disruption::path(field),
+            value,
+        });
+        each.collect()
+    } else {
+        let all: Map<String, Value> = fields
             .into_iter()
-            .map(|(field, value)| DefaultValue {
-                path: Disruption::path(field),
-                value,
-            })
-            .collect(),
-    }
+            .map(|(field, value)| (field.to_owned(), value))
+            .collect();
+        vec![DefaultValue {
+            path: FieldPath::of(&["spec", "disruption"]),
+            value: Value::Object(all),
+        }]
+    };
+    written.extend(agreement);
+    written
 }
 
 /// The fields of `spec.disruption` that are absent, with their values.
@@ -78,32 +88,10 @@ fn missing(
     {
         missing.push(("consolidateAfter", values.consolidate_after.as_str().into()));
     }
-    if disruption.is_none_or(|disruption| disruption.node_limit_mode.is_absent())
-        && takes_mode(pool, old, karpenter)
-    {
-        missing.push(("nodeLimitMode", values.node_limit_mode.as_str().into()));
+    if let Some(mode) = mode::field(pool, old, values.node_limit_mode, karpenter) {
+        missing.push(("nodeLimitMode", mode));
     }
     missing
-}
-
-/// Whether the mode is to be written as a field. Not beside the annotation, which it would overrule. Not where
-/// the CRD is known to lack the field: the API server stores what a webhook adds to a new object unpruned, and
-/// the next write of the same manifest would clean it up. And not into a stored pool without it: on an update
-/// the API server does prune, but not before it has counted up the generation, so that every write would look
-/// like a change.
-fn takes_mode(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, karpenter: &Karpenter) -> bool {
-    if karpenter.keeps_node_limit_mode(pool.version) == Some(false) {
-        return false;
-    }
-    let annotated = pool
-        .annotations
-        .present()
-        .is_some_and(|annotations| annotations.contains_key(NODE_LIMIT_MODE_ANNOTATION));
-    let had_mode = |old: &NodePool<'_>| {
-        let disruption = old.disruption.as_ref().present();
-        disruption.is_some_and(|disruption| !disruption.node_limit_mode.is_absent())
-    };
-    !annotated && old.is_none_or(had_mode)
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ use crate::value::quantity::Quantity;
 pub struct NodePool<'a> {
     /// The version it is written in.
     pub version: ApiVersion,
+    /// Whether there is `metadata`, so that something can be written into it.
+    pub has_metadata: bool,
     /// `metadata.annotations`.
     pub annotations: Field<&'a Map<String, Value>>,
     /// `spec`.
@@ -39,6 +41,7 @@ impl<'a> NodePool<'a> {
         let spec = child(object.as_object(), "spec");
         Self {
             version,
+            has_metadata: metadata.is_some(),
             annotations: Field::map_in(metadata, "annotations"),
             spec: Field::map_in(object.as_object(), "spec"),
             disruption: Field::map_in(spec, "disruption").map(Disruption::view),
@@ -64,14 +67,23 @@ impl<'a> NodePool<'a> {
     /// The mode of that limit as the object itself says it: by the field, else by the annotation. A word that is none
     /// counts as missing.
     pub fn node_limit_mode(&self) -> Option<NodeLimitMode> {
-        let disruption = self.disruption.as_ref().present();
-        let field = disruption.and_then(|disruption| disruption.node_limit_mode.present());
-        let annotations = self.annotations.present();
-        let annotation = annotations.and_then(|annotations| annotations.get(NODE_LIMIT_MODE_ANNOTATION));
-        [field, annotation.and_then(Value::as_str)]
+        [self.node_limit_mode_field(), self.node_limit_mode_annotation()]
             .into_iter()
             .flatten()
             .find_map(NodeLimitMode::parse)
+    }
+
+    /// What the field says.
+    pub(crate) fn node_limit_mode_field(&self) -> Option<&'a str> {
+        self.disruption.as_ref().present()?.node_limit_mode.present()
+    }
+
+    /// What the annotation says.
+    pub(crate) fn node_limit_mode_annotation(&self) -> Option<&'a str> {
+        self.annotations
+            .present()?
+            .get(NODE_LIMIT_MODE_ANNOTATION)?
+            .as_str()
     }
 
     /// The quantity that a value of `spec.limits.nodes` stands for.

@@ -127,7 +127,7 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
     nodepool_name::check(object, context.old, &mut findings);
     consolidation::check(pool, context, &mut findings);
     budgets::check(pool, context, &mut findings);
-    node_limit_mode::check(pool, &mut findings);
+    node_limit_mode::check(pool, context.old, &mut findings);
     over_limit::check(pool, &mut findings);
     limits::check(pool, context, &mut findings);
     weight::check(pool, &mut findings);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
 use crate::rule::Rule;
 
@@ -17,8 +17,9 @@ static NODE_LIMIT_MODE: Rule = Rule {
     evidence: None,
     why: "`Hard` never lets a pool have more nodes than `limits.nodes`; `Soft` lets replacements exceed it \
           for a while. Any other mode would leave the limit without a meaning. Where the installed CRD lacks \
-          the field, the annotation `poolgate.dev/node-limit-mode` carries the mode; where both are set, the \
-          field wins.",
+          the field, the annotation `poolgate.dev/node-limit-mode` carries the mode. poolgate copies the field \
+          into it, so that the mode survives an upgrade of the CRD. Write one of them, or the same in both: of \
+          two that differ in a new object, or that one update changes, nobody knows which is meant.",
     seen_in: &["2525"],
     bad: "\
 spec:
@@ -34,23 +35,37 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    let field = pool
-        .disruption
-        .as_ref()
-        .present()
-        .and_then(|disruption| disruption.node_limit_mode.present());
-    let annotation = pool
-        .annotations
-        .present()
-        .and_then(|annotations| annotations.get(NODE_LIMIT_MODE_ANNOTATION));
+pub(super) fn check(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+    let field = pool.node_limit_mode_field();
+    let annotation = pool.node_limit_mode_annotation();
     if let Some(text) = field {
         check_mode(text, || Disruption::path("nodeLimitMode"), findings);
     }
-    if let Some(text) = annotation.and_then(Value::as_str) {
-        let path = || FieldPath::of(&["metadata", "annotations", NODE_LIMIT_MODE_ANNOTATION]);
-        check_mode(text, path, findings);
+    if let Some(text) = annotation {
+        check_mode(text, annotation_path, findings);
     }
+    let mode = |text: Option<&str>| text.and_then(NodeLimitMode::parse);
+    let old = old.map(|old| NodePool::view(pool.version, old));
+    let is_the_newer = old.is_some_and(|old| {
+        let (old_field, old_annotation) = (old.node_limit_mode_field(), old.node_limit_mode_annotation());
+        (old_field != field) != (old_annotation != annotation)
+    });
+    if let (Some(field), Some(annotation)) = (mode(field), mode(annotation))
+        && field != annotation
+        && !is_the_newer
+    {
+        let reason = format!("spec.disruption.nodeLimitMode says {}", field.as_str());
+        findings.push(
+            NODE_LIMIT_MODE
+                .finding(annotation_path(), Problem::text(annotation.as_str()), reason)
+                .suggest("write one of them, or the same mode in both")
+                .related(Disruption::path("nodeLimitMode")),
+        );
+    }
+}
+
+fn annotation_path() -> FieldPath {
+    FieldPath::of(&["metadata", "annotations", NODE_LIMIT_MODE_ANNOTATION])
 }
 
 fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findings<'_>) {
@@ -73,7 +88,9 @@ fn check_mode(text: &str, path: impl FnOnce() -> FieldPath, findings: &mut Findi
 mod tests {
     use serde_json::json;
 
-    use crate::rules::testing::errors;
+    use crate::karpenter::ApiVersion::V1;
+    use crate::karpenter::KarpenterVersion;
+    use crate::rules::testing::{errors, errors_for};
 
     #[test]
     fn both_modes_pass_in_field_and_annotation() {
@@ -99,5 +116,38 @@ mod tests {
                 r#"metadata.annotations[poolgate.dev/node-limit-mode]: Unsupported value: "never": supported values: "Hard", "Soft": the node limit would have no meaning; write Hard, or Soft if replacements may exceed the limit for a while [node-limit-mode]"#,
             ]
         );
+    }
+
+    const ALL: [Option<&str>; 3] = [None, Some("Hard"), Some("Soft")];
+
+    /// Whether a pool with this field and annotation is refused, where it replaces one with those.
+    fn is_refused(new: [Option<&str>; 2], old: Option<[Option<&str>; 2]>) -> bool {
+        let pool = |[field, annotation]: [Option<&str>; 2]| {
+            json!({
+                "metadata": {"annotations": {"poolgate.dev/node-limit-mode": annotation}},
+                "spec": {"disruption": {"nodeLimitMode": field}},
+            })
+        };
+        let errors = errors_for(V1, KarpenterVersion::NEWEST, &pool(new), old.map(pool).as_ref());
+        errors.iter().any(|error| error.ends_with("[node-limit-mode]"))
+    }
+
+    #[test]
+    fn two_modes_that_differ_are_refused_where_both_are_new() {
+        assert!(is_refused([Some("Hard"), Some("Soft")], None));
+        let pairs = || {
+            ALL.iter()
+                .flat_map(|field| ALL.map(|annotation| [*field, annotation]))
+        };
+        for (old, new) in pairs().flat_map(|old| pairs().map(move |new| (old, new))) {
+            let [field, annotation] = new;
+            let differ = field.is_some() && annotation.is_some() && field != annotation;
+            let are_new = old[0] != field && old[1] != annotation;
+            assert_eq!(
+                is_refused(new, Some(old)),
+                differ && are_new,
+                "{old:?} to {new:?}"
+            );
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::shared::{both_versions, patched, published};
+use super::shared::{Shared, both_versions, patched, published};
 use crate::support::control_plane::ControlPlane;
-use crate::support::crds::{V1_AND_V1BETA1, patched_crd};
+use crate::support::crds::{V1, V1_AND_V1BETA1, patched_crd};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
@@ -272,6 +272,52 @@ fn the_patched_crd_keeps_the_mode_that_a_user_chose() {
         apply(plane, &pool).success(),
         "nodepool.karpenter.sh/asked-soft unchanged\n"
     );
+}
+
+#[test]
+fn soft_outlives_an_upgrade_of_the_crd_that_drops_the_field() {
+    let shared = Shared::start(|plane| plane.install_crd(&patched_crd(V1, &[])));
+    let plane = &shared.plane;
+    let modes = || {
+        let stored = stored(plane, "asked-upgraded");
+        [
+            stored["spec"]["disruption"]["nodeLimitMode"].clone(),
+            stored["metadata"]["annotations"]["poolgate.dev/node-limit-mode"].clone(),
+        ]
+    };
+    let of = |mode: &str| {
+        pool(
+            "asked-upgraded",
+            &json!({"consolidateAfter": "1m", "nodeLimitMode": mode}),
+        )
+    };
+    apply(plane, &of("Soft")).success();
+    assert_eq!(modes(), ["Soft", "Soft"]);
+    // Whichever of the two is changed takes the other one along.
+    let annotated = ["annotate", "--overwrite", "nodepool", "asked-upgraded"];
+    let annotate = |mode: &str| {
+        let annotation = format!("poolgate.dev/node-limit-mode={mode}");
+        plane
+            .kubectl(&[&annotated[..], &[&annotation]].concat(), "")
+            .success();
+    };
+    annotate("Hard");
+    assert_eq!(modes(), ["Hard", "Hard"]);
+    apply(plane, &of("Soft")).success();
+    assert_eq!(modes(), ["Soft", "Soft"]);
+
+    plane.install_karpenter_crds(V1);
+    assert_eq!(modes(), [Value::Null, json!("Soft")]);
+    // The same manifest, as GitOps applies it, and a change of it.
+    for weight in [Value::Null, json!(7)] {
+        let mut pool = of("Soft");
+        pool["spec"]["weight"] = weight;
+        let applied = plane.kubectl(&["apply", "--validate=ignore", "-f", "-"], &pool.to_string());
+        applied.success();
+        assert_eq!(modes(), [Value::Null, json!("Soft")]);
+    }
+    annotate("Hard");
+    assert_eq!(modes(), [Value::Null, json!("Hard")]);
 }
 
 #[test]

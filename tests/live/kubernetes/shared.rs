@@ -23,7 +23,8 @@ static BOTH_VERSIONS: LazyLock<Shared> =
     LazyLock::new(|| Shared::start(|plane| plane.install_karpenter_crds(V1_AND_V1BETA1)));
 
 impl Shared {
-    fn start(define: impl FnOnce(&ControlPlane)) -> Self {
+    /// One of its own, with the definitions that `define` installs.
+    pub(super) fn start(define: impl FnOnce(&ControlPlane)) -> Self {
         let plane = ControlPlane::start();
         define(&plane);
         let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
