@@ -16,6 +16,7 @@ pub(crate) struct GateMetrics {
     reads: Family<ReadLabel, Counter>,
     writes: Family<WriteLabel, Counter>,
     releases: Counter,
+    expired: Family<PoolLabel, Counter>,
     reservations: Family<PoolLabel, Gauge>,
     unreadable: Counter,
     stale: Counter,
@@ -57,6 +58,7 @@ impl GateMetrics {
             reads: registry.metric("gate_reads", "Reads from the API server for decisions that the watches could not answer"),
             writes: registry.metric("gate_ledger_writes", "Writes of ledgers by result"),
             releases: registry.metric("gate_reservations_cancelled", "Reservations that were taken back because their answer could not be sent"),
+            expired: registry.metric("gate_reservations_expired", "Reservations of a pool that came to nothing: creations that were admitted and then failed, or requests that nobody made"),
             reservations: registry.metric("gate_reservations", "Reservations of a pool: admitted NodeClaims that are not in view yet"),
             stale: registry.metric("gate_stale_denials", "Denials at the limit by a count that was older than the request, because the NodeClaims took too long to list"),
             unreadable: registry.metric("gate_ledger_unreadable", "Unreadable ledgers. Those that this release may replace are replaced"),
@@ -88,6 +90,15 @@ impl GateMetrics {
         self.releases.inc_by(count as u64);
     }
 
+    pub(crate) fn expired(&self, pool: &str, count: usize) {
+        if count > 0 {
+            let label = PoolLabel {
+                nodepool: pool.into(),
+            };
+            self.expired.get_or_create(&label).inc_by(count as u64);
+        }
+    }
+
     pub(crate) fn reservations(&self, pool: &str, count: usize) {
         let label = PoolLabel {
             nodepool: pool.into(),
@@ -98,9 +109,11 @@ impl GateMetrics {
     }
 
     pub(crate) fn no_reservations(&self, pool: &str) {
-        self.reservations.remove(&PoolLabel {
+        let label = PoolLabel {
             nodepool: pool.into(),
-        });
+        };
+        self.reservations.remove(&label);
+        self.expired.remove(&label);
     }
 
     pub(crate) fn stale(&self) {

@@ -148,6 +148,14 @@ impl<'a> Round<'a> {
     ) -> Result<Next, CallError> {
         let Decision { write, answers } = decision;
         let over = base.as_ref().map(|base| base.stored.version);
+        let expired = |ledger: &Ledger| {
+            base.as_ref()
+                .map_or(0, |base| self.expired(base.ledger(), ledger))
+        };
+        let expired = match &write {
+            Write::Required(ledger) | Write::Useful(ledger) => expired(ledger),
+            Write::Nothing => 0,
+        };
         match write {
             Write::Required(ledger) => {
                 self.store(pool, &ledger, over).await?;
@@ -165,6 +173,7 @@ impl<'a> Round<'a> {
                 self.releases.clear();
             }
         }
+        self.context.metrics.expired(self.pool, expired);
         // Reservations whose answers could not be sent: the next base is what was stored just now.
         self.read.ledger = None;
         Ok(if self.releases.is_empty() {
@@ -222,6 +231,17 @@ impl<'a> Round<'a> {
             Err(CallError::Conflict) if self.releases.is_empty() => Ok(()),
             other => other,
         }
+    }
+
+    /// How many reservations of a ledger are gone in the next one without a trace of their claims.
+    fn expired(&self, before: &Ledger, after: &Ledger) -> usize {
+        let mut claims = self.context.claims.borrow_mut();
+        let Some((view, _)) = claims.current(self.pool) else {
+            return 0;
+        };
+        let gone = before.reservations().filter(|uid| !after.has_reservation(uid));
+        gone.filter(|uid| view.get(uid).is_none() && !view.has_departed(uid))
+            .count()
     }
 
     fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_recorded: bool) {

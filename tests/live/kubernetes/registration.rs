@@ -1,6 +1,8 @@
 //! The manifests in `manifests/` on a real API server: they apply, their conditions compile, and they send
 //! poolgate what it judges and nothing else.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::shared::published;
@@ -13,6 +15,10 @@ use crate::support::webhooks::named;
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
 const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
 const STRICT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/strict");
+const NETWORK_POLICY: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/manifests/components/network-policy/networkpolicy.yaml"
+);
 const CERT_MANAGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/cert-manager");
 
 /// The registration of `kind` as the base has it.
@@ -75,6 +81,19 @@ fn is_asked(plane: &ControlPlane, args: &[&str], object: &Value) -> bool {
     let asked = answer.stderr.contains("failed calling webhook");
     assert!(asked || answer.status.success(), "{args:?}: {answer:?}");
     asked
+}
+
+#[test]
+fn the_network_policy_applies_once_it_says_where_the_api_servers_are() {
+    let plane = ControlPlane::start();
+    let policy = fs::read_to_string(NETWORK_POLICY).expect("the policy");
+    plane
+        .kubectl(&["create", "namespace", "poolgate-system"], "")
+        .success();
+    let rejected = plane.kubectl(&["apply", "-f", "-"], &policy);
+    assert!(rejected.stderr.contains("ipBlock"), "{rejected:?}");
+    let policy = policy.replace("where-the-api-servers-are", "10.0.0.0/28");
+    plane.kubectl(&["apply", "-f", "-"], &policy).success();
 }
 
 #[test]

@@ -278,6 +278,21 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
 }
 
 #[test]
+fn a_reservation_that_came_to_nothing_is_counted_when_it_ends() {
+    let gated = Gated::start("spent-", &[]);
+    gated.apply(&pool("spent", Some(5)));
+    gated.create(&[], &claim("spent-a", "spent")).success();
+    let again = gated.create(&[], &claim("spent-a", "spent"));
+    assert!(again.stderr.contains("AlreadyExists"), "{again:?}");
+    wait_for("the second reservation to be counted", || {
+        let (_, text) = gated.poolgate.probe("/metrics");
+        text.contains("poolgate_gate_reservations_expired_total{nodepool=\"spent\"} 1\n")
+            .then_some(())
+    });
+    assert_eq!(gated.ledger("spent")["reservations"], json!({}));
+}
+
+#[test]
 fn a_ledger_of_a_later_release_is_told_of_and_not_written_over() {
     let gated = Gated::start("later-", &[]);
     gated.apply(&pool("later", Some(5)));
