@@ -2,6 +2,7 @@
 //! of what the process does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -41,6 +42,7 @@ pub(crate) async fn server(
         readiness: Arc::clone(&probes.readiness),
         router: router(probes),
         max_connections: MAX_CONNECTIONS,
+        grace: Duration::ZERO,
         metrics,
     })
 }

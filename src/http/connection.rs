@@ -1,14 +1,19 @@
 //! One connection, from its first request to its end.
 
 use std::convert::Infallible;
-use std::pin::pin;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
+use bytes::Bytes;
 use hyper::Request;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -16,33 +21,57 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
-use super::pace::{Pace, Paced, TimeoutKind};
+use super::pace::{Pace, Paced, Stage, TimeoutKind};
 use crate::lifecycle::Readiness;
 
 /// The size of a request's head, and of the piece of a body that is read at once. The API server's head has
 /// about 400 bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Serves `stream` until the client goes, is overdue, or `drain` ends what has not begun. Returns what the
-/// client took too long over, if anything.
+/// Who sends a request: an extension of each one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+impl Peer {
+    /// The address of a client, in one form for both families.
+    pub(super) fn of(address: SocketAddr) -> Self {
+        Self(address.ip().to_canonical())
+    }
+}
+
+/// What a connection needs to know of the server that it is one of.
+#[derive(Debug, Clone)]
+pub(super) struct Surroundings {
+    pub(super) readiness: Arc<Readiness>,
+    /// Cancelled when the server ends.
+    pub(super) drain: CancellationToken,
+    /// How long a request may be waited for after that.
+    pub(super) grace: Duration,
+    /// Cancelled when another connection takes the place of this one.
+    pub(super) gives_way: CancellationToken,
+}
+
+/// Serves `stream` until the client goes, is overdue, has to give way, or the server ends. Returns what the client took
+/// too long over, if anything.
 pub(super) async fn serve<S>(
     stream: S,
+    peer: Peer,
+    pace: Arc<Pace>,
     router: Router,
-    readiness: Arc<Readiness>,
-    drain: CancellationToken,
+    around: Surroundings,
 ) -> Option<TimeoutKind>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let pace = Arc::new(Pace::default());
     let service = {
         let pace = Arc::clone(&pace);
         service_fn(move |request| {
-            pace.request_began();
-            let (pace, readiness, router) = (Arc::clone(&pace), Arc::clone(&readiness), router.clone());
+            pace.head_came();
+            let (pace, readiness, router) =
+                (Arc::clone(&pace), Arc::clone(&around.readiness), router.clone());
             async move {
-                let response = answer(router, request, &readiness).await;
-                pace.request_ended();
+                let response = answer(router, request, peer, &readiness, &pace).await;
+                pace.answered();
                 response
             }
         })
@@ -53,12 +82,21 @@ where
         .serve_connection(TokioIo::new(Paced::new(stream, Arc::clone(&pace))), service);
     let mut connection = pin!(connection);
 
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = drain.cancelled() => {
-            pace.leave();
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    let (mut drains, mut gives_way) = (false, false);
+    let ended = loop {
+        tokio::select! {
+            ended = connection.as_mut() => break ended,
+            () = around.drain.cancelled(), if !drains => {
+                drains = true;
+                pace.leave(around.grace);
+            }
+            () = around.gives_way.cancelled(), if !gives_way => {
+                gives_way = true;
+                pace.displace();
+                if matches!(pace.stage(), Stage::Head | Stage::Body) {
+                    break Ok(());
+                }
+            }
         }
     };
     if let Err(error) = ended {
@@ -67,17 +105,59 @@ where
     pace.overdue()
 }
 
-/// Answers one request. While the process is leaving, the answer asks the client to look for another server.
+/// Answers one request. Where the connection ends after it, the answer says so.
 async fn answer(
     mut router: Router,
     request: Request<Incoming>,
+    peer: Peer,
     readiness: &Readiness,
+    pace: &Arc<Pace>,
 ) -> Result<Response, Infallible> {
+    let mut request = request.map(|body| {
+        Body::new(WatchedBody {
+            body,
+            pace: Arc::clone(pace),
+        })
+    });
+    if request.body().is_end_stream() {
+        pace.body_came();
+    }
+    request.extensions_mut().insert(peer);
     let mut response = router.call(request).await?;
-    if readiness.is_leaving() {
+    if readiness.is_leaving() || pace.ends() {
         response
             .headers_mut()
             .insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
+}
+
+/// A request's body, which tells when all of it has come.
+struct WatchedBody {
+    body: Incoming,
+    pace: Arc<Pace>,
+}
+
+impl hyper::body::Body for WatchedBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if self.body.is_end_stream() || frame.is_none() {
+            self.pace.body_came();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -15,6 +15,8 @@ pub(crate) struct HttpMetrics {
     accept_errors: Family<ServerLabel, Counter>,
     handshake_failures: Family<HandshakeLabel, Counter>,
     overdue: Family<OverdueLabel, Counter>,
+    displaced: Family<ServerLabel, Counter>,
+    refused: Family<ServerLabel, Counter>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -54,6 +56,14 @@ impl HttpMetrics {
                 "connection_timeouts",
                 "Connections closed because the client took too long",
             ),
+            displaced: registry.metric(
+                "connections_displaced",
+                "Connections closed, the longest idle one first, because too many were open",
+            ),
+            refused: registry.metric(
+                "connections_refused",
+                "New connections closed at once because too many had a request in work",
+            ),
         }
     }
 
@@ -71,6 +81,14 @@ impl HttpMetrics {
         self.handshake_failures
             .get_or_create(&HandshakeLabel { reason })
             .inc();
+    }
+
+    pub(super) fn displaced(&self, server: &'static str) {
+        self.displaced.get_or_create(&ServerLabel { server }).inc();
+    }
+
+    pub(super) fn refused(&self, server: &'static str) {
+        self.refused.get_or_create(&ServerLabel { server }).inc();
     }
 
     pub(super) fn overdue(&self, server: &'static str, overdue: TimeoutKind) {

@@ -9,7 +9,9 @@ mod connection;
 mod metrics;
 mod pace;
 mod server;
+mod slots;
 
 pub(crate) use bind::{BindError, Interface, ListenAddr, bind, local_addr};
+pub(crate) use connection::Peer;
 pub(crate) use metrics::HttpMetrics;
 pub(crate) use server::{Server, TlsError, Transport, acceptor};

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 /// How long a client may be silent before its first request. Not shorter: Go's transport opens connections in
 /// reserve, and a request on one that is just being closed is lost.
@@ -25,6 +25,10 @@ const IDLE: Duration = Duration::from_mins(3);
 
 /// How long a request's head may take from its first byte on.
 const HEAD: Duration = Duration::from_secs(5);
+
+/// How old a connection may become: its next answer then asks the client to open another one, which may lead to a server
+/// with less to do.
+const AGE: Duration = Duration::from_mins(10);
 
 /// How long a client may leave an answer unread once the socket's buffer is full.
 const WRITE: Duration = Duration::from_secs(10);
@@ -74,29 +78,89 @@ impl TimeoutKind {
     }
 }
 
-/// Where a connection stands, as the service that answers its requests tells it.
-#[derive(Debug, Default)]
+/// How far a connection is with its current request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// Nothing of it has come; TLS may still be shaking hands.
+    Idle,
+    /// A part of its head has come.
+    Head,
+    /// Its head has come, its body not.
+    Body,
+    /// All of it has come, and its answer is not yet sent.
+    Answer,
+}
+
+/// Where a connection stands, as its stream and the service that answers its requests tell it. Others may look.
+#[derive(Debug)]
 pub(super) struct Pace {
-    /// Counts up when a request's head is complete and again when its answer is ready: odd in between.
+    opened: Instant,
+    /// Four times the requests that were answered, plus the stage. Written by the connection's own task alone.
     turn: AtomicU64,
-    leaving: AtomicBool,
+    /// When the turn changed, in milliseconds since `opened`.
+    changed: AtomicU64,
+    /// Whether the answer of this turn is ready, so that the turn ends when it is sent.
+    answered: AtomicBool,
+    displaced: AtomicBool,
+    /// When a client that has not begun a request is waited for no longer.
+    leave_at: OnceLock<Instant>,
     overdue: OnceLock<TimeoutKind>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            opened: Instant::now(),
+            turn: AtomicU64::default(),
+            changed: AtomicU64::default(),
+            answered: AtomicBool::default(),
+            displaced: AtomicBool::default(),
+            leave_at: OnceLock::new(),
+            overdue: OnceLock::new(),
+        }
+    }
 }
 
 impl Pace {
     /// A request's head is complete: from here on the request's own deadline holds.
-    pub(super) fn request_began(&self) {
-        self.turn.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn head_came(&self) {
+        self.enter(Stage::Body);
     }
 
-    /// The answer is ready.
-    pub(super) fn request_ended(&self) {
-        self.turn.fetch_add(1, Ordering::Relaxed);
+    /// So is its body.
+    pub(super) fn body_came(&self) {
+        self.enter(Stage::Answer);
     }
 
-    /// No request that has not begun is waited for any more.
-    pub(super) fn leave(&self) {
-        self.leaving.store(true, Ordering::Relaxed);
+    /// The answer is ready to be sent.
+    pub(super) fn answered(&self) {
+        self.enter(Stage::Answer);
+        self.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// The process ends: requests that have not begun are waited for so long, and no longer.
+    pub(super) fn leave(&self, grace: Duration) {
+        let _ = self.leave_at.set(Instant::now() + grace);
+    }
+
+    /// Another connection takes the place of this one: nothing is waited for any more.
+    pub(super) fn displace(&self) {
+        self.displaced.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the next answer is to be the last one.
+    pub(super) fn ends(&self) -> bool {
+        self.displaced.load(Ordering::Relaxed) || self.opened.elapsed() >= AGE
+    }
+
+    /// How far it is.
+    pub(super) fn stage(&self) -> Stage {
+        self.turn().stage()
+    }
+
+    /// Since when.
+    pub(super) fn since(&self) -> Instant {
+        self.opened + Duration::from_millis(self.changed.load(Ordering::Relaxed))
     }
 
     /// What the client took too long over, if that is why the connection ended.
@@ -104,17 +168,54 @@ impl Pace {
         self.overdue.get().copied()
     }
 
+    /// Some bytes have come.
+    fn received(&self) {
+        if self.stage() == Stage::Idle {
+            self.enter(Stage::Head);
+        }
+    }
+
+    /// All that was to be sent is sent.
+    fn sent(&self) {
+        if self.answered.swap(false, Ordering::Relaxed) {
+            self.turn_to(Turn(self.turn().first().0 + TURN));
+        }
+    }
+
+    fn enter(&self, stage: Stage) {
+        self.turn_to(Turn(self.turn().first().0 + stage as u64));
+    }
+
+    fn turn_to(&self, turn: Turn) {
+        let passed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.changed.store(passed, Ordering::Relaxed);
+        self.turn.store(turn.0, Ordering::Relaxed);
+    }
+
     fn turn(&self) -> Turn {
         Turn(self.turn.load(Ordering::Relaxed))
     }
 }
 
+/// How many stages a request has.
+const TURN: u64 = 4;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Turn(u64);
 
 impl Turn {
-    fn in_request(self) -> bool {
-        self.0 % 2 == 1
+    fn stage(self) -> Stage {
+        match self.0 % TURN {
+            0 => Stage::Idle,
+            1 => Stage::Head,
+            2 => Stage::Body,
+            _ => Stage::Answer,
+        }
+    }
+
+    /// The same request in its first stage.
+    fn first(self) -> Self {
+        Self(self.0 - self.0 % TURN)
     }
 
     fn idle(self) -> TimeoutKind {
@@ -133,8 +234,8 @@ pub(super) struct Paced<S> {
     pace: Arc<Pace>,
     read: Alarm,
     write: Alarm,
-    /// The turn in which a first byte has come.
-    begun: Option<Turn>,
+    /// Rings when no request is waited for any more.
+    last: Option<Pin<Box<Sleep>>>,
     /// Whether we have said that nothing more will come.
     closed: bool,
 }
@@ -146,7 +247,7 @@ impl<S> Paced<S> {
             pace,
             read: Alarm::default(),
             write: Alarm::default(),
-            begun: None,
+            last: None,
             closed: false,
         }
     }
@@ -154,16 +255,17 @@ impl<S> Paced<S> {
     /// Ready when the client has taken too long to send what is waited for now.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let turn = self.pace.turn();
-        if turn.in_request() {
-            return Poll::Pending;
-        }
-        let awaited = if self.begun == Some(turn) {
-            TimeoutKind::Head
-        } else {
-            turn.idle()
+        let awaited = match turn.stage() {
+            // An end of the stream would now cost the client its answer.
+            Stage::Answer => return Poll::Pending,
+            _ if self.pace.displaced.load(Ordering::Relaxed) => return Poll::Ready(()),
+            Stage::Body => return Poll::Pending,
+            Stage::Head => TimeoutKind::Head,
+            Stage::Idle => turn.idle(),
         };
-        if awaited != TimeoutKind::Head && self.pace.leaving.load(Ordering::Relaxed) {
-            return Poll::Ready(());
+        if let (Stage::Idle, Some(leave_at)) = (turn.stage(), self.pace.leave_at.get()) {
+            let last = self.last.get_or_insert_with(|| Box::pin(sleep_until(*leave_at)));
+            return last.as_mut().poll(cx);
         }
         ready!(self.read.poll(cx, turn, awaited));
         let _ = self.pace.overdue.set(awaited);
@@ -209,7 +311,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         match Pin::new(&mut this.stream).poll_read(cx, buf) {
             Poll::Ready(read) => {
                 if buf.filled().len() > before {
-                    this.begun = Some(this.pace.turn());
+                    this.pace.received();
                 }
                 Poll::Ready(read)
             }
@@ -229,7 +331,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let flushed = Pin::new(&mut this.stream).poll_flush(cx);
-        this.limit_write(cx, flushed)
+        let flushed = ready!(this.limit_write(cx, flushed));
+        this.pace.sent();
+        Poll::Ready(flushed)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -238,6 +342,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
             let shut = Pin::new(&mut this.stream).poll_shutdown(cx);
             ready!(this.limit_write(cx, shut))?;
             this.closed = true;
+        }
+        if this.pace.displaced.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
         }
         this.poll_linger(cx).map(Ok)
     }

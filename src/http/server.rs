@@ -10,16 +10,19 @@ use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::server::ResolvesServerCert;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::connection;
+use super::connection::{self, Peer, Surroundings};
 use super::metrics::HttpMetrics;
+use super::pace::Pace;
+use super::slots::{Grant, Slot, Slots};
 use crate::lifecycle::Readiness;
+use crate::telemetry::LogLimit;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -62,8 +65,10 @@ pub(crate) struct Server {
     pub(crate) transport: Transport,
     /// What is answered.
     pub(crate) router: Router,
-    /// How many connections may be open at once; further ones wait in the system's queue.
+    /// How many connections may be open at once; for further ones, idle ones are closed.
     pub(crate) max_connections: usize,
+    /// How long a connected client may begin a request after the server was told to end.
+    pub(crate) grace: Duration,
     /// Whether clients should look for another server.
     pub(crate) readiness: Arc<Readiness>,
     /// Where it is counted.
@@ -71,84 +76,131 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves until `drain` is cancelled, then until every request that has begun is answered.
+    /// Serves until `drain` is cancelled, then until every request that has begun, or that a connected client may be
+    /// about to send, is answered.
     pub(crate) async fn run(self, drain: CancellationToken) {
         let connections = TaskTracker::new();
+        let mut accepting = Accepting::new(&self, &connections, &drain);
         tokio::select! {
-            () = self.accept_all(&connections, &drain) => {}
+            () = accepting.all() => {}
             () = drain.cancelled() => {}
         }
+        drop(accepting);
         drop(self);
         connections.close();
         connections.wait().await;
-    }
-
-    async fn accept_all(&self, connections: &TaskTracker, drain: &CancellationToken) {
-        let places = Arc::new(Semaphore::new(self.max_connections));
-        let mut failing = false;
-        while let Ok(place) = Self::take_place(&places, self.name).await {
-            match self.listener.accept().await {
-                Ok((stream, peer)) => {
-                    failing = false;
-                    connections.spawn(self.serve(stream, peer, place, drain.clone()));
-                }
-                Err(error) => {
-                    self.metrics.accept_failed(self.name);
-                    if !std::mem::replace(&mut failing, true) {
-                        tracing::error!(server = self.name, %error, "connections cannot be accepted");
-                    }
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            }
-        }
-    }
-
-    /// Waits until one more connection may be open. An error is impossible: the semaphore is never closed.
-    async fn take_place(
-        places: &Arc<Semaphore>,
-        server: &'static str,
-    ) -> Result<OwnedSemaphorePermit, tokio::sync::AcquireError> {
-        if places.available_permits() == 0 {
-            tracing::warn!(
-                server,
-                "the limit of open connections is reached; further ones wait"
-            );
-        }
-        Arc::clone(places).acquire_owned().await
     }
 
     /// Serves one connection; all that it needs is its own.
     fn serve(
         &self,
         stream: TcpStream,
-        peer: SocketAddr,
-        place: OwnedSemaphorePermit,
+        peer: Peer,
+        (slot, pace): (Slot, Arc<Pace>),
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (name, router, transport) = (self.name, self.router.clone(), self.transport.clone());
-        let (readiness, metrics) = (Arc::clone(&self.readiness), self.metrics.clone());
+        let metrics = self.metrics.clone();
+        let around = Surroundings {
+            readiness: Arc::clone(&self.readiness),
+            drain,
+            grace: self.grace,
+            gives_way: slot.gives_way().clone(),
+        };
         async move {
-            let _place = place;
+            let _slot = slot;
             let _open = metrics.open(name);
             // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
             // refuses the option is about to fail anyway, and says so below.
             let _ = stream.set_nodelay(true);
             let overdue = match transport {
-                Transport::Plain => connection::serve(stream, router, readiness, drain).await,
-                Transport::Tls(acceptor) => match handshake(&acceptor, stream).await {
-                    Ok(stream) => connection::serve(stream, router, readiness, drain).await,
+                Transport::Plain => connection::serve(stream, peer, pace, router, around).await,
+                Transport::Tls(acceptor) => match handshake(&acceptor, stream, &around.gives_way).await {
+                    Ok(stream) => connection::serve(stream, peer, pace, router, around).await,
                     Err(failure) => {
                         metrics.handshake_failed(failure.reason());
                         // Not more than debug: load balancers and port scanners do this all day.
-                        tracing::debug!(%peer, reason = failure.reason(), error = %failure, "no handshake");
+                        tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "no handshake");
                         None
                     }
                 },
             };
             if let Some(overdue) = overdue {
                 metrics.overdue(name, overdue);
-                tracing::debug!(server = name, %peer, waiting_for = overdue.name(), "client overdue");
+                tracing::debug!(server = name, peer = %peer.0, waiting_for = overdue.name(), "client overdue");
             }
+        }
+    }
+}
+
+/// The accept loop of a server.
+struct Accepting<'a> {
+    server: &'a Server,
+    connections: &'a TaskTracker,
+    drain: &'a CancellationToken,
+    slots: Arc<Slots>,
+    full: LogLimit,
+    failing: bool,
+}
+
+impl<'a> Accepting<'a> {
+    fn new(server: &'a Server, connections: &'a TaskTracker, drain: &'a CancellationToken) -> Self {
+        Self {
+            server,
+            connections,
+            drain,
+            slots: Slots::new(server.max_connections),
+            full: LogLimit::default(),
+            failing: false,
+        }
+    }
+
+    async fn all(&mut self) {
+        loop {
+            let accepted = self.server.listener.accept().await;
+            self.take(accepted).await;
+        }
+    }
+
+    /// Begins to serve a connection, if it has come about.
+    async fn take(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
+        let (server, name) = (self.server, self.server.name);
+        let (stream, peer) = match accepted {
+            Ok((stream, address)) => (stream, Peer::of(address)),
+            Err(error) => {
+                server.metrics.accept_failed(name);
+                if !std::mem::replace(&mut self.failing, true) {
+                    tracing::error!(server = name, %error, "connections cannot be accepted");
+                }
+                return sleep(ACCEPT_PAUSE).await;
+            }
+        };
+        self.failing = false;
+        let pace = Arc::new(Pace::default());
+        let slot = match self.slots.take(peer.0, Arc::clone(&pace)) {
+            Grant::Free(slot) => slot,
+            Grant::Displacing(slot) => {
+                server.metrics.displaced(name);
+                self.tell(
+                    "too many connections: the longest idle one is closed for a new one",
+                    peer,
+                );
+                slot
+            }
+            Grant::Refused => {
+                server.metrics.refused(name);
+                return self.tell("too many connections, all at work: a new one is refused", peer);
+            }
+        };
+        self.connections
+            .spawn(server.serve(stream, peer, (slot, pace), self.drain.clone()));
+        // Who gives way goes before the next one comes.
+        yield_now().await;
+    }
+
+    fn tell(&self, what: &'static str, peer: Peer) {
+        if let Some(left_out) = self.full.permit(what) {
+            tracing::warn!(server = self.server.name, peer = %peer.0, left_out, "{what}");
         }
     }
 }
@@ -160,13 +212,17 @@ enum HandshakeError {
     Timeout,
     #[error("{0}")]
     Failed(io::Error),
+    #[error("another connection took its place")]
+    Displaced,
 }
 
 impl HandshakeError {
     /// The label in metrics: one of few.
     fn reason(&self) -> &'static str {
-        let Self::Failed(error) = self else {
-            return "timeout";
+        let error = match self {
+            Self::Timeout => return "timeout",
+            Self::Displaced => return "displaced",
+            Self::Failed(error) => error,
         };
         if error.kind() == io::ErrorKind::UnexpectedEof {
             return "client_left";
@@ -186,9 +242,12 @@ impl HandshakeError {
 async fn handshake(
     acceptor: &TlsAcceptor,
     stream: TcpStream,
+    gives_way: &CancellationToken,
 ) -> Result<TlsStream<TcpStream>, HandshakeError> {
-    timeout(HANDSHAKE, acceptor.accept(stream))
-        .await
-        .map_err(|_| HandshakeError::Timeout)?
-        .map_err(HandshakeError::Failed)
+    tokio::select! {
+        shaken = timeout(HANDSHAKE, acceptor.accept(stream)) => {
+            shaken.map_err(|_| HandshakeError::Timeout)?.map_err(HandshakeError::Failed)
+        }
+        () = gives_way.cancelled() => Err(HandshakeError::Displaced),
+    }
 }

@@ -1,49 +1,63 @@
 //! Reading a request's body within bounds.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::refusal::{MAX_BODY_BYTES, Refusal};
+use crate::http::Peer;
 
-/// How many bytes of bodies may be held at once, in all requests together. A review has about 10 KB; this is
-/// room for nine of the largest, and for thousands of the usual ones.
-const MAX_BYTES_IN_FLIGHT: usize = 64 * 1024 * 1024;
+/// How many bytes of large bodies may be held at once, in all requests together: room for four of the largest.
+const MAX_BYTES_IN_FLIGHT: usize = 32 * 1024 * 1024;
 
-/// The room that all bodies share.
-#[derive(Debug, Clone)]
-pub(super) struct BodyMemoryLimit(Arc<Semaphore>);
+/// How many of them may be of one address: room for two of the largest.
+const SHARE: usize = MAX_BYTES_IN_FLIGHT / 2;
+
+/// The beginning of a body that takes no room: a usual review has about 10 KB and is read whatever else comes. The
+/// number of connections bounds how many there are.
+const FREE: usize = 64 * 1024;
+
+/// The room that all large bodies share.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BodyMemoryLimit(Arc<Mutex<HashMap<Option<Peer>, usize>>>);
 
 /// A body, and the room that it takes while it is held.
 #[derive(Debug)]
 pub(super) struct HeldBody {
     /// All of it.
     pub(super) bytes: Bytes,
-    _room: Option<OwnedSemaphorePermit>,
+    _room: Room,
 }
 
-impl Default for BodyMemoryLimit {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MAX_BYTES_IN_FLIGHT)))
-    }
+/// What a body takes of the room; given back when this is dropped.
+#[derive(Debug)]
+struct Room {
+    memory: BodyMemoryLimit,
+    peer: Option<Peer>,
+    bytes: usize,
 }
 
 impl BodyMemoryLimit {
-    /// Reads a body to its end. Nothing is read of one that says that it is too large.
-    pub(super) async fn read(&self, mut body: Body) -> Result<HeldBody, Refusal> {
-        if body.size_hint().lower() > u64::from(MAX_BODY_BYTES) {
+    /// Reads a body of `peer` to its end. Nothing is read of one that says that it is too large.
+    pub(super) async fn read(&self, peer: Option<Peer>, mut body: Body) -> Result<HeldBody, Refusal> {
+        if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
             return Err(Refusal::TooLarge);
         }
-        let (mut first, mut more, mut room) = (Bytes::new(), BytesMut::new(), None);
+        let mut room = Room {
+            memory: self.clone(),
+            peer,
+            bytes: 0,
+        };
+        let (mut first, mut more) = (Bytes::new(), BytesMut::new());
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(Refusal::Broken)?.into_data() else {
                 continue;
             };
-            self.take(&mut room, first.len() + more.len(), data.len())?;
+            room.hold(first.len() + more.len() + data.len())?;
             // Most bodies come in one piece, which is kept as it is.
             if first.is_empty() && more.is_empty() {
                 first = data;
@@ -60,20 +74,54 @@ impl BodyMemoryLimit {
         })
     }
 
-    /// Takes room for `more` bytes on top of `held` ones. Does not wait: who holds the room may be waiting too.
-    fn take(&self, room: &mut Option<OwnedSemaphorePermit>, held: usize, more: usize) -> Result<(), Refusal> {
-        let total = held.saturating_add(more);
-        let more = u32::try_from(more)
-            .ok()
-            .filter(|_| total <= MAX_BODY_BYTES as usize);
-        let taken = Arc::clone(&self.0)
-            .try_acquire_many_owned(more.ok_or(Refusal::TooLarge)?)
-            .map_err(|_| Refusal::Busy)?;
-        match room {
-            Some(room) => room.merge(taken),
-            None => *room = Some(taken),
+    /// Takes more room, if there is as much. Does not wait: who holds the room may be waiting too.
+    fn take(&self, peer: Option<Peer>, bytes: usize) -> Result<(), Refusal> {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = taken.values().sum::<usize>() + bytes;
+        let own = taken.get(&peer).copied().unwrap_or_default() + bytes;
+        if all > MAX_BYTES_IN_FLIGHT || own > SHARE {
+            return Err(Refusal::Busy);
+        }
+        taken.insert(peer, own);
+        Ok(())
+    }
+
+    fn give_back(&self, peer: Option<Peer>, bytes: usize) {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = taken.get_mut(&peer) {
+            *own = own.saturating_sub(bytes);
+            if *own == 0 {
+                taken.remove(&peer);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn taken(&self) -> usize {
+        self.0.lock().expect("a lock").values().sum()
+    }
+}
+
+impl Room {
+    /// Takes as much as a body of `length` bytes needs.
+    fn hold(&mut self, length: usize) -> Result<(), Refusal> {
+        if length > MAX_BODY_BYTES {
+            return Err(Refusal::TooLarge);
+        }
+        let more = length.saturating_sub(FREE) - self.bytes;
+        if more > 0 {
+            self.memory.take(self.peer, more)?;
+            self.bytes += more;
         }
         Ok(())
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.memory.give_back(self.peer, self.bytes);
+        }
     }
 }
 
@@ -105,43 +153,67 @@ mod tests {
         }
     }
 
+    fn peer(last: u8) -> Peer {
+        Peer([10, 0, 0, last].into())
+    }
+
     #[tokio::test]
     async fn a_body_is_put_together_and_its_room_given_back() {
         let room = BodyMemoryLimit::default();
-        for count in [0, 1, 2, 5] {
-            let held = room.read(pieces(count, 1000)).await.expect("a body");
-            assert_eq!(held.bytes, vec![b'x'; 1000 * count]);
-            assert_eq!(room.0.available_permits(), MAX_BYTES_IN_FLIGHT - 1000 * count);
+        for (count, taken) in [(0, 0), (1, 0), (2, 2 * 60_000 - FREE), (5, 5 * 60_000 - FREE)] {
+            let held = room
+                .read(Some(peer(1)), pieces(count, 60_000))
+                .await
+                .expect("a body");
+            assert_eq!(held.bytes, vec![b'x'; 60_000 * count]);
+            assert_eq!(room.taken(), taken);
             drop(held);
-            assert_eq!(room.0.available_permits(), MAX_BYTES_IN_FLIGHT);
+            assert_eq!(room.taken(), 0);
         }
     }
 
     #[tokio::test]
     async fn a_body_is_bounded_whether_it_says_its_size_or_not() {
         let room = BodyMemoryLimit::default();
-        let limit = MAX_BODY_BYTES as usize;
-        assert_eq!(
-            room.read(pieces(1, limit)).await.expect("a body").bytes.len(),
-            limit
-        );
-        let endless = room.read(pieces(usize::MAX, 1 << 20)).await;
+        let largest = room.read(Some(peer(1)), pieces(1, MAX_BODY_BYTES)).await;
+        assert_eq!(largest.expect("a body").bytes.len(), MAX_BODY_BYTES);
+        let endless = room.read(Some(peer(1)), pieces(usize::MAX, 1 << 20)).await;
         assert!(matches!(endless, Err(Refusal::TooLarge)), "{endless:?}");
-        let announced = room.read(Body::from(vec![b'x'; limit + 1])).await;
+        let announced = room
+            .read(Some(peer(1)), Body::from(vec![b'x'; MAX_BODY_BYTES + 1]))
+            .await;
         assert!(matches!(announced, Err(Refusal::TooLarge)), "{announced:?}");
-        assert_eq!(room.0.available_permits(), MAX_BYTES_IN_FLIGHT);
+        assert_eq!(room.taken(), 0);
     }
 
     #[tokio::test]
-    async fn all_bodies_together_are_bounded() {
+    async fn an_address_has_its_share_and_all_together_are_bounded() {
         let room = BodyMemoryLimit::default();
+        let large = |last| room.read(Some(peer(last)), pieces(7, 1 << 20));
         let mut held = Vec::new();
-        for _ in 0..MAX_BYTES_IN_FLIGHT / MAX_BODY_BYTES as usize {
-            held.push(room.read(pieces(7, 1 << 20)).await.expect("a body"));
+        for last in [1, 1, 2, 2] {
+            held.push(large(last).await.expect("a body"));
+            assert!(room.taken() <= MAX_BYTES_IN_FLIGHT);
         }
-        let refused = room.read(pieces(7, 1 << 20)).await;
-        assert!(matches!(refused, Err(Refusal::Busy)), "{refused:?}");
-        held.pop();
-        assert!(room.read(pieces(7, 1 << 20)).await.is_ok());
+        for last in [1, 2, 3] {
+            let refused = large(last).await;
+            assert!(matches!(refused, Err(Refusal::Busy)), "{refused:?}");
+        }
+        held.remove(0);
+        assert!(matches!(large(2).await, Err(Refusal::Busy)), "beyond its share");
+        assert!(large(3).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_usual_body_is_read_though_all_room_is_taken() {
+        let room = BodyMemoryLimit::default();
+        for last in [1, 2] {
+            room.take(Some(peer(last)), SHARE).expect("room");
+        }
+        for last in [1, 3] {
+            assert!(room.read(Some(peer(last)), pieces(4, FREE / 4)).await.is_ok());
+            let refused = room.read(Some(peer(last)), pieces(5, FREE / 4)).await;
+            assert!(matches!(refused, Err(Refusal::Busy)), "{refused:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::admission::Malformed;
 
 /// The largest body: the largest object that etcd stores, twice (an update carries the old one too), with room
 /// for escapes. controller-runtime has the same limit.
-pub(super) const MAX_BODY_BYTES: u32 = 7 * 1024 * 1024;
+pub(super) const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
 
 /// The longest sentence, and the longest text of a request that is repeated in a log line, in characters. A
 /// request may hold a name of a megabyte.

@@ -118,7 +118,8 @@ impl Webhook {
         if !is_json(request.headers()) {
             return Err(Refusal::content_type(request.headers().get(header::CONTENT_TYPE)));
         }
-        timeout(limit, self.room.read(request.into_body()))
+        let peer = request.extensions().get().copied();
+        timeout(limit, self.room.read(peer, request.into_body()))
             .await
             .map_err(|_| Refusal::Late(limit))?
     }

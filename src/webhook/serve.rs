@@ -123,6 +123,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         transport: Transport::Tls(http::acceptor(current)?),
         router: webhook.router(),
         max_connections: MAX_ADMISSION_CONNECTIONS,
+        grace: Duration::ZERO,
         readiness: Arc::clone(&readiness),
         metrics: http_metrics.clone(),
     };

@@ -60,7 +60,7 @@ impl Running {
     }
 
     /// The address that it gave a port when it began to listen.
-    pub(super) fn address(&self, port: &str) -> SocketAddr {
+    pub(crate) fn address(&self, port: &str) -> SocketAddr {
         let address = self.listening["fields"][port].as_str();
         let address = address.and_then(|address| address.parse().ok());
         address.unwrap_or_else(|| panic!("no address of {port}: {}", self.listening))
@@ -133,7 +133,11 @@ pub(crate) fn status(head: &str) -> Option<u16> {
 
 /// A TCP connection on which no read or write takes for ever.
 pub(crate) fn dial(address: SocketAddr) -> std::io::Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    patient(TcpStream::connect_timeout(&address, PATIENCE)?)
+}
+
+/// The same for one that is there.
+pub(crate) fn patient(stream: TcpStream) -> std::io::Result<TcpStream> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;

@@ -8,6 +8,14 @@ fn connection() -> (DuplexStream, Paced<DuplexStream>, Arc<Pace>) {
     (client, Paced::new(server, Arc::clone(&pace)), pace)
 }
 
+/// Answers a request.
+async fn answer(paced: &mut Paced<DuplexStream>, pace: &Pace) {
+    pace.head_came();
+    pace.body_came();
+    pace.answered();
+    paced.flush().await.expect("a flush");
+}
+
 /// Reads until the stream ends and says after how long that was.
 async fn time_to_end(paced: &mut Paced<DuplexStream>) -> Duration {
     let began = Instant::now();
@@ -30,8 +38,7 @@ async fn silence_before_the_first_request_ends_the_stream() {
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_outlives_the_clients_own_limit() {
     let (_client, mut paced, pace) = connection();
-    pace.request_began();
-    pace.request_ended();
+    answer(&mut paced, &pace).await;
     let took = time_to_end(&mut paced).await;
     assert!(about(took, IDLE) && took > Duration::from_mins(2));
     assert_eq!(pace.overdue(), Some(TimeoutKind::NextRequest));
@@ -40,8 +47,7 @@ async fn an_idle_connection_outlives_the_clients_own_limit() {
 #[tokio::test(start_paused = true)]
 async fn the_clock_of_a_head_starts_at_its_first_byte_and_never_again() {
     let (mut client, mut paced, pace) = connection();
-    pace.request_began();
-    pace.request_ended();
+    answer(&mut paced, &pace).await;
     let dribble = tokio::spawn(async move {
         sleep(Duration::from_secs(100)).await;
         while client.write_all(b"x").await.is_ok() {
@@ -59,7 +65,7 @@ async fn the_clock_of_a_head_starts_at_its_first_byte_and_never_again() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_has_begun_is_left_to_its_own_deadline() {
     let (client, mut paced, pace) = connection();
-    pace.request_began();
+    pace.head_came();
     let slow = tokio::spawn(async move {
         sleep(Duration::from_secs(1000)).await;
         drop(client);
@@ -70,16 +76,45 @@ async fn a_request_that_has_begun_is_left_to_its_own_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leaves_waits_for_a_begun_head_only() {
+async fn who_leaves_waits_a_moment_for_requests_and_longer_for_a_begun_head() {
+    let grace = Duration::from_secs(1);
     let (_client, mut paced, pace) = connection();
-    pace.leave();
-    assert_eq!(time_to_end(&mut paced).await, Duration::ZERO);
+    pace.leave(grace);
+    assert!(about(time_to_end(&mut paced).await, grace));
+    assert_eq!(pace.overdue(), None);
 
     let (mut client, mut paced, pace) = connection();
     client.write_all(b"x").await.expect("a write");
     paced.read_u8().await.expect("a read");
-    pace.leave();
+    pace.leave(grace);
     assert!(about(time_to_end(&mut paced).await, HEAD));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_gives_way_goes_at_once_unless_an_answer_is_due() {
+    let (_client, mut paced, pace) = connection();
+    pace.displace();
+    assert_eq!(time_to_end(&mut paced).await, Duration::ZERO);
+
+    let (client, mut paced, pace) = connection();
+    pace.head_came();
+    pace.body_came();
+    pace.displace();
+    assert!(pace.ends());
+    let working = tokio::spawn(async move {
+        sleep(Duration::from_secs(20)).await;
+        drop(client);
+    });
+    assert!(about(time_to_end(&mut paced).await, Duration::from_secs(20)));
+    working.await.expect("the client");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_ends_with_its_next_answer_when_it_is_old() {
+    let (_client, _paced, pace) = connection();
+    assert!(!pace.ends());
+    sleep(AGE).await;
+    assert!(pace.ends());
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 //! write, as a client must that wants to know why.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -11,10 +11,12 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
+use tokio::runtime::Builder;
 
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
-use crate::support::running::{dial, status};
+use crate::support::running::{dial, patient, status};
 
 /// The most that one TLS record holds.
 const RECORD_BYTES: usize = 16 * 1024;
@@ -59,6 +61,15 @@ impl Connection {
 
     /// The same, offering these protocols.
     pub(super) fn negotiate(address: SocketAddr, ca: &str, protocols: &[&str]) -> io::Result<Self> {
+        Self::shake_hands(dial(address)?, ca, protocols)
+    }
+
+    /// Connects to a server from another address of this machine, and shakes hands.
+    pub(super) fn from(source: Ipv4Addr, server: &Poolgate, ca: &str) -> io::Result<Self> {
+        Self::shake_hands(dial_from(source, server.admission())?, ca, &["http/1.1"])
+    }
+
+    fn shake_hands(mut socket: TcpStream, ca: &str, protocols: &[&str]) -> io::Result<Self> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let mut roots = RootCertStore::empty();
         roots
@@ -71,9 +82,8 @@ impl Connection {
             .with_webpki_verifier(verifier.build().expect("a verifier"))
             .with_no_client_auth();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let name = ServerName::from(address.ip());
+        let name = ServerName::from(socket.peer_addr()?.ip());
         let mut tls = ClientConnection::new(Arc::new(config), name).expect("a client");
-        let mut socket = dial(address)?;
         while tls.is_handshaking() {
             tls.complete_io(&mut socket)?;
         }
@@ -164,6 +174,18 @@ impl Connection {
             self.tls.process_new_packets().map_err(io::Error::other)?;
         }
     }
+}
+
+/// A TCP connection from another address of this machine, such as 127.0.0.2.
+pub(super) fn dial_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<TcpStream> {
+    let runtime = Builder::new_current_thread().enable_io().build()?;
+    let stream = runtime.block_on(async {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::new(source.into(), 0))?;
+        socket.connect(address).await?.into_std()
+    })?;
+    stream.set_nonblocking(false)?;
+    patient(stream)
 }
 
 /// The head of a POST of JSON.

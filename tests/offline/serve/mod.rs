@@ -4,6 +4,7 @@
 mod client;
 mod command_line;
 mod connections;
+mod crowds;
 mod mount;
 mod observed;
 mod policy;

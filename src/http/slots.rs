@@ -1,0 +1,232 @@
+//! Who may have a connection open. A newcomer is always let in where another client's idle connection can give way, so
+//! that nobody closes a port by opening connections.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::pace::{Pace, Stage};
+
+/// The connections of one server.
+#[derive(Debug)]
+pub(super) struct Slots {
+    /// How many may be open, apart from those that are giving way.
+    limit: usize,
+    taken: Mutex<Vec<Arc<Connection>>>,
+}
+
+/// A connection as the others see it.
+#[derive(Debug)]
+struct Connection {
+    peer: IpAddr,
+    pace: Arc<Pace>,
+    gives_way: CancellationToken,
+}
+
+/// The slot of an open connection; free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Slot {
+    slots: Arc<Slots>,
+    connection: Arc<Connection>,
+}
+
+/// How a newcomer got in.
+#[derive(Debug)]
+pub(super) enum Grant {
+    /// There was room.
+    Free(Slot),
+    /// Another connection gives way.
+    Displacing(Slot),
+    /// There is no room: every connection that could give way has a request in work.
+    Refused,
+}
+
+impl Slots {
+    pub(super) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            taken: Mutex::default(),
+        })
+    }
+
+    /// Takes a slot for a connection of `peer`. Who has most of all slots, or more than their share, gives way.
+    pub(super) fn take(self: &Arc<Self>, peer: IpAddr, pace: Arc<Pace>) -> Grant {
+        let mut taken = self.taken();
+        // Those that were asked to go are gone in a moment, unless a request overtook the asking.
+        if taken.len() >= self.limit + self.limit / 4 {
+            return Grant::Refused;
+        }
+        let from = self.must_give_way(&taken, peer);
+        if let Some(from) = from {
+            let staying = taken.iter().filter(|one| one.peer == from && one.stays());
+            let Some(longest_idle) = staying
+                .filter(|one| one.pace.stage() != Stage::Answer)
+                .min_by_key(|one| (one.pace.stage(), one.pace.since()))
+            else {
+                return Grant::Refused;
+            };
+            longest_idle.gives_way.cancel();
+        }
+        let connection = Arc::new(Connection {
+            peer,
+            pace,
+            gives_way: CancellationToken::new(),
+        });
+        taken.push(Arc::clone(&connection));
+        let slot = Slot {
+            slots: Arc::clone(self),
+            connection,
+        };
+        match from {
+            Some(_) => Grant::Displacing(slot),
+            None => Grant::Free(slot),
+        }
+    }
+
+    /// Whose connection must give way to one more of `peer`, if any must.
+    fn must_give_way(&self, taken: &[Arc<Connection>], peer: IpAddr) -> Option<IpAddr> {
+        let mut counts = HashMap::<IpAddr, usize>::new();
+        for one in taken.iter().filter(|one| one.stays()) {
+            *counts.entry(one.peer).or_default() += 1;
+        }
+        let own = counts.get(&peer).copied().unwrap_or_default();
+        if own >= self.share() {
+            return Some(peer);
+        }
+        if counts.values().sum::<usize>() < self.limit {
+            return None;
+        }
+        let most = counts.into_iter().max_by_key(|(_, count)| *count);
+        most.map(|(other, count)| if count > own { other } else { peer })
+    }
+
+    /// How many connections one address may have, whatever they do: the rest is for all others.
+    fn share(&self) -> usize {
+        (self.limit - self.limit / 4).max(1)
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Connection {
+    fn stays(&self) -> bool {
+        !self.gives_way.is_cancelled()
+    }
+}
+
+impl Slot {
+    /// Cancelled when another connection takes this slot.
+    pub(super) fn gives_way(&self) -> &CancellationToken {
+        &self.connection.gives_way
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut taken = self.slots.taken();
+        if let Some(at) = taken.iter().position(|one| Arc::ptr_eq(one, &self.connection)) {
+            taken.swap_remove(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use tokio::time::advance;
+
+    use super::*;
+
+    const LIMIT: usize = 8;
+    const SHARE: usize = 6;
+
+    fn address(last: u8) -> IpAddr {
+        Ipv4Addr::new(10, 0, 0, last).into()
+    }
+
+    /// A connection that was opened a second after the one before it.
+    async fn open(slots: &Arc<Slots>, last: u8) -> Option<(Slot, Arc<Pace>)> {
+        advance(Duration::from_secs(1)).await;
+        let pace = Arc::new(Pace::default());
+        match slots.take(address(last), Arc::clone(&pace)) {
+            Grant::Free(slot) | Grant::Displacing(slot) => Some((slot, pace)),
+            Grant::Refused => None,
+        }
+    }
+
+    async fn open_many(slots: &Arc<Slots>, last: u8, count: usize) -> Vec<(Slot, Arc<Pace>)> {
+        let mut opened = Vec::new();
+        for _ in 0..count {
+            opened.push(open(slots, last).await.expect("a slot"));
+        }
+        opened
+    }
+
+    fn giving_way(opened: &[(Slot, Arc<Pace>)]) -> Vec<usize> {
+        let gives_way = |(slot, _): &(Slot, _)| slot.gives_way().is_cancelled();
+        (0..opened.len()).filter(|at| gives_way(&opened[*at])).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_address_has_its_share_and_then_displaces_itself() {
+        let slots = Slots::new(LIMIT);
+        let mut opened = open_many(&slots, 1, SHARE).await;
+        assert!(giving_way(&opened).is_empty());
+        opened.extend(open_many(&slots, 1, 2).await);
+        assert_eq!(giving_way(&opened), [0, 1], "the longest idle ones");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_most_gives_way_to_who_has_fewer() {
+        let slots = Slots::new(LIMIT);
+        let most = open_many(&slots, 1, 5).await;
+        let few = open_many(&slots, 2, 3).await;
+        let third = open(&slots, 3).await;
+        assert!(third.is_some());
+        assert_eq!(giving_way(&most), [0]);
+        assert!(giving_way(&few).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_in_work_never_gives_way() {
+        let slots = Slots::new(LIMIT);
+        let opened = open_many(&slots, 1, SHARE).await;
+        for (_, pace) in &opened {
+            pace.head_came();
+        }
+        for (_, pace) in &opened[1..] {
+            pace.body_came();
+        }
+        let newcomer = open(&slots, 1).await;
+        assert!(newcomer.is_some());
+        assert_eq!(giving_way(&opened), [0], "its body has not come");
+        let (_, pace) = newcomer.as_ref().expect("a slot");
+        pace.body_came();
+        assert!(open(&slots, 1).await.is_none());
+        assert!(open(&slots, 2).await.is_some(), "others have room");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_gives_way_before_a_head_that_is_older() {
+        let slots = Slots::new(LIMIT);
+        let opened = open_many(&slots, 1, SHARE).await;
+        opened[0].1.head_came();
+        assert!(open(&slots, 1).await.is_some());
+        assert_eq!(giving_way(&opened), [1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_is_free_again_when_its_connection_ends() {
+        let slots = Slots::new(LIMIT);
+        let mut opened = open_many(&slots, 1, 3).await;
+        opened.extend(open_many(&slots, 2, LIMIT - 3).await);
+        opened.remove(0);
+        assert!(matches!(slots.take(address(3), Arc::default()), Grant::Free(_)));
+    }
+}
