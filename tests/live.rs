@@ -37,6 +37,7 @@ mod live {
         mod readme;
         mod reconcile;
         mod registration;
+        mod restarts;
         mod shared;
         mod watching;
     }

@@ -31,6 +31,9 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// without a pause would take a whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
+/// How long the system's queue of connections must stay empty before the socket is closed.
+const REST: Duration = Duration::from_millis(50);
+
 /// What lies between TCP and HTTP.
 #[derive(Clone)]
 pub(crate) enum Transport {
@@ -85,7 +88,7 @@ impl Server {
             () = accepting.all() => {}
             () = drain.cancelled() => {}
         }
-        drop(accepting);
+        accepting.rest().await;
         drop(self);
         connections.close();
         connections.wait().await;
@@ -158,6 +161,16 @@ impl<'a> Accepting<'a> {
     async fn all(&mut self) {
         loop {
             let accepted = self.server.listener.accept().await;
+            self.take(accepted).await;
+        }
+    }
+
+    /// Accepts what waits in the system's queue: closing the socket would reset it.
+    async fn rest(&mut self) {
+        for _ in 0..self.server.max_connections {
+            let Ok(accepted) = timeout(REST, self.server.listener.accept()).await else {
+                return;
+            };
             self.take(accepted).await;
         }
     }

@@ -27,6 +27,9 @@ use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 /// who come without reason. Below the usual limit of 1024 open files.
 const MAX_ADMISSION_CONNECTIONS: usize = 512;
 
+/// How long after the shutdown delay a client may still begin a request on a connection that it has.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// How long requests that have begun may take once the shutdown delay is over. With the delay it stays below
 /// the grace period that the Deployment gives.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -123,7 +126,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         transport: Transport::Tls(http::acceptor(current)?),
         router: webhook.router(),
         max_connections: MAX_ADMISSION_CONNECTIONS,
-        grace: Duration::ZERO,
+        grace: args.shutdown_delay().min(GRACE),
         readiness: Arc::clone(&readiness),
         metrics: http_metrics.clone(),
     };

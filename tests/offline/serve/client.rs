@@ -69,7 +69,8 @@ impl Connection {
         Self::shake_hands(dial_from(source, server.admission())?, ca, &["http/1.1"])
     }
 
-    fn shake_hands(mut socket: TcpStream, ca: &str, protocols: &[&str]) -> io::Result<Self> {
+    /// Shakes hands on a connection that is there.
+    pub(super) fn shake_hands(mut socket: TcpStream, ca: &str, protocols: &[&str]) -> io::Result<Self> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let mut roots = RootCertStore::empty();
         roots

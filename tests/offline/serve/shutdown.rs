@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::client::{Connection, assert_works, good_review, head};
 use crate::support::poolgate::Poolgate;
+use crate::support::running::dial;
 use crate::support::wait::wait_for;
 
 #[test]
@@ -43,6 +44,37 @@ fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
     assert_eq!(answer.header("connection"), Some("close"));
     assert_eq!(server.wait_for_exit().code(), Some(0));
     assert_eq!(server.logged("stopped").len(), 1, "{}", server.log());
+}
+
+/// The server stands still while its shutdown delay ends and clients connect, so that it meets the end of the delay with
+/// connections of every kind on which no request has come.
+#[test]
+fn who_was_connected_before_the_end_is_still_answered() {
+    let mut server = Poolgate::serve_with(&["--shutdown-delay", "5s"]);
+    let ca = server.ca();
+    let mut used: Vec<_> = (0..4).map(|_| Connection::to(&server)).collect();
+    for connection in &mut used {
+        assert_eq!(connection.post("/validate", &good_review("before")).status, 200);
+    }
+    let unused = (0..4).map(|_| Connection::to(&server)).collect::<Vec<_>>();
+
+    server.signal("TERM");
+    wait_for("the signal", || server.logged("shutting down").pop());
+    server.signal("STOP");
+    sleep(Duration::from_secs(6));
+    let queued: Vec<_> = (0..8)
+        .map(|_| dial(server.admission()).expect("a connection"))
+        .collect();
+    server.signal("CONT");
+    let queued = queued
+        .into_iter()
+        .map(|socket| Connection::shake_hands(socket, &ca, &["http/1.1"]).expect("a handshake"));
+    for mut connection in used.into_iter().chain(unused).chain(queued) {
+        let answer = connection.post("/validate", &good_review("late"));
+        assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
+        connection.wait_for_end();
+    }
+    assert_eq!(server.wait_for_exit().code(), Some(0));
 }
 
 #[test]
