@@ -16,6 +16,8 @@ use super::warnings::warnings;
 const UNPROCESSABLE: u16 = 422;
 /// HTTP status "forbidden", with which the API server itself refuses what exceeds a quota.
 const FORBIDDEN: u16 = 403;
+/// HTTP status "content too large".
+const TOO_LARGE: u16 = 413;
 /// HTTP status "bad request", for an object that cannot be read at all.
 const BAD_REQUEST: u16 = 400;
 
@@ -108,6 +110,18 @@ pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Ans
 pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error) -> Answer<'b> {
     let message = format!("{} cannot be read: {error}", named(request));
     Response::refused(request, BAD_REQUEST, "BadRequest", message, Vec::new())
+        .into_answer(request, Vec::new())
+}
+
+/// The object is refused because it would take more than `limit` bytes of memory to judge it.
+pub(super) fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Answer<'b> {
+    let message = format!(
+        "{} is too large: with the stored object it has so many fields and elements that judging it would take more \
+         than {} MiB of memory",
+        named(request),
+        limit / (1024 * 1024)
+    );
+    Response::refused(request, TOO_LARGE, "RequestEntityTooLarge", message, Vec::new())
         .into_answer(request, Vec::new())
 }
 

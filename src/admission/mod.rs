@@ -9,6 +9,7 @@ pub(crate) mod gate;
 mod pools;
 mod scale;
 mod warnings;
+mod weight;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub(crate) use cluster_view::StaticPool;
 pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
 pub(crate) use pools::{CachedPool, Pools};
+pub(crate) use weight::is_light;
 
 /// What is asked of poolgate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -88,16 +90,20 @@ impl Reviewer {
         };
         Ok(match judged {
             Ok(review) => self.answer(endpoint, &request, &review),
-            Err(error) => answer::unreadable(&request, &error),
+            Err(Unbuilt::Json(error)) => answer::unreadable(&request, &error),
+            Err(Unbuilt::TooLarge) => answer::too_large(&request, weight::LIMIT),
         })
     }
 
-    fn judge(&self, subject: Subject, request: &AdmissionRequest<'_>) -> Result<Review, serde_json::Error> {
+    fn judge(&self, subject: Subject, request: &AdmissionRequest<'_>) -> Result<Review, Unbuilt> {
         let old = match request.operation() {
             Operation::Create => None,
             Operation::Update => request.old_object,
             Operation::Other => return Ok(Review::default()),
         };
+        if !weight::fits(request) {
+            return Err(Unbuilt::TooLarge);
+        }
         let object = parse(request.object)?;
         let old = old.map(|raw| parse(Some(raw))).transpose()?;
         let request = Request {
@@ -119,6 +125,15 @@ impl Reviewer {
             Endpoint::Mutate => answer::completed(request, &review.defaults),
         }
     }
+}
+
+/// Why there is no object to judge.
+#[derive(Debug, thiserror::Error)]
+enum Unbuilt {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("it would take too much memory")]
+    TooLarge,
 }
 
 /// A missing object reads as `null`, of which the review says what it says of every object that is none.

@@ -4,6 +4,7 @@
 mod args;
 mod body;
 mod deadline;
+mod heavy;
 mod metrics;
 mod refusal;
 mod routes;

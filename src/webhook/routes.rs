@@ -12,11 +12,13 @@ use tokio::time::timeout;
 
 use super::body::{BodyMemoryLimit, HeldBody};
 use super::deadline;
+use super::heavy::HeavyThread;
 use super::metrics::{Route, WebhookMetrics};
 use super::refusal::{Refusal, excerpt};
 use crate::admission::gate::{GateReview, NodeClaimReview, sentence};
 use crate::admission::{self, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
 use crate::gate::{AdmitRequest, Gate, GateDecision, OnError};
+use crate::http::Peer;
 use crate::telemetry::caught;
 
 /// The media type of a review.
@@ -26,19 +28,26 @@ const JSON: &str = "application/json";
 #[derive(Debug)]
 pub(super) struct Webhook {
     /// Where NodePools are reviewed.
-    reviewer: Option<Reviewer>,
+    reviewer: Option<Arc<Reviewer>>,
     /// Where the node gate is open.
     gate: Option<Gate>,
     room: BodyMemoryLimit,
+    heavy: HeavyThread,
     metrics: WebhookMetrics,
 }
 
 impl Webhook {
-    pub(super) fn new(reviewer: Option<Reviewer>, gate: Option<Gate>, metrics: WebhookMetrics) -> Self {
+    pub(super) fn new(
+        reviewer: Option<Reviewer>,
+        gate: Option<Gate>,
+        heavy: HeavyThread,
+        metrics: WebhookMetrics,
+    ) -> Self {
         Self {
-            reviewer,
+            reviewer: reviewer.map(Arc::new),
             gate,
             room: BodyMemoryLimit::default(),
+            heavy,
             metrics,
         }
     }
@@ -62,7 +71,7 @@ impl Webhook {
             .with_state(Arc::new(self))
     }
 
-    async fn answer(&self, route: Route, request: Request) -> Response {
+    async fn answer(self: &Arc<Self>, route: Route, request: Request) -> Response {
         let _in_flight = self.metrics.begin(route);
         let reviewed = match (route, &self.reviewer, &self.gate) {
             (Route::Review(endpoint), Some(reviewer), _) => self.review(reviewer, endpoint, request).await,
@@ -85,14 +94,26 @@ impl Webhook {
     }
 
     async fn review(
-        &self,
-        reviewer: &Reviewer,
+        self: &Arc<Self>,
+        reviewer: &Arc<Reviewer>,
         endpoint: Endpoint,
         request: Request,
     ) -> Result<Vec<u8>, Refusal> {
         let limit = deadline::of(request.uri().query());
         let held = self.read(request, limit).await?;
-        let answer = self.guard(|| reviewer.respond(endpoint, &held.bytes))?;
+        if admission::is_light(&held.bytes) {
+            return self.judge(reviewer, endpoint, &held.bytes);
+        }
+        let (webhook, reviewer) = (Arc::clone(self), Arc::clone(reviewer));
+        let judged = self
+            .heavy
+            .run(limit, move || webhook.judge(&reviewer, endpoint, &held.bytes));
+        judged.await.unwrap_or(Err(Refusal::Busy))
+    }
+
+    /// Judges a body.
+    fn judge(&self, reviewer: &Reviewer, endpoint: Endpoint, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let answer = self.guard(|| reviewer.respond(endpoint, body))?;
         Ok(self.note(Route::Review(endpoint), answer))
     }
 
@@ -118,8 +139,7 @@ impl Webhook {
         if !is_json(request.headers()) {
             return Err(Refusal::content_type(request.headers().get(header::CONTENT_TYPE)));
         }
-        let peer = request.extensions().get().copied();
-        timeout(limit, self.room.read(peer, request.into_body()))
+        timeout(limit, self.room.read(peer(&request), request.into_body()))
             .await
             .map_err(|_| Refusal::Late(limit))?
     }
@@ -213,6 +233,11 @@ async fn wrong_path(State(webhook): State<Arc<Webhook>>, request: Request) -> Re
     webhook.refuse(Refusal::path(request.uri()))
 }
 
+/// Who asks.
+fn peer(request: &Request) -> Option<Peer> {
+    request.extensions().get().copied()
+}
+
 /// Whether the body is said to be JSON, with or without parameters such as a character set.
 fn is_json(headers: &HeaderMap) -> bool {
     headers
@@ -260,11 +285,9 @@ mod tests {
             Arc::new(ClusterView::default()),
             MutateVerdict::On,
         );
-        let webhook = Webhook::new(
-            Some(reviewer),
-            None,
-            WebhookMetrics::register(&mut Registry::default()),
-        );
+        let heavy = HeavyThread::start().expect("a thread");
+        let metrics = WebhookMetrics::register(&mut Registry::default());
+        let webhook = Webhook::new(Some(reviewer), None, heavy, metrics);
         let refusal = webhook.guard::<()>(|| panic!("a defect")).expect_err("a refusal");
         let response = refusal.into_response();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio_util::sync::CancellationToken;
 
 use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
+use super::heavy::HeavyThread;
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{ClusterView, Reviewer};
@@ -83,11 +84,19 @@ pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
     let certificate = args.certificate()?;
     args.gate.settings()?;
     args.log.install()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers())
+        .enable_all()
+        .build()?;
     let ended = runtime.block_on(run(args, certificate));
     // Nothing that is still running is worth waiting for: requests were drained.
     runtime.shutdown_background();
     ended
+}
+
+/// How many reviews are in work at once. A few threads answer more than a cluster asks, and each may hold a review.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(4))
 }
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode, ServeError> {
@@ -113,7 +122,8 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let started = start_cluster(&args, (&view, &policy), &mut registry, &mut tasks, &mut details);
     let gate = started.await?;
     let reviewer = (!args.gate.is_alone()).then(|| Reviewer::new(policy, view, args.mutate_verdict()));
-    let webhook = Webhook::new(reviewer, gate, WebhookMetrics::register(&mut registry));
+    let webhook_metrics = WebhookMetrics::register(&mut registry);
+    let webhook = Webhook::new(reviewer, gate, HeavyThread::start()?, webhook_metrics);
     let probes = Probes {
         readiness: Arc::clone(&readiness),
         details,

@@ -1,20 +1,10 @@
 //! What happens to a request that is not as it should be: it gets its answer, and the server goes on.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use super::client::{Connection, Response, assert_works, good_review, head, review_of};
+use super::memory::memory_kib;
 use crate::support::poolgate::Poolgate;
-
-/// The memory that the server has in use, in KiB.
-fn resident_kib(server: &Poolgate) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", server.process.id())).expect("a status");
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .expect("a size");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
-}
 
 /// Sends a request as it stands.
 fn ask(connection: &mut Connection, request: &str) -> Response {
@@ -137,7 +127,7 @@ fn a_gigabyte_that_is_announced_is_refused_before_it_comes() {
 fn a_gigabyte_that_is_streamed_is_refused_in_bounded_memory() {
     let server = Poolgate::serve();
     assert_works(&server);
-    let before = resident_kib(&server);
+    let before = memory_kib(&server, "VmRSS");
     let piece = vec![b' '; 1 << 20];
     for announced in [true, false] {
         let mut connection = Connection::to(&server);
@@ -165,7 +155,7 @@ fn a_gigabyte_that_is_streamed_is_refused_in_bounded_memory() {
             "after {sent} MiB"
         );
     }
-    let grown = resident_kib(&server).saturating_sub(before);
+    let grown = memory_kib(&server, "VmRSS").saturating_sub(before);
     assert!(grown < 24 * 1024, "{grown} KiB more than before");
     assert_works(&server);
 }

@@ -1,0 +1,113 @@
+//! How much memory an object takes once it is built, reckoned from its text: a megabyte of small objects becomes a
+//! hundred megabytes of maps.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::envelope::AdmissionRequest;
+
+/// How much the objects of one review may take. The largest NodePools in use take a hundredth of it.
+pub(super) const LIMIT: usize = 24 * 1024 * 1024;
+
+/// A map's first node, which has room for eleven entries, with what the allocator adds.
+const MAP: usize = 11 * (size_of::<String>() + size_of::<Value>()) + 64;
+
+/// An entry of a map: the nodes of a larger one are about half full.
+const ENTRY: usize = 2 * (size_of::<String>() + size_of::<Value>());
+
+/// A list's first allocation.
+const LIST: usize = 4 * size_of::<Value>() + 16;
+
+/// An element of a list, which may have grown to twice what it needs.
+const ELEMENT: usize = 2 * size_of::<Value>();
+
+/// A string beside its text.
+const STRING: usize = 32;
+
+/// The most that any byte of JSON comes to: an empty map of three bytes in a list.
+const MOST_PER_BYTE: usize = (MAP + ELEMENT) / 3 + 1;
+
+/// What a review may take that is answered at once, beside others.
+const LIGHT: usize = 4 * 1024 * 1024;
+
+/// The longest text that is looked at to find out.
+const SHORT: usize = 1024 * 1024;
+
+/// Whether a review is like thousands of others, in memory and in time.
+pub(crate) fn is_light(body: &[u8]) -> bool {
+    body.len() <= SHORT && at_most(LIGHT, [body])
+}
+
+/// Whether the objects of a request may be built.
+pub(super) fn fits(request: &AdmissionRequest<'_>) -> bool {
+    let objects = [request.object, request.old_object];
+    at_most(LIMIT, objects.map(|raw| raw.map_or("", RawValue::get).as_bytes()))
+}
+
+fn at_most<const N: usize>(limit: usize, texts: [&[u8]; N]) -> bool {
+    let bytes: usize = texts.iter().map(|text| text.len()).sum();
+    bytes <= limit / MOST_PER_BYTE || texts.into_iter().map(weight).sum::<usize>() <= limit
+}
+
+/// The bytes that a JSON text takes as a [`Value`].
+fn weight(json: &[u8]) -> usize {
+    let mut weight = size_of::<Value>();
+    let mut bytes = json.iter();
+    while let Some(byte) = bytes.next() {
+        weight += match byte {
+            b'{' => MAP,
+            b'[' => LIST,
+            b':' => ENTRY,
+            b',' => ELEMENT,
+            b'"' => STRING + string_length(&mut bytes),
+            _ => 0,
+        };
+    }
+    weight
+}
+
+/// The bytes up to the end of a string whose first quote was taken.
+fn string_length(bytes: &mut std::slice::Iter<'_, u8>) -> usize {
+    let before = bytes.len();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => break,
+            b'\\' => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+    before - bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_a_string_weighs_its_length_and_no_more() {
+        let plain = weight(br#"["xxxx"]"#);
+        assert_eq!(weight(br#"["{[:,"]"#), plain);
+        assert_eq!(weight(br#"["\"{\\"]"#), plain + 1);
+        assert!(weight(br#"["xxxx",{}]"#) > plain + MAP);
+    }
+
+    #[test]
+    fn no_text_weighs_more_than_its_length_allows() {
+        for piece in ["{},", "[],", r#"{"":0},"#, "0,", r#""","#, r#"{"":["#] {
+            let text = piece.repeat(1000);
+            let weight = weight(text.as_bytes());
+            assert!(weight <= text.len() * MOST_PER_BYTE, "{piece}: {weight}");
+        }
+    }
+
+    #[test]
+    fn a_usual_review_is_light_and_one_of_many_objects_is_not() {
+        let objects = |count: usize| format!("[{}0]", "{\"a\":1},".repeat(count));
+        assert!(is_light(objects(100).as_bytes()));
+        assert!(is_light(&vec![b' '; 100_000]));
+        assert!(!is_light(objects(10_000).as_bytes()));
+        assert!(!is_light(&vec![b' '; SHORT + 1]));
+    }
+}

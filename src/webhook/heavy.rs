@@ -1,0 +1,88 @@
+//! Reviews that are no usual ones are done one at a time, on a thread of their own: they keep nobody from the threads
+//! that answer all others, and what they leave behind in the allocator is left once.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::timeout;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// The thread, and who waits for it.
+#[derive(Debug)]
+pub(super) struct HeavyThread {
+    turn: Arc<Semaphore>,
+    work: Sender<Work>,
+}
+
+impl HeavyThread {
+    /// Starts the thread. It ends when this is dropped.
+    pub(super) fn start() -> io::Result<Self> {
+        let (sender, work) = channel::<Work>();
+        thread::Builder::new().name("heavy".into()).spawn(move || {
+            for work in work {
+                work();
+            }
+        })?;
+        Ok(Self {
+            turn: Arc::new(Semaphore::new(1)),
+            work: sender,
+        })
+    }
+
+    /// Does `work` when all before it is done; none if that takes longer than `limit`.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let turn = timeout(limit, Arc::clone(&self.turn).acquire_owned())
+            .await
+            .ok()?
+            .ok()?;
+        let (done, result) = oneshot::channel();
+        let sent = self.work.send(Box::new(move || {
+            // Who asked may have gone meanwhile.
+            let _ = done.send(work());
+            drop(turn);
+        }));
+        sent.ok()?;
+        result.await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    #[tokio::test]
+    async fn heavy_work_keeps_nobody_from_the_only_thread() {
+        let heavy = HeavyThread::start().expect("a thread");
+        let (sender, receiver) = mpsc::channel();
+        tokio::spawn(async move { sender.send("other work") });
+        let done = heavy.run(PATIENCE, move || receiver.recv_timeout(PATIENCE)).await;
+        assert_eq!(done, Some(Ok("other work")));
+    }
+
+    #[tokio::test]
+    async fn who_waits_too_long_for_its_turn_gets_none() {
+        let heavy = HeavyThread::start().expect("a thread");
+        let (sender, receiver) = mpsc::channel::<()>();
+        let long = heavy.run(PATIENCE, move || receiver.recv_timeout(PATIENCE).is_ok());
+        let other = async {
+            let late = heavy.run(Duration::from_millis(10), || ()).await;
+            sender.send(()).expect("the long work goes on");
+            late
+        };
+        assert_eq!(tokio::join!(long, other), (Some(true), None));
+        assert_eq!(heavy.run(PATIENCE, || "next").await, Some("next"));
+    }
+}
