@@ -7,6 +7,7 @@ use arc_swap::ArcSwap;
 use futures_util::future::OptionFuture;
 use kube::Config;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use crate::admission::{ClusterView, Pools};
 use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
@@ -40,6 +41,7 @@ pub(crate) struct Cluster {
     release_line: Arc<ArcSwap<String>>,
     definition_line: Arc<ArcSwap<String>>,
     pools_line: Arc<ArcSwap<String>>,
+    definition_read: CancellationToken,
     gate: Option<GateRunner>,
 }
 
@@ -60,6 +62,7 @@ impl Cluster {
                 metrics,
                 definition_line: Arc::default(),
                 pools_line: Arc::default(),
+                definition_read: CancellationToken::new(),
                 gate: None,
             })),
             Found::Unwanted => Ok(None),
@@ -85,6 +88,11 @@ impl Cluster {
         let (gate, side) = GateRunner::open(settings, Arc::clone(&self.view), policy, metrics);
         self.gate = Some(side);
         gate
+    }
+
+    /// Cancelled when it is known which Karpenter is installed.
+    pub(crate) fn definition_read(&self) -> CancellationToken {
+        self.definition_read.clone()
     }
 
     /// The lines of `/readyz`.
@@ -133,6 +141,7 @@ impl Cluster {
             metrics: self.metrics.clone(),
             installed: retry,
             line: self.release_line,
+            read: self.definition_read,
             seen: false,
         };
         let namespace = self.config.default_namespace;

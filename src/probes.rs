@@ -63,14 +63,11 @@ async fn live() -> &'static str {
 }
 
 async fn ready(State(probes): State<Arc<Probes>>) -> (StatusCode, String) {
-    let (status, word) = if probes.readiness.is_ready() {
-        (StatusCode::OK, "ok")
-    } else if probes.readiness.is_leaving() {
-        (StatusCode::SERVICE_UNAVAILABLE, "shutting down")
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "starting")
+    let (status, word) = match probes.readiness.unready() {
+        None => (StatusCode::OK, "ok".into()),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
     };
-    let mut answer = format!("{word}\n");
+    let mut answer = word + "\n";
     for detail in &probes.details {
         answer.push_str(&detail.line());
         answer.push('\n');

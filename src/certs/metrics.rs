@@ -10,6 +10,7 @@ use crate::telemetry::Registry;
 /// What is known of the serving certificate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CertificateMetrics {
+    not_before: Family<CertificateLabel, Gauge>,
     not_after: Family<CertificateLabel, Gauge>,
     pub(super) loads: LoadMetrics,
 }
@@ -22,6 +23,10 @@ struct CertificateLabel {
 impl CertificateMetrics {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> Self {
+        let not_before = registry.metric(
+            "certificate_not_before_timestamp_seconds",
+            "When the certificate in force begins to hold, in seconds since 1970",
+        );
         let not_after = registry.metric(
             "certificate_not_after_timestamp_seconds",
             "When the certificate in force ends, in seconds since 1970",
@@ -41,24 +46,22 @@ impl CertificateMetrics {
             ),
         ];
         Self {
+            not_before,
             not_after,
             loads: LoadMetrics::register(registry, loads),
         }
     }
 
-    /// The leaf holds until then.
-    pub(super) fn leaf(&self, not_after: i64) {
-        self.set_not_after("leaf", not_after);
+    /// The leaf holds from the one time to the other.
+    pub(super) fn leaf(&self, not_before: i64, not_after: i64) {
+        let leaf = CertificateLabel { certificate: "leaf" };
+        self.not_before.get_or_create(&leaf).set(not_before);
+        self.not_after.get_or_create(&leaf).set(not_after);
     }
 
     /// The authority's certificate holds until then.
     pub(super) fn authority(&self, not_after: i64) {
-        self.set_not_after("ca", not_after);
-    }
-
-    fn set_not_after(&self, certificate: &'static str, not_after: i64) {
-        self.not_after
-            .get_or_create(&CertificateLabel { certificate })
-            .set(not_after);
+        let authority = CertificateLabel { certificate: "ca" };
+        self.not_after.get_or_create(&authority).set(not_after);
     }
 }

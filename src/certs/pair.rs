@@ -10,11 +10,13 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
+use crate::lifecycle::Need;
+
 /// A chain and the key of its leaf, which belong together.
 #[derive(Debug)]
 pub(super) struct Pair {
     /// Both, ready to sign handshakes.
-    pub(super) key: CertifiedKey,
+    pub(super) key: Arc<CertifiedKey>,
     /// The first second at which the leaf holds, since 1970.
     pub(super) not_before: i64,
     /// The last one.
@@ -75,7 +77,7 @@ impl Pair {
         let key = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider())
             .map_err(PairError::Mismatch)?;
         Ok(Self {
-            key,
+            key: Arc::new(key),
             not_before,
             not_after,
             serial,
@@ -98,23 +100,45 @@ impl Pair {
 
 /// The certificate that the next handshake shows, which reads it without a lock.
 #[derive(Debug, Default)]
-pub(crate) struct Current(ArcSwapOption<CertifiedKey>);
+pub(crate) struct Current(ArcSwapOption<Pair>);
 
 impl Current {
-    pub(super) fn replace(&self, key: CertifiedKey) {
-        self.0.store(Some(Arc::new(key)));
+    pub(super) fn replace(&self, pair: Pair) {
+        self.0.store(Some(Arc::new(pair)));
+    }
+
+    /// Why no client takes the certificate now, if none does.
+    fn lacks_at(&self, now: SystemTime) -> Option<String> {
+        let now = unix_seconds(now);
+        match &*self.0.load() {
+            None => Some("there is no certificate".into()),
+            Some(pair) if pair.not_after < now => {
+                Some(format!("the certificate ended {} s ago", now - pair.not_after))
+            }
+            Some(pair) if now < pair.not_before => Some(format!(
+                "the certificate holds only in {} s",
+                pair.not_before - now
+            )),
+            Some(_) => None,
+        }
     }
 
     #[cfg(test)]
     pub(super) fn leaf(&self) -> Vec<u8> {
-        let key = self.0.load_full().expect("a certificate");
-        key.end_entity_cert().expect("a leaf").to_vec()
+        let pair = self.0.load_full().expect("a certificate");
+        pair.key.end_entity_cert().expect("a leaf").to_vec()
     }
 }
 
 impl ResolvesServerCert for Current {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.0.load_full()
+        self.0.load().as_ref().map(|pair| Arc::clone(&pair.key))
+    }
+}
+
+impl Need for Current {
+    fn lacks(&self) -> Option<String> {
+        self.lacks_at(SystemTime::now())
     }
 }
 
@@ -191,6 +215,28 @@ mod tests {
             pair().still_holds(at(0)).is_ok(),
             "a leaf from a clock that is ahead"
         );
+    }
+
+    #[test]
+    fn a_certificate_in_force_is_needed_while_it_holds() {
+        let (chain, key) = self_signed();
+        let pair = Pair::from_pem(chain.as_bytes(), key.serialize_pem().as_bytes()).expect("a pair");
+        let [begin, end] =
+            [pair.not_before, pair.not_after].map(|at| u64::try_from(at).expect("a time after 1970"));
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let current = Current::default();
+        assert_eq!(
+            current.lacks_at(at(begin)).as_deref(),
+            Some("there is no certificate")
+        );
+        current.replace(pair);
+        for holds in [begin, end] {
+            assert_eq!(current.lacks_at(at(holds)), None);
+        }
+        let early = current.lacks_at(at(begin - 5));
+        assert_eq!(early.as_deref(), Some("the certificate holds only in 5 s"));
+        let late = current.lacks_at(at(end + 7));
+        assert_eq!(late.as_deref(), Some("the certificate ended 7 s ago"));
     }
 
     /// The key inside a PKCS#8 wrapper, as a PEM block of the older form that `label` names.

@@ -104,10 +104,10 @@ impl SelfSignedSource {
 
         let leaf = issue(&authority, &names, now)?;
         metrics.authority(unix_seconds(now + AUTHORITY_LIFE));
-        metrics.leaf(leaf.not_after);
+        metrics.leaf(leaf.not_before, leaf.not_after);
         metrics.loads.loaded();
         let (leaf_not_after, current) = (leaf.not_after, Arc::<Current>::default());
-        current.replace(leaf.key);
+        current.replace(leaf);
         Ok(Self {
             authority,
             names,
@@ -148,9 +148,9 @@ impl SelfSignedSource {
             Ok(leaf) => {
                 tracing::info!(serial = leaf.serial, "certificate renewed");
                 self.leaf_not_after = leaf.not_after;
-                self.metrics.leaf(leaf.not_after);
+                self.metrics.leaf(leaf.not_before, leaf.not_after);
                 self.metrics.loads.loaded();
-                self.current.replace(leaf.key);
+                self.current.replace(leaf);
             }
             Err(error) => {
                 self.metrics.loads.failed();

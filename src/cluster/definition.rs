@@ -6,6 +6,7 @@ use arc_swap::ArcSwap;
 use poolgate_core::karpenter::{ApiVersion, Installed, Karpenter, NODEPOOL_DEFINITION};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::metrics::ClusterMetrics;
 use super::watch::Follower;
@@ -23,6 +24,8 @@ pub(crate) struct DefinitionFollower {
     pub(crate) installed: Arc<Notify>,
     /// A line of `/readyz`: which Karpenter it is.
     pub(crate) line: Arc<ArcSwap<String>>,
+    /// Cancelled when the definition was read for the first time, or it was seen that there is none.
+    pub(crate) read: CancellationToken,
     /// Whether the list that is being read holds the definition.
     pub(crate) seen: bool,
 }
@@ -42,6 +45,7 @@ impl Follower for DefinitionFollower {
         if !self.seen {
             self.take(None);
         }
+        self.read.cancel();
     }
 
     fn changed(&mut self, definition: Definition<Value>) {

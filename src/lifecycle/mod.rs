@@ -5,6 +5,6 @@ mod readiness;
 mod signals;
 mod tasks;
 
-pub(crate) use readiness::{Detail, Readiness, StatusLine};
+pub(crate) use readiness::{Detail, Need, Readiness, StatusLine};
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use tasks::{Ending, PartError, Tasks, on_own_thread};

@@ -10,29 +10,50 @@ use arc_swap::ArcSwap;
 const READY: u8 = 1;
 const LEAVING: u8 = 2;
 
-/// Where the process stands in its life. It only ever moves forward.
+/// Where the process stands in its life, which only ever moves forward, and what it cannot do without.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness(AtomicU8);
+pub(crate) struct Readiness {
+    stage: AtomicU8,
+    needs: Vec<Arc<dyn Need>>,
+}
+
+/// Something without which no work should come here, though it may be there again.
+pub(crate) trait Need: Debug + Send + Sync {
+    /// What is wrong with it now, if anything.
+    fn lacks(&self) -> Option<String>;
+}
 
 impl Readiness {
+    /// Of a process that cannot do without these.
+    pub(crate) fn needing(needs: Vec<Arc<dyn Need>>) -> Self {
+        Self {
+            stage: AtomicU8::default(),
+            needs,
+        }
+    }
+
     /// All that must run does run.
     pub(crate) fn ready(&self) {
-        self.0.fetch_max(READY, Ordering::Relaxed);
+        self.stage.fetch_max(READY, Ordering::Relaxed);
     }
 
     /// The process was signalled to stop.
     pub(crate) fn leave(&self) {
-        self.0.fetch_max(LEAVING, Ordering::Relaxed);
+        self.stage.fetch_max(LEAVING, Ordering::Relaxed);
     }
 
-    /// Whether new work should come here.
-    pub(crate) fn is_ready(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == READY
+    /// Why no new work should come here, if it should not.
+    pub(crate) fn unready(&self) -> Option<String> {
+        match self.stage.load(Ordering::Relaxed) {
+            READY => self.needs.iter().find_map(|need| need.lacks()),
+            LEAVING => Some("shutting down".into()),
+            _ => Some("starting".into()),
+        }
     }
 
     /// Whether those who are connected should look for another server.
     pub(crate) fn is_leaving(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == LEAVING
+        self.stage.load(Ordering::Relaxed) == LEAVING
     }
 }
 
@@ -72,11 +93,35 @@ mod tests {
     #[test]
     fn who_leaves_never_comes_back() {
         let readiness = Readiness::default();
-        assert!(!readiness.is_ready() && !readiness.is_leaving());
+        assert_eq!(readiness.unready().as_deref(), Some("starting"));
+        assert!(!readiness.is_leaving());
         readiness.ready();
-        assert!(readiness.is_ready());
+        assert_eq!(readiness.unready(), None);
         readiness.leave();
         readiness.ready();
-        assert!(!readiness.is_ready() && readiness.is_leaving());
+        assert_eq!(readiness.unready().as_deref(), Some("shutting down"));
+        assert!(readiness.is_leaving());
+    }
+
+    #[test]
+    fn who_lacks_what_it_needs_is_not_ready_until_it_is_there_again() {
+        #[derive(Debug, Default)]
+        struct Thing(AtomicU8);
+
+        impl Need for Thing {
+            fn lacks(&self) -> Option<String> {
+                (self.0.load(Ordering::Relaxed) == 0).then(|| "there is no thing".into())
+            }
+        }
+
+        let thing = Arc::new(Thing::default());
+        let readiness = Readiness::needing(vec![thing.clone()]);
+        assert_eq!(readiness.unready().as_deref(), Some("starting"));
+        readiness.ready();
+        assert_eq!(readiness.unready().as_deref(), Some("there is no thing"));
+        thing.0.store(1, Ordering::Relaxed);
+        assert_eq!(readiness.unready(), None);
+        thing.0.store(0, Ordering::Relaxed);
+        assert_eq!(readiness.unready().as_deref(), Some("there is no thing"));
     }
 }

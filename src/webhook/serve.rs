@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
@@ -34,6 +35,10 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long requests that have begun may take once the shutdown delay is over. With the delay it stays below
 /// the grace period that the Deployment gives.
 const DRAIN: Duration = Duration::from_secs(20);
+
+/// How long the server waits for the NodePool definition before it is ready. Without it NodePools are judged for the
+/// newest Karpenter; that is better than no judgement while the API server is away.
+const DEFINITION: Duration = Duration::from_secs(10);
 
 /// Why the server did not start, or did not go on.
 #[derive(Debug, thiserror::Error)]
@@ -104,10 +109,10 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let mut registry = Metrics::registry();
     count_panics(&mut registry);
     let http_metrics = HttpMetrics::register(&mut registry);
-    let readiness = Arc::new(Readiness::default());
     let mut tasks = Tasks::default();
 
     let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
+    let readiness = Arc::new(Readiness::needing(vec![current.clone()]));
     let mut details = Vec::new();
     let if_unusable = if args.gate.is_alone() {
         IfUnusable::StandIn
@@ -120,7 +125,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         .await?;
     let view = Arc::new(ClusterView::new(args.karpenter()));
     let started = start_cluster(&args, (&view, &policy), &mut registry, &mut tasks, &mut details);
-    let gate = started.await?;
+    let (gate, definition_read) = started.await?;
     let reviewer = (!args.gate.is_alone()).then(|| Reviewer::new(policy, view, args.mutate_verdict()));
     let webhook_metrics = WebhookMetrics::register(&mut registry);
     let webhook = Webhook::new(reviewer, gate, HeavyThread::start()?, webhook_metrics);
@@ -150,7 +155,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     // The probe port answers to the very end.
     tasks.spawn(probe.name, probe.run(CancellationToken::new()));
     tasks.spawn(ADMISSION, admission.run(drain.clone()));
-    readiness.ready();
+    tokio::spawn(ready_when(definition_read, Arc::clone(&readiness)));
     tracing::info!(admission = addresses.0, probe = addresses.1, "listening");
 
     let ending = Ending {
@@ -160,6 +165,17 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         limit: DRAIN,
     };
     Ok(tasks.until_signalled(&mut signals, &readiness, ending).await?)
+}
+
+/// Says that the server is ready when `definition_read` is cancelled, or has had its time.
+async fn ready_when(definition_read: CancellationToken, readiness: Arc<Readiness>) {
+    if timeout(DEFINITION, definition_read.cancelled()).await.is_err() {
+        tracing::warn!(
+            seconds = DEFINITION.as_secs(),
+            "ready without the NodePool definition, which was not read in time"
+        );
+    }
+    readiness.ready();
 }
 
 /// The part whose end is awaited while the server drains.
@@ -191,29 +207,32 @@ async fn start_certificates(
     }
 }
 
-/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. Nothing that follows
-/// waits for it.
+/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. The token is cancelled
+/// when all is known of the cluster that the server waits for before it is ready.
 async fn start_cluster(
     args: &ServeArgs,
     (view, policy): (&Arc<ClusterView>, &PolicyInForce),
     registry: &mut Registry,
     tasks: &mut Tasks,
     details: &mut Vec<Arc<dyn Detail>>,
-) -> Result<Option<Gate>, ServeError> {
+) -> Result<(Option<Gate>, CancellationToken), ServeError> {
     let metrics = ClusterMetrics::register(registry);
     let gate_metrics = GateMetrics::register(registry);
     let cluster = Cluster::find(&args.cluster, Arc::clone(view), metrics).await;
     let Some(mut cluster) = cluster.map_err(ClusterError::from)? else {
-        return match args.gate.settings()? {
-            Some(_) => Err(ServeError::GateWithoutCluster),
-            None => Ok(None),
-        };
+        if args.gate.settings()?.is_some() {
+            return Err(ServeError::GateWithoutCluster);
+        }
+        let nothing_to_read = CancellationToken::new();
+        nothing_to_read.cancel();
+        return Ok((None, nothing_to_read));
     };
     let gate = args
         .gate
         .settings()?
         .map(|settings| cluster.open_gate(settings, policy.clone(), gate_metrics));
     details.extend(cluster.details());
+    let definition_read = cluster.definition_read();
     tasks.spawn("cluster watch", cluster.watch()?);
-    Ok(gate)
+    Ok((gate, definition_read))
 }

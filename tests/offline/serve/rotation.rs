@@ -1,5 +1,7 @@
 //! New certificates for a running server, as a Secret volume brings them.
 
+use std::time::{Duration, SystemTime};
+
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 use super::client::{Connection, good_review};
@@ -32,8 +34,14 @@ impl Secret {
     }
 
     fn issue(&self) -> Pair {
+        self.issue_for(Duration::from_hours(1))
+    }
+
+    /// A pair that holds for so long from now on.
+    fn issue_for(&self, life: Duration) -> Pair {
         let key = KeyPair::generate().expect("a key");
-        let params = CertificateParams::new(vec!["127.0.0.1".into()]).expect("a name");
+        let mut params = CertificateParams::new(vec!["127.0.0.1".into()]).expect("a name");
+        params.not_after = (SystemTime::now() + life).into();
         let leaf = params.signed_by(&key, &self.authority).expect("a certificate");
         Pair {
             certificate: leaf.pem(),
@@ -114,4 +122,32 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_fixed() {
     });
     assert_eq!(server.metric("poolgate_certificate_load_failing"), Some(0.0));
     assert_eq!(server.metric("poolgate_certificate_loads_total"), Some(2.0));
+}
+
+#[test]
+fn a_certificate_that_ends_in_force_makes_the_server_unready_until_there_is_another() {
+    let (server, mut secret, _) = serve();
+    let ca = secret.authority.pem();
+    let brief = secret.issue_for(Duration::from_secs(15));
+    secret.swap(&brief.certificate, &brief.key);
+    wait_for("the brief certificate", || {
+        (Connection::trusting(&server, &ca).leaf() == brief.leaf).then_some(())
+    });
+    wait_for("the server to be unready", || {
+        let (status, why) = server.probe("/readyz");
+        (status == 503 && why.starts_with("the certificate ended ")).then_some(())
+    });
+    assert_eq!(server.probe("/livez").0, 200);
+    let ends = server.metric("poolgate_certificate_not_after_timestamp_seconds{certificate=\"leaf\"}");
+    let now = SystemTime::UNIX_EPOCH
+        .elapsed()
+        .expect("a time after 1970")
+        .as_secs_f64();
+    assert!(ends < Some(now), "{ends:?}");
+
+    let next = secret.issue();
+    secret.swap(&next.certificate, &next.key);
+    wait_for("the server to be ready", || {
+        (server.probe("/readyz").0 == 200).then_some(())
+    });
 }
