@@ -45,7 +45,7 @@ pub(crate) trait Load {
 pub(crate) struct Polled<L: Load> {
     loaded: L,
     in_force: L::Contents,
-    /// What could not be used last, so that it is judged and reported once.
+    /// What could not be used last, so that it is reported once.
     refused: Option<L::Contents>,
     /// The last failure to read, for the same reason.
     unreadable: Option<String>,
@@ -99,17 +99,20 @@ impl<L: Load> Polled<L> {
             self.refused = None;
             self.metrics.failing.set(0);
             self.loaded.unchanged();
-        } else if self.refused.as_ref() != Some(&contents) {
-            match self.loaded.load(&contents) {
-                Ok(()) => {
-                    self.metrics.loaded();
-                    self.in_force = contents;
-                    self.refused = None;
-                }
-                Err(error) => {
-                    self.reject(&error);
-                    self.refused = Some(contents);
-                }
+            return;
+        }
+        // What was refused before is judged again, too: a certificate that had ended by a clock that was wrong holds
+        // when the clock is set right.
+        match self.loaded.load(&contents) {
+            Ok(()) => {
+                self.metrics.loaded();
+                self.in_force = contents;
+                self.refused = None;
+            }
+            Err(_) if self.refused.as_ref() == Some(&contents) => {}
+            Err(error) => {
+                self.reject(&error);
+                self.refused = Some(contents);
             }
         }
     }
@@ -190,6 +193,8 @@ mod tests {
     struct Number {
         path: PathBuf,
         value: u32,
+        /// The largest number that can be used.
+        most: u32,
     }
 
     impl Load for Number {
@@ -204,7 +209,11 @@ mod tests {
 
         fn load(&mut self, contents: &Vec<u8>) -> Result<(), String> {
             let number = String::from_utf8_lossy(contents).parse();
-            self.value = number.map_err(|error| format!("{error}"))?;
+            let number = number.map_err(|error| format!("{error}"))?;
+            if number > self.most {
+                return Err("too large".into());
+            }
+            self.value = number;
             Ok(())
         }
 
@@ -214,7 +223,11 @@ mod tests {
     async fn open(directory: &tempfile::TempDir) -> Polled<Number> {
         let path = directory.path().join("number");
         fs::write(&path, "1").expect("written");
-        let number = Number { path, value: 0 };
+        let number = Number {
+            path,
+            value: 0,
+            most: 9,
+        };
         Polled::open(number, LoadMetrics::default())
             .await
             .expect("a number")
@@ -229,6 +242,19 @@ mod tests {
         polled.poll().await;
         polled.poll().await;
         assert_eq!((polled.loaded.value, polled.metrics.counts()), (2, (2, 0, 0)));
+    }
+
+    #[tokio::test]
+    async fn what_was_refused_is_taken_when_it_can_be_used() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut polled = open(&directory).await;
+        fs::write(&polled.loaded.path, "10").expect("written");
+        polled.poll().await;
+        polled.poll().await;
+        assert_eq!((polled.loaded.value, polled.metrics.counts()), (1, (1, 1, 1)));
+        polled.loaded.most = 10;
+        polled.poll().await;
+        assert_eq!((polled.loaded.value, polled.metrics.counts()), (10, (2, 1, 0)));
     }
 
     #[tokio::test]
