@@ -8,6 +8,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 
+use super::log_writer;
+
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -63,7 +65,7 @@ impl LogArgs {
             filter: self.log_level.clone(),
             cause,
         })?;
-        let lines = fmt::layer().with_writer(io::stderr);
+        let lines = fmt::layer().with_writer(log_writer::stderr);
         let lines = match self.log_format {
             LogFormat::Text => lines.with_ansi(stderr_has_colours()).boxed(),
             LogFormat::Json => lines.json().boxed(),

@@ -7,6 +7,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{self, Metric};
 
+use super::log_writer;
+
 /// The media type of what [`Metrics::encode`] writes.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -61,6 +63,8 @@ impl Metrics {
         let mut registry = Registry(registry::Registry::with_prefix("poolgate"));
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.0.register("build", "What runs", build);
+        let dropped = "Log lines that were dropped because nobody read them in time";
+        registry.with("log_lines_dropped", dropped, log_writer::dropped());
         registry
     }
 

@@ -1,6 +1,7 @@
 //! What the process tells about itself: log lines, numbers, panics. Knows nothing of what is worth telling.
 
 mod log_limit;
+mod log_writer;
 mod logging;
 mod metrics;
 mod panics;

@@ -114,7 +114,7 @@ impl Running {
 }
 
 /// HTTP without a client: the answer ends where the connection does.
-fn get(address: SocketAddr, path: &str) -> std::io::Result<(u16, String)> {
+pub(crate) fn get(address: SocketAddr, path: &str) -> std::io::Result<(u16, String)> {
     let mut stream = dial(address)?;
     write!(
         stream,

@@ -5,6 +5,7 @@ mod client;
 mod command_line;
 mod connections;
 mod crowds;
+mod deaf;
 mod memory;
 mod mount;
 mod observed;
