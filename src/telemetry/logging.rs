@@ -68,7 +68,7 @@ impl LogArgs {
         let lines = fmt::layer().with_writer(log_writer::stderr);
         let lines = match self.log_format {
             LogFormat::Text => lines.with_ansi(stderr_has_colours()).boxed(),
-            LogFormat::Json => lines.json().boxed(),
+            LogFormat::Json => lines.json().with_span_list(false).boxed(),
         };
         registry()
             .with(lines.with_filter(filter))

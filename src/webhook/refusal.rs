@@ -79,6 +79,21 @@ impl Refusal {
         }
     }
 
+    /// What kind of mistake it is, in a word.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Path(_) => "path",
+            Self::Method(_) => "method",
+            Self::ContentType(_) => "content_type",
+            Self::TooLarge => "too_large",
+            Self::Busy => "busy",
+            Self::Late(_) => "late",
+            Self::Broken(_) => "broken",
+            Self::Malformed(_) => "malformed",
+            Self::Panicked => "panicked",
+        }
+    }
+
     /// The sentence, with no more of the request's own text than is bearable.
     pub(super) fn sentence(&self) -> String {
         excerpt(&self.to_string())

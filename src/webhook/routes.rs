@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use tokio::time::timeout;
+use tracing::{Instrument, Span, field};
 
 use super::body::{BodyMemoryLimit, HeldBody};
 use super::deadline;
@@ -19,7 +20,7 @@ use crate::admission::gate::{GateReview, NodeClaimReview, sentence};
 use crate::admission::{self, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
 use crate::gate::{AdmitRequest, Gate, GateDecision, OnError};
 use crate::http::Peer;
-use crate::telemetry::caught;
+use crate::telemetry::{LogLimit, caught};
 
 /// The media type of a review.
 const JSON: &str = "application/json";
@@ -33,6 +34,7 @@ pub(super) struct Webhook {
     gate: Option<Gate>,
     room: BodyMemoryLimit,
     heavy: HeavyThread,
+    refused: LogLimit,
     metrics: WebhookMetrics,
 }
 
@@ -48,6 +50,7 @@ impl Webhook {
             gate,
             room: BodyMemoryLimit::default(),
             heavy,
+            refused: LogLimit::default(),
             metrics,
         }
     }
@@ -73,24 +76,24 @@ impl Webhook {
 
     async fn answer(self: &Arc<Self>, route: Route, request: Request) -> Response {
         let _in_flight = self.metrics.begin(route);
+        let peer = peer(&request);
+        let trace = trace(request.headers());
         let reviewed = match (route, &self.reviewer, &self.gate) {
-            (Route::Review(endpoint), Some(reviewer), _) => self.review(reviewer, endpoint, request).await,
-            (Route::Gate(on_error), _, Some(gate)) => self.nodeclaim(gate, on_error, request).await,
+            (Route::Review(endpoint), Some(reviewer), _) => {
+                self.review(reviewer, endpoint, request).instrument(trace).await
+            }
+            (Route::Gate(on_error), _, Some(gate)) => {
+                self.nodeclaim(gate, on_error, request).instrument(trace).await
+            }
             _ => Err(Refusal::path(request.uri())),
         };
-        let response = match reviewed {
-            Ok(body) => ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response(),
-            Err(refusal) => {
-                tracing::warn!(
-                    webhook = route.as_str(),
-                    reason = refusal.sentence(),
-                    "request not reviewed"
-                );
-                refusal.into_response()
+        match reviewed {
+            Ok(body) => {
+                self.metrics.answered(Some(route), StatusCode::OK);
+                ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response()
             }
-        };
-        self.metrics.answered(Some(route), response.status());
-        response
+            Err(refusal) => self.refuse(Some(route), peer, refusal),
+        }
     }
 
     async fn review(
@@ -105,9 +108,10 @@ impl Webhook {
             return self.judge(reviewer, endpoint, &held.bytes);
         }
         let (webhook, reviewer) = (Arc::clone(self), Arc::clone(reviewer));
-        let judged = self
-            .heavy
-            .run(limit, move || webhook.judge(&reviewer, endpoint, &held.bytes));
+        let span = Span::current();
+        let judged = self.heavy.run(limit, move || {
+            span.in_scope(|| webhook.judge(&reviewer, endpoint, &held.bytes))
+        });
         judged.await.unwrap_or(Err(Refusal::Busy))
     }
 
@@ -158,10 +162,19 @@ impl Webhook {
             .map_err(Refusal::Malformed)
     }
 
-    fn refuse(&self, refusal: Refusal) -> Response {
-        tracing::warn!(reason = refusal.sentence(), "request not reviewed");
+    /// Answers a request that gets no review. Strangers can send many such requests, so not each of them is logged.
+    fn refuse(&self, route: Option<Route>, peer: Option<Peer>, refusal: Refusal) -> Response {
+        if let Some(left_out) = self.refused.permit(refusal.kind()) {
+            tracing::warn!(
+                webhook = route.map(Route::as_str),
+                peer = peer.map(|peer| field::display(peer.0)),
+                reason = refusal.sentence(),
+                left_out,
+                "request not reviewed"
+            );
+        }
         let response = refusal.into_response();
-        self.metrics.answered(None, response.status());
+        self.metrics.answered(route, response.status());
         response
     }
 }
@@ -226,16 +239,25 @@ async fn strict_gate(State(webhook): State<Arc<Webhook>>, request: Request) -> R
 }
 
 async fn wrong_method(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.refuse(Refusal::method(request.method()))
+    webhook.refuse(None, peer(&request), Refusal::method(request.method()))
 }
 
 async fn wrong_path(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.refuse(Refusal::path(request.uri()))
+    webhook.refuse(None, peer(&request), Refusal::path(request.uri()))
 }
 
 /// Who asks.
 fn peer(request: &Request) -> Option<Peer> {
     request.extensions().get().copied()
+}
+
+/// What the log lines of a request have in common: its place in the API server's trace, where it names one.
+fn trace(headers: &HeaderMap) -> Span {
+    let traceparent = headers.get("traceparent").and_then(|value| value.to_str().ok());
+    match traceparent {
+        Some(traceparent) => tracing::info_span!("request", traceparent = excerpt(traceparent)),
+        None => Span::none(),
+    }
 }
 
 /// Whether the body is said to be JSON, with or without parameters such as a character set.
@@ -271,7 +293,6 @@ fn log(route: Route, summary: &Summary<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::StatusCode;
     use poolgate_core::policy::Policy;
 
     use super::*;

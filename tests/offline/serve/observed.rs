@@ -1,6 +1,6 @@
 //! What an operator sees of the server.
 
-use super::client::{Connection, bad_review, good_review};
+use super::client::{Connection, bad_review, good_review, head};
 use crate::support::poolgate::Poolgate;
 
 #[test]
@@ -51,6 +51,49 @@ fn a_denial_is_one_line_and_an_admission_none() {
         "`listening` and one denial: {}",
         server.log()
     );
+}
+
+#[test]
+fn a_denial_names_its_place_in_the_api_servers_trace() {
+    const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let server = Poolgate::serve();
+    let review = bad_review("traced");
+    let head = String::from_utf8(head("/validate", review.len())).expect("text");
+    let head = head.replacen("\r\n", &format!("\r\ntraceparent: {TRACE}\r\n"), 1);
+    let mut connection = Connection::to(&server);
+    connection.send(head.as_bytes()).expect("sent");
+    connection.send(&review).expect("sent");
+    assert_eq!(connection.response().expect("an answer").status, 200);
+    let lines = server.logged("denied");
+    assert_eq!(lines[0]["span"]["traceparent"], TRACE, "{}", server.log());
+}
+
+#[test]
+fn requests_that_are_no_reviews_are_logged_by_kind_and_not_each() {
+    let server = Poolgate::serve();
+    let mut connection = Connection::to(&server);
+    for _ in 0..50 {
+        assert_eq!(connection.post("/validate", b"{").status, 400);
+    }
+    assert_eq!(Connection::to(&server).post("/nowhere", b"").status, 404);
+    let lines = server.logged("request not reviewed");
+    let paths: Vec<_> = lines
+        .iter()
+        .filter(|line| line["fields"]["webhook"].is_null())
+        .collect();
+    assert_eq!(paths.len(), 1, "{}", server.log());
+    assert_eq!(paths[0]["fields"]["peer"], "127.0.0.1");
+    let malformed: Vec<_> = lines
+        .iter()
+        .filter(|line| line["fields"]["webhook"] == "validate")
+        .collect();
+    // A busy machine may take longer for the fifty than the time after which the kind is logged again.
+    let told: u64 = malformed
+        .iter()
+        .map(|line| 1 + line["fields"]["left_out"].as_u64().expect("a number"))
+        .sum();
+    assert!(malformed.len() < 25 && told <= 50, "{}", server.log());
+    assert_eq!(server.metric("poolgate_webhook_malformed_total"), Some(50.0));
 }
 
 #[test]
