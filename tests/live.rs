@@ -15,6 +15,7 @@ mod live {
 
     mod karpenter {
         mod consolidation;
+        mod crowded;
         mod demonstration;
         mod drain;
         mod drift;

@@ -144,6 +144,7 @@ const KNOWN_KEYS: &[&str] = &[
     "kind",
     "weight",
     "replicas",
+    "poolgate.dev/node-limit",
     "poolgate.dev/node-limit-mode",
 ];
 
@@ -284,7 +285,8 @@ proptest! {
         for default in judge(version, &object, None).defaults {
             let path = default.path.to_string();
             let is_the_mode = ["metadata.annotations", "metadata.annotations[poolgate.dev/node-limit-mode]"].contains(&&*path);
-            prop_assert!(path.starts_with("spec.disruption") || is_the_mode, "{path}");
+            let is_the_limit = ["spec.limits", "spec.limits.nodes"].contains(&&*path);
+            prop_assert!(path.starts_with("spec.disruption") || is_the_mode || is_the_limit, "{path}");
             prop_assert_eq!(default.path.find(&object), None);
         }
         let template = FieldPath::of(&["spec", "template"]);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use poolgate_core::karpenter::NODE_LIMIT_MODE_ANNOTATION;
+use poolgate_core::karpenter::{NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION};
 use poolgate_core::nodelimit::OVER_LIMIT_ANNOTATION;
 use poolgate_core::value::quantity::MAX_LENGTH;
 use serde::Deserialize;
@@ -115,7 +115,8 @@ fn object(pool: &Pool) -> Option<Value> {
     let nodes = limits
         .and_then(|limits| limits.get("nodes"))
         .filter(|nodes| is_short(nodes));
-    if replicas.is_none() && nodes.is_none() {
+    let is_annotated = pool.metadata.annotations.get(NODE_LIMIT_ANNOTATION).is_some();
+    if replicas.is_none() && nodes.is_none() && !is_annotated {
         return None;
     }
     let mut spec = Map::new();
@@ -128,7 +129,12 @@ fn object(pool: &Pool) -> Option<Value> {
         .and_then(|disruption| disruption.get("nodeLimitMode"));
     let mode = mode.filter(|mode| is_short(mode));
     spec.extend(mode.map(|mode| ("disruption".into(), json!({"nodeLimitMode": mode}))));
-    let annotations: Map<String, Value> = [NODE_LIMIT_MODE_ANNOTATION, OVER_LIMIT_ANNOTATION]
+    let read = [
+        NODE_LIMIT_ANNOTATION,
+        NODE_LIMIT_MODE_ANNOTATION,
+        OVER_LIMIT_ANNOTATION,
+    ];
+    let annotations: Map<String, Value> = read
         .into_iter()
         .filter_map(|key| Some((key.to_owned(), pool.metadata.annotations.get(key)?.clone())))
         .filter(|(_, word)| is_short(word))
@@ -207,6 +213,8 @@ mod tests {
             "disruption": {"nodeLimitMode": "Soft", "budgets": []},
         });
         follower.listed(annotated("limited", &spec, &annotations));
+        let left = json!({"poolgate.dev/node-limit": "5"});
+        follower.listed(annotated("left", &json!({}), &left));
         follower.listed(pool("free", &json!({"limits": {"cpu": 5}})));
         follower.listed(pool("huge", &json!({"limits": {"nodes": "9".repeat(2_000)}})));
         follower.list_ends();
@@ -220,8 +228,15 @@ mod tests {
             }))
         );
         let object = |name| follower.view.pool(name).map(|pool| pool.object.is_some());
-        let kept = ["limited", "free", "huge", "unknown"].map(object);
-        assert_eq!(kept, [Some(true), Some(false), Some(false), None]);
+        let kept = ["limited", "left", "free", "huge", "unknown"].map(object);
+        assert_eq!(kept, [Some(true), Some(true), Some(false), Some(false), None]);
+        let left_to_poolgate = follower.view.pool("left").and_then(|pool| pool.object);
+        assert_eq!(
+            left_to_poolgate
+                .as_deref()
+                .map(|pool| &pool["metadata"]["annotations"]),
+            Some(&left)
+        );
     }
 
     #[test]

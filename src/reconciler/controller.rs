@@ -225,7 +225,13 @@ impl Controller {
         let now = self.now();
         let plan = plan(&snapshot.state(self.inputs(&snapshot)), &memory, now);
         self.metrics.pools().show(pool, &plan.numbers);
+        // First: until it is written, Karpenter asks for what must be denied.
+        let limited = match plan.spec_limit {
+            Some(nodes) => self.writer.limit_nodes(&snapshot.pool, nodes).await,
+            None => Ok(()),
+        };
         self.mark(&snapshot, &plan).await?;
+        limited?;
         if let Some(victims) = &plan.victims {
             self.list_victims(&snapshot, victims).await?;
         }

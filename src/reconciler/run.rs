@@ -9,7 +9,7 @@ use std::time::Duration;
 use kube::Api;
 use tokio_util::sync::CancellationToken;
 
-use super::apply::{WriteError, Writer, unhold_all};
+use super::apply::{WriteError, Writer, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
 use super::controller::Options;
 use super::metrics::ReconcileMetrics;
@@ -94,8 +94,9 @@ async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     }
     let metrics = ReconcileMetrics::register(&mut Registry::default());
     let writer = Writer::new(client.clone(), Leadership::always(), metrics, false);
-    let nodes = unhold_all(&writer, &Api::all(client)).await?;
-    tracing::info!(nodes, "every mark is removed");
+    let nodes = unhold_all(&writer, &Api::all(client.clone())).await?;
+    let limits = restore_limits(&writer, &client).await?;
+    tracing::info!(nodes, limits, "every mark is removed, and every limit is whole");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,9 +1,11 @@
 //! What admission writes into a NodePool where its author left a field out.
 //!
-//! Only `spec.disruption` is ever written, and the annotation that keeps the node limit mode: anything under
+//! Only `spec.disruption` is ever written, the annotation that keeps the node limit mode, and a `spec.limits.nodes` that
+//! is left to poolgate: anything under
 //! `spec.template` would change Karpenter's drift hash and so replace every node of the pool. A value that is there is
 //! never touched, but for a node limit mode that an update has made differ from the other place where it stands.
 
+mod limit;
 mod mode;
 
 use serde_json::{Map, Value};
@@ -61,6 +63,7 @@ pub fn defaults(
         }]
     };
     written.extend(agreement);
+    written.extend(limit::first(pool, old));
     written
 }
 

@@ -11,6 +11,7 @@ mod known;
 mod label_sets;
 mod labels;
 mod node_class;
+mod node_limit;
 mod node_limit_mode;
 mod nodeclaim;
 mod nodepool;
@@ -39,6 +40,7 @@ pub use labels::{
     REGION_LABEL, WINDOWS_BUILD_LABEL, ZONE_LABEL, canonical_label, is_well_known,
 };
 pub use node_class::{NodeClassKind, NodeClassMismatch, node_class_label};
+pub use node_limit::NODE_LIMIT_ANNOTATION;
 pub use node_limit_mode::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 pub use nodeclaim::NodeClaim;
 pub use nodepool::NodePool;

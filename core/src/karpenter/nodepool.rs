@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::field::child;
 use super::{
-    ApiVersion, Disruption, Field, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, Template, TemplateOwner,
+    ApiVersion, Disruption, Field, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode,
+    Template, TemplateOwner, node_limit,
 };
 use crate::diagnostic::FieldPath;
 use crate::value::quantity::Quantity;
@@ -59,9 +60,17 @@ impl<'a> NodePool<'a> {
         }
     }
 
-    /// `spec.limits.nodes`, where it is one that can be read.
+    /// The most nodes, where they can be read: what the annotation says, else `spec.limits.nodes`.
     pub fn node_limit(&self) -> Option<Quantity> {
+        if let Some(limit) = self.annotated_node_limit() {
+            return Some(Quantity::from(i64::from(limit)));
+        }
         Self::node_limit_value(self.limits.present()?.get("nodes")?)
+    }
+
+    /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate.
+    pub fn annotated_node_limit(&self) -> Option<u32> {
+        node_limit::parse(self.annotations.present()?.get(NODE_LIMIT_ANNOTATION)?.as_str()?)
     }
 
     /// The mode of that limit as the object itself says it: by the field, else by the annotation. A word that is none

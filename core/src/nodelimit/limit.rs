@@ -15,8 +15,8 @@ pub struct NodeLimit {
 }
 
 impl NodeLimit {
-    /// The limit of a NodePool; none where `spec.limits.nodes` is missing or unreadable. Where the pool does not say
-    /// what it means, the policy does.
+    /// The limit of a NodePool: of the annotation, else of `spec.limits.nodes`; none where both are missing or
+    /// unreadable. Where the pool does not say what it means, the policy does.
     pub fn of(pool: &NodePool<'_>, policy: &Policy) -> Option<Self> {
         let nodes = pool.node_limit()?.rounded_down();
         Some(Self {
@@ -49,6 +49,19 @@ mod tests {
         ] {
             assert_eq!(limit(&pool), None, "{pool}");
         }
+    }
+
+    #[test]
+    fn a_limit_that_is_left_to_poolgate_holds_whatever_stands_in_the_spec() {
+        for nodes in [json!(null), json!("8"), json!("20")] {
+            let annotations = json!({"poolgate.dev/node-limit": "10"});
+            let pool =
+                json!({"metadata": {"annotations": annotations}, "spec": {"limits": {"nodes": nodes}}});
+            assert_eq!(limit(&pool).unwrap().0, 10);
+        }
+        let unreadable = json!({"poolgate.dev/node-limit": "ten"});
+        let pool = json!({"metadata": {"annotations": unreadable}, "spec": {"limits": {"nodes": "8"}}});
+        assert_eq!(limit(&pool).unwrap().0, 8);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod lifetime_bounds;
 mod limits;
 mod moved;
 mod node_class;
+mod node_limit;
 mod node_limit_mode;
 mod nodeclaim;
 mod nodepool_name;
@@ -65,6 +66,7 @@ pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
         budgets::redundant::RULES,
         budgets::coverage::RULES,
         budgets::uncovered::RULES,
+        node_limit::RULES,
         node_limit_mode::RULES,
         over_limit::RULES,
         limits::amount::RULES,
@@ -127,6 +129,7 @@ pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) 
     nodepool_name::check(object, context.old, &mut findings);
     consolidation::check(pool, context, &mut findings);
     budgets::check(pool, context, &mut findings);
+    node_limit::check(pool, context.old, &mut findings);
     node_limit_mode::check(pool, context.old, &mut findings);
     over_limit::check(pool, &mut findings);
     limits::check(pool, context, &mut findings);

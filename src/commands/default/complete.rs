@@ -29,12 +29,17 @@ pub(super) fn lacking(object: &Value) -> Option<FieldPath> {
     demanded.find(|path| path.find(object).is_none())
 }
 
-/// The NodePool as the cluster would store it.
+/// The NodePool as the cluster would store it, but for a node limit that it leaves to poolgate.
 pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults) -> Value {
     let mut completed = schema_defaults(object, version, by.karpenter.release());
     let pool = NodePool::view(version, &completed);
     let written = defaults(&pool, None, &by.policy.defaults, &by.karpenter);
+    let limits = FieldPath::of(&["spec", "limits"]);
     for mut default in written {
+        // Poolgate's own in the cluster: in a manifest it would be a user's.
+        if default.path.segments().starts_with(limits.segments()) {
+            continue;
+        }
         if !by.with_mode {
             if default.path == FieldPath::of(&["spec", "disruption", NODE_LIMIT_MODE]) {
                 continue;

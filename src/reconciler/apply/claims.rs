@@ -61,7 +61,10 @@ impl Writer {
             resource_version: None,
         });
         match self
-            .write(Write::Terminate, self.node_claims().delete(&claim.name, &params))
+            .write(
+                Write::Terminate,
+                self.of_kind("NodeClaim").delete(&claim.name, &params),
+            )
             .await
         {
             Ok(_) => Ok(true),

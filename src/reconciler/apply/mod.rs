@@ -3,6 +3,7 @@
 
 mod claims;
 mod events;
+mod limits;
 mod marks;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use super::metrics::{CallResult, ReconcileMetrics, Write};
 use crate::cluster::{Leadership, VictimError, described};
 
 pub(super) use events::PublishedEvents;
+pub(super) use limits::restore_limits;
 pub(super) use marks::{Marker, unhold_all};
 
 /// How long a call may take.
@@ -103,8 +105,9 @@ impl Writer {
         self.observe
     }
 
-    fn node_claims(&self) -> Api<DynamicObject> {
-        let kind = GroupVersionKind::gvk("karpenter.sh", "v1", "NodeClaim");
+    /// The objects of a kind of Karpenter's.
+    fn of_kind(&self, kind: &str) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("karpenter.sh", "v1", kind);
         Api::all_with(self.client.clone(), &kube::api::ApiResource::from_gvk(&kind))
     }
 

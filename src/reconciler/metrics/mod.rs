@@ -58,6 +58,8 @@ pub(super) enum Write {
     Victims,
     /// The deletion of a claim.
     Terminate,
+    /// `spec.limits.nodes` of a pool that leaves it to poolgate.
+    Limit,
 }
 
 impl Write {
@@ -69,6 +71,7 @@ impl Write {
             Self::Event => "event",
             Self::Victims => "victims",
             Self::Terminate => "terminate",
+            Self::Limit => "limit",
         }
     }
 }

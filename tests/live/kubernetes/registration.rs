@@ -160,6 +160,8 @@ fn poolgate_is_asked_about_what_it_judges_and_about_nothing_else() {
         );
         assert!(patch(mode(json!("Hard"))), "{kind}: another mode");
         assert!(patch(mode(Value::Null)), "{kind}: the mode removed");
+        let limit = json!({"metadata": {"annotations": {"poolgate.dev/node-limit": "5"}}});
+        assert!(patch(limit), "{kind}: a limit in the annotation");
         assert!(
             patch(json!({"metadata": {"annotations": null}})),
             "{kind}: all annotations removed"

@@ -22,6 +22,7 @@ mod recent_limits;
 mod remaining;
 mod resources;
 mod situation;
+mod spec_limit;
 mod state;
 mod taints;
 
@@ -57,6 +58,7 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
     Plan {
         hold: holds.hold,
         unhold: holds.unhold,
+        spec_limit: spec_limit::decide(&situation),
         victims: termination.victims,
         terminate: termination.terminate,
         events,

@@ -16,6 +16,8 @@ pub struct Plan {
     pub hold: Vec<NodeRef>,
     /// Nodes to open, by name.
     pub unhold: Vec<Unhold>,
+    /// What `spec.limits.nodes` is to become, if it is poolgate's and to change.
+    pub spec_limit: Option<u32>,
     /// What the ledger's list of victims is to become, if it is to change, at most [`super::MOST_VICTIMS`]. Nothing is
     /// terminated in such a plan: plan again once it is written.
     pub victims: Option<Vec<Arc<str>>>,

@@ -23,6 +23,10 @@ pub struct Pool {
     pub uid: Arc<str>,
     /// Its node limit.
     pub limit: Option<NodeLimit>,
+    /// Whether `spec.limits.nodes` is poolgate's to write, and the limit stands in an annotation.
+    pub leaves_limit_to_poolgate: bool,
+    /// `spec.limits.nodes`, if it is a whole number.
+    pub written_nodes: Option<u32>,
     /// Whether the object itself says which mode its limit has, by field or annotation.
     pub mode_is_written: bool,
     /// Its budgets. None where Karpenter can read them as little as we can, and so disrupts nothing.
@@ -49,6 +53,8 @@ impl Pool {
             name: Arc::from(text("name")),
             uid: Arc::from(text("uid")),
             limit: NodeLimit::of(&view, policy),
+            leaves_limit_to_poolgate: view.annotated_node_limit().is_some(),
+            written_nodes: written_nodes(&view),
             mode_is_written: view.node_limit_mode().is_some(),
             budgets: Budgets::of(&view).ok(),
             is_static: !view.replicas.is_absent(),
@@ -59,4 +65,11 @@ impl Pool {
         pool.offer = NodeTemplate::of(&pool.name, &view.template, &policy.labels);
         pool
     }
+}
+
+fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {
+    let nodes = NodePool::node_limit_value(pool.limits.present()?.get("nodes")?)?;
+    u32::try_from(nodes.rounded_down())
+        .ok()
+        .filter(|_| nodes.is_whole())
 }

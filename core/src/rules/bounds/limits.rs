@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::is_mistyped;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::NodePool;
+use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
 use crate::policy::{LimitBounds, Written};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -63,7 +63,15 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, f
     }
     let is_static = FieldPath::of(&["spec", "replicas"]).find(object).is_some();
     let applies = |resource: &str| !is_static || resource == NODES;
+    // Where the limit of nodes is left to poolgate, it stands in the annotation.
+    let annotations = pool.annotations.present();
+    let annotated = pool
+        .annotated_node_limit()
+        .and_then(|_| annotations?.get(NODE_LIMIT_ANNOTATION));
     let limit = |resource: &str| {
+        if resource == NODES && annotated.is_some() {
+            return annotated;
+        }
         let limits = pool.limits.present()?;
         limits.get(resource).filter(|limit| !limit.is_null())
     };
@@ -82,7 +90,12 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, f
         );
     }
     for (resource, most) in &bounds.max {
-        let path = || limits.clone().key(resource.clone());
+        let path = || match annotated {
+            Some(_) if resource == NODES => {
+                FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION])
+            }
+            _ => limits.clone().key(resource.clone()),
+        };
         match limit(resource) {
             Some(limit) => check_limit(path(), limit, most, findings),
             None if applies(resource) && !bounds.required.contains(resource) => {
@@ -181,6 +194,25 @@ mod tests {
             errors(bounds(&["cpu", "nodes"], &[("memory", "1")]), &object),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn a_limit_that_is_left_to_poolgate_is_bounded_in_the_annotation() {
+        let most = || bounds(&["nodes"], &[("nodes", "500")]);
+        let of = |limit: &str, nodes: Value| {
+            let annotations = json!({"poolgate.dev/node-limit": limit});
+            let object =
+                json!({"metadata": {"annotations": annotations}, "spec": {"limits": {"nodes": nodes}}});
+            errors(most(), &object)
+        };
+        assert_eq!(of("500", json!(null)), [""; 0]);
+        assert_eq!(
+            of("501", json!("400")),
+            [
+                r#"metadata.annotations[poolgate.dev/node-limit]: Invalid value: "501": the policy allows at most 500; write "500" or less [policy-limit-max]"#
+            ]
+        );
+        assert_eq!(of("many", json!(null)).len(), 1);
     }
 
     #[test]

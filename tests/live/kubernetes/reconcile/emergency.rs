@@ -134,8 +134,13 @@ fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     expect_only_the_users(&mut fleet);
 
     hold_all(&plane, &mut fleet);
+    let left = json!({"metadata": {"annotations": {"poolgate.dev/node-limit": "7"}}});
+    fleet.change_pool("general", &left);
     let released = Reconciler::unhold_all(plane.kubeconfig(), &[]);
     assert!(released.status.success(), "{released:?}");
     assert!(released.stderr.contains("nodes=2"), "{released:?}");
+    assert!(released.stderr.contains("limits=1"), "{released:?}");
+    let pool = fleet.client().get("/apis/karpenter.sh/v1/nodepools/general");
+    assert_eq!(pool.expect("a pool")["spec"]["limits"]["nodes"], "7");
     expect_only_the_users(&mut fleet);
 }

@@ -37,8 +37,13 @@ fn the_rights_of_the_manifests_are_enough() {
     });
     fleet.wait_until_held("general", &["node-a"]);
     wait_for("an event", || (!fleet.events("general").is_empty()).then_some(()));
-    fleet.limit("general", 5);
+    let left = |limit: &str| json!({"metadata": {"annotations": {"poolgate.dev/node-limit": limit}}});
+    fleet.change_pool("general", &left("5"));
     fleet.wait_until_held("general", &[]);
+    wait_for("the limit in the spec to follow the annotation", || {
+        let pool = fleet.client().get("/apis/karpenter.sh/v1/nodepools/general")?;
+        (pool["spec"]["limits"]["nodes"] == "5").then_some(())
+    });
     assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
 
     // What the CronJob runs, by the same account.
@@ -49,7 +54,7 @@ fn the_rights_of_the_manifests_are_enough() {
     let args = args.iter().map(|arg| arg.as_str().expect("a text"));
     let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
     let args: Vec<_> = args.chain([&*kubeconfig]).collect();
-    fleet.limit("general", 1);
+    fleet.change_pool("general", &left("1"));
     fleet.wait_until_held("general", &["node-a"]);
     let spared = program::run(&args, "");
     assert!(

@@ -12,4 +12,5 @@ mod properties;
 mod reckoning;
 mod remaining;
 mod settling;
+mod spec_limit;
 mod world;

@@ -1,0 +1,138 @@
+//! The annotation by which a pool leaves `spec.limits.nodes` to poolgate.
+
+use serde_json::Value;
+
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
+use crate::rule::Rule;
+use crate::value::quantity::Quantity;
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_LIMIT, &NODE_LIMIT_TWICE];
+
+static NODE_LIMIT: Rule = Rule {
+    id: RuleId::new("node-limit"),
+    title: "`poolgate.dev/node-limit` is a whole number",
+    severity: Some(Severity::Error),
+    origins: &[Origin::Poolgate],
+    evidence: None,
+    why: "It is the node limit of a pool that leaves `spec.limits.nodes` to poolgate. What is no whole number \
+          counts for nothing: the pool would have no limit, or the one that happens to stand in its spec.",
+    seen_in: &[],
+    bad: "\
+metadata:
+  annotations:
+    poolgate.dev/node-limit: ten
+",
+    good: "\
+metadata:
+  annotations:
+    poolgate.dev/node-limit: \"10\"
+",
+};
+
+static NODE_LIMIT_TWICE: Rule = Rule {
+    id: RuleId::new("node-limit-twice"),
+    title: "A pool that leaves `limits.nodes` to poolgate does not set it",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Poolgate],
+    evidence: None,
+    why: "The annotation `poolgate.dev/node-limit` holds. The reconciler keeps `spec.limits.nodes` at that number \
+          less the nodes that are going but still count, and overwrites what anybody else writes there: a \
+          GitOps controller that writes it too fights with the reconciler for ever.",
+    seen_in: &[],
+    bad: "\
+metadata:
+  annotations:
+    poolgate.dev/node-limit: \"10\"
+spec:
+  limits:
+    nodes: \"20\"
+",
+    good: "\
+metadata:
+  annotations:
+    poolgate.dev/node-limit: \"10\"
+spec:
+  limits:
+    cpu: 1000
+",
+};
+
+pub(super) fn check(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+    let annotations = pool.annotations.present();
+    let Some(value) = annotations.and_then(|annotations| annotations.get(NODE_LIMIT_ANNOTATION)) else {
+        return;
+    };
+    let path = FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION]);
+    let Some(limit) = pool.annotated_node_limit() else {
+        if let Some(text) = value.as_str() {
+            let finding = NODE_LIMIT.finding(path, Problem::text(text), "it would count for nothing");
+            findings.push(finding.suggest("write a whole number in digits, such as \"10\""));
+        }
+        return;
+    };
+    let nodes = |pool: &NodePool<'_>| pool.limits.present()?.get("nodes").cloned();
+    let Some(given) = nodes(pool) else { return };
+    // The reconciler writes no number above the limit, and admission the limit itself.
+    let is_ours = NodePool::node_limit_value(&given).is_none_or(|given| match old {
+        None => given == Quantity::from(i64::from(limit)),
+        Some(_) => given <= Quantity::from(i64::from(limit)),
+    });
+    let is_old = old.is_some_and(|old| nodes(&NodePool::view(pool.version, old)).as_ref() == Some(&given));
+    if is_ours || is_old {
+        return;
+    }
+    let reason = format!("{NODE_LIMIT_ANNOTATION} says {limit}, and poolgate overwrites this");
+    findings.push(
+        NODE_LIMIT_TWICE
+            .finding(
+                FieldPath::of(&["spec", "limits", "nodes"]),
+                Problem::invalid(&given),
+                reason,
+            )
+            .related(path)
+            .suggest("leave it out"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::karpenter::ApiVersion::V1;
+    use crate::karpenter::KarpenterVersion;
+    use crate::rules::testing::{errors, warnings_for};
+
+    fn pool(limit: &str, nodes: &Value) -> Value {
+        json!({"metadata": {"annotations": {"poolgate.dev/node-limit": limit}}, "spec": {"limits": {"nodes": nodes}}})
+    }
+
+    #[test]
+    fn what_is_no_whole_number_is_refused() {
+        for text in ["ten", "", "-1", "1.5", "+3", "99999999999"] {
+            let errors = errors(&pool(text, &json!(null)));
+            assert!(
+                errors.iter().any(|error| error.ends_with("[node-limit]")),
+                "{text}"
+            );
+        }
+        assert_eq!(errors(&pool("10", &json!(null))), [""; 0]);
+    }
+
+    #[test]
+    fn a_limit_beside_it_is_warned_of_unless_poolgate_may_have_written_it() {
+        let warned = |nodes: &str, old: Option<&str>| {
+            let old = old.map(|nodes| pool("10", &json!(nodes)));
+            let pool = pool("10", &json!(nodes));
+            let warnings = warnings_for(V1, KarpenterVersion::NEWEST, &pool, old.as_ref());
+            warnings
+                .iter()
+                .any(|warning| warning.ends_with("[node-limit-twice]"))
+        };
+        assert!(warned("20", None) && warned("5", None) && !warned("10", None));
+        assert!(warned("20", Some("10")));
+        assert!(!warned("8", Some("10")), "some nodes are going");
+        assert!(!warned("20", Some("20")), "the limit was lowered");
+    }
+}

@@ -1,0 +1,80 @@
+//! `spec.limits.nodes` of pools that leave it to poolgate. Applied server-side by a manager of its own, so that the API
+//! server knows whose it is. The number of the annotation is the one that holds: see the gate.
+
+use kube::Client;
+use kube::api::{ListParams, Patch, PatchParams};
+use poolgate_core::karpenter::{ApiVersion, NodePool};
+use poolgate_core::nodelimit::plan::Pool;
+use poolgate_core::policy::Policy;
+use serde_json::json;
+
+use super::{WriteError, Writer};
+use crate::cluster::{Collection, Source as _};
+use crate::objects::NODE_POOLS;
+use crate::reconciler::metrics::Write;
+use crate::reconciler::objects::PoolObject;
+
+/// The name by which poolgate owns these limits.
+const MANAGER: &str = "poolgate-node-limit";
+
+/// How many pools a page of a list brings.
+const PAGE: u32 = 500;
+
+impl Writer {
+    /// Writes the limit by which Karpenter plans.
+    pub(in crate::reconciler) async fn limit_nodes(&self, pool: &Pool, nodes: u32) -> Result<(), WriteError> {
+        if self.observe {
+            tracing::info!(nodepool = &*pool.name, nodes, "would write spec.limits.nodes");
+            return Ok(());
+        }
+        let object = json!({
+            "apiVersion": "karpenter.sh/v1",
+            "kind": "NodePool",
+            // A pool of the same name that was made since is another one.
+            "metadata": {"name": &*pool.name, "uid": &*pool.uid},
+            "spec": {"limits": {"nodes": nodes.to_string()}},
+        });
+        // Whoever wrote it before, the annotation says that it is poolgate's.
+        let params = PatchParams::apply(MANAGER).force();
+        let patch = Patch::Apply(&object);
+        let pools = self.of_kind("NodePool");
+        match self
+            .write(Write::Limit, pools.patch(&pool.name, &params, &patch))
+            .await
+        {
+            Err(error) if error.is_gone() || error.is_conflict() => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => {
+                tracing::info!(nodepool = &*pool.name, nodes, "spec.limits.nodes is written");
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Writes the whole limit into every pool that leaves it to poolgate: nobody is there to raise it again. How many it was
+/// written into.
+pub(in crate::reconciler) async fn restore_limits(
+    writer: &Writer,
+    client: &Client,
+) -> Result<usize, WriteError> {
+    let pools = Collection::<PoolObject>::new(client.clone(), NODE_POOLS);
+    let mut params = ListParams::default().limit(PAGE);
+    let mut count = 0;
+    loop {
+        let page = writer.call(pools.list(&params)).await?;
+        for object in page.items {
+            let object = object.kept();
+            let limit = NodePool::view(ApiVersion::V1, &object).annotated_node_limit();
+            let pool = Pool::of(&object, &Policy::default());
+            if let Some(limit) = limit.filter(|limit| pool.written_nodes != Some(*limit)) {
+                writer.limit_nodes(&pool, limit).await?;
+                count += 1;
+            }
+        }
+        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if params.continue_token.is_none() {
+            return Ok(count);
+        }
+    }
+}
