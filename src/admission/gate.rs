@@ -164,7 +164,7 @@ fn full_sentence(pool: &str, full: &Full) -> String {
         stale,
     } = full;
     let mut text = format!(
-        "NodePool {pool} is at its node limit: spec.limits.nodes is {} ({}), and {} towards it",
+        "NodePool {pool} is at its node limit of {} ({}), and {} towards it",
         limit.nodes,
         limit.mode.as_str(),
         match occupied.saturating_sub(*outstanding) {
@@ -184,7 +184,7 @@ fn full_sentence(pool: &str, full: &Full) -> String {
     if *stale {
         text += " (by the last count: the API server takes too long to list them)";
     }
-    text += "; raise spec.limits.nodes, or wait until a node has gone";
+    text += "; raise the limit, or wait until a node has gone";
     if is_held {
         text += " (terminationGracePeriod bounds how long a drain may take)";
     }
@@ -295,14 +295,14 @@ mod tests {
         };
         assert_eq!(
             full(NodeLimitMode::Hard, 6, 2, 1),
-            "NodePool general is at its node limit: spec.limits.nodes is 5 (Hard), and 5 NodeClaims count towards it (2 \
-             of them are terminating), 1 more is being created; raise spec.limits.nodes, or wait until a node has gone \
+            "NodePool general is at its node limit of 5 (Hard), and 5 NodeClaims count towards it (2 \
+             of them are terminating), 1 more is being created; raise the limit, or wait until a node has gone \
              (terminationGracePeriod bounds how long a drain may take)"
         );
         assert_eq!(
             full(NodeLimitMode::Soft, 1, 2, 0),
-            "NodePool general is at its node limit: spec.limits.nodes is 5 (Soft), and 1 NodeClaim counts towards it; \
-             raise spec.limits.nodes, or wait until a node has gone"
+            "NodePool general is at its node limit of 5 (Soft), and 1 NodeClaim counts towards it; \
+             raise the limit, or wait until a node has gone"
         );
     }
 

@@ -91,8 +91,8 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
     assert!(
         refused.stderr.contains(
             "(Forbidden): error when creating \"STDIN\": admission webhook \"gate.nodeclaims.poolgate.dev\" denied the \
-             request: NodePool filled is at its node limit: spec.limits.nodes is 2 (Hard), and 2 NodeClaims count \
-             towards it; raise spec.limits.nodes, or wait until a node has gone"
+             request: NodePool filled is at its node limit of 2 (Hard), and 2 NodeClaims count \
+             towards it; raise the limit, or wait until a node has gone"
         ),
         "{refused:?}"
     );
