@@ -153,7 +153,7 @@ fn terminating_nodes_hold_their_places_under_a_hard_limit_and_not_under_a_soft_o
     assert!(
         refused
             .stderr
-            .contains("is 1 (Soft), and 1 NodeClaim counts towards it;"),
+            .contains("node limit of 1 (Soft), and 1 NodeClaim counts towards it;"),
         "{refused:?}"
     );
 
@@ -195,7 +195,7 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
     assert!(
         refused
             .stderr
-            .contains("limits.nodes is 0 (Hard), and 0 NodeClaims count"),
+            .contains("node limit of 0 (Hard), and 0 NodeClaims count"),
         "{refused:?}"
     );
 }

@@ -65,7 +65,7 @@ fn does_nothing(plan: &Plan) -> bool {
 }
 
 #[test]
-fn a_slip_that_is_mended_before_the_settle_time_is_over_ends_nobody() {
+fn a_mistake_that_is_fixed_before_the_settle_time_is_over_deletes_nothing() {
     for (slip, mut world) in slips() {
         assert!(does_nothing(&world.step(noon())), "{slip}");
         let plan = world.step(noon() + settle() - SECOND);
