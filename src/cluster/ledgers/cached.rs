@@ -138,7 +138,7 @@ impl CachedLedgers {
     fn tell(&self, name: &str, version: u64, error: &impl Display) {
         if self.version(name) != Some(version) {
             self.metrics.unreadable_ledger();
-            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read: until it has counted anew, /gate/strict denies its pool");
+            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read; /gate/strict denies its pool meanwhile");
         }
     }
 }

@@ -278,6 +278,38 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
 }
 
 #[test]
+fn a_gate_alone_starts_without_a_readable_policy_and_keeps_the_mode_of_the_ledger() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("policy.yaml");
+    let soft = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults:\n  nodeLimitMode: Soft\n";
+    std::fs::write(&file, soft).expect("a policy");
+    let path = file.to_str().expect("UTF-8");
+    let plane = &published().plane;
+    plane.kubectl(&["create", "namespace", "standin"], "").success();
+    let start = || {
+        let args = ["--gate-only", "--namespace=standin", "--policy", path];
+        let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &args);
+        plane.register_gate_for("standin-", &poolgate.base_url(), &poolgate.ca(), "Fail");
+        Gated { plane, poolgate }
+    };
+    let gated = start();
+    gated.apply(&pool("standin", Some(1)));
+    let mut going = claim("standin-a", "standin");
+    going["metadata"]["finalizers"] = json!(["example.com/drain"]);
+    gated.create(&[], &going).success();
+    drop(gated);
+
+    std::fs::write(&file, "kind: [").expect("a broken policy");
+    let gated = start();
+    plane
+        .kubectl(&["delete", "nodeclaim", "standin-a", "--wait=false"], "")
+        .success();
+    gated.create(&[], &claim("standin-b", "standin")).success();
+    let denied = gated.create(&[], &claim("standin-c", "standin"));
+    assert!(denied.stderr.contains("node limit of 1 (Soft)"), "{denied:?}");
+}
+
+#[test]
 fn a_reservation_that_came_to_nothing_is_counted_when_it_ends() {
     // In a namespace of its own, so that no other test's gate takes the reservation out.
     let plane = &published().plane;
