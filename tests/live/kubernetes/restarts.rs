@@ -1,11 +1,12 @@
 //! Replicas that are replaced one by one while an API server asks about NodePools, with failure policy Fail: no request
-//! is lost. (Endpoints refuse loopback addresses: a relay stands for the Service.)
+//! is lost but on a connection that was kept and not used for as long as the old replica waits. (Endpoints refuse loopback
+//! addresses: a relay stands for the Service.)
 
 use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -14,10 +15,13 @@ use crate::support::client::Client;
 use crate::support::full::full;
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
-use crate::support::relay::Relay;
+use crate::support::relay::{Cut, Relay};
 use crate::support::wait::wait_for;
 
 const CLIENTS: u64 = 8;
+
+/// How long connections still come to a replica that ends, and how long it then waits for requests on those that it has.
+const SHUTDOWN_DELAY: Duration = Duration::from_secs(4);
 
 fn replica() -> Poolgate {
     let plane = &published().plane;
@@ -26,7 +30,7 @@ fn replica() -> Poolgate {
         &format!("--kubeconfig={}", kubeconfig.display()),
         &format!("--tls-cert={}", pki.server_cert.display()),
         &format!("--tls-key={}", pki.server_key.display()),
-        "--shutdown-delay=4s",
+        &format!("--shutdown-delay={}s", SHUTDOWN_DELAY.as_secs()),
     ])
 }
 
@@ -51,6 +55,7 @@ fn rolling_restarts_lose_no_request() {
     plane.register_webhooks_for("rolling-", &format!("https://{}", relay.address()), &ca);
 
     let restarts = if full() { 20 } else { 2 };
+    let mut ends = Vec::new();
     let (over, asked, lost) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         let _over = SetAtEnd(&over);
@@ -65,7 +70,10 @@ fn rolling_restarts_lose_no_request() {
                     let path = "/apis/karpenter.sh/v1/nodepools?dryRun=All";
                     match api.try_create(path, &pool) {
                         Ok(_) => asked.fetch_add(1, Ordering::Relaxed),
-                        Err(error) => return lost.lock().expect("a lock").push(error.to_string()),
+                        Err(error) => {
+                            lost.lock().expect("a lock").push(error.to_string());
+                            0
+                        }
                     };
                     thread::sleep(pause);
                 }
@@ -76,17 +84,28 @@ fn rolling_restarts_lose_no_request() {
             replicas.push(replica());
             publish(&replicas);
             let mut old = replicas.remove(0);
+            ends.push((old.admission(), Instant::now()));
             old.signal("TERM");
             // The Service learns of it late: connections come until nobody listens any more.
             assert_eq!(old.wait_for_exit().code(), Some(0), "{}", old.log());
             publish(&replicas);
             assert_eq!(old.logged("stopped").len(), 1, "{}", old.log());
             wait_for("requests", || {
-                let gone_on = asked.load(Ordering::Relaxed) > before + CLIENTS;
-                (gone_on || !lost.lock().expect("a lock").is_empty()).then_some(())
+                (asked.load(Ordering::Relaxed) > before + CLIENTS).then_some(())
             });
         }
     });
-    println!("{restarts} restarts, {} requests", asked.load(Ordering::Relaxed));
-    assert_eq!(lost.into_inner().expect("a lock"), Vec::<String>::new());
+    // On one processor that is busy for that long, a client may take a kept connection just when its time is over.
+    let overdue = |cut: &Cut| {
+        let end = ends.iter().find(|(server, _)| *server == cut.server);
+        end.is_some_and(|(_, end)| cut.at - *end >= 2 * SHUTDOWN_DELAY)
+    };
+    let (overdue, early): (Vec<Cut>, Vec<Cut>) = relay.cuts().into_iter().partition(overdue);
+    let (asked, lost) = (asked.into_inner(), lost.into_inner().expect("a lock"));
+    println!(
+        "{restarts} restarts, {asked} requests, {} on overdue connections",
+        overdue.len()
+    );
+    assert!(early.is_empty(), "{early:?}: {lost:?}");
+    assert!(lost.len() <= overdue.len(), "{overdue:?}: {lost:?}");
 }
