@@ -11,6 +11,7 @@ mod table;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
@@ -42,11 +43,12 @@ fn main() -> std::io::Result<()> {
 /// How many findings there are, and the median time. Updates, because an update is compared with the stored object, too.
 fn measure(object: &Value, reviews: usize) -> (usize, Duration) {
     let (policy, karpenter) = (Policy::default(), Karpenter::default());
+    let object = Json::from(object);
     let old = object.clone();
     let judge = || -> Review {
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),
-            object: black_box(object),
+            object: black_box(&object),
             old: Some(&old),
             claims: None,
         };

@@ -2,13 +2,14 @@
 //! the reconciler.
 //!
 //! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from
-//! the ground up: [`diagnostic`], then [`value`] and [`manifest`], then [`rule`] and [`karpenter`], then [`policy`], then
+//! the ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`rule`] and [`karpenter`], then [`policy`], then
 //! [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`]. A module imports only
 //! from floors below its own.
 
 pub mod budget;
 pub mod defaults;
 pub mod diagnostic;
+pub mod json;
 pub mod karpenter;
 pub mod manifest;
 pub mod nodelimit;

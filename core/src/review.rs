@@ -1,9 +1,8 @@
 //! The one entry that webhook and command line share: an object in, defaults and findings out.
 
-use serde_json::Value;
-
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, GROUP, Karpenter, NodeClaim, NodePool};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
@@ -35,9 +34,9 @@ pub struct Request<'a> {
     /// What the object says it is.
     pub subject: Subject,
     /// The object as it came; of any shape.
-    pub object: &'a Value,
+    pub object: &'a Json<'a>,
     /// The stored object that this one replaces, on an update.
-    pub old: Option<&'a Value>,
+    pub old: Option<&'a Json<'a>>,
     /// The NodeClaims of the NodePool, counted. None where nobody watches them: then its status is believed, which
     /// Karpenter writes seconds later.
     pub claims: Option<ClaimCounts>,
@@ -60,7 +59,6 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
         return Review::default();
     }
     let context = Context {
-        old: request.old,
         claims: request.claims,
         policy,
         karpenter,
@@ -73,15 +71,16 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
             let old = request.old.map(|old| NodePool::view(version, old));
             Review {
                 defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),
-                report: rules::check(&pool, request.object, &context),
+                report: rules::check(&pool, old.as_ref(), &context),
             }
         }
         // NodeClaims are Karpenter's: nothing is written into them.
         Subject::NodeClaim(version) => {
             let claim = NodeClaim::view(version, request.object);
+            let old = request.old.map(|old| NodeClaim::view(version, old));
             Review {
                 defaults: Vec::new(),
-                report: rules::check_claim(&claim, request.object, &context),
+                report: rules::check_claim(&claim, old.as_ref(), &context),
             }
         }
     }

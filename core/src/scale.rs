@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::diagnostic::Report;
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::rules;
 
@@ -14,7 +15,8 @@ use crate::rules;
 pub fn review_scale(replicas: i64, pool: Option<&Value>) -> Report {
     let mut report = Report::default();
     let Some(stored) = pool else { return report };
-    let pool = NodePool::view(ApiVersion::V1, stored);
+    let stored = Json::from(stored);
+    let pool = NodePool::view(ApiVersion::V1, &stored);
     if let Some(current) = pool.replicas.present()
         && let Some(finding) = rules::scale_finding(&pool, current, replicas)
     {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion::V1;
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::nodelimit::ClaimCounts;
@@ -115,8 +116,8 @@ fn node(number: usize, disrupted: bool) -> Node {
 fn told(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) -> (usize, usize) {
     let request = Request {
         subject: Subject::NodePool(V1),
-        object: pool,
-        old: Some(before),
+        object: &Json::from(pool),
+        old: Some(&Json::from(before)),
         claims: Some(claims),
     };
     let report = review(&request, policy, &Karpenter::default()).report;

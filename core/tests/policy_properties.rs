@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::Severity;
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::{
     Bounds, BudgetBounds, DurationBounds, Enforcement, Exemption, Glob, Level, LimitBounds, NodeClassPattern,
@@ -19,10 +20,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn judge(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
+    let old = old.map(Json::from);
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
-        object,
-        old,
+        object: &Json::from(object),
+        old: old.as_ref(),
         claims: None,
     };
     review(&request, policy, &Karpenter::default())

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::{Origin, Severity};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter, Operator, Selection, canonical_label};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
@@ -48,7 +49,7 @@ fn origins(row: &Value) -> Vec<Origin> {
     }}});
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
-        object: &object,
+        object: &Json::from(&object),
         old: None,
         claims: None,
     };

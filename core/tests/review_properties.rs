@@ -4,6 +4,7 @@
 
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Report, Segment, Severity};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
@@ -16,10 +17,11 @@ fn judge(version: ApiVersion, object: &Value, old: Option<&Value>) -> Review {
 }
 
 fn judge_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
+    let old = old.map(Json::from);
     let request = Request {
         subject,
-        object,
-        old,
+        object: &Json::from(object),
+        old: old.as_ref(),
         claims: None,
     };
     review(&request, &Policy::default(), &Karpenter::default())

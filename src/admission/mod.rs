@@ -13,8 +13,8 @@ mod weight;
 
 use std::sync::Arc;
 
+use poolgate_core::json::{self, Json, Skip, Skipped};
 use poolgate_core::review::{Request, Review, Subject, review};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::policy_file::PolicyInForce;
@@ -104,8 +104,8 @@ impl Reviewer {
         if !weight::fits(request) {
             return Err(Unbuilt::TooLarge);
         }
-        let object = parse(request.object)?;
-        let old = old.map(|raw| parse(Some(raw))).transpose()?;
+        let object = decode(request.object)?;
+        let old = old.map(|raw| decode(Some(raw))).transpose()?;
         let request = Request {
             subject,
             object: &object,
@@ -136,9 +136,24 @@ enum Unbuilt {
     TooLarge,
 }
 
+/// What no rule looks at, and often the larger part of a stored object.
+const UNREAD: Skip = &[
+    (
+        "metadata",
+        Skipped::Below(&[
+            (
+                "annotations",
+                Skipped::Below(&[("kubectl.kubernetes.io/last-applied-configuration", Skipped::Whole)]),
+            ),
+            ("managedFields", Skipped::Whole),
+        ]),
+    ),
+    ("status", Skipped::Below(&[("conditions", Skipped::Whole)])),
+];
+
 /// A missing object reads as `null`, of which the review says what it says of every object that is none.
-fn parse(raw: Option<&RawValue>) -> Result<Value, serde_json::Error> {
-    raw.map_or(Ok(Value::Null), |raw| serde_json::from_str(raw.get()))
+fn decode(raw: Option<&RawValue>) -> Result<Json<'_>, serde_json::Error> {
+    raw.map_or(Ok(Json::Null), |raw| json::read(raw.get(), UNREAD))
 }
 
 #[cfg(test)]

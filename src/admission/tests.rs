@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::policy::Policy;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 

@@ -1,7 +1,9 @@
 //! How much memory an object takes once it is built, reckoned from its text: a megabyte of small objects becomes a
-//! hundred megabytes of maps.
+//! hundred megabytes of objects.
 
-use serde_json::Value;
+use std::borrow::Cow;
+
+use poolgate_core::json::Json;
 use serde_json::value::RawValue;
 
 use super::envelope::AdmissionRequest;
@@ -9,23 +11,23 @@ use super::envelope::AdmissionRequest;
 /// How much the objects of one review may take. The largest NodePools in use take a hundredth of it.
 pub(super) const LIMIT: usize = 24 * 1024 * 1024;
 
-/// A map's first node, which has room for eleven entries, with what the allocator adds.
-const MAP: usize = 11 * (size_of::<String>() + size_of::<Value>()) + 64;
+/// An object's first allocation, which has room for four entries, with what the allocator adds.
+const OBJECT: usize = 4 * size_of::<(Cow<'_, str>, Json<'_>)>() + 16;
 
-/// An entry of a map: the nodes of a larger one are about half full.
-const ENTRY: usize = 2 * (size_of::<String>() + size_of::<Value>());
+/// An entry of an object, which may have grown to twice what it needs.
+const ENTRY: usize = 2 * size_of::<(Cow<'_, str>, Json<'_>)>();
 
 /// A list's first allocation.
-const LIST: usize = 4 * size_of::<Value>() + 16;
+const LIST: usize = 4 * size_of::<Json<'_>>() + 16;
 
 /// An element of a list, which may have grown to twice what it needs.
-const ELEMENT: usize = 2 * size_of::<Value>();
+const ELEMENT: usize = 2 * size_of::<Json<'_>>();
 
-/// A string beside its text.
+/// A string beside its text, where that has to be copied because of an escape.
 const STRING: usize = 32;
 
-/// The most that any byte of JSON comes to: an empty map of three bytes in a list.
-const MOST_PER_BYTE: usize = (MAP + ELEMENT) / 3 + 1;
+/// The most that any byte of JSON comes to: the five bytes of a list in an object.
+const MOST_PER_BYTE: usize = (OBJECT + STRING + ENTRY + LIST) / 5 + 1;
 
 /// What a review may take that is answered at once, beside others.
 const LIGHT: usize = 4 * 1024 * 1024;
@@ -49,13 +51,13 @@ fn at_most<const N: usize>(limit: usize, texts: [&[u8]; N]) -> bool {
     bytes <= limit / MOST_PER_BYTE || texts.into_iter().map(weight).sum::<usize>() <= limit
 }
 
-/// The bytes that a JSON text takes as a [`Value`].
+/// The bytes that a JSON text takes as [`Json`].
 fn weight(json: &[u8]) -> usize {
-    let mut weight = size_of::<Value>();
+    let mut weight = size_of::<Json<'_>>();
     let mut bytes = json.iter();
     while let Some(byte) = bytes.next() {
         weight += match byte {
-            b'{' => MAP,
+            b'{' => OBJECT,
             b'[' => LIST,
             b':' => ENTRY,
             b',' => ELEMENT,
@@ -90,7 +92,7 @@ mod tests {
         let plain = weight(br#"["xxxx"]"#);
         assert_eq!(weight(br#"["{[:,"]"#), plain);
         assert_eq!(weight(br#"["\"{\\"]"#), plain + 1);
-        assert!(weight(br#"["xxxx",{}]"#) > plain + MAP);
+        assert!(weight(br#"["xxxx",{}]"#) > plain + OBJECT);
     }
 
     #[test]

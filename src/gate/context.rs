@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use kube::Client;
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::NodeLimit;
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
@@ -83,7 +84,8 @@ impl GateContext {
     /// had of it.
     pub(super) fn limited(&self, name: &str, pool: &CachedPool) -> Option<LimitedPool> {
         let object: &Value = pool.object.as_deref()?;
-        let view = NodePool::view(ApiVersion::V1, object);
+        let object = Json::from(object);
+        let view = NodePool::view(ApiVersion::V1, &object);
         let mut limit = NodeLimit::of(&view, &self.policy.load())?;
         if self.policy.is_stand_in() && view.node_limit_mode().is_none() {
             let stored = self.ledgers.borrow().get(name);

@@ -16,6 +16,7 @@ use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
 use super::{json, notes, problem_rules, rendered, source_range, variables};
 use crate::files::{Whole, clean};
+use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, ProblemKind, Span};
 
 /// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
@@ -238,20 +239,14 @@ impl FileCheck<'_, '_> {
         for note in notes::of(judged, self.whole, karpenter) {
             self.note(document, note, Some(&judged.object()));
         }
-        let request = Request {
-            subject: judged.subject,
-            object: judged.value,
-            old: None,
-            claims: None,
-        };
         let reviewed = |object: &Value| {
-            let request = Request { object, ..request };
-            review(
-                &request,
-                &self.judge.policy,
-                self.judge.karpenter_for(judged.version()),
-            )
-            .report
+            let request = Request {
+                subject: judged.subject,
+                object: &Json::from(object),
+                old: None,
+                claims: None,
+            };
+            review(&request, &self.judge.policy, karpenter).report
         };
         let report = reviewed(judged.value);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {

@@ -1,6 +1,7 @@
 //! What one field of a policy has to do with another: a policy must be able to keep its own bounds.
 
 use poolgate_core::diagnostic::{FieldPath, Segment, Severity};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::{DurationBounds, Policy};
 use poolgate_core::review::{Request, Subject, review};
@@ -99,7 +100,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
     };
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
-        object: &pool,
+        object: &Json::from(&pool),
         old: None,
         claims: None,
     };

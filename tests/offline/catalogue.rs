@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use poolgate_core::diagnostic::{Origin, Report, Severity};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::KarpenterVersion;
 use poolgate_core::manifest::{Limits, parse};
 use poolgate_core::policy::{Level, Policy};
@@ -105,9 +106,10 @@ fn policy(rule: &Rule) -> Policy {
 /// What is said of an example.
 fn report(rule: &Rule, example: &str, release: KarpenterVersion) -> Report {
     let (old, object) = objects(example);
+    let old = old.as_ref().map(Json::from);
     let request = Request {
         subject: subject_of(&object),
-        object: &object,
+        object: &Json::from(&object),
         old: old.as_ref(),
         claims: None,
     };
@@ -174,7 +176,7 @@ fn a_rule_that_is_off_is_silent_until_the_policy_gives_it_a_level() {
         let (_, object) = objects(rule.bad);
         let request = Request {
             subject: subject_of(&object),
-            object: &object,
+            object: &Json::from(&object),
             old: None,
             claims: None,
         };

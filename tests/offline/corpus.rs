@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use poolgate_core::diagnostic::Severity;
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
@@ -127,7 +128,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
     let object = document.value();
     let request = Request {
         subject: subject_of(object)?,
-        object,
+        object: &Json::from(object),
         old: None,
         claims: None,
     };

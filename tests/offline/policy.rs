@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use jsonschema::{Draft, JSONSchema};
 use poolgate::policy_file::{self, read};
 use poolgate_core::diagnostic::Diagnostic;
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
@@ -38,7 +39,7 @@ fn judge(pool: &Value, policy: &Policy) -> Review {
     merge(&mut whole, pool);
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
-        object: &whole,
+        object: &Json::from(&whole),
         old: None,
         claims: None,
     };

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::budget::{Allowance, Budgets, Reason};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::value::cron::Schedule;
 use rand::rngs::StdRng;
@@ -77,8 +78,8 @@ fn poolgate_reckons_budgets_as_karpenter_does() {
     for number in effort.first..effort.first + effort.cases {
         let mut rng = StdRng::seed_from_u64(effort.seed.rotate_left(32) ^ number);
         let object = json!({"spec": {"disruption": {"budgets": random_budgets(&mut rng)}}});
-        let budgets =
-            Budgets::of(&NodePool::view(ApiVersion::V1, &object)).expect("the CRD takes these budgets");
+        let budgets = Budgets::of(&NodePool::view(ApiVersion::V1, &Json::from(&object)))
+            .expect("the CRD takes these budgets");
         let asked: Vec<(Timestamp, u32)> = (0..moments)
             .map(|_| (moment(&mut rng, &object), rng.random_range(0..300)))
             .collect();

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, Origin, Segment, Severity};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, review};
@@ -91,10 +92,11 @@ fn question(kind: &str, object: &Value, old: Option<&Value>) -> Value {
 }
 
 fn judge(case: &Case, object: &Value, old: Option<&Value>) -> Review {
+    let old = old.map(Json::from);
     let request = Request {
         subject: case.subject(),
-        object,
-        old,
+        object: &Json::from(object),
+        old: old.as_ref(),
         claims: None,
     };
     review(&request, &Policy::default(), &case.release().into())

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::reasons::Reasons;
 use super::window::{Phase, Reach, Window, Windows};
 use crate::diagnostic::FieldPath;
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, Budget, Disruption, Field, NodePool};
 use crate::value::cron::{Schedule, ScheduleError};
 use crate::value::duration::BudgetDuration;
@@ -197,7 +197,7 @@ fn first_of_wrong_type(pool: &NodePool<'_>) -> Option<usize> {
     let list = pool.spec.present()?.get("disruption")?.get("budgets")?;
     list.as_array()?
         .iter()
-        .position(|element| !Value::is_object(element))
+        .position(|element| !Json::is_object(element))
 }
 
 fn unreadable(path: FieldPath, why: &(impl ToString + ?Sized)) -> UnreadableBudget {

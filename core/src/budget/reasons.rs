@@ -1,7 +1,6 @@
 //! Reasons for which Karpenter disrupts a node of its own will.
 
-use serde_json::Value;
-
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, Budget, Field};
 
 /// One reason.
@@ -86,7 +85,7 @@ impl Reasons {
             (ApiVersion::V1Beta1, _) | (_, Field::Absent) => Some(Self::ALL),
             (_, Field::Mistyped) => None,
             (_, Field::Present(list)) => list.iter().try_fold(Self::NONE, |reasons, reason| {
-                Some(reasons.with(Self::only(Reason::named(Value::as_str(reason)?)?)))
+                Some(reasons.with(Self::only(Reason::named(Json::as_str(reason)?)?)))
             }),
         }
     }

@@ -5,11 +5,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 
 fn read(budgets: &Value) -> Result<Budgets, UnreadableBudget> {
     let object = json!({"spec": {"disruption": {"budgets": budgets}}});
-    Budgets::of(&NodePool::view(ApiVersion::V1, &object))
+    Budgets::of(&NodePool::view(ApiVersion::V1, &Json::from(&object)))
 }
 
 fn time(text: &str) -> Timestamp {
@@ -95,7 +96,7 @@ fn without_budgets_the_default_of_ten_per_cent_holds_and_an_empty_list_limits_no
         json!({"spec": {"disruption": {}}}),
         json!({"spec": {"disruption": {"budgets": null}}}),
     ] {
-        let budgets = Budgets::of(&NodePool::view(ApiVersion::V1, &object)).unwrap();
+        let budgets = Budgets::of(&NodePool::view(ApiVersion::V1, &Json::from(&object))).unwrap();
         assert!(!budgets.are_written());
         let limited = Allowance::Limited { nodes: 2, budget: 0 };
         assert_eq!(budgets.allowance(Reason::Empty, 11, time(at)), limited);

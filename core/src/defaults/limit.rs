@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::DefaultValue;
 use crate::diagnostic::FieldPath;
+use crate::json::Json;
 use crate::karpenter::{Field, NodePool};
 use crate::value::quantity::Quantity;
 
@@ -12,13 +13,12 @@ use crate::value::quantity::Quantity;
 pub(super) fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
     let limit = pool.annotated_node_limit()?;
     let stored = old.and_then(|old| old.limits.present()?.get("nodes"));
-    let is_lower = |nodes: &&Value| {
+    let is_lower = |nodes: &&Json<'_>| {
         NodePool::node_limit_value(nodes).is_some_and(|nodes| nodes <= Quantity::from(i64::from(limit)))
     };
     let nodes = stored
         .filter(is_lower)
-        .cloned()
-        .unwrap_or_else(|| limit.to_string().into());
+        .map_or_else(|| Value::from(limit.to_string()), Value::from);
     let limits = FieldPath::of(&["spec", "limits"]);
     match &pool.limits {
         Field::Mistyped => None,
@@ -28,7 +28,7 @@ pub(super) fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<D
         }),
         Field::Present(given) => given
             .get("nodes")
-            .is_none_or(Value::is_null)
+            .is_none_or(Json::is_null)
             .then(|| DefaultValue {
                 path: limits.key("nodes"),
                 value: nodes,
@@ -45,8 +45,9 @@ mod tests {
         let annotations = json!({"poolgate.dev/node-limit": limit});
         let pool = json!({"metadata": {"annotations": annotations}, "spec": {"limits": limits}});
         let old = stored.map(|nodes| json!({"spec": {"limits": {"nodes": nodes}}}));
+        let old = old.as_ref().map(Json::from);
         let old = old.as_ref().map(|old| NodePool::view(V1, old));
-        let first = first(&NodePool::view(V1, &pool), old.as_ref())?;
+        let first = first(&NodePool::view(V1, &Json::from(&pool)), old.as_ref())?;
         Some((first.path.to_string(), first.value))
     }
 

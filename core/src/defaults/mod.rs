@@ -104,6 +104,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::json::Json;
     use crate::karpenter::Installed;
 
     fn written(version: ApiVersion, object: &Value) -> Vec<(String, Value)> {
@@ -120,9 +121,10 @@ mod tests {
         object: &Value,
         old: Option<&Value>,
     ) -> Vec<(String, Value)> {
-        let old = old.map(|old| NodePool::view(version, old));
+        let old = old.map(Json::from);
+        let old = old.as_ref().map(|old| NodePool::view(version, old));
         defaults(
-            &NodePool::view(version, object),
+            &NodePool::view(version, &Json::from(object)),
             old.as_ref(),
             &DefaultValues::default(),
             karpenter,

@@ -114,6 +114,7 @@ mod tests {
 
     use super::*;
     use crate::defaults::defaults;
+    use crate::json::Json;
     use crate::karpenter::ApiVersion::V1;
     use crate::policy::DefaultValues;
 
@@ -138,8 +139,9 @@ mod tests {
 
     fn completed(pool: &Value, old: Option<&Value>) -> Value {
         let mut completed = pool.clone();
-        let old = old.map(|old| NodePool::view(V1, old));
-        let view = NodePool::view(V1, pool);
+        let (pool, old) = (Json::from(pool), old.map(Json::from));
+        let old = old.as_ref().map(|old| NodePool::view(V1, old));
+        let view = NodePool::view(V1, &pool);
         for default in defaults(
             &view,
             old.as_ref(),
@@ -155,7 +157,8 @@ mod tests {
     }
 
     fn modes(pool: &Value) -> (Option<String>, Option<String>) {
-        let view = NodePool::view(V1, pool);
+        let pool = Json::from(pool);
+        let view = NodePool::view(V1, &pool);
         let owned = |text: Option<&str>| text.map(str::to_owned);
         (
             owned(view.node_limit_mode_field()),
@@ -164,7 +167,7 @@ mod tests {
     }
 
     fn in_force(pool: &Value) -> Option<NodeLimitMode> {
-        NodePool::view(V1, pool).node_limit_mode()
+        NodePool::view(V1, &Json::from(pool)).node_limit_mode()
     }
 
     /// All pairs of old and new.

@@ -1,9 +1,8 @@
 //! Where in an object a field stands, written as Kubernetes writes it.
 
+use crate::json::Tree;
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
-
-use serde_json::Value;
 
 /// One step of a [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,12 +54,12 @@ impl FieldPath {
     }
 
     /// The value that stands at this path. An explicit `null` counts as absent, as in the API server.
-    pub fn find<'v>(&self, root: &'v Value) -> Option<&'v Value> {
+    pub fn find<'v, T: Tree>(&self, root: &'v T) -> Option<&'v T> {
         let mut value = root;
         for segment in &self.0 {
             value = match segment {
-                Segment::Key(key) => value.get(key.as_ref())?,
-                Segment::Index(index) => value.get(*index)?,
+                Segment::Key(key) => value.get(key)?,
+                Segment::Index(index) => value.at(*index)?,
             };
         }
         (!value.is_null()).then_some(value)
@@ -123,6 +122,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::json::Json;
 
     #[test]
     fn paths_read_as_kubernetes_writes_them() {
@@ -159,9 +159,10 @@ mod tests {
     #[test]
     fn find_takes_null_for_absent_and_never_mixes_up_lists_and_maps() {
         let object = json!({"a": {"b": null, "0": 1}, "c": [7]});
+        let object = Json::from(&object);
         assert_eq!(FieldPath::of(&["a", "b"]).find(&object), None);
         assert_eq!(FieldPath::of(&["a"]).index(0).find(&object), None);
         assert_eq!(FieldPath::of(&["c", "0"]).find(&object), None);
-        assert_eq!(FieldPath::of(&["c"]).index(0).find(&object), Some(&json!(7)));
+        assert_eq!(FieldPath::of(&["c"]).index(0).find(&object), Some(&Json::from(7)));
     }
 }

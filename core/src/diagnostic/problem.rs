@@ -1,8 +1,7 @@
 //! The kinds of mistake that the API server knows, and how it begins a sentence about each.
 
+use crate::json::Json;
 use std::fmt;
-
-use serde_json::Value;
 
 /// Longest value, in characters, that a message repeats; the rest is cut. A terminal line holds it with room.
 const LONGEST_QUOTE: usize = 80;
@@ -56,12 +55,12 @@ impl Problem {
     }
 
     /// An illegal value, shown as it stands in the object.
-    pub fn invalid(value: &Value) -> Self {
+    pub fn invalid(value: &Json<'_>) -> Self {
         Self::Invalid { value: shown(value) }
     }
 
     /// A legal value, shown as it stands in the object.
-    pub fn legal(value: &Value) -> Self {
+    pub fn legal(value: &Json<'_>) -> Self {
         Self::Legal { value: shown(value) }
     }
 
@@ -71,7 +70,7 @@ impl Problem {
     }
 
     /// A value of the wrong type, shown as it stands in the object.
-    pub fn mistyped(value: &Value) -> Self {
+    pub fn mistyped(value: &Json<'_>) -> Self {
         Self::Mistyped { value: shown(value) }
     }
 }
@@ -112,12 +111,12 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// A JSON value on one line; of lists and objects only what they are, because they can be of any size.
-fn shown(value: &Value) -> String {
+fn shown(value: &Json<'_>) -> String {
     match value {
-        Value::String(text) => quoted(text),
-        Value::Array(_) => "[…]".into(),
-        Value::Object(_) => "{…}".into(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Json::String(text) => quoted(text),
+        Json::Array(_) => "[…]".into(),
+        Json::Object(_) => "{…}".into(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => value.to_string(),
     }
 }
 
@@ -130,12 +129,12 @@ mod tests {
     #[test]
     fn sentences_begin_as_the_api_servers_do() {
         assert_eq!(
-            Problem::invalid(&json!("1e1.5")).to_string(),
+            Problem::invalid(&Json::from("1e1.5")).to_string(),
             r#"Invalid value: "1e1.5""#
         );
-        assert_eq!(Problem::mistyped(&json!(5)).to_string(), "Invalid value: 5");
+        assert_eq!(Problem::mistyped(&Json::from(5)).to_string(), "Invalid value: 5");
         assert_eq!(
-            Problem::mistyped(&json!({"a": 1})).to_string(),
+            Problem::mistyped(&Json::from(&json!({"a": 1}))).to_string(),
             "Invalid value: {…}"
         );
         assert_eq!(Problem::Required.to_string(), "Required value");

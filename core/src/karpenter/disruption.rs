@@ -1,10 +1,9 @@
 //! A tolerant, borrowed view of `spec.disruption`.
 
-use serde_json::{Map, Value};
-
 use super::Field;
 use super::field::objects;
 use crate::diagnostic::FieldPath;
+use crate::json::{Json, Object};
 
 /// `spec.disruption`.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub struct Budget<'a> {
     /// `nodes`.
     pub nodes: Field<&'a str>,
     /// `reasons`. Only v1 knows them.
-    pub reasons: Field<&'a [Value]>,
+    pub reasons: Field<&'a [Json<'a>]>,
     /// `schedule`.
     pub schedule: Field<&'a str>,
     /// `duration`.
@@ -40,7 +39,7 @@ impl<'a> Disruption<'a> {
         FieldPath::of(&["spec", "disruption", field])
     }
 
-    pub(super) fn view(disruption: &'a Map<String, Value>) -> Self {
+    pub(super) fn view(disruption: &'a Object<'a>) -> Self {
         Self {
             budgets: Field::list(disruption, "budgets").map(|list| {
                 objects(list)
@@ -60,7 +59,7 @@ impl<'a> Budget<'a> {
         Disruption::path("budgets").index(self.index).key(field)
     }
 
-    fn view(index: usize, budget: &'a Map<String, Value>) -> Self {
+    fn view(index: usize, budget: &'a Object<'a>) -> Self {
         Self {
             index,
             nodes: Field::text(budget, "nodes"),

@@ -1,6 +1,7 @@
 //! A field as it was found.
 
-use serde_json::{Map, Number, Value};
+use crate::json::{Json, Object};
+use serde_json::Number;
 
 /// A field of an object that may be missing or of the wrong JSON type. An explicit `null` counts as missing,
 /// because the API server prunes it before it looks at anything else.
@@ -46,9 +47,9 @@ impl<T> Field<T> {
         }
     }
 
-    fn read<'v>(from: Option<&'v Value>, convert: impl FnOnce(&'v Value) -> Option<T>) -> Self {
+    fn read<'v>(from: Option<&'v Json<'v>>, convert: impl FnOnce(&'v Json<'v>) -> Option<T>) -> Self {
         match from {
-            None | Some(Value::Null) => Self::Absent,
+            None | Some(Json::Null) => Self::Absent,
             Some(value) => convert(value).map_or(Self::Mistyped, Self::Present),
         }
     }
@@ -56,21 +57,21 @@ impl<T> Field<T> {
 
 impl<'v> Field<&'v str> {
     /// The text under `key`.
-    pub fn text(of: &'v Map<String, Value>, key: &str) -> Self {
+    pub fn text(of: &'v Object<'v>, key: &str) -> Self {
         Self::text_in(Some(of), key)
     }
 
     /// The text under `key`; absent where its parent is.
-    pub fn text_in(of: Option<&'v Map<String, Value>>, key: &str) -> Self {
-        Self::read(of.and_then(|parent| parent.get(key)), Value::as_str)
+    pub fn text_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
+        Self::read(of.and_then(|parent| parent.get(key)), Json::as_str)
     }
 }
 
 impl<'v> Field<&'v Number> {
     /// The number under `key`.
-    pub fn number(of: &'v Map<String, Value>, key: &str) -> Self {
+    pub fn number(of: &'v Object<'v>, key: &str) -> Self {
         Self::read(of.get(key), |value| match value {
-            Value::Number(number) => Some(number),
+            Json::Number(number) => Some(number),
             _ => None,
         })
     }
@@ -78,7 +79,7 @@ impl<'v> Field<&'v Number> {
 
 impl Field<i64> {
     /// The whole number under `key`, also one that is written as `3.0`; absent where its parent is.
-    pub fn integer_in(of: Option<&Map<String, Value>>, key: &str) -> Self {
+    pub fn integer_in(of: Option<&Object<'_>>, key: &str) -> Self {
         Self::read(of.and_then(|parent| parent.get(key)), |value| {
             value.as_number().and_then(whole_number)
         })
@@ -103,34 +104,32 @@ pub(crate) fn whole_number(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| float().map(|value| value as i64))
 }
 
-impl<'v> Field<&'v Map<String, Value>> {
+impl<'v> Field<&'v Object<'v>> {
     /// The object or map under `key`; absent where its parent is.
-    pub fn map_in(of: Option<&'v Map<String, Value>>, key: &str) -> Self {
-        Self::read(of.and_then(|parent| parent.get(key)), Value::as_object)
+    pub fn map_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
+        Self::read(of.and_then(|parent| parent.get(key)), Json::as_object)
     }
 }
 
-impl<'v> Field<&'v [Value]> {
+impl<'v> Field<&'v [Json<'v>]> {
     /// The list under `key`.
-    pub fn list(of: &'v Map<String, Value>, key: &str) -> Self {
+    pub fn list(of: &'v Object<'v>, key: &str) -> Self {
         Self::list_in(Some(of), key)
     }
 
     /// The list under `key`; absent where its parent is.
-    pub fn list_in(of: Option<&'v Map<String, Value>>, key: &str) -> Self {
-        Self::read(of.and_then(|parent| parent.get(key)), |value| {
-            value.as_array().map(Vec::as_slice)
-        })
+    pub fn list_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
+        Self::read(of.and_then(|parent| parent.get(key)), Json::as_array)
     }
 }
 
 /// The object under a key; none if something else stands there.
-pub(super) fn child<'a>(of: Option<&'a Map<String, Value>>, key: &str) -> Option<&'a Map<String, Value>> {
+pub(super) fn child<'a>(of: Option<&'a Object<'a>>, key: &str) -> Option<&'a Object<'a>> {
     of?.get(key)?.as_object()
 }
 
 /// The elements of a list that are objects, each with its place.
-pub(super) fn objects(list: &[Value]) -> impl Iterator<Item = (usize, &Map<String, Value>)> {
+pub(super) fn objects<'v>(list: &'v [Json<'v>]) -> impl Iterator<Item = (usize, &'v Object<'v>)> {
     list.iter()
         .enumerate()
         .filter_map(|(index, element)| Some((index, element.as_object()?)))

@@ -1,9 +1,8 @@
 //! The kinds of node class that providers of machines have.
 
-use serde_json::Value;
-
 use super::Template;
 use crate::diagnostic::nearest_within;
+use crate::json::Json;
 
 /// A kind of node class.
 #[derive(Debug)]
@@ -96,7 +95,7 @@ fn is_slip(written: &str, meant: &str) -> bool {
 pub fn node_class_label(template: &Template<'_>) -> Option<String> {
     let reference = template.node_class_ref.present()?;
     let group = template.node_class_group()?;
-    let kind = reference.get("kind").and_then(Value::as_str)?;
+    let kind = reference.get("kind").and_then(Json::as_str)?;
     Some(format!("{group}/{}", kind.to_ascii_lowercase()))
 }
 

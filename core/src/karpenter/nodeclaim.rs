@@ -1,18 +1,19 @@
 //! A tolerant, borrowed view of a NodeClaim: v1 and v1beta1 in one model.
 
-use serde_json::{Map, Value};
-
 use super::field::child;
 use super::{ApiVersion, Field, Template, TemplateOwner};
 use crate::diagnostic::FieldPath;
+use crate::json::{Json, Object};
 
 /// A NodeClaim as far as rules look at it, borrowed from the JSON as it came.
 #[derive(Debug)]
 pub struct NodeClaim<'a> {
+    /// The object itself, for what compares or walks all of it.
+    pub(crate) object: &'a Json<'a>,
     /// The version it is written in.
     pub version: ApiVersion,
     /// `spec`.
-    pub spec: Field<&'a Map<String, Value>>,
+    pub spec: Field<&'a Object<'a>>,
     /// `spec.expireAfter`. Only v1 knows it.
     pub expire_after: Field<&'a str>,
     /// What a NodeClaim shares with the template of a NodePool.
@@ -21,9 +22,10 @@ pub struct NodeClaim<'a> {
 
 impl<'a> NodeClaim<'a> {
     /// Views an object as a NodeClaim, whatever it is.
-    pub fn view(version: ApiVersion, object: &'a Value) -> Self {
+    pub fn view(version: ApiVersion, object: &'a Json<'a>) -> Self {
         let spec = child(object.as_object(), "spec");
         Self {
+            object,
             version,
             spec: Field::map_in(object.as_object(), "spec"),
             expire_after: Field::text_in(spec, "expireAfter"),
@@ -49,6 +51,7 @@ mod tests {
             "metadata": {"labels": {"karpenter.sh/nodepool": "default"}},
             "spec": {"startupTaints": [7, {"key": "a"}], "expireAfter": "1h"},
         });
+        let object = Json::from(&object);
         let claim = NodeClaim::view(ApiVersion::V1, &object);
         let taints = claim.template.startup_taints.present().unwrap();
         assert_eq!(taints[0].path("key").to_string(), "spec.startupTaints[1].key");

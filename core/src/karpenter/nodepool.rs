@@ -1,30 +1,35 @@
 //! A tolerant, borrowed view of a NodePool: v1 and v1beta1 in one model.
 
-use serde_json::{Map, Value};
-
 use super::field::child;
 use super::{
     ApiVersion, Disruption, Field, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode,
     Template, TemplateOwner, node_limit,
 };
 use crate::diagnostic::FieldPath;
+use crate::json::{Json, Object};
 use crate::value::quantity::Quantity;
 
 /// A NodePool as far as defaults and rules look at it, borrowed from the JSON as it came.
 #[derive(Debug)]
 pub struct NodePool<'a> {
+    /// The object itself, for what compares or walks all of it.
+    pub(crate) object: &'a Json<'a>,
     /// The version it is written in.
     pub version: ApiVersion,
     /// Whether there is `metadata`, so that something can be written into it.
     pub has_metadata: bool,
+    /// `metadata.name`.
+    pub name: Field<&'a str>,
+    /// `metadata.labels`.
+    pub labels: Field<&'a Object<'a>>,
     /// `metadata.annotations`.
-    pub annotations: Field<&'a Map<String, Value>>,
+    pub annotations: Field<&'a Object<'a>>,
     /// `spec`.
-    pub spec: Field<&'a Map<String, Value>>,
+    pub spec: Field<&'a Object<'a>>,
     /// `spec.disruption`.
     pub disruption: Field<Disruption<'a>>,
     /// `spec.limits`.
-    pub limits: Field<&'a Map<String, Value>>,
+    pub limits: Field<&'a Object<'a>>,
     /// `spec.weight`.
     pub weight: Field<i64>,
     /// `spec.replicas`. Where it stands, the pool is a static one. Only v1 knows it.
@@ -37,12 +42,15 @@ pub struct NodePool<'a> {
 
 impl<'a> NodePool<'a> {
     /// Views an object as a NodePool, whatever it is.
-    pub fn view(version: ApiVersion, object: &'a Value) -> Self {
+    pub fn view(version: ApiVersion, object: &'a Json<'a>) -> Self {
         let metadata = child(object.as_object(), "metadata");
         let spec = child(object.as_object(), "spec");
         Self {
+            object,
             version,
             has_metadata: metadata.is_some(),
+            name: Field::text_in(metadata, "name"),
+            labels: Field::map_in(metadata, "labels"),
             annotations: Field::map_in(metadata, "annotations"),
             spec: Field::map_in(object.as_object(), "spec"),
             disruption: Field::map_in(spec, "disruption").map(Disruption::view),
@@ -96,9 +104,9 @@ impl<'a> NodePool<'a> {
     }
 
     /// The quantity that a value of `spec.limits.nodes` stands for.
-    pub(crate) fn node_limit_value(value: &Value) -> Option<Quantity> {
+    pub(crate) fn node_limit_value(value: &Json<'_>) -> Option<Quantity> {
         match value {
-            Value::String(text) => Quantity::parse(text).ok(),
+            Json::String(text) => Quantity::parse(text).ok(),
             _ => value.as_i64().map(Quantity::from),
         }
     }
@@ -126,6 +134,7 @@ mod tests {
             json!({"spec": 5}),
             json!({"spec": {"disruption": []}}),
         ] {
+            let object = Json::from(&object);
             let pool = NodePool::view(ApiVersion::V1, &object);
             assert!(pool.limits.is_absent());
             assert!(pool.disruption.present().is_none());
@@ -135,6 +144,7 @@ mod tests {
     #[test]
     fn elements_keep_their_place_when_a_neighbour_is_of_the_wrong_type() {
         let object = json!({"spec": {"disruption": {"budgets": [7, {"nodes": 5}, {"nodes": "1"}]}}});
+        let object = Json::from(&object);
         let pool = NodePool::view(ApiVersion::V1, &object);
         let budgets = pool.disruption.present().unwrap().budgets.present().unwrap();
         assert_eq!(budgets.len(), 2);

@@ -1,10 +1,9 @@
 //! A tolerant, borrowed view of a taint.
 
-use serde_json::{Map, Value};
-
 use super::field::Field;
 use super::template_owner::TemplateOwner;
 use crate::diagnostic::FieldPath;
+use crate::json::Object;
 
 /// The two lists in which taints stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +52,7 @@ impl<'a> Taint<'a> {
         self.here().key(field)
     }
 
-    pub(super) fn view(
-        owner: TemplateOwner,
-        list: TaintList,
-        index: usize,
-        taint: &'a Map<String, Value>,
-    ) -> Self {
+    pub(super) fn view(owner: TemplateOwner, list: TaintList, index: usize, taint: &'a Object<'a>) -> Self {
         Self {
             owner,
             list,

@@ -1,12 +1,13 @@
 //! A tolerant, borrowed view of what one node looks like: `spec.template` of a NodePool, or a NodeClaim.
 
-use serde_json::{Map, Number, Value};
+use serde_json::Number;
 
 use super::Field;
 use super::field::{child, objects};
 use super::taint::{Taint, TaintList};
 use super::template_owner::TemplateOwner;
 use crate::diagnostic::FieldPath;
+use crate::json::{Json, Object};
 
 /// `spec.template` of a NodePool, or a NodeClaim.
 #[derive(Debug)]
@@ -14,13 +15,13 @@ pub struct Template<'a> {
     /// Where it stands.
     pub owner: TemplateOwner,
     /// `metadata.labels`.
-    pub labels: Field<&'a Map<String, Value>>,
+    pub labels: Field<&'a Object<'a>>,
     /// `metadata.annotations`.
-    pub annotations: Field<&'a Map<String, Value>>,
+    pub annotations: Field<&'a Object<'a>>,
     /// `spec.requirements`: those elements that are objects.
     pub requirements: Field<Vec<Requirement<'a>>>,
     /// `spec.nodeClassRef`.
-    pub node_class_ref: Field<&'a Map<String, Value>>,
+    pub node_class_ref: Field<&'a Object<'a>>,
     /// `spec.taints`: those elements that are objects.
     pub taints: Field<Vec<Taint<'a>>>,
     /// `spec.startupTaints`: those elements that are objects.
@@ -28,9 +29,9 @@ pub struct Template<'a> {
     /// `spec.terminationGracePeriod`.
     pub termination_grace_period: Field<&'a str>,
     /// `spec.kubelet`. Only v1beta1 knows it.
-    pub kubelet: Field<&'a Map<String, Value>>,
+    pub kubelet: Field<&'a Object<'a>>,
     /// `spec.resources`. A NodeClaim has it, and a NodePool of v1beta1.
-    pub resources: Field<&'a Map<String, Value>>,
+    pub resources: Field<&'a Object<'a>>,
 }
 
 /// One element of `spec.template.spec.requirements`.
@@ -43,7 +44,7 @@ pub struct Requirement<'a> {
     /// `operator`.
     pub operator: Field<&'a str>,
     /// `values`.
-    pub values: Field<&'a [Value]>,
+    pub values: Field<&'a [Json<'a>]>,
     /// `minValues`.
     pub min_values: Field<&'a Number>,
 }
@@ -62,12 +63,12 @@ impl<'a> Template<'a> {
     /// The API group of the node class: `group` in v1, the part of `apiVersion` before the slash in v1beta1.
     pub fn node_class_group(&self) -> Option<&'a str> {
         let reference = self.node_class_ref.present()?;
-        let text = |field: &str| reference.get(field).and_then(Value::as_str);
+        let text = |field: &str| reference.get(field).and_then(Json::as_str);
         let group = text("group").or_else(|| text("apiVersion"))?;
         group.split('/').next().filter(|group| !group.is_empty())
     }
 
-    pub(super) fn view(owner: TemplateOwner, template: Option<&'a Map<String, Value>>) -> Self {
+    pub(super) fn view(owner: TemplateOwner, template: Option<&'a Object<'a>>) -> Self {
         let metadata = child(template, "metadata");
         let spec = child(template, "spec");
         let taints = |list: TaintList| {
@@ -97,7 +98,7 @@ impl<'a> Template<'a> {
 }
 
 impl<'a> Requirement<'a> {
-    fn view(index: usize, requirement: &'a Map<String, Value>) -> Self {
+    fn view(index: usize, requirement: &'a Object<'a>) -> Self {
         Self {
             index,
             key: Field::text(requirement, "key"),

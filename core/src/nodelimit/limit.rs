@@ -32,11 +32,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::json::Json;
     use crate::karpenter::ApiVersion;
 
     fn limit(pool: &Value) -> Option<(u32, &'static str, &'static str)> {
-        NodeLimit::of(&NodePool::view(ApiVersion::V1, pool), &Policy::default())
-            .map(|limit| (limit.nodes, limit.mode.as_str(), limit.over_limit.as_str()))
+        NodeLimit::of(
+            &NodePool::view(ApiVersion::V1, &Json::from(pool)),
+            &Policy::default(),
+        )
+        .map(|limit| (limit.nodes, limit.mode.as_str(), limit.over_limit.as_str()))
     }
 
     #[test]

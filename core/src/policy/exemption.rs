@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde_json::{Map, Value};
-
 use super::Glob;
 use crate::diagnostic::{Origin, RuleId, Severity};
+use crate::json::{Json, Object};
 
 /// Whom some rules spare. A finding of such a rule weighs `info` then, so that it can still be found offline; of
 /// what Karpenter itself refuses it stays a warning.
@@ -23,10 +22,10 @@ pub struct Exemption {
 
 impl Exemption {
     /// Whether it covers a NodePool of this name with these labels.
-    pub fn covers(&self, name: Option<&str>, labels: Option<&Map<String, Value>>) -> bool {
+    pub fn covers(&self, name: Option<&str>, labels: Option<&Object<'_>>) -> bool {
         let is_named = || name.is_some_and(|name| self.pools.iter().any(|pattern| pattern.matches(name)));
         let has = |key: &String, value: &String| {
-            let found = labels.and_then(|labels| labels.get(key)).and_then(Value::as_str);
+            let found = labels.and_then(|labels| labels.get(key)).and_then(Json::as_str);
             found == Some(value)
         };
         (self.pools.is_empty() || is_named()) && self.labels.iter().all(|(key, value)| has(key, value))
@@ -48,6 +47,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::json::Json;
 
     fn covers(pools: &[&str], labels: &[(&str, &str)], name: Option<&str>) -> bool {
         let exemption = Exemption {
@@ -60,7 +60,7 @@ mod tests {
             rules: HashSet::new(),
         };
         let present = json!({"team": "data", "tier": 5});
-        exemption.covers(name, present.as_object())
+        exemption.covers(name, Json::from(&present).as_object())
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! The annotations that a template gives its nodes.
 
-use serde_json::{Map, Value};
-
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::json::{Json, Object};
 use crate::karpenter::{Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, qualified_name};
@@ -87,7 +86,7 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         check_key(key, findings);
     }
     check_size(annotations, findings);
-    if annotations.get(DO_NOT_DISRUPT).and_then(Value::as_str) == Some("true") {
+    if annotations.get(DO_NOT_DISRUPT).and_then(Json::as_str) == Some("true") {
         let problem = Problem::text("true");
         findings.push(
             DO_NOT_DISRUPT_TEMPLATE
@@ -102,7 +101,7 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Those that the API server does not drop.
-fn kept(annotations: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+fn kept<'v>(annotations: &'v Object<'v>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
     annotations.iter().filter(|(_, value)| !value.is_null())
 }
 
@@ -129,7 +128,7 @@ fn check_key(key: &str, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_size(annotations: &Map<String, Value>, findings: &mut Findings<'_>) {
+fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
     let sizes = kept(annotations).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
     let size: usize = sizes.sum();
     if size > MOST_IN_TEMPLATE {
@@ -146,7 +145,7 @@ fn check_size(annotations: &Map<String, Value>, findings: &mut Findings<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::rules::testing::{errors, warnings};

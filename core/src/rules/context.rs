@@ -1,7 +1,5 @@
 //! What a verdict rests on beside the object itself.
 
-use serde_json::Value;
-
 use crate::karpenter::{Karpenter, KarpenterVersion, LabelSets};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
@@ -9,8 +7,6 @@ use crate::policy::Policy;
 /// What a verdict rests on beside the object itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
-    /// The stored object that is replaced, on an update.
-    pub old: Option<&'a Value>,
     /// The NodeClaims of the pool, where somebody counts them.
     pub claims: Option<ClaimCounts>,
     /// What the organisation wants.

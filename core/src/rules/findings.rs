@@ -2,11 +2,10 @@
 //! then its exemptions, then the ratchet (an update is not refused for what it does not touch), then whether the
 //! policy refuses at all.
 
-use serde_json::Value;
-
 use super::context::Context;
 use super::ratchet::{Ratchet, forgiven};
 use crate::diagnostic::{Diagnostic, Origin, Report, Severity};
+use crate::json::Json;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rule::Rule;
 
@@ -22,7 +21,7 @@ const REFUSED_LOWERED: &str = " (lowered by the policy, but Karpenter refuses it
 /// The findings of one review.
 #[derive(Debug)]
 pub(crate) struct Findings<'a> {
-    object: &'a Value,
+    object: &'a Json<'a>,
     ratchet: Ratchet<'a>,
     policy: &'a Policy,
     /// The exemptions that cover the object; none while nothing was found, because most objects are fine.
@@ -32,10 +31,10 @@ pub(crate) struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     /// Nothing found yet in `object`.
-    pub(crate) fn new(object: &'a Value, context: &Context<'a>) -> Self {
+    pub(crate) fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>, context: &Context<'a>) -> Self {
         Self {
             object,
-            ratchet: Ratchet::new(object, context.old),
+            ratchet: Ratchet::new(object, old),
             policy: context.policy,
             exemptions: None,
             report: Report::default(),
@@ -102,7 +101,7 @@ impl<'a> Findings<'a> {
 }
 
 /// The exemptions that cover an object, by its name and labels.
-fn covering<'a>(policy: &'a Policy, object: &Value) -> Vec<&'a Exemption> {
+fn covering<'a>(policy: &'a Policy, object: &Json<'_>) -> Vec<&'a Exemption> {
     let exemptions = &policy.exemptions;
     if exemptions.is_empty() {
         return Vec::new();
@@ -110,10 +109,10 @@ fn covering<'a>(policy: &'a Policy, object: &Value) -> Vec<&'a Exemption> {
     let metadata = object.get("metadata");
     let name = metadata
         .and_then(|metadata| metadata.get("name"))
-        .and_then(Value::as_str);
+        .and_then(Json::as_str);
     let labels = metadata
         .and_then(|metadata| metadata.get("labels"))
-        .and_then(Value::as_object);
+        .and_then(Json::as_object);
     exemptions
         .iter()
         .filter(|exemption| exemption.covers(name, labels))
@@ -122,7 +121,7 @@ fn covering<'a>(policy: &'a Policy, object: &Value) -> Vec<&'a Exemption> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::diagnostic::RuleId;
@@ -138,10 +137,11 @@ mod tests {
             "metadata": {"name": "gpu-a", "labels": {"team": "data"}},
             "spec": {"disruption": {"budgets": [{"nodes": "1", "schedule": "@daily"}], "nodeLimitMode": "hard"}},
         });
+        let old = old.map(Json::from);
         let request = crate::review::Request {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
-            object: &object,
-            old,
+            object: &Json::from(&object),
+            old: old.as_ref(),
             claims: None,
         };
         let report = crate::review::review(&request, policy, &Karpenter::default()).report;
@@ -193,7 +193,7 @@ mod tests {
             json!({"spec": {"disruption": {"budgets": [{"nodes": "101%"}, {"nodes": "99999999999"}]}}});
         let request = crate::review::Request {
             subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
-            object: &object,
+            object: &Json::from(&object),
             old: None,
             claims: None,
         };
@@ -278,10 +278,11 @@ mod tests {
             .levels
             .set(RuleId::new("limit-unquoted"), Level::Severity(Severity::Error));
         let refuses = |old: Option<&Value>| {
+            let old = old.map(Json::from);
             let request = crate::review::Request {
                 subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
-                object: &object,
-                old,
+                object: &Json::from(&object),
+                old: old.as_ref(),
                 claims: None,
             };
             let report = crate::review::review(&request, &policy, &Karpenter::default()).report;

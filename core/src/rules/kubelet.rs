@@ -1,11 +1,10 @@
 //! What only templates of v1beta1 have: the kubelet's settings, and `resources`.
 
-use serde_json::{Map, Value};
-
 use super::findings::Findings;
 use super::length::too_long;
 use super::origins::by_quantity;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::duration::GoDuration;
@@ -124,7 +123,7 @@ pub(super) fn check(
 
 struct Kubelet<'a> {
     owner: TemplateOwner,
-    settings: &'a Map<String, Value>,
+    settings: &'a Object<'a>,
 }
 
 impl<'a> Kubelet<'a> {
@@ -134,10 +133,10 @@ impl<'a> Kubelet<'a> {
 
     /// The texts under a setting that is a map.
     fn texts(&self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let map = self.settings.get(field).and_then(Value::as_object);
+        let map = self.settings.get(field).and_then(Json::as_object);
         map.into_iter()
             .flatten()
-            .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+            .filter_map(|(key, value)| Some((key, value.as_str()?)))
     }
 
     /// Whether a map has a value for a key. What is null the API server drops.
@@ -163,7 +162,7 @@ impl<'a> Kubelet<'a> {
     }
 
     fn check_numbers(&self, findings: &mut Findings<'_>) {
-        let number = |field: &str| self.settings.get(field).and_then(Value::as_f64);
+        let number = |field: &str| self.settings.get(field).and_then(Json::as_f64);
         for (field, most) in [
             ("maxPods", f64::from(i32::MAX)),
             ("podsPerCore", f64::from(i32::MAX)),
@@ -280,7 +279,7 @@ fn grace_period(text: &str) -> Result<(), Wrong> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::rules::testing::errors_for;

@@ -1,13 +1,12 @@
 //! The labels that a template gives its nodes.
 
-use serde_json::{Map, Value};
-
 use super::context::Context;
 use super::findings::Findings;
 use super::origins::by_crd_or;
 use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
@@ -124,11 +123,11 @@ pub(super) fn check(
 }
 
 /// Those that the API server does not drop.
-fn kept(labels: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+fn kept<'v>(labels: &'v Object<'v>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
     labels.iter().filter(|(_, value)| !value.is_null())
 }
 
-fn check_count(labels: &Map<String, Value>, findings: &mut Findings<'_>) {
+fn check_count(labels: &Object<'_>, findings: &mut Findings<'_>) {
     let actual = kept(labels).count();
     if actual > MOST_LABELS {
         let problem = Problem::TooMany { actual };
@@ -144,7 +143,7 @@ fn check_count(labels: &Map<String, Value>, findings: &mut Findings<'_>) {
 fn check_label(
     template: &Template<'_>,
     key: &str,
-    value: &Value,
+    value: &Json<'_>,
     version: ApiVersion,
     context: &Context<'_>,
     findings: &mut Findings<'_>,
@@ -197,7 +196,7 @@ fn path(owner: TemplateOwner, key: &str) -> FieldPath {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, Value, json};
 
     use super::*;
     use crate::karpenter::KarpenterVersion;

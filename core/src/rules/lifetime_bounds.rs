@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::context::Context;
 use super::findings::Findings;
 use super::lifetime::Lifetime;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::duration::NillableDuration;
@@ -111,7 +110,7 @@ fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findi
             "with terminationGracePeriod{source}, nodes would live {}h, and EKS Auto Mode allows 504h",
             hours(total)
         );
-        let value = pool.expire_after.present().map_or(Value::Null, Value::from);
+        let value = pool.expire_after.present().map_or(Json::Null, Json::from);
         let most = MOST_IN_AUTO_MODE.saturating_sub(grace);
         let suggestion = if most.is_zero() {
             "write a shorter terminationGracePeriod".to_owned()
@@ -188,9 +187,8 @@ fn written_mode<'a>(pool: &NodePool<'a>) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::*;
     use crate::rules::testing::{infos, warnings};
 
     fn auto_mode(expire_after: &str, grace: Option<&str>) -> Value {

@@ -41,8 +41,6 @@ mod weight;
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
-
 use crate::diagnostic::{Diagnostic, Report};
 use crate::karpenter::{ApiVersion, NodeClaim, NodePool, Template};
 use crate::rule::Rule;
@@ -122,24 +120,30 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     CATALOGUE.iter().copied().find(|rule| rule.id.as_str() == id)
 }
 
-/// Applies every rule to a NodePool, which is a view of `object`.
-pub(crate) fn check(pool: &NodePool<'_>, object: &Value, context: &Context<'_>) -> Report {
-    let mut findings = Findings::new(object, context);
-    fields::check_pool(pool, object, context.release, &mut findings);
-    nodepool_name::check(object, context.old, &mut findings);
+/// Applies every rule to a NodePool, which on an update replaces `old`.
+pub(crate) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, context: &Context<'_>) -> Report {
+    let mut findings = Findings::new(pool.object, old.map(|old| old.object), context);
+    fields::check_pool(pool, context.release, &mut findings);
+    nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, context, &mut findings);
     budgets::check(pool, context, &mut findings);
-    node_limit::check(pool, context.old, &mut findings);
-    node_limit_mode::check(pool, context.old, &mut findings);
+    node_limit::check(pool, old, &mut findings);
+    node_limit_mode::check(pool, old, &mut findings);
     over_limit::check(pool, &mut findings);
-    limits::check(pool, context, &mut findings);
+    limits::check(pool, old, context, &mut findings);
     weight::check(pool, &mut findings);
-    replicas::check(pool, context, &mut findings);
-    check_template(&pool.template, pool.version, context, &mut findings);
+    replicas::check(pool, old, context, &mut findings);
+    check_template(
+        &pool.template,
+        old.map(|old| &old.template),
+        pool.version,
+        context,
+        &mut findings,
+    );
     requirements::count::check_claim(pool, context, &mut findings);
     let lifetime = lifetime::check_pool(pool, context, &mut findings);
     lifetime_bounds::check(pool, lifetime, context, &mut findings);
-    bounds::check(pool, object, &context.policy.bounds, &mut findings);
+    bounds::check(pool, &context.policy.bounds, &mut findings);
     findings.into_report()
 }
 
@@ -154,19 +158,24 @@ pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) ->
     })
 }
 
-/// Applies every rule that concerns them to a NodeClaim, which is a view of `object`.
-pub(crate) fn check_claim(claim: &NodeClaim<'_>, object: &Value, context: &Context<'_>) -> Report {
-    let mut findings = Findings::new(object, context);
-    fields::check_claim(claim, object, context.release, &mut findings);
-    check_template(&claim.template, claim.version, context, &mut findings);
+/// Applies every rule that concerns them to a NodeClaim, which on an update replaces `old`.
+pub(crate) fn check_claim(
+    claim: &NodeClaim<'_>,
+    old: Option<&NodeClaim<'_>>,
+    context: &Context<'_>,
+) -> Report {
+    let mut findings = Findings::new(claim.object, old.map(|old| old.object), context);
+    fields::check_claim(claim, context.release, &mut findings);
+    check_template(&claim.template, None, claim.version, context, &mut findings);
     lifetime::check_claim(claim, context, &mut findings);
-    nodeclaim::check(claim, context.old, &mut findings);
+    nodeclaim::check(claim, old, &mut findings);
     findings.into_report()
 }
 
 /// Applies the rules on what a NodeClaim shares with the template of a NodePool.
 fn check_template(
     template: &Template<'_>,
+    old: Option<&Template<'_>>,
     version: ApiVersion,
     context: &Context<'_>,
     findings: &mut Findings<'_>,
@@ -174,7 +183,7 @@ fn check_template(
     requirements::check(template, version, context, findings);
     labels::check(template, version, context, findings);
     annotations::check(template, findings);
-    node_class::check(template, version, context, findings);
+    node_class::check(template, old, version, context, findings);
     taints::check(template, findings);
     taint_lists::check(template, context.release, findings);
     kubelet::check(template, version, context.release, findings);

@@ -1,7 +1,5 @@
 //! The annotation by which a pool leaves `spec.limits.nodes` to poolgate.
 
-use serde_json::Value;
-
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
@@ -59,7 +57,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let annotations = pool.annotations.present();
     let Some(value) = annotations.and_then(|annotations| annotations.get(NODE_LIMIT_ANNOTATION)) else {
         return;
@@ -72,15 +70,16 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Fin
         }
         return;
     };
-    let nodes = |pool: &NodePool<'_>| pool.limits.present()?.get("nodes").cloned();
-    let Some(given) = nodes(pool) else { return };
+    let Some(given) = pool.limits.present().and_then(|limits| limits.get("nodes")) else {
+        return;
+    };
     // The reconciler writes no number above the limit, and admission the limit itself.
-    let is_ours = NodePool::node_limit_value(&given).is_none_or(|given| match old {
+    let is_ours = NodePool::node_limit_value(given).is_none_or(|given| match old {
         None => given == Quantity::from(i64::from(limit)),
         Some(_) => given <= Quantity::from(i64::from(limit)),
     });
-    let is_old = old.is_some_and(|old| nodes(&NodePool::view(pool.version, old)).as_ref() == Some(&given));
-    if is_ours || is_old {
+    let stored = old.and_then(|old| old.limits.present()?.get("nodes"));
+    if is_ours || stored == Some(given) {
         return;
     }
     let reason = format!("{NODE_LIMIT_ANNOTATION} says {limit}, and poolgate overwrites this");
@@ -88,7 +87,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Fin
         NODE_LIMIT_TWICE
             .finding(
                 FieldPath::of(&["spec", "limits", "nodes"]),
-                Problem::invalid(&given),
+                Problem::invalid(given),
                 reason,
             )
             .related(path)

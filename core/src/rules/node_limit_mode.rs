@@ -1,7 +1,5 @@
 //! `nodeLimitMode`, poolgate's own field, and the annotation that stands in for it.
 
-use serde_json::Value;
-
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Disruption, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
@@ -35,7 +33,7 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let field = pool.node_limit_mode_field();
     let annotation = pool.node_limit_mode_annotation();
     if let Some(text) = field {
@@ -45,7 +43,6 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Fin
         check_mode(text, annotation_path, findings);
     }
     let mode = |text: Option<&str>| text.and_then(NodeLimitMode::parse);
-    let old = old.map(|old| NodePool::view(pool.version, old));
     let is_the_newer = old.is_some_and(|old| {
         let (old_field, old_annotation) = (old.node_limit_mode_field(), old.node_limit_mode_annotation());
         (old_field != field) != (old_annotation != annotation)

@@ -1,10 +1,9 @@
 //! What only NodeClaims have.
 
-use serde_json::Value;
-
 use super::findings::Findings;
 use super::origins::by_quantity;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, Field, NodeClaim};
 use crate::rule::{Evidence, Rule};
 use crate::value::quantity::Quantity;
@@ -71,39 +70,36 @@ spec:
 "#,
 };
 
-pub(super) fn check(claim: &NodeClaim<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+pub(super) fn check(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings: &mut Findings<'_>) {
     if claim.version == ApiVersion::V1 {
         check_immutable(claim, old, findings);
     }
     check_requests(claim, findings);
 }
 
-fn check_immutable(claim: &NodeClaim<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+fn check_immutable(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings: &mut Findings<'_>) {
     let path = FieldPath::of(&["spec"]);
-    let (Field::Present(spec), Some(before)) = (
-        claim.spec,
-        old.and_then(|old| path.find(old)).and_then(Value::as_object),
-    ) else {
+    let (Field::Present(spec), Some(Field::Present(before))) = (claim.spec, old.map(|old| old.spec)) else {
         return;
     };
-    let same = |field: &String| is_same(spec.get(field), before.get(field));
+    let same = |field: &&str| is_same(spec.get(field), before.get(field));
     for field in spec.keys().filter(|field| !same(field)) {
-        push(path.clone().key(field.clone()), spec.get(field), findings);
+        push(path.clone().key(field.to_owned()), spec.get(field), findings);
     }
     for field in before
         .keys()
-        .filter(|field| !spec.contains_key(*field) && !same(field))
+        .filter(|field| !spec.contains_key(field) && !same(field))
     {
-        push(path.clone().key(field.clone()), None, findings);
+        push(path.clone().key(field.to_owned()), None, findings);
     }
 }
 
 /// An explicit `null` is as good as nothing.
-fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
+fn is_same(one: Option<&Json<'_>>, other: Option<&Json<'_>>) -> bool {
     one.filter(|value| !value.is_null()) == other.filter(|value| !value.is_null())
 }
 
-fn push(path: FieldPath, value: Option<&Value>, findings: &mut Findings<'_>) {
+fn push(path: FieldPath, value: Option<&Json<'_>>, findings: &mut Findings<'_>) {
     let problem = value.map_or(Problem::Required, Problem::invalid);
     findings.push(
         NODECLAIM_IMMUTABLE
@@ -118,7 +114,7 @@ fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
         .resources
         .present()
         .and_then(|resources| resources.get("requests"))
-        .and_then(Value::as_object);
+        .and_then(Json::as_object);
     for (resource, value) in requests.into_iter().flatten() {
         let Some(text) = value.as_str() else { continue };
         if let Err(error) = Quantity::parse(text) {
@@ -135,7 +131,7 @@ fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::karpenter::KarpenterVersion;

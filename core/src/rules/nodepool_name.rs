@@ -1,9 +1,8 @@
 //! The name of a NodePool.
 
-use serde_json::Value;
-
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
+use crate::karpenter::NodePool;
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{NO_OBJECT_NAME, corrected_object_name, is_object_name, label_value};
 
@@ -30,16 +29,17 @@ metadata:
 };
 
 /// Checks the name of a pool that is being created. A stored one has its name for good.
-pub(super) fn check(object: &Value, old: Option<&Value>, findings: &mut Findings<'_>) {
-    let path = FieldPath::of(&["metadata", "name"]);
-    let Some(name) = path.find(object).filter(|_| old.is_none()) else {
-        return;
-    };
+pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     // Kubernetes itself speaks of an empty name.
-    let Some(text) = name.as_str().filter(|text| !text.is_empty()) else {
+    let Some(text) = pool
+        .name
+        .present()
+        .filter(|text| !text.is_empty() && old.is_none())
+    else {
         return;
     };
-    let problem = Problem::invalid(name);
+    let path = FieldPath::of(&["metadata", "name"]);
+    let problem = Problem::text(text);
     if !is_object_name(text) {
         let finding = NODEPOOL_NAME
             .finding(path, problem, NO_OBJECT_NAME)

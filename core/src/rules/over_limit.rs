@@ -1,9 +1,8 @@
 //! The annotation by which a pool chooses what becomes of its nodes above the limit.
 
-use serde_json::Value;
-
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
+use crate::json::Json;
 use crate::karpenter::NodePool;
 use crate::policy::{OVER_LIMIT_ANNOTATION, OverLimit};
 use crate::rule::Rule;
@@ -35,7 +34,7 @@ metadata:
 pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let annotations = pool.annotations.present();
     let annotation = annotations.and_then(|annotations| annotations.get(OVER_LIMIT_ANNOTATION));
-    let Some(word) = annotation.and_then(Value::as_str) else {
+    let Some(word) = annotation.and_then(Json::as_str) else {
         return;
     };
     if OverLimit::annotated(pool).is_some() {

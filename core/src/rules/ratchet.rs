@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
-
 use crate::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
+use crate::json::Json;
 
 /// Said of a mistake that is no longer held against the user.
 const FORGIVEN: &str = " (stored before, so not refused)";
@@ -15,16 +14,16 @@ const COMPARED: usize = 4;
 /// What an update leaves as it was.
 #[derive(Debug)]
 pub(super) struct Ratchet<'a> {
-    object: &'a Value,
+    object: &'a Json<'a>,
     /// The stored object; none for a new one.
-    old: Option<&'a Value>,
+    old: Option<&'a Json<'a>>,
     /// The units that were compared last. Findings come in runs on one list or two, and comparing those again for
     /// each finding would cost the square of their length.
     compared: VecDeque<(FieldPath, bool)>,
 }
 
 impl<'a> Ratchet<'a> {
-    pub(super) fn new(object: &'a Value, old: Option<&'a Value>) -> Self {
+    pub(super) fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>) -> Self {
         Self {
             object,
             old,
@@ -69,7 +68,7 @@ fn unit_of(path: &FieldPath) -> FieldPath {
         .collect()
 }
 
-fn is_same(unit: &FieldPath, object: &Value, old: &Value) -> bool {
+fn is_same(unit: &FieldPath, object: &Json<'_>, old: &Json<'_>) -> bool {
     match (unit.find(object), unit.find(old)) {
         (Some(new), Some(old)) => new == old,
         (None, None) => was_missing(unit, object, old),
@@ -79,7 +78,7 @@ fn is_same(unit: &FieldPath, object: &Value, old: &Value) -> bool {
 
 /// Whether a field that neither object has was missed before: not so where only the new one has what it is
 /// missed in.
-fn was_missing(unit: &FieldPath, object: &Value, old: &Value) -> bool {
+fn was_missing(unit: &FieldPath, object: &Json<'_>, old: &Json<'_>) -> bool {
     unit.parent().is_none_or(|parent| {
         if parent.find(old).is_some() {
             return true;
@@ -90,7 +89,7 @@ fn was_missing(unit: &FieldPath, object: &Value, old: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::diagnostic::{Origin, Problem, RuleId};
@@ -103,14 +102,14 @@ mod tests {
         let policy = Policy::default();
         let karpenter = Karpenter::default();
         let context = Context {
-            old,
             claims: None,
             policy: &policy,
             karpenter: &karpenter,
             release: karpenter.release(),
             labels: LabelSets::BUILT_IN,
         };
-        let mut findings = Findings::new(object, &context);
+        let (object, old) = (Json::from(object), old.map(Json::from));
+        let mut findings = Findings::new(&object, old.as_ref(), &context);
         findings.push(Diagnostic {
             rule: RuleId::new("test"),
             severity: Severity::Error,

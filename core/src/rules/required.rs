@@ -1,9 +1,8 @@
 //! Fields that must be there. Of several missing ones inside each other only the outermost is told.
 
-use serde_json::Value;
-
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::json::Json;
 use crate::karpenter::{
     ApiVersion, Field, KarpenterVersion, NodeClaim, NodePool, Taint, Template, TemplateOwner,
 };
@@ -43,45 +42,35 @@ spec:
 ",
 };
 
-pub(super) fn check_pool(
-    pool: &NodePool<'_>,
-    object: &Value,
-    release: KarpenterVersion,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check_pool(pool: &NodePool<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
     if release < DEMANDED_SINCE {
         return;
     }
-    if stands(object, &["spec", "template", "spec"], findings) {
+    if stands(pool.object, &["spec", "template", "spec"], findings) {
         check_template(&pool.template, pool.version, findings);
     }
     check_taints(&pool.template, findings);
 }
 
-pub(super) fn check_claim(
-    claim: &NodeClaim<'_>,
-    object: &Value,
-    release: KarpenterVersion,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check_claim(claim: &NodeClaim<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
     if release < DEMANDED_SINCE {
         return;
     }
-    if stands(object, &["spec"], findings) {
+    if stands(claim.object, &["spec"], findings) {
         check_template(&claim.template, claim.version, findings);
     }
     check_taints(&claim.template, findings);
 }
 
 /// Whether an object stands at the end of the path. Of a missing step it speaks.
-fn stands(object: &Value, path: &[&'static str], findings: &mut Findings<'_>) -> bool {
+fn stands(object: &Json<'_>, path: &[&'static str], findings: &mut Findings<'_>) -> bool {
     let mut value = object;
     for (position, key) in path.iter().enumerate() {
         let Some(map) = value.as_object() else {
             return false;
         };
-        match map.get(*key) {
-            Some(Value::Null) | None => {
+        match map.get(key) {
+            Some(Json::Null) | None => {
                 let path = FieldPath::of(path.get(..=position).unwrap_or(path));
                 findings.push(
                     missing(path, "nothing can be launched without it")
@@ -108,7 +97,7 @@ fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut F
                 ApiVersion::V1Beta1 => &["name"],
             };
             for field in demanded {
-                if reference.get(*field).is_none_or(Value::is_null) {
+                if reference.get(field).is_none_or(Json::is_null) {
                     let suggestion = from_api_version(field, reference.get("apiVersion"))
                         .unwrap_or_else(|| format!("write the {field} of your node class"));
                     findings.push(
@@ -135,7 +124,7 @@ fn check_template(template: &Template<'_>, version: ApiVersion, findings: &mut F
 }
 
 /// The group to write, where the manifest names it the way that v1beta1 did.
-fn from_api_version(field: &str, api_version: Option<&Value>) -> Option<String> {
+fn from_api_version(field: &str, api_version: Option<&Json<'_>>) -> Option<String> {
     let (group, _) = api_version
         .filter(|_| field == "group")?
         .as_str()?

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::diagnostic::Severity;
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
@@ -68,9 +69,10 @@ fn lines(
 ) -> Vec<String> {
     let object = completed(subject, object);
     let old = old.map(|old| completed(subject, old));
+    let old = old.as_ref().map(Json::from);
     let request = Request {
         subject,
-        object: &object,
+        object: &Json::from(&object),
         old: old.as_ref(),
         claims: None,
     };

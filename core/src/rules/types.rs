@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::findings::Findings;
 use crate::diagnostic::{Edit, FieldPath, Origin, Problem, RuleId, Severity, Suggestion};
+use crate::json::Json;
 use crate::karpenter::shape::Shape;
 use crate::rule::{Evidence, Rule};
 
@@ -36,26 +37,26 @@ spec:
 };
 
 /// Speaks of one value of the wrong type.
-pub(super) fn report(path: FieldPath, value: &Value, expected: &Shape, findings: &mut Findings<'_>) {
+pub(super) fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
     let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
     findings.push(match (value, expected) {
-        (Value::Number(_) | Value::Bool(_), Shape::Text | Shape::FormattedText | Shape::IntegerOrText) => {
+        (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::FormattedText | Shape::IntegerOrText) => {
             finding.suggest(Suggestion::quote(&value.to_string()))
         }
-        (Value::String(text), Shape::Integer | Shape::Boolean) => {
+        (Json::String(text), Shape::Integer | Shape::Boolean) => {
             finding.suggest_if_known(unquoted(text.trim(), expected).map(|bare| {
                 Suggestion::from(format!("write it without quotes: {bare}")).with(Edit::Set(bare))
             }))
         }
-        (Value::Array(_), Shape::FormattedText) => {
+        (Json::Array(_), Shape::FormattedText) => {
             let mut finding = finding.origin(Origin::Silent);
             finding
                 .reason
                 .push_str(": the API server takes a list, but Karpenter then fails to list every NodePool");
             finding
         }
-        (Value::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
-        (Value::String(text), Shape::List(_)) if is_word(text) => {
+        (Json::Object(_), Shape::List(_)) => finding.suggest("begin each element with a dash"),
+        (Json::String(text), Shape::List(_)) if is_word(text) => {
             finding.suggest(format!("write [{}]", text.trim()))
         }
         _ => finding,

@@ -18,6 +18,7 @@ use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
+use poolgate_core::json::Json;
 
 use crate::commands::nodepools;
 use crate::files::{ReadError, read_text};
@@ -97,9 +98,14 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     let input = nodepools::find(&text);
     let name = name.escape_debug().to_string();
     let mut complaints: Vec<String> = input.broken.iter().map(|why| format!("{name}:{why}")).collect();
+    let objects: Vec<Json<'_>> = input
+        .pools
+        .iter()
+        .map(|found| Json::from(&found.object))
+        .collect();
     let mut subjects = Vec::new();
-    for found in &input.pools {
-        match Subject::of(found, args.nodes, args.reason.map(Reason::from)) {
+    for (found, object) in input.pools.iter().zip(&objects) {
+        match Subject::of(found, object, args.nodes, args.reason.map(Reason::from)) {
             Ok(subject) => subjects.push(subject),
             Err(why) => complaints.push(format!("{name}:{}: {why}", found.line)),
         }

@@ -2,6 +2,7 @@
 
 use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{Budget, NodePool};
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
@@ -32,8 +33,13 @@ pub(super) struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// Reads a pool. An error says why Karpenter never acts on it.
-    pub(super) fn of(found: &'a Found, nodes: Option<u32>, reason: Option<Reason>) -> Result<Self, String> {
-        let pool = NodePool::view(found.version, &found.object);
+    pub(super) fn of(
+        found: &Found,
+        object: &'a Json<'a>,
+        nodes: Option<u32>,
+        reason: Option<Reason>,
+    ) -> Result<Self, String> {
+        let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
         let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
         let known = nodes.or_else(|| nodes_of(&found.object));

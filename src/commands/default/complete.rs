@@ -2,6 +2,7 @@
 
 use poolgate_core::defaults::defaults;
 use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool, schema_defaults};
 use serde_json::Value;
 
@@ -32,7 +33,8 @@ pub(super) fn lacking(object: &Value) -> Option<FieldPath> {
 /// The NodePool as the cluster would store it, but for a node limit that it leaves to poolgate.
 pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults) -> Value {
     let mut completed = schema_defaults(object, version, by.karpenter.release());
-    let pool = NodePool::view(version, &completed);
+    let stored = Json::from(&completed);
+    let pool = NodePool::view(version, &stored);
     let written = defaults(&pool, None, &by.policy.defaults, &by.karpenter);
     let limits = FieldPath::of(&["spec", "limits"]);
     for mut default in written {

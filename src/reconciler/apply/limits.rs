@@ -3,6 +3,7 @@
 
 use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::plan::Pool;
 use poolgate_core::policy::Policy;
@@ -65,7 +66,7 @@ pub(in crate::reconciler) async fn restore_limits(
         let page = writer.call(pools.list(&params)).await?;
         for object in page.items {
             let object = object.kept();
-            let limit = NodePool::view(ApiVersion::V1, &object).annotated_node_limit();
+            let limit = NodePool::view(ApiVersion::V1, &Json::from(&object)).annotated_node_limit();
             let pool = Pool::of(&object, &Policy::default());
             if let Some(limit) = limit.filter(|limit| pool.written_nodes != Some(*limit)) {
                 writer.limit_nodes(&pool, limit).await?;

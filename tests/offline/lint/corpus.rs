@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use poolgate_core::diagnostic::Diagnostic;
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 use poolgate_core::manifest::{Limits, parse};
 use poolgate_core::policy::Policy;
@@ -99,7 +100,7 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
             };
             let request = Request {
                 subject,
-                object,
+                object: &Json::from(object),
                 old: None,
                 claims: None,
             };

@@ -7,10 +7,9 @@ mod tables;
 
 use std::fmt;
 
-use serde_json::{Map, Value};
-
 use super::whole_number;
 use crate::diagnostic::{FieldPath, Segment};
+use crate::json::{Json, Object};
 
 pub use tables::{nodeclaim, nodepool};
 
@@ -65,7 +64,7 @@ pub enum SchemaViolation<'a> {
         /// Where it stands.
         path: FieldPath,
         /// What stands there.
-        value: &'a Value,
+        value: &'a Json<'a>,
         /// What should stand there.
         expected: &'static Shape,
     },
@@ -82,7 +81,11 @@ pub enum SchemaViolation<'a> {
 
 /// Hands everything to `found` that is of the wrong type or unknown: parents before children, and nothing below
 /// an oddity.
-pub fn oddities<'a>(object: &'a Value, shape: &'static Shape, found: &mut impl FnMut(SchemaViolation<'a>)) {
+pub fn oddities<'a>(
+    object: &'a Json<'a>,
+    shape: &'static Shape,
+    found: &mut impl FnMut(SchemaViolation<'a>),
+) {
     if object.is_null() {
         found(SchemaViolation::Mistyped {
             path: FieldPath::root(),
@@ -95,35 +98,35 @@ pub fn oddities<'a>(object: &'a Value, shape: &'static Shape, found: &mut impl F
 }
 
 fn walk<'a>(
-    value: &'a Value,
+    value: &'a Json<'a>,
     shape: &'static Shape,
     path: &mut Vec<Step<'a>>,
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
-    let mut inside = |step: Step<'a>, value: &'a Value, shape: &'static Shape| {
+    let mut inside = |step: Step<'a>, value: &'a Json<'a>, shape: &'static Shape| {
         path.push(step);
         walk(value, shape, path, found);
         path.pop();
     };
     match (shape, value) {
         (Shape::Any, _)
-        | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Value::String(_))
-        | (Shape::Boolean, Value::Bool(_)) => {}
-        (Shape::Integer | Shape::IntegerOrText, Value::Number(number)) if whole_number(number).is_some() => {}
-        (Shape::List(element), Value::Array(list)) => {
+        | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
+        | (Shape::Boolean, Json::Bool(_)) => {}
+        (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) if whole_number(number).is_some() => {}
+        (Shape::List(element), Json::Array(list)) => {
             for (index, value) in list.iter().enumerate() {
                 inside(Step::Index(index), value, element);
             }
         }
-        (Shape::Map(entry), Value::Object(map)) => {
+        (Shape::Map(entry), Json::Object(map)) => {
             for (key, value) in map.iter().filter(|(_, value)| !value.is_null()) {
                 inside(Step::Key(key), value, entry);
             }
         }
-        (Shape::Object(fields) | Shape::Open(fields), Value::Object(map)) => {
+        (Shape::Object(fields) | Shape::Open(fields), Json::Object(map)) => {
             let mut seen = 0;
             for (name, shape) in *fields {
-                let Some(value) = map.get(*name) else { continue };
+                let Some(value) = map.get(name) else { continue };
                 seen += 1;
                 if !value.is_null() {
                     inside(Step::Field(name), value, shape);
@@ -144,13 +147,13 @@ fn walk<'a>(
 /// Speaks of the fields that are not in the table. An explicit `null` is as good as nothing: no one loses anything
 /// by it, and Go programs write `creationTimestamp: null`.
 fn unknown<'a>(
-    map: &'a Map<String, Value>,
+    map: &'a Object<'a>,
     known: Fields,
     path: &[Step<'a>],
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
     for (name, value) in map {
-        if value.is_null() || known.iter().any(|(known, _)| known == name) {
+        if value.is_null() || known.iter().any(|(known, _)| *known == name) {
             continue;
         }
         let last = Step::Key(name);
@@ -182,14 +185,14 @@ impl Step<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::karpenter::ApiVersion;
 
     fn found(object: &Value) -> Vec<String> {
         let mut lines = Vec::new();
-        oddities(object, nodepool(ApiVersion::V1), &mut |oddity| {
+        oddities(&Json::from(object), nodepool(ApiVersion::V1), &mut |oddity| {
             lines.push(match oddity {
                 SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
                 SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::pod::Needs;
 use super::taints::{Effect, Taint, tolerated};
+use crate::json::Json;
 use crate::karpenter::{HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, Operator, Selection, Template};
 
 /// What new nodes of a pool are like.
@@ -40,7 +39,7 @@ impl NodeTemplate {
         let labels = template.labels.present().into_iter().flatten();
         let own = (NODEPOOL_LABEL.to_owned(), pool.to_owned());
         let labels = labels
-            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .filter_map(|(key, value)| Some((key.to_owned(), value.as_str()?.to_owned())))
             .chain([own])
             .collect();
         let requirements = template.requirements.as_ref().present().into_iter().flatten();
@@ -55,7 +54,7 @@ impl NodeTemplate {
                         operator: Operator::parse(requirement.operator.present()?)?,
                         values: values
                             .iter()
-                            .filter_map(Value::as_str)
+                            .filter_map(Json::as_str)
                             .map(str::to_owned)
                             .collect(),
                     })

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::node_template::NodeTemplate;
 use serde_json::Value;
 
-use super::node_template::NodeTemplate;
 use crate::budget::Budgets;
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::nodelimit::NodeLimit;
 use crate::policy::Policy;
@@ -44,9 +45,10 @@ pub struct Pool {
 impl Pool {
     /// Reads a NodePool (v1) as it is stored. What is of the wrong type counts as missing.
     pub fn of(object: &Value, policy: &Policy) -> Self {
+        let object = &Json::from(object);
         let view = NodePool::view(ApiVersion::V1, object);
         let metadata = |field: &str| object.get("metadata").and_then(|metadata| metadata.get(field));
-        let text = |field: &str| metadata(field).and_then(Value::as_str).unwrap_or_default();
+        let text = |field: &str| metadata(field).and_then(Json::as_str).unwrap_or_default();
         let disruption = view.disruption.as_ref().present();
         let consolidation = disruption.and_then(|disruption| disruption.consolidation_policy.present());
         let mut pool = Self {

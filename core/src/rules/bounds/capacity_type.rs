@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
-
-use super::{is_mistyped, listed, requirements};
+use super::{listed, requirements};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool};
+use crate::json::Json;
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Field, NodePool, Requirement};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
@@ -45,8 +44,8 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, object: &Value, allowed: &[String], findings: &mut Findings<'_>) {
-    if is_mistyped(&pool.template.requirements_path(), object, Value::is_array) {
+pub(super) fn check(pool: &NodePool<'_>, allowed: &[String], findings: &mut Findings<'_>) {
+    if matches!(pool.template.requirements, Field::Mistyped) {
         return;
     }
     let label = match pool.template.labels {
@@ -55,7 +54,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, allowed: &[String], fin
             .present()
             .and_then(|labels| labels.get(CAPACITY_TYPE_LABEL)?.as_str()),
     };
-    let usable = usable(object, label);
+    let usable = usable(pool, label);
     let forbidden: Vec<&str> = usable
         .into_iter()
         .filter(|capacity| !allowed.iter().any(|allowed| allowed == capacity))
@@ -63,7 +62,7 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, allowed: &[String], fin
     let Some(first) = forbidden.first() else { return };
     let suggestion = format!("require {CAPACITY_TYPE_LABEL} In [{}]", allowed.join(", "));
     let reason = format!("the policy allows only {}", listed(allowed));
-    let says = requirements(object).any(is_about_capacity) || label.is_some();
+    let says = requirements(pool).any(is_about_capacity) || label.is_some();
     let problem = if says {
         Problem::text(first)
     } else {
@@ -92,23 +91,23 @@ fn listed_and(words: &[&str]) -> String {
     shown.join(" and ")
 }
 
-fn is_about_capacity(requirement: &Map<String, Value>) -> bool {
-    requirement.get("key").and_then(Value::as_str) == Some(CAPACITY_TYPE_LABEL)
+fn is_about_capacity(requirement: &Requirement<'_>) -> bool {
+    requirement.key == Field::Present(CAPACITY_TYPE_LABEL)
 }
 
 /// The capacity types that satisfy all requirements and the label, in the order of the object. Empty where they
 /// contradict each other: then no node comes at all, which is not this rule's concern. Takes time in the number of
 /// values, however they are spread over requirements.
-fn usable<'v>(object: &'v Value, label: Option<&'v str>) -> Vec<&'v str> {
+fn usable<'v>(pool: &NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
     let mut lists = 0_usize;
     let mut order: Vec<&str> = Vec::new();
     // In how many of the lists a value stands.
     let mut listed: HashMap<&str, usize> = HashMap::new();
     let mut excluded: HashSet<&str> = HashSet::new();
-    for requirement in requirements(object).filter(|requirement| is_about_capacity(requirement)) {
-        let values = requirement.get("values").and_then(Value::as_array);
-        let values = values.into_iter().flatten().filter_map(Value::as_str);
-        match operator(requirement) {
+    for requirement in requirements(pool).filter(|requirement| is_about_capacity(requirement)) {
+        let values = requirement.values.present();
+        let values = values.into_iter().flatten().filter_map(Json::as_str);
+        match requirement.operator.present() {
             Some("In") => {
                 for value in values {
                     let count = listed.entry(value).or_default();
@@ -134,10 +133,6 @@ fn usable<'v>(object: &'v Value, label: Option<&'v str>) -> Vec<&'v str> {
             && label.is_none_or(|label| label == *value)
     });
     order
-}
-
-fn operator(requirement: &Map<String, Value>) -> Option<&str> {
-    requirement.get("operator").and_then(Value::as_str)
 }
 
 #[cfg(test)]

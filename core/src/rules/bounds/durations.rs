@@ -1,9 +1,7 @@
 //! Bounds on how long nodes live and drain.
 
-use serde_json::Value;
-
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, NodePool};
+use crate::karpenter::{ApiVersion, Field, NodePool};
 use crate::policy::{DurationBounds, TemplateBounds};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -70,28 +68,20 @@ spec:
 ",
 };
 
-pub(super) fn check(
-    pool: &NodePool<'_>,
-    object: &Value,
-    bounds: &TemplateBounds,
-    findings: &mut Findings<'_>,
-) {
-    let expiry = match pool.version {
-        ApiVersion::V1 => FieldPath::of(&["spec", "template", "spec", "expireAfter"]),
-        ApiVersion::V1Beta1 => FieldPath::of(&["spec", "disruption", "expireAfter"]),
-    };
+pub(super) fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findings<'_>) {
     check_duration(
         &EXPIRE_AFTER,
-        expiry,
+        NodePool::expire_after_path(pool.version),
+        pool.expire_after,
         Some(DEFAULT_EXPIRY),
         &bounds.expire_after,
-        object,
         findings,
     );
     if pool.version == ApiVersion::V1 {
-        let grace = FieldPath::of(&["spec", "template", "spec", "terminationGracePeriod"]);
+        let path = pool.template.owner.path("terminationGracePeriod");
+        let grace = pool.template.termination_grace_period;
         let bounds = &bounds.termination_grace_period;
-        check_duration(&TERMINATION_GRACE_PERIOD, grace, None, bounds, object, findings);
+        check_duration(&TERMINATION_GRACE_PERIOD, path, grace, None, bounds, findings);
     }
 }
 
@@ -99,14 +89,15 @@ pub(super) fn check(
 fn check_duration(
     rule: &Rule,
     path: FieldPath,
+    found: Field<&str>,
     otherwise: Option<&str>,
     bounds: &DurationBounds,
-    object: &Value,
     findings: &mut Findings<'_>,
 ) {
-    let found = path.find(object);
-    let Some(text) = found.map_or(Some(otherwise.unwrap_or(NEVER)), Value::as_str) else {
-        return;
+    let text = match found {
+        Field::Mistyped => return,
+        Field::Absent => otherwise.unwrap_or(NEVER),
+        Field::Present(text) => text,
     };
     let duration = if text == NEVER {
         None
@@ -128,7 +119,7 @@ fn check_duration(
         (None, Some(min)) => (min, "at least", "or more"),
         (None, None) => return,
     };
-    let reason = match (found, otherwise) {
+    let reason = match (found.present(), otherwise) {
         (Some(_), _) => format!("the policy allows {word} {}", bound.text),
         (None, Some(otherwise)) => format!(
             "Karpenter's CRD writes {otherwise} where it is left out, and the policy allows {word} {}",
@@ -139,7 +130,7 @@ fn check_duration(
             bound.text
         ),
     };
-    let problem = found.map_or(Problem::Required, Problem::invalid);
+    let problem = found.present().map_or(Problem::Required, Problem::text);
     let finding = rule.finding(path, problem, reason);
     findings.push(finding.suggest(format!("write {} {suggestion}", bound.text)));
 }

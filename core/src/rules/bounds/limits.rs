@@ -1,10 +1,8 @@
 //! Bounds on `spec.limits`.
 
-use serde_json::Value;
-
-use super::is_mistyped;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::{NODE_LIMIT_ANNOTATION, NodePool};
+use crate::json::Json;
+use crate::karpenter::{Field, NODE_LIMIT_ANNOTATION, NodePool};
 use crate::policy::{LimitBounds, Written};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -56,12 +54,12 @@ static LIMIT_MAX: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, findings: &mut Findings<'_>) {
+pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
     let limits = FieldPath::of(&["spec", "limits"]);
-    if is_mistyped(&limits, object, Value::is_object) {
+    if pool.limits == Field::Mistyped {
         return;
     }
-    let is_static = FieldPath::of(&["spec", "replicas"]).find(object).is_some();
+    let is_static = !pool.replicas.is_absent();
     let applies = |resource: &str| !is_static || resource == NODES;
     // Where the limit of nodes is left to poolgate, it stands in the annotation.
     let annotations = pool.annotations.present();
@@ -115,10 +113,10 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &LimitBounds, f
     }
 }
 
-fn check_limit(path: FieldPath, limit: &Value, most: &Written<Quantity>, findings: &mut Findings<'_>) {
+fn check_limit(path: FieldPath, limit: &Json<'_>, most: &Written<Quantity>, findings: &mut Findings<'_>) {
     let quantity = match limit {
-        Value::String(text) => Quantity::parse(text).ok(),
-        Value::Number(number) => number
+        Json::String(text) => Quantity::parse(text).ok(),
+        Json::Number(number) => number
             .as_i64()
             .map(Quantity::from)
             .or_else(|| number.as_u64().map(Quantity::from)),
@@ -136,7 +134,7 @@ fn check_limit(path: FieldPath, limit: &Value, most: &Written<Quantity>, finding
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::policy::Bounds;

@@ -9,43 +9,32 @@ pub(super) mod limits;
 pub(super) mod node_class;
 pub(super) mod template_labels;
 
-use serde_json::{Map, Value};
-
 use super::findings::Findings;
-use crate::diagnostic::FieldPath;
-use crate::karpenter::{NodePool, TemplateOwner};
+use crate::karpenter::{NodePool, Requirement};
 use crate::policy::Bounds;
 
-/// Holds a NodePool, which is a view of `object`, against the bounds.
-pub(super) fn check(pool: &NodePool<'_>, object: &Value, bounds: &Bounds, findings: &mut Findings<'_>) {
+/// Holds a NodePool against the bounds.
+pub(super) fn check(pool: &NodePool<'_>, bounds: &Bounds, findings: &mut Findings<'_>) {
     if pool.spec.present().is_none() {
         return;
     }
-    limits::check(pool, object, &bounds.limits, findings);
+    limits::check(pool, &bounds.limits, findings);
     budgets::check(pool, &bounds.budgets, findings);
     freeze::check(pool, &bounds.budgets.freeze_windows, findings);
-    template_labels::check(pool, object, &bounds.template.required_labels, findings);
+    template_labels::check(pool, &bounds.template.required_labels, findings);
     if let Some(allowed) = &bounds.template.capacity_types {
-        capacity_type::check(pool, object, allowed, findings);
+        capacity_type::check(pool, allowed, findings);
     }
     if let Some(allowed) = &bounds.template.node_classes {
         node_class::check(pool, allowed, findings);
     }
-    durations::check(pool, object, &bounds.template, findings);
+    durations::check(pool, &bounds.template, findings);
 }
 
 /// The elements of the requirements that are objects; none if they are of the wrong type.
-fn requirements(object: &Value) -> impl Iterator<Item = &Map<String, Value>> {
-    let list = TemplateOwner::Pool
-        .path("requirements")
-        .find(object)
-        .and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_object)
-}
-
-/// Whether a part of the object is of the wrong type, which another rule speaks of.
-fn is_mistyped(path: &FieldPath, object: &Value, is_right: impl FnOnce(&Value) -> bool) -> bool {
-    path.find(object).is_some_and(|value| !is_right(value))
+fn requirements<'p, 'a>(pool: &'p NodePool<'a>) -> impl Iterator<Item = &'p Requirement<'a>> {
+    let list = pool.template.requirements.as_ref().present();
+    list.into_iter().flatten()
 }
 
 /// Some of the words of a list, for a sentence.

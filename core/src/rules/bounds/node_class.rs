@@ -1,8 +1,7 @@
 //! The node classes that a pool may use.
 
-use serde_json::Value;
-
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::policy::{Glob, NodeClassPattern};
 use crate::rule::Rule;
@@ -44,7 +43,7 @@ pub(super) fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings:
     let Some(reference) = pool.template.node_class_ref.present() else {
         return;
     };
-    let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| reference.get(field).and_then(Json::as_str).unwrap_or_default();
     let group = match pool.version {
         ApiVersion::V1 => text("group"),
         ApiVersion::V1Beta1 => text("apiVersion").split('/').next().unwrap_or_default(),

@@ -1,7 +1,5 @@
 //! Labels that every node must get.
 
-use serde_json::Value;
-
 use super::requirements;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, NodePool};
@@ -37,14 +35,14 @@ spec:
 ",
 };
 
-pub(super) fn check(pool: &NodePool<'_>, object: &Value, required: &[String], findings: &mut Findings<'_>) {
+pub(super) fn check(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'_>) {
     let labels = match pool.template.labels {
         Field::Mistyped => return,
         labels => labels.present(),
     };
     for key in required {
         let is_label = labels.is_some_and(|labels| labels.get(key).is_some_and(|value| !value.is_null()));
-        if is_label || is_required(object, key) {
+        if is_label || is_required(pool, key) {
             continue;
         }
         let path = pool.template.labels_path().key(key.clone());
@@ -59,10 +57,9 @@ pub(super) fn check(pool: &NodePool<'_>, object: &Value, required: &[String], fi
 }
 
 /// Whether a requirement puts the label on every node.
-fn is_required(object: &Value, key: &str) -> bool {
-    requirements(object).any(|requirement| {
-        let text = |field: &str| requirement.get(field).and_then(Value::as_str);
-        text("key") == Some(key) && text("operator") == Some("In")
+fn is_required(pool: &NodePool<'_>, key: &str) -> bool {
+    requirements(pool).any(|requirement| {
+        requirement.key == Field::Present(key) && requirement.operator == Field::Present("In")
     })
 }
 

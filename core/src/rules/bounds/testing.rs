@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::diagnostic::Severity;
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, Karpenter};
 use crate::policy::{Bounds, Policy, Written};
 use crate::review::{Request, Subject, review};
@@ -23,10 +24,11 @@ fn reviewed(bounds: Bounds, object: &Value, old: Option<&Value>, severity: Sever
         bounds,
         ..Policy::default()
     };
+    let old = old.map(Json::from);
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
-        object,
-        old,
+        object: &Json::from(object),
+        old: old.as_ref(),
         claims: None,
     };
     let report = review(&request, &policy, &Karpenter::default()).report;

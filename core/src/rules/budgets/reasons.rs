@@ -1,9 +1,8 @@
 //! Which disruptions a budget limits: its `reasons`.
 
-use serde_json::Value;
-
 use crate::budget::{Reason, Reasons};
 use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity};
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, Karpenter, KarpenterVersion};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -127,7 +126,7 @@ pub(super) fn check(
     check_each(budget, reasons, karpenter, findings);
 }
 
-fn check_each(budget: &Budget<'_>, reasons: &[Value], karpenter: &Karpenter, findings: &mut Findings<'_>) {
+fn check_each(budget: &Budget<'_>, reasons: &[Json<'_>], karpenter: &Karpenter, findings: &mut Findings<'_>) {
     let supported = karpenter.words(EnumValues::Reason, ApiVersion::V1);
     let mut seen = Reasons::NONE;
     for (index, text) in reasons.iter().enumerate() {

@@ -1,10 +1,9 @@
 //! What a limit says: a quantity that is sound for any resource.
 
-use serde_json::Value;
-
 use super::path;
 use super::resource::PLAIN_RESOURCES;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::json::Json;
 use crate::karpenter::NodePool;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -134,7 +133,7 @@ const LEAST_BYTES: i64 = 1 << 20;
 const MOST_CORES: i64 = 1_000_000;
 
 /// Why an amount is not what its author can have meant, and what is more likely.
-fn other_unit(resource: &str, value: &Value, quantity: &Quantity) -> Option<(String, Suggestion)> {
+fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(String, Suggestion)> {
     let number = || {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         text.trim_end_matches(|c: char| !c.is_ascii_digit()).to_owned()
@@ -155,10 +154,10 @@ fn other_unit(resource: &str, value: &Value, quantity: &Quantity) -> Option<(Str
     }
 }
 
-pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings: &mut Findings<'_>) {
+pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findings: &mut Findings<'_>) {
     let found = |rule: &Rule, reason: String| rule.finding(path(resource), Problem::invalid(value), reason);
     let quantity = match value {
-        Value::String(text) => match Quantity::parse(text) {
+        Json::String(text) => match Quantity::parse(text) {
             Ok(quantity) => quantity,
             Err(error) => {
                 findings.push(
@@ -169,7 +168,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
                 return;
             }
         },
-        Value::Number(number) => {
+        Json::Number(number) => {
             let units = number
                 .as_i64()
                 .map(Quantity::from)
@@ -209,7 +208,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Value, findings
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::karpenter::{ApiVersion, KarpenterVersion};
@@ -273,7 +272,7 @@ mod tests {
         let said = |policy: &Policy| {
             let request = Request {
                 subject: Subject::NodePool(ApiVersion::V1),
-                object: &object,
+                object: &Json::from(&object),
                 old: None,
                 claims: None,
             };

@@ -9,7 +9,12 @@ use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::NodePool;
 
-pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(
+    pool: &NodePool<'_>,
+    old: Option<&NodePool<'_>>,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
     let Some(limits) = pool.limits.present() else {
         return;
     };
@@ -17,7 +22,7 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
         resource::check(resource, value, limits, findings);
         amount::check(pool, resource, value, findings);
     }
-    nodes::check(pool, limits, context, findings);
+    nodes::check(pool, limits, old, context, findings);
 }
 
 fn path(resource: &str) -> FieldPath {

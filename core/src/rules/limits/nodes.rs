@@ -1,9 +1,8 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
-use serde_json::{Map, Value};
-
 use super::path;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeLimitMode, NodePool};
 use crate::nodelimit::{ClaimCounts, NodeLimit};
 use crate::policy::OverLimit;
@@ -94,7 +93,8 @@ spec:
 
 pub(super) fn check(
     pool: &NodePool<'_>,
-    limits: &Map<String, Value>,
+    limits: &Object<'_>,
+    old: Option<&NodePool<'_>>,
     context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
@@ -113,12 +113,17 @@ pub(super) fn check(
         );
     }
     check_release(pool, value, context.release, findings);
-    if let Some(old) = context.old {
+    if let Some(old) = old {
         check_lowered(pool, value, &limit, old, context, findings);
     }
 }
 
-fn check_release(pool: &NodePool<'_>, value: &Value, release: KarpenterVersion, findings: &mut Findings<'_>) {
+fn check_release(
+    pool: &NodePool<'_>,
+    value: &Json<'_>,
+    release: KarpenterVersion,
+    findings: &mut Findings<'_>,
+) {
     let reason = if pool.version == ApiVersion::V1Beta1 {
         "no Karpenter with v1beta1 counts nodes, so it limits nothing".to_owned()
     } else if !release.has(KarpenterVersion::STATIC_CAPACITY) {
@@ -141,14 +146,13 @@ fn check_release(pool: &NodePool<'_>, value: &Value, release: KarpenterVersion, 
 /// Compares a limit that this update lowers or sets with the nodes that stand.
 fn check_lowered(
     pool: &NodePool<'_>,
-    value: &Value,
+    value: &Json<'_>,
     quantity: &Quantity,
-    old: &Value,
+    old: &NodePool<'_>,
     context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
-    let before = NodePool::view(pool.version, old);
-    if before.node_limit().is_some_and(|before| *quantity >= before) {
+    if old.node_limit().is_some_and(|before| *quantity >= before) {
         return;
     }
     let (Some(limit), Some(standing)) = (
@@ -158,7 +162,7 @@ fn check_lowered(
         return;
     };
     // Where a mode merely vanishes from the object, the reconciler goes on with the one by which fewer are too many.
-    let mode = match (pool.node_limit_mode(), before.node_limit_mode()) {
+    let mode = match (pool.node_limit_mode(), old.node_limit_mode()) {
         (None, Some(NodeLimitMode::Soft)) => NodeLimitMode::Soft,
         _ => limit.mode,
     };
@@ -210,7 +214,7 @@ enum Standing {
 }
 
 impl Standing {
-    fn of(stored: &Value, claims: Option<ClaimCounts>) -> Option<Self> {
+    fn of(stored: &NodePool<'_>, claims: Option<ClaimCounts>) -> Option<Self> {
         claims
             .map(Self::Counted)
             .or_else(|| told_nodes(stored).map(Self::Told))
@@ -246,12 +250,10 @@ impl Standing {
 }
 
 /// How many nodes the stored pool has, as Karpenter last counted them.
-fn told_nodes(stored: &Value) -> Option<usize> {
-    let count = FieldPath::of(&["status", "nodes"])
-        .find(stored)
-        .and_then(Value::as_i64);
-    let count = count.or_else(|| {
-        let resource = FieldPath::of(&["status", "resources", NODES]).find(stored)?;
+fn told_nodes(stored: &NodePool<'_>) -> Option<usize> {
+    let status = stored.object.get("status")?;
+    let count = status.get("nodes").and_then(Json::as_i64).or_else(|| {
+        let resource = status.get("resources")?.get(NODES)?;
         NodePool::node_limit_value(resource).map(|quantity| quantity.rounded_up())
     });
     count.and_then(|count| usize::try_from(count).ok())

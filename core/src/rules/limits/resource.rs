@@ -1,9 +1,8 @@
 //! Which resources a limit may name.
 
-use serde_json::{Map, Value};
-
 use super::path;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion, nearest};
+use crate::json::{Json, Object};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
@@ -41,7 +40,7 @@ static LIMIT_UNKNOWN: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(resource: &str, value: &Value, limits: &Map<String, Value>, findings: &mut Findings<'_>) {
+pub(super) fn check(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
     if is_plausible(resource) {
         return;
     }
@@ -50,7 +49,7 @@ pub(super) fn check(resource: &str, value: &Value, limits: &Map<String, Value>, 
         Problem::invalid(value),
         "nodes have no resource of this name, so this limits nothing",
     );
-    let likely = likely_resource(resource).filter(|likely| !limits.contains_key(*likely));
+    let likely = likely_resource(resource).filter(|likely| !limits.contains_key(likely));
     findings.push(finding.suggest_if_known(likely.map(Suggestion::did_you_mean)));
 }
 

@@ -1,9 +1,8 @@
 //! What of `nodeClassRef` an update may not change.
 
-use serde_json::{Map, Value};
-
 use super::{path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
+use crate::json::Object;
 use crate::karpenter::TemplateOwner;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -43,11 +42,10 @@ spec:
 ",
 };
 
-pub(super) fn check(reference: &Map<String, Value>, old: Option<&Value>, findings: &mut Findings<'_>) {
+pub(super) fn check(reference: &Object<'_>, old: &Object<'_>, findings: &mut Findings<'_>) {
     for field in ["group", "kind"] {
         let path = path(TemplateOwner::Pool, field);
-        let before = old.and_then(|old| path.find(old)).and_then(Value::as_str);
-        let (Some(before), Some(now)) = (before, text(reference, field)) else {
+        let (Some(before), Some(now)) = (text(old, field), text(reference, field)) else {
             continue;
         };
         if before != now {

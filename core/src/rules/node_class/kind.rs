@@ -1,9 +1,8 @@
 //! Whether group and kind of `nodeClassRef` are those of a provider's node class.
 
-use serde_json::{Map, Value};
-
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::json::Object;
 use crate::karpenter::{ApiVersion, NodeClassKind, NodeClassMismatch, Template};
 use crate::rule::{Evidence, Rule};
 use crate::rules::context::Context;
@@ -73,7 +72,7 @@ spec:
 
 pub(super) fn check(
     group: &str,
-    reference: &Map<String, Value>,
+    reference: &Object<'_>,
     template: &Template<'_>,
     version: ApiVersion,
     context: &Context<'_>,
@@ -122,6 +121,7 @@ pub(super) fn check(
 mod tests {
     use serde_json::json;
 
+    use crate::json::Json;
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::policy::{Glob, NodeClassPattern, Policy};
     use crate::review::{Request, Subject, review};
@@ -157,7 +157,7 @@ mod tests {
             let object = completed(Subject::NodePool(ApiVersion::V1), &object);
             let request = Request {
                 subject: Subject::NodePool(ApiVersion::V1),
-                object: &object,
+                object: &Json::from(&object),
                 old: None,
                 claims: None,
             };

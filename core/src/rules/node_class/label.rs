@@ -1,9 +1,8 @@
 //! The label that Karpenter makes of `nodeClassRef` for every NodeClaim.
 
-use serde_json::{Map, Value};
-
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
+use crate::json::Object;
 use crate::karpenter::{ApiVersion, Template, TemplateOwner, node_class_label};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -78,11 +77,7 @@ spec:
 
 /// Checks whether an object can have the name. Of an empty one other rules speak, and of one that is no label's value,
 /// too.
-pub(super) fn check_object_name(
-    reference: &Map<String, Value>,
-    owner: TemplateOwner,
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn check_object_name(reference: &Object<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let name = text(reference, "name").filter(|name| label_value(name).is_ok() && !name.is_empty());
     if let Some(name) = name.filter(|name| !is_object_name(name)) {
         let finding =
@@ -93,7 +88,7 @@ pub(super) fn check_object_name(
 
 /// Speaks of an empty name in v1beta1. In v1 the CRD demands a name, of which another rule speaks.
 pub(super) fn check_name(
-    reference: &Map<String, Value>,
+    reference: &Object<'_>,
     version: ApiVersion,
     owner: TemplateOwner,
     findings: &mut Findings<'_>,
@@ -104,7 +99,7 @@ pub(super) fn check_name(
 }
 
 /// Checks the name by what becomes of it: the value of a label.
-pub(super) fn check_value(reference: &Map<String, Value>, owner: TemplateOwner, findings: &mut Findings<'_>) {
+pub(super) fn check_value(reference: &Object<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let Some(name) = text(reference, "name") else {
         return;
     };

@@ -9,15 +9,15 @@ pub(super) mod label;
 mod testing;
 pub(super) mod texts;
 
-use serde_json::{Map, Value};
-
 use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::FieldPath;
+use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
 
 pub(super) fn check(
     template: &Template<'_>,
+    old: Option<&Template<'_>>,
     version: ApiVersion,
     context: &Context<'_>,
     findings: &mut Findings<'_>,
@@ -42,8 +42,9 @@ pub(super) fn check(
     if version == ApiVersion::V1
         && owner == TemplateOwner::Pool
         && context.release.has(KarpenterVersion::NODE_CLASS_FIXED)
+        && let Some(old) = old.and_then(|old| old.node_class_ref.present())
     {
-        fixed::check(reference, context.old, findings);
+        fixed::check(reference, old, findings);
     }
 }
 
@@ -51,8 +52,8 @@ fn path(owner: TemplateOwner, field: &'static str) -> FieldPath {
     owner.path("nodeClassRef").key(field)
 }
 
-fn text<'v>(reference: &'v Map<String, Value>, field: &str) -> Option<&'v str> {
-    reference.get(field).and_then(Value::as_str)
+fn text<'v>(reference: &'v Object<'v>, field: &str) -> Option<&'v str> {
+    reference.get(field).and_then(Json::as_str)
 }
 
 /// The field that names the group.

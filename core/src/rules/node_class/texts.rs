@@ -1,9 +1,8 @@
 //! The texts of `nodeClassRef`, each by itself.
 
-use serde_json::{Map, Value};
-
 use super::{path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::json::Object;
 use crate::karpenter::{ApiVersion, TemplateOwner};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -41,7 +40,7 @@ spec:
 
 /// Checks each text by itself. Whether group and kind can be judged together.
 pub(super) fn check(
-    reference: &Map<String, Value>,
+    reference: &Object<'_>,
     version: ApiVersion,
     owner: TemplateOwner,
     findings: &mut Findings<'_>,

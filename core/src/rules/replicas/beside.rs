@@ -59,7 +59,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         findings.push(
             REPLICAS_LIMITS
                 .finding(
-                    FieldPath::of(&["spec", "limits"]).key(resource.clone()),
+                    FieldPath::of(&["spec", "limits"]).key(resource.to_owned()),
                     Problem::invalid(value),
                     "a static pool takes no limit but nodes",
                 )

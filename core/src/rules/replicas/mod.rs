@@ -10,7 +10,12 @@ use super::findings::Findings;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 
-pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(
+    pool: &NodePool<'_>,
+    old: Option<&NodePool<'_>>,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+) {
     if pool.version == ApiVersion::V1Beta1 {
         return;
     }
@@ -18,7 +23,7 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
         mode::check_release(pool, context.release, findings);
         return;
     }
-    mode::check_transition(pool, context.old, findings);
+    mode::check_transition(pool, old, findings);
     beside::check(pool, findings);
     let Some(replicas) = pool.replicas.present() else {
         return;

@@ -1,7 +1,5 @@
 //! Whether a pool may be static: by the release of Karpenter, and by what it was before.
 
-use serde_json::Value;
-
 use super::path;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, KarpenterVersion, NodePool};
@@ -101,9 +99,9 @@ pub(super) fn check_release(pool: &NodePool<'_>, release: KarpenterVersion, find
 }
 
 /// Compares what the pool is with what it was.
-pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&Value>, findings: &mut Findings<'_>) {
+pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(old) = old else { return };
-    let was_static = !NodePool::view(pool.version, old).replicas.is_absent();
+    let was_static = !old.replicas.is_absent();
     let finding = match (&pool.replicas, was_static) {
         (Field::Present(replicas), false) => REPLICAS_MODE
             .finding(

@@ -156,6 +156,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::*;
+    use crate::json::Json;
     use crate::karpenter::NodePool;
     use crate::rules::testing::errors;
 
@@ -216,6 +217,7 @@ mod tests {
                 "metadata": {"labels": {"kubernetes.io/arch": "amd64", "example.com/none": null}},
                 "spec": {"requirements": requirements},
             }}});
+            let object = Json::from(&object);
             let pool = NodePool::view(crate::karpenter::ApiVersion::V1, &object);
             count_in_nodeclaim(&pool.template, false, release)
         };

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use serde_json::Value;
-
 use super::{Entry, Scope};
 use crate::diagnostic::FieldPath;
+use crate::json::Json;
 use crate::karpenter::{LabelKind, Operator, Selection, canonical_label};
 use crate::value::label::label_value;
 
@@ -79,7 +78,7 @@ impl<'a> Group<'a> {
 }
 
 /// A label's value that other rules have nothing against.
-fn value_of(value: &Value) -> Option<&str> {
+fn value_of<'v>(value: &'v Json<'_>) -> Option<&'v str> {
     value.as_str().filter(|value| label_value(value).is_ok())
 }
 

@@ -22,11 +22,10 @@ pub(super) mod twice;
 pub(super) mod unused;
 pub(super) mod values;
 
-use serde_json::{Map, Value};
-
 use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, quoted};
+use crate::json::Object;
 use crate::karpenter::{
     ApiVersion, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
 };
@@ -43,7 +42,7 @@ pub(super) struct Scope<'a> {
     /// The path of the labels that become requirements, too.
     pub(super) labels_path: FieldPath,
     /// Those labels.
-    pub(super) labels: Option<&'a Map<String, Value>>,
+    pub(super) labels: Option<&'a Object<'a>>,
     /// The API group of the node class, which tells the provider.
     pub(super) group: Option<&'a str>,
     /// The version that the object is written in.

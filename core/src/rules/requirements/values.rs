@@ -1,9 +1,8 @@
 //! The values of a requirement: how many its operator takes, and what each may look like.
 
-use serde_json::Value;
-
 use super::Scope;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion, quoted};
+use crate::json::Json;
 use crate::karpenter::{Field, Operator, Requirement, integer};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
@@ -111,7 +110,7 @@ pub(super) fn check<'a>(
         Field::Absent => &[],
         Field::Mistyped => return None,
     };
-    let values: Vec<&str> = list.iter().map(Value::as_str).collect::<Option<_>>()?;
+    let values: Vec<&str> = list.iter().map(Json::as_str).collect::<Option<_>>()?;
     let index = requirement.index;
     if !check_count(index, operator, &values, scope, findings) {
         return None;
@@ -221,9 +220,8 @@ fn is_placeholder(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::*;
     use crate::rules::requirements::testing::{errors, requirements};
 
     const CPU: &str = "karpenter.kwok.sh/instance-cpu";

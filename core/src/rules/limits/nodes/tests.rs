@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::LIMIT_BELOW_NODES;
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
@@ -85,10 +86,11 @@ fn claims_that_are_counted_are_believed_before_a_status() {
         };
         let mut old = with_mode("20", old_mode);
         old["status"] = json!({"nodes": 1});
+        let (new, old) = (with_mode("5", mode), Json::from(&old));
         let [existing, undeleted, staying] = counts;
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),
-            object: &with_mode("5", mode),
+            object: &Json::from(&new),
             old: Some(&old),
             claims: Some(ClaimCounts {
                 existing,

@@ -1,0 +1,183 @@
+//! JSON as it is reviewed: a tree that borrows its texts from what it was read from, and that only looks.
+//!
+//! `serde_json::Value` owns every text and keeps objects in B-trees; building it cost more than all rules together.
+//! Knows nothing of Kubernetes but what it is told to leave out.
+
+mod object;
+mod read;
+mod tree;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::{Number, Value};
+
+pub use object::{Entries, Object};
+pub use read::{Skip, Skipped, read};
+pub use tree::Tree;
+
+/// A JSON value that borrows what it can.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Json<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number.
+    Number(Number),
+    /// A string. Owned only where it was written with escapes.
+    String(Cow<'a, str>),
+    /// A list.
+    Array(Vec<Self>),
+    /// An object.
+    Object(Object<'a>),
+}
+
+impl<'a> Json<'a> {
+    /// What stands under a key; none where this is no object.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.as_object()?.get(key)
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number.
+    pub const fn as_number(&self) -> Option<&Number> {
+        match self {
+            Self::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The number, where it is written as a whole one and fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_number()?.as_i64()
+    }
+
+    /// The number, however it is written.
+    pub fn as_f64(&self) -> Option<f64> {
+        self.as_number()?.as_f64()
+    }
+
+    /// The elements of a list.
+    pub fn as_array(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// The object.
+    pub const fn as_object(&self) -> Option<&Object<'a>> {
+        match self {
+            Self::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `null`.
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// Whether it is a list.
+    pub const fn is_array(&self) -> bool {
+        matches!(self, Self::Array(_))
+    }
+
+    /// Whether it is an object.
+    pub const fn is_object(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+}
+
+impl<'a> From<&'a Value> for Json<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => Self::Number(number.clone()),
+            Value::String(text) => Self::from(text.as_str()),
+            Value::Array(elements) => Self::Array(elements.iter().map(Self::from).collect()),
+            Value::Object(map) => Self::Object(
+                map.iter()
+                    .map(|(key, value)| (Cow::Borrowed(key.as_str()), Self::from(value)))
+                    .collect(),
+            ),
+        }
+    }
+}
+
+impl From<&Json<'_>> for Value {
+    fn from(json: &Json<'_>) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(*value),
+            Json::Number(number) => Self::Number(number.clone()),
+            Json::String(text) => Self::String(text.clone().into_owned()),
+            Json::Array(elements) => elements.iter().map(Self::from).collect(),
+            Json::Object(object) => object
+                .iter()
+                .map(|(key, value)| (key.to_owned(), Self::from(value)))
+                .collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Json<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::String(Cow::Borrowed(text))
+    }
+}
+
+impl From<i64> for Json<'_> {
+    fn from(number: i64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+/// A scalar as JSON writes it. Of lists and objects only what they are, because they can be of any size.
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => value.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::String(text) => write!(f, "{text:?}"),
+            Self::Array(_) => f.write_str("[…]"),
+            Self::Object(_) => f.write_str("{…}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_those_that_serde_json_reads_and_order_makes_no_difference() {
+        let text = r#"{"b":[1,-2,3.5,true,null,"x\ny"],"a":{"":{}},"b2":18446744073709551615}"#;
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(read(text, &[]).unwrap(), Json::from(&value));
+        let turned = json!({"b2": 18_446_744_073_709_551_615_u64, "a": {"": {}}, "b": [1, -2, 3.5, true, null, "x\ny"]});
+        assert_eq!(read(text, &[]).unwrap(), Json::from(&turned));
+    }
+
+    #[test]
+    fn texts_are_borrowed_unless_they_hold_escapes() {
+        let read = read(r#"{"plain":"text","\u0041":"\t"}"#, &[]).unwrap();
+        assert!(matches!(
+            read.get("plain"),
+            Some(Json::String(Cow::Borrowed("text")))
+        ));
+        assert!(matches!(read.get("A"), Some(Json::String(Cow::Owned(text))) if text == "\t"));
+    }
+}

@@ -1,0 +1,120 @@
+//! The entries of an object, sorted by key.
+
+use std::borrow::Cow;
+
+use super::Json;
+
+/// Up to how many entries are looked through one by one.
+const FEW: usize = 8;
+
+type Entry<'a> = (Cow<'a, str>, Json<'a>);
+
+/// An object: its entries in the order of their keys, each key once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Object<'a>(Vec<Entry<'a>>);
+
+/// Keys and values, in the order of the keys.
+pub type Entries<'o, 'a> =
+    std::iter::Map<std::slice::Iter<'o, Entry<'a>>, fn(&'o Entry<'a>) -> (&'o str, &'o Json<'a>)>;
+
+impl<'a> Object<'a> {
+    /// What stands under a key.
+    pub fn get(&self, key: &str) -> Option<&Json<'a>> {
+        if self.0.len() <= FEW {
+            return self
+                .iter()
+                .find_map(|(name, value)| (name == key).then_some(value));
+        }
+        let index = self.0.binary_search_by(|(name, _)| name.as_ref().cmp(key)).ok()?;
+        self.0.get(index).map(|(_, value)| value)
+    }
+
+    /// Whether the key is there, whatever stands under it.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Keys and values, in the order of the keys.
+    pub fn iter(&self) -> Entries<'_, 'a> {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+
+    /// The keys, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// The values, in the order of their keys.
+    pub fn values(&self) -> impl Iterator<Item = &Json<'a>> {
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// How many entries there are.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no entry.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'o, 'a> IntoIterator for &'o Object<'a> {
+    type Item = (&'o str, &'o Json<'a>);
+    type IntoIter = Entries<'o, 'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Of a key that comes twice the last value counts, as in Go.
+impl<'a> FromIterator<Entry<'a>> for Object<'a> {
+    fn from_iter<I: IntoIterator<Item = Entry<'a>>>(entries: I) -> Self {
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        if !entries.is_sorted_by(|(one, _), (next, _)| one < next) {
+            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+            entries.dedup_by(|later, earlier| {
+                let is_same = later.0 == earlier.0;
+                if is_same {
+                    std::mem::swap(later, earlier);
+                }
+                is_same
+            });
+        }
+        Self(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(entries: &[(&'static str, i64)]) -> Object<'static> {
+        let entry = |(key, number): &(&'static str, i64)| (Cow::Borrowed(*key), Json::from(*number));
+        entries.iter().map(entry).collect()
+    }
+
+    #[test]
+    fn the_last_value_of_a_key_counts() {
+        let read = object(&[("b", 1), ("a", 2), ("b", 3), ("b", 4)]);
+        assert_eq!(read, object(&[("a", 2), ("b", 4)]));
+        assert_eq!(read.len(), 2);
+    }
+
+    #[test]
+    fn every_key_is_found_in_objects_of_any_size() {
+        let keys: Vec<String> = (0..100).map(|number| format!("k{number}")).collect();
+        for size in [0, 1, FEW, FEW + 1, 100] {
+            let made: Object<'_> = keys[..size]
+                .iter()
+                .map(|key| (Cow::Borrowed(key.as_str()), Json::from(key.as_str())))
+                .collect();
+            for (number, key) in keys.iter().enumerate() {
+                let found = made.get(key).and_then(Json::as_str);
+                assert_eq!(found, (number < size).then_some(key.as_str()));
+            }
+        }
+    }
+}
