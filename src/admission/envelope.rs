@@ -116,6 +116,29 @@ impl AdmissionRequest<'_> {
             _ => Operation::Other,
         }
     }
+
+    /// The same apart from its body, without the objects.
+    pub(super) fn detached(self) -> AdmissionRequest<'static> {
+        let own = |text: Text<'_>| Text::Owned(text.into_owned());
+        AdmissionRequest {
+            uid: own(self.uid),
+            kind: GroupVersionKind {
+                group: own(self.kind.group),
+                version: own(self.kind.version),
+                kind: own(self.kind.kind),
+            },
+            resource: GroupVersionResource {
+                group: own(self.resource.group),
+                resource: own(self.resource.resource),
+            },
+            sub_resource: own(self.sub_resource),
+            name: own(self.name),
+            operation: own(self.operation),
+            object: None,
+            old_object: None,
+            dry_run: self.dry_run,
+        }
+    }
 }
 
 /// Reads the envelope.

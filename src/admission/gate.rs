@@ -20,13 +20,13 @@ pub(crate) enum GateReview<'b> {
     /// Nothing more: this is the answer.
     Answered(Answer<'b>),
     /// Whether a NodeClaim may be created.
-    NodeClaim(NodeClaimReview<'b>),
+    NodeClaim(NodeClaimReview),
 }
 
-/// A review of a NodeClaim that is about to be created in a pool.
+/// A review of a NodeClaim that is about to be created in a pool. Holds nothing of its body.
 #[derive(Debug)]
-pub(crate) struct NodeClaimReview<'b> {
-    request: AdmissionRequest<'b>,
+pub(crate) struct NodeClaimReview {
+    request: AdmissionRequest<'static>,
     /// The pool's name.
     pub(crate) pool: Box<str>,
     /// The NodeClaim's uid; empty where it has none.
@@ -69,7 +69,7 @@ fn created(request: AdmissionRequest<'_>, claim: Metadata<PoolLabel>) -> GateRev
             if claim.deletion_timestamp.is_none() && !pool.is_empty() && label_value(&pool).is_ok() =>
         {
             GateReview::NodeClaim(NodeClaimReview {
-                request,
+                request: request.detached(),
                 pool,
                 uid: claim.uid,
                 name: claim.name,
@@ -104,24 +104,24 @@ fn moved<'b>(
     )
 }
 
-impl<'b> NodeClaimReview<'b> {
+impl NodeClaimReview {
     /// Whether nothing is to be created.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.request.dry_run
     }
 
     /// The limit allows it.
-    pub(crate) fn admit(&self) -> Answer<'b> {
+    pub(crate) fn admit(&self) -> Answer<'static> {
         answer::admitted(&self.request, None)
     }
 
     /// The limit is reached, and it is admitted all the same: only the audit log says so.
-    pub(crate) fn admit_beyond(&self) -> Answer<'b> {
+    pub(crate) fn admit_beyond(&self) -> Answer<'static> {
         answer::admitted(&self.request, Some(RULE))
     }
 
     /// The limit is reached.
-    pub(crate) fn refuse(&self, refused: &Refused) -> Answer<'b> {
+    pub(crate) fn refuse(&self, refused: &Refused) -> Answer<'static> {
         answer::refused(
             &self.request,
             Refusal::Forbidden(sentence(&self.pool, refused)),
@@ -130,7 +130,7 @@ impl<'b> NodeClaimReview<'b> {
     }
 
     /// It is not known whether the limit is reached.
-    pub(crate) fn refuse_undecided(&self, error: &str) -> Answer<'b> {
+    pub(crate) fn refuse_undecided(&self, error: &str) -> Answer<'static> {
         let text = format!(
             "poolgate cannot say whether NodePool {} is at its node limit: {error}; /gate/strict admits no NodeClaim \
              until it can",

@@ -13,14 +13,14 @@ use tokio::time::timeout;
 type Work = Box<dyn FnOnce() + Send>;
 
 /// The thread, and who waits for it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct HeavyThread {
     turn: Arc<Semaphore>,
     work: Sender<Work>,
 }
 
 impl HeavyThread {
-    /// Starts the thread. It ends when this is dropped.
+    /// Starts the thread. It ends when the last clone of this is dropped.
     pub(super) fn start() -> io::Result<Self> {
         let (sender, work) = channel::<Work>();
         thread::Builder::new().name("heavy".into()).spawn(move || {

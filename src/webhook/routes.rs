@@ -102,40 +102,57 @@ impl Webhook {
         endpoint: Endpoint,
         request: Request,
     ) -> Result<Vec<u8>, Refusal> {
-        let limit = deadline::of(request.uri().query());
-        let held = self.read(request, limit).await?;
-        if admission::is_light(&held.bytes) {
-            return self.judge(reviewer, endpoint, &held.bytes);
-        }
-        let (webhook, reviewer) = (Arc::clone(self), Arc::clone(reviewer));
-        let span = Span::current();
-        let judged = self.heavy.run(limit, move || {
-            span.in_scope(|| webhook.judge(&reviewer, endpoint, &held.bytes))
-        });
-        judged.await.unwrap_or(Err(Refusal::Busy))
-    }
-
-    /// Judges a body.
-    fn judge(&self, reviewer: &Reviewer, endpoint: Endpoint, body: &[u8]) -> Result<Vec<u8>, Refusal> {
-        let answer = self.guard(|| reviewer.respond(endpoint, body))?;
-        Ok(self.note(Route::Review(endpoint), answer))
+        let reviewer = Arc::clone(reviewer);
+        let judge = move |webhook: &Self, body: &[u8]| {
+            let answer = webhook.guard(|| reviewer.respond(endpoint, body))?;
+            Ok(webhook.note(Route::Review(endpoint), answer))
+        };
+        self.work(request, judge).await
     }
 
     /// Asks the gate about a NodeClaim, and answers before the API server stops waiting.
-    async fn nodeclaim(&self, gate: &Gate, on_error: OnError, request: Request) -> Result<Vec<u8>, Refusal> {
-        let began = Instant::now();
-        let limit = deadline::of(request.uri().query());
-        let held = self.read(request, limit).await?;
-        let review = self.guard(|| admission::gate::open(&held.bytes))?;
-        match review {
-            GateReview::Answered(answer) => Ok(self.note(Route::Gate(on_error), answer)),
-            GateReview::NodeClaim(review) => {
+    async fn nodeclaim(
+        self: &Arc<Self>,
+        gate: &Gate,
+        on_error: OnError,
+        request: Request,
+    ) -> Result<Vec<u8>, Refusal> {
+        let (began, limit) = (Instant::now(), deadline::of(request.uri().query()));
+        let route = Route::Gate(on_error);
+        let open = move |webhook: &Self, body: &[u8]| {
+            let review = webhook.guard(|| admission::gate::open(body))?;
+            Ok(match review {
+                GateReview::Answered(answer) => Err(webhook.note(route, answer)),
+                GateReview::NodeClaim(review) => Ok(review),
+            })
+        };
+        match self.work(request, open).await? {
+            Err(answer) => Ok(answer),
+            Ok(review) => {
                 let left = deadline::before(limit).saturating_sub(began.elapsed());
                 let answer = ask(gate, &review, on_error, left).await;
-                self.metrics.reviewed(Route::Gate(on_error), &answer.summary);
+                self.metrics.reviewed(route, &answer.summary);
                 Ok(answer.body)
             }
         }
+    }
+
+    /// Reads the body of a review and does `work` with it: in place, or where that may take long on the thread for it.
+    async fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        request: Request,
+        work: impl FnOnce(&Self, &[u8]) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let limit = deadline::of(request.uri().query());
+        let held = self.read(request, limit).await?;
+        if admission::is_light(&held.bytes) {
+            return work(self, &held.bytes);
+        }
+        let (webhook, span) = (Arc::clone(self), Span::current());
+        let done = self
+            .heavy
+            .run(limit, move || span.in_scope(|| work(&webhook, &held.bytes)));
+        done.await.unwrap_or(Err(Refusal::Busy))
     }
 
     /// Reads the body of a review.
@@ -155,7 +172,7 @@ impl Webhook {
         answer.body
     }
 
-    /// Does the work of a review, in place and not on a thread of its own: it takes microseconds.
+    /// Does the work of a review; a panic ends this request and nothing else.
     fn guard<T>(&self, work: impl FnOnce() -> Result<T, Malformed>) -> Result<T, Refusal> {
         let done = caught(work).ok_or(Refusal::Panicked)?;
         done.inspect_err(|_| self.metrics.malformed())
@@ -180,12 +197,7 @@ impl Webhook {
 }
 
 /// Asks the gate, which answers within `limit`.
-async fn ask<'b>(
-    gate: &Gate,
-    review: &NodeClaimReview<'b>,
-    on_error: OnError,
-    limit: Duration,
-) -> Answer<'b> {
+async fn ask(gate: &Gate, review: &NodeClaimReview, on_error: OnError, limit: Duration) -> Answer<'static> {
     let request = AdmitRequest {
         pool: &review.pool,
         uid: &review.uid,
@@ -293,11 +305,59 @@ fn log(route: Route, summary: &Summary<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
+    use axum::body::Body;
     use poolgate_core::policy::Policy;
+    use tower::ServiceExt;
 
     use super::*;
     use crate::admission::{ClusterView, MutateVerdict};
+    use crate::cluster::GateMetrics;
+    use crate::cluster::clock::Clock;
+    use crate::gate::GateSettings;
     use crate::telemetry::Registry;
+
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    /// A review of the end of a NodeClaim, which the gate answers itself, with so many bytes of nothing in it.
+    fn deletion(path: &str, bytes: usize) -> Request {
+        let nothing = " ".repeat(bytes);
+        let body = format!(
+            r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","operation":"DELETE",
+            "kind":{{"group":"karpenter.sh","version":"v1","kind":"NodeClaim"}},{nothing}"oldObject":{{}}}}}}"#
+        );
+        Request::post(path)
+            .header(header::CONTENT_TYPE, JSON)
+            .body(Body::from(body))
+            .expect("a request")
+    }
+
+    #[tokio::test]
+    async fn a_large_review_of_a_nodeclaim_waits_for_its_turn_and_a_usual_one_does_not() {
+        let settings = GateSettings { observe: false };
+        let (gate, _inbox) = Gate::new(settings, GateMetrics::default(), Clock::start());
+        let heavy = HeavyThread::start().expect("a thread");
+        let metrics = WebhookMetrics::register(&mut Registry::default());
+        let webhook = Webhook::new(None, Some(gate), heavy.clone(), metrics);
+        let router = webhook.router();
+        let (sender, receiver) = mpsc::channel::<()>();
+        let occupied = heavy.run(PATIENCE, move || receiver.recv_timeout(PATIENCE).is_ok());
+        let status = async |path: &str, bytes| {
+            let answer = router.clone().oneshot(deletion(path, bytes)).await;
+            answer.expect("an answer").status()
+        };
+        let asked = async {
+            for path in ["/gate?timeout=10ms", "/gate/strict?timeout=10ms"] {
+                assert_eq!(status(path, 0).await, StatusCode::OK, "{path}");
+                let large = status(path, 3 << 20).await;
+                assert_eq!(large, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+            }
+            sender.send(()).expect("the thread is occupied");
+        };
+        assert!(tokio::join!(occupied, asked).0.is_some_and(|told| told));
+        assert_eq!(status("/gate", 3 << 20).await, StatusCode::OK);
+    }
 
     #[test]
     fn a_review_that_panics_is_a_500_and_the_connection_goes_on() {
