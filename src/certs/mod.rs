@@ -1,11 +1,14 @@
-//! Where the serving certificate comes from, and how it is replaced while connections go on. Knows nothing of
-//! sockets or requests.
+//! Where the serving certificate and the clients' authority come from, and how they are replaced while connections go on.
+//! Knows nothing of sockets or requests.
 
+mod client_authority;
+pub(crate) mod client_names;
 mod files;
 mod metrics;
 mod pair;
 mod self_signed;
 
+pub(crate) use client_authority::{ClientAuthorityError, ClientAuthorityFile};
 pub(crate) use files::{CertificateFiles, FileError};
 pub(crate) use metrics::CertificateMetrics;
 pub(crate) use pair::Current;

@@ -13,7 +13,8 @@ use crate::telemetry::Registry;
 pub(crate) struct HttpMetrics {
     connections: Family<ServerLabel, Gauge>,
     accept_errors: Family<ServerLabel, Counter>,
-    handshake_failures: Family<HandshakeLabel, Counter>,
+    handshake_failures: Family<ReasonLabel, Counter>,
+    denied: Family<ReasonLabel, Counter>,
     overdue: Family<OverdueLabel, Counter>,
     displaced: Family<ServerLabel, Counter>,
     refused: Family<ServerLabel, Counter>,
@@ -25,7 +26,7 @@ struct ServerLabel {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct HandshakeLabel {
+struct ReasonLabel {
     reason: &'static str,
 }
 
@@ -52,6 +53,10 @@ impl HttpMetrics {
             connections: registry.metric("connections", "Connections that are open"),
             accept_errors: registry.metric("accept_errors", "Connections that could not be accepted"),
             handshake_failures: registry.metric("handshake_failures", "TLS handshakes that failed"),
+            denied: registry.metric(
+                "clients_denied",
+                "Connections whose client showed no certificate that is accepted",
+            ),
             overdue: registry.metric(
                 "connection_timeouts",
                 "Connections closed because the client took too long",
@@ -79,8 +84,12 @@ impl HttpMetrics {
 
     pub(super) fn handshake_failed(&self, reason: &'static str) {
         self.handshake_failures
-            .get_or_create(&HandshakeLabel { reason })
+            .get_or_create(&ReasonLabel { reason })
             .inc();
+    }
+
+    pub(super) fn denied(&self, reason: &'static str) {
+        self.denied.get_or_create(&ReasonLabel { reason }).inc();
     }
 
     pub(super) fn displaced(&self, server: &'static str) {

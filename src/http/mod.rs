@@ -10,8 +10,10 @@ mod metrics;
 mod pace;
 mod server;
 mod slots;
+mod tls;
 
 pub(crate) use bind::{BindError, Interface, ListenAddr, bind, local_addr};
 pub(crate) use connection::Peer;
 pub(crate) use metrics::HttpMetrics;
-pub(crate) use server::{Server, TlsError, Transport, acceptor};
+pub(crate) use server::{Server, Transport};
+pub(crate) use tls::{Clients, Tls, TlsError};

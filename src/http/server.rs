@@ -1,19 +1,16 @@
 //! The accept loop: from a listening socket to connections that are served, and to their orderly end.
 
+use std::fmt::Display;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use rustls::ServerConfig;
-use rustls::crypto::aws_lc_rs;
-use rustls::server::ResolvesServerCert;
+use axum::http::{HeaderName, StatusCode, header};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,11 +18,9 @@ use super::connection::{self, Peer, Surroundings};
 use super::metrics::HttpMetrics;
 use super::pace::Pace;
 use super::slots::{Grant, Slot, Slots};
+use super::tls::{Denial, Secured, Tls};
 use crate::lifecycle::Readiness;
 use crate::telemetry::LogLimit;
-
-/// How long a TLS handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// The pause after a connection could not be accepted. Most such errors (too many open files) last, and a loop
 /// without a pause would take a whole core.
@@ -40,22 +35,7 @@ pub(crate) enum Transport {
     /// Nothing.
     Plain,
     /// TLS.
-    Tls(TlsAcceptor),
-}
-
-/// TLS cannot be set up.
-#[derive(Debug, thiserror::Error)]
-#[error("TLS cannot be set up")]
-pub(crate) struct TlsError(#[from] rustls::Error);
-
-/// TLS 1.2 and 1.3 with the certificate that `certificate` names at each handshake, and HTTP/1.1 inside.
-pub(crate) fn acceptor(certificate: Arc<dyn ResolvesServerCert>) -> Result<TlsAcceptor, TlsError> {
-    let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_cert_resolver(certificate);
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Tls(Tls),
 }
 
 /// A socket and what is served on it.
@@ -100,6 +80,7 @@ impl Server {
         stream: TcpStream,
         peer: Peer,
         (slot, pace): (Slot, Arc<Pace>),
+        denied: &Arc<LogLimit>,
         drain: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (name, router, transport) = (self.name, self.router.clone(), self.transport.clone());
@@ -110,20 +91,39 @@ impl Server {
             grace: self.grace,
             gives_way: slot.gives_way().clone(),
         };
+        let denied = Arc::clone(denied);
         async move {
             let _slot = slot;
             let _open = metrics.open(name);
             // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
             // refuses the option is about to fail anyway, and says so below.
             let _ = stream.set_nodelay(true);
+            let deny = |denial: Denial, why: &dyn Display| {
+                metrics.denied(denial.reason());
+                if let Some(left_out) = denied.permit(denial.reason()) {
+                    tracing::warn!(server = name, peer = %peer.0, reason = %why, left_out, "client denied");
+                }
+            };
             let overdue = match transport {
                 Transport::Plain => connection::serve(stream, peer, pace, router, around).await,
-                Transport::Tls(acceptor) => match handshake(&acceptor, stream, &around.gives_way).await {
-                    Ok(stream) => connection::serve(stream, peer, pace, router, around).await,
+                Transport::Tls(tls) => match tls.handshake(stream, &around.gives_way).await {
+                    Ok(Secured { stream, objection }) => {
+                        let router = match objection {
+                            Some(objection) => {
+                                deny(Denial::Name, &objection);
+                                forbidden(objection)
+                            }
+                            None => router,
+                        };
+                        connection::serve(stream, peer, pace, router, around).await
+                    }
                     Err(failure) => {
                         metrics.handshake_failed(failure.reason());
                         // Not more than debug: load balancers and port scanners do this all day.
                         tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "no handshake");
+                        if let Some(denial) = failure.denial() {
+                            deny(denial, &failure);
+                        }
                         None
                     }
                 },
@@ -136,6 +136,13 @@ impl Server {
     }
 }
 
+/// What a client gets, whatever it asks, that may not ask.
+fn forbidden(objection: String) -> Router {
+    let close: [(HeaderName, &str); 1] = [(header::CONNECTION, "close")];
+    let answer = (StatusCode::FORBIDDEN, close, objection + "\n");
+    Router::new().fallback(async move || answer.clone())
+}
+
 /// The accept loop of a server.
 struct Accepting<'a> {
     server: &'a Server,
@@ -143,6 +150,7 @@ struct Accepting<'a> {
     drain: &'a CancellationToken,
     slots: Arc<Slots>,
     full: LogLimit,
+    denied: Arc<LogLimit>,
     failing: bool,
 }
 
@@ -154,6 +162,7 @@ impl<'a> Accepting<'a> {
             drain,
             slots: Slots::new(server.max_connections),
             full: LogLimit::default(),
+            denied: Arc::default(),
             failing: false,
         }
     }
@@ -205,8 +214,8 @@ impl<'a> Accepting<'a> {
                 return self.tell("too many connections, all at work: a new one is refused", peer);
             }
         };
-        self.connections
-            .spawn(server.serve(stream, peer, (slot, pace), self.drain.clone()));
+        let serving = server.serve(stream, peer, (slot, pace), &self.denied, self.drain.clone());
+        self.connections.spawn(serving);
         // Who gives way goes before the next one comes.
         yield_now().await;
     }
@@ -215,52 +224,5 @@ impl<'a> Accepting<'a> {
         if let Some(left_out) = self.full.permit(what) {
             tracing::warn!(server = self.server.name, peer = %peer.0, left_out, "{what}");
         }
-    }
-}
-
-/// Why a handshake came to nothing.
-#[derive(Debug, thiserror::Error)]
-enum HandshakeError {
-    #[error("the client took longer than {} s", HANDSHAKE.as_secs())]
-    Timeout,
-    #[error("{0}")]
-    Failed(io::Error),
-    #[error("another connection took its place")]
-    Displaced,
-}
-
-impl HandshakeError {
-    /// The label in metrics: one of few.
-    fn reason(&self) -> &'static str {
-        let error = match self {
-            Self::Timeout => return "timeout",
-            Self::Displaced => return "displaced",
-            Self::Failed(error) => error,
-        };
-        if error.kind() == io::ErrorKind::UnexpectedEof {
-            return "client_left";
-        }
-        match error
-            .get_ref()
-            .and_then(|inner| inner.downcast_ref::<rustls::Error>())
-        {
-            // Such as a client that does not know our CA.
-            Some(rustls::Error::AlertReceived(_)) => "client_refused",
-            Some(_) => "not_acceptable",
-            None => "io",
-        }
-    }
-}
-
-async fn handshake(
-    acceptor: &TlsAcceptor,
-    stream: TcpStream,
-    gives_way: &CancellationToken,
-) -> Result<TlsStream<TcpStream>, HandshakeError> {
-    tokio::select! {
-        shaken = timeout(HANDSHAKE, acceptor.accept(stream)) => {
-            shaken.map_err(|_| HandshakeError::Timeout)?.map_err(HandshakeError::Failed)
-        }
-        () = gives_way.cancelled() => Err(HandshakeError::Displaced),
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, ValueEnum, builder::BoolishValueParser};
+use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
+use clap::{ArgAction, Args, ValueEnum};
 use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 
 use crate::admission::MutateVerdict;
@@ -55,6 +56,17 @@ pub(crate) struct ServeArgs {
     /// With --self-signed: where to write the certificate that a client must trust
     #[arg(long, env = "POOLGATE_CA_OUT", value_name = "FILE")]
     ca_out: Option<PathBuf>,
+
+    /// The authority of which a client must show a certificate, as PEM, one or more; read again while the server runs.
+    /// /livez, /readyz and /metrics need none
+    #[arg(long, env = "POOLGATE_CLIENT_CA", value_name = "FILE")]
+    pub(super) client_ca: Option<PathBuf>,
+
+    /// With --client-ca: a name that the client's certificate may have, as its common name or a DNS name; may be repeated
+    /// [default: any name]
+    #[arg(long, env = "POOLGATE_CLIENT_NAME", value_name = "NAME", value_delimiter = ',',
+        value_parser = NonEmptyStringValueParser::new(), requires = "client_ca")]
+    pub(super) client_name: Vec<String>,
 
     /// How often the certificate files are read again
     #[arg(long, env = "POOLGATE_CERT_POLL_INTERVAL", default_value = "10s", value_name = "TIME",

@@ -14,12 +14,13 @@ use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{ClusterView, Reviewer};
 use crate::certs::{
-    CertificateFiles, CertificateMetrics, Current, FileError, SelfSignedError, SelfSignedSource,
+    CertificateFiles, CertificateMetrics, ClientAuthorityError, ClientAuthorityFile, Current, FileError,
+    SelfSignedError, SelfSignedSource, client_names,
 };
 use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::{Cluster, ClusterError};
 use crate::gate::Gate;
-use crate::http::{self, BindError, HttpMetrics, Server, TlsError, Transport};
+use crate::http::{self, BindError, Clients, HttpMetrics, Server, Tls, TlsError, Transport};
 use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
 use crate::policy_file::{IfUnusable, LoadError, PolicyInForce};
 use crate::probes::{self, Probes};
@@ -52,6 +53,9 @@ pub(crate) enum ServeError {
     /// The certificate files cannot be used.
     #[error(transparent)]
     Files(#[from] FileError),
+    /// The authority of the clients cannot be used.
+    #[error(transparent)]
+    ClientAuthority(#[from] ClientAuthorityError),
     /// No certificate can be made.
     #[error(transparent)]
     SelfSigned(#[from] SelfSignedError),
@@ -112,6 +116,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let mut tasks = Tasks::default();
 
     let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
+    let clients = start_clients(&args, &mut registry, &mut tasks).await?;
     let readiness = Arc::new(Readiness::needing(vec![current.clone()]));
     let mut details = Vec::new();
     let if_unusable = if args.gate.is_alone() {
@@ -138,7 +143,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let admission = Server {
         name: "admission",
         listener: http::bind("admission reviews", args.listen, args.interface()).await?,
-        transport: Transport::Tls(http::acceptor(current)?),
+        transport: Transport::Tls(Tls::new(current, clients)?),
         router: webhook.router(),
         max_connections: MAX_ADMISSION_CONNECTIONS,
         grace: args.shutdown_delay().min(GRACE),
@@ -205,6 +210,25 @@ async fn start_certificates(
             Ok(current)
         }
     }
+}
+
+/// Starts what keeps the clients' authority fresh, where one is named.
+async fn start_clients(
+    args: &ServeArgs,
+    registry: &mut Registry,
+    tasks: &mut Tasks,
+) -> Result<Option<Clients>, ServeError> {
+    let metrics = ClientAuthorityFile::register(registry);
+    let Some(path) = args.client_ca.clone() else {
+        return Ok(None);
+    };
+    let (verifier, polled) = ClientAuthorityFile::open(path, metrics).await?;
+    tasks.spawn("client CA watch", polled.watch(args.cert_poll_interval));
+    let accepted = args.client_name.clone();
+    Ok(Some(Clients {
+        verifier,
+        objection: Arc::new(move |certificate| client_names::objection(&accepted, certificate)),
+    }))
 }
 
 /// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. The token is cancelled

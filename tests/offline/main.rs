@@ -24,6 +24,7 @@ mod written;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod authority;
     pub(crate) mod files;
     pub(crate) mod nodepool;
     pub(crate) mod poolgate;

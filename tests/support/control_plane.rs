@@ -24,6 +24,8 @@ pub(crate) struct ControlPlane {
     kubectl: Kubectl,
     pki: Pki,
     etcd_address: String,
+    /// What the API servers are told beside what all are.
+    arguments: Vec<String>,
     directory: TempDir,
 }
 
@@ -43,19 +45,26 @@ impl ApiServer {
 impl ControlPlane {
     /// Starts one and waits until it is ready.
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with more arguments for its API servers.
+    pub(crate) fn start_with(arguments: &[&str]) -> Self {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
         let directory = tempfile::Builder::new()
             .prefix("control-plane-")
             .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
             .expect("a temporary directory can be created");
         let pki = Pki::create(directory.path());
         let (etcd, etcd_address) = start_etcd(directory.path());
-        let (api_server, kubectl) = start_api_server(directory.path(), &pki, &etcd_address);
+        let (api_server, kubectl) = start_api_server(directory.path(), &pki, &etcd_address, &arguments);
         Self {
             api_server,
             etcd,
             kubectl,
             pki,
             etcd_address,
+            arguments,
             directory,
         }
     }
@@ -64,12 +73,13 @@ impl ControlPlane {
     pub(crate) fn restart_api_server(&mut self) {
         self.api_server.signal("KILL");
         self.api_server.wait_for_exit();
-        let command = api_server_command(
+        let mut command = api_server_command(
             self.directory.path(),
             &self.pki,
             &self.etcd_address,
             self.kubectl.port,
         );
+        command.args(&self.arguments);
         self.api_server = Process::start("kube-apiserver", &command, self.directory.path());
         let client = Client::of(self);
         wait_for("kube-apiserver to be ready again", || {
@@ -83,7 +93,7 @@ impl ControlPlane {
     pub(crate) fn another_api_server(&self) -> ApiServer {
         let own = self.directory().join("another-api-server");
         fs::create_dir(&own).expect("a directory can be created: one more server is enough");
-        let (server, kubectl) = start_api_server(&own, &self.pki, &self.etcd_address);
+        let (server, kubectl) = start_api_server(&own, &self.pki, &self.etcd_address, &self.arguments);
         ApiServer {
             _server: server,
             kubeconfig: kubectl.kubeconfig,
@@ -98,6 +108,20 @@ impl ControlPlane {
     /// A kubeconfig with the rights of a cluster administrator.
     pub(crate) fn kubeconfig(&self) -> &Path {
         &self.kubectl.kubeconfig
+    }
+
+    /// Writes a kubeconfig with the rights of a service account.
+    pub(crate) fn kubeconfig_of(&self, namespace: &str, account: &str) -> PathBuf {
+        let token = self
+            .kubectl(&["-n", namespace, "create", "token", account], "")
+            .success();
+        let text = fs::read_to_string(self.kubeconfig()).expect("the kubeconfig");
+        let mut config: Value = serde_json::from_str(&text).expect("JSON");
+        config["users"][0]["user"] = json!({"token": token.trim()});
+        config["contexts"][0]["context"]["namespace"] = json!(namespace);
+        let path = self.directory().join(format!("{account}.kubeconfig"));
+        fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
+        path
     }
 
     /// The directory that holds everything this control plane writes.
@@ -171,14 +195,17 @@ fn served_address(line: &str) -> Option<String> {
 
 /// kube-apiserver does not take port 0, and a port that was free a moment ago may be taken: then another one
 /// is tried.
-fn start_api_server(directory: &Path, pki: &Pki, etcd_address: &str) -> (Process, Kubectl) {
+fn start_api_server(
+    directory: &Path,
+    pki: &Pki,
+    etcd_address: &str,
+    arguments: &[String],
+) -> (Process, Kubectl) {
     for _ in 0..10 {
         let port = free_port();
-        let mut server = Process::start(
-            "kube-apiserver",
-            &api_server_command(directory, pki, etcd_address, port),
-            directory,
-        );
+        let mut command = api_server_command(directory, pki, etcd_address, port);
+        command.args(arguments);
+        let mut server = Process::start("kube-apiserver", &command, directory);
         let kubectl = Kubectl {
             program: program("kubectl"),
             kubeconfig: write_kubeconfig(directory, pki, port),

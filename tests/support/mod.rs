@@ -5,6 +5,7 @@
 //! failed. Everything that waits has a deadline, generous because test machines are shared.
 
 pub(crate) mod assets;
+pub(crate) mod authority;
 pub(crate) mod client;
 pub(crate) mod control_plane;
 pub(crate) mod crds;

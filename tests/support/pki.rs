@@ -4,10 +4,9 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose, SanType,
-};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, SanType};
+
+use super::authority::Authority;
 
 /// Where the files lie.
 pub(crate) struct Pki {
@@ -25,13 +24,7 @@ impl Pki {
     /// and that of a user who may do everything. An own authority for each control plane means that a client
     /// of one cannot be answered by another that has taken over its port.
     pub(crate) fn create(directory: &Path) -> Self {
-        let mut params = CertificateParams::default();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "control-plane-ca");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        let authority = CertifiedIssuer::self_signed(params, key()).expect("the authority signs itself");
+        let authority = Authority::named("control-plane-ca");
 
         let mut server = CertificateParams::default();
         server
@@ -39,7 +32,7 @@ impl Pki {
             .push(DnType::CommonName, "kube-apiserver");
         server.subject_alt_names = vec![SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST))];
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let (server_cert, server_key) = issue(&server, &authority);
+        let server = authority.issue(&server);
 
         let mut admin = CertificateParams::default();
         admin.distinguished_name.push(DnType::CommonName, "admin");
@@ -47,9 +40,9 @@ impl Pki {
             .distinguished_name
             .push(DnType::OrganizationName, "system:masters");
         admin.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let (admin_cert, admin_key) = issue(&admin, &authority);
+        let admin = authority.issue(&admin);
 
-        let service_account = key();
+        let service_account = KeyPair::generate().expect("a P-256 key can be generated");
         let write = |name: &str, pem: &str| {
             let path = directory.join(name);
             fs::write(&path, pem).expect("a PEM file can be written");
@@ -57,22 +50,12 @@ impl Pki {
         };
         Self {
             ca: write("ca.crt", &authority.pem()),
-            server_cert: write("server.crt", &server_cert),
-            server_key: write("server.key", &server_key),
-            admin_cert: write("admin.crt", &admin_cert),
-            admin_key: write("admin.key", &admin_key),
+            server_cert: write("server.crt", &server.certificate),
+            server_key: write("server.key", &server.key),
+            admin_cert: write("admin.crt", &admin.certificate),
+            admin_key: write("admin.key", &admin.key),
             service_account_key: write("service-account.key", &service_account.serialize_pem()),
             service_account_public_key: write("service-account.pub", &service_account.public_key_pem()),
         }
     }
-}
-
-fn key() -> KeyPair {
-    KeyPair::generate().expect("a P-256 key can be generated")
-}
-
-fn issue(params: &CertificateParams, authority: &CertifiedIssuer<'_, KeyPair>) -> (String, String) {
-    let key = key();
-    let certificate = params.signed_by(&key, authority).expect("the authority signs");
-    (certificate.pem(), key.serialize_pem())
 }

@@ -1,8 +1,5 @@
 //! What poolgate makes of the cluster that it looks at.
 
-use std::fs;
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
 use super::shared::published;
@@ -122,7 +119,7 @@ fn the_rights_of_the_manifests_are_enough() {
     let plane = ControlPlane::start();
     plane.install_karpenter_crds(V1);
     plane.kubectl(&["apply", "-k", BASE], "").success();
-    let poolgate = Poolgate::serve_watching(&kubeconfig_of_the_account(&plane, "poolgate"), &[]);
+    let poolgate = Poolgate::serve_watching(&plane.kubeconfig_of("poolgate-system", "poolgate"), &[]);
     poolgate.wait_until_told("judging for: Karpenter 1.15.0; installed is");
     poolgate.wait_until_told("static NodePools: watching\n");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
@@ -144,7 +141,7 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
             "",
         )
         .success();
-    let account = kubeconfig_of_the_account(&plane, "poolgate-gate");
+    let account = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
     let gate = ["--gate-only", "--namespace=poolgate-system"];
     let poolgate = Poolgate::serve_watching(&account, &gate);
     poolgate.wait_until_told("NodeClaims: watching\n");
@@ -171,17 +168,4 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
         "poolgate-ledger-limited",
     ];
     plane.kubectl(&ledgers, "").success();
-}
-
-/// The cluster as poolgate's pods see it.
-fn kubeconfig_of_the_account(plane: &ControlPlane, account: &str) -> PathBuf {
-    let token = plane
-        .kubectl(&["-n", "poolgate-system", "create", "token", account], "")
-        .success();
-    let text = fs::read_to_string(plane.kubeconfig()).expect("the kubeconfig");
-    let mut config: Value = serde_json::from_str(&text).expect("JSON");
-    config["users"][0]["user"] = json!({"token": token.trim()});
-    let path = plane.directory().join(format!("{account}.kubeconfig"));
-    fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
-    path
 }

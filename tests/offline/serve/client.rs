@@ -5,11 +5,13 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
+use rustls::client::{WantsClientCert, WebPkiServerVerifier};
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls::{
+    ALL_VERSIONS, ClientConfig, ClientConnection, ConfigBuilder, RootCertStore, SupportedProtocolVersion,
+};
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 use tokio::runtime::Builder;
@@ -70,21 +72,16 @@ impl Connection {
     }
 
     /// Shakes hands on a connection that is there.
-    pub(super) fn shake_hands(mut socket: TcpStream, ca: &str, protocols: &[&str]) -> io::Result<Self> {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut roots = RootCertStore::empty();
-        roots
-            .add(CertificateDer::from_pem_slice(ca.as_bytes()).expect("a certificate"))
-            .expect("a root");
-        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone());
-        let mut config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_webpki_verifier(verifier.build().expect("a verifier"))
-            .with_no_client_auth();
+    pub(super) fn shake_hands(socket: TcpStream, ca: &str, protocols: &[&str]) -> io::Result<Self> {
+        let mut config = trusting(ca, ALL_VERSIONS).with_no_client_auth();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        Self::as_configured(socket, Arc::new(config))
+    }
+
+    /// The same as `config` says.
+    pub(super) fn as_configured(mut socket: TcpStream, config: Arc<ClientConfig>) -> io::Result<Self> {
         let name = ServerName::from(socket.peer_addr()?.ip());
-        let mut tls = ClientConnection::new(Arc::new(config), name).expect("a client");
+        let mut tls = ClientConnection::new(config, name).expect("a client");
         while tls.is_handshaking() {
             tls.complete_io(&mut socket)?;
         }
@@ -175,6 +172,23 @@ impl Connection {
             self.tls.process_new_packets().map_err(io::Error::other)?;
         }
     }
+}
+
+/// The configuration of a client that trusts `ca` alone, all but the certificate that it shows.
+pub(super) fn trusting(
+    ca: &str,
+    versions: &[&'static SupportedProtocolVersion],
+) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots
+        .add(CertificateDer::from_pem_slice(ca.as_bytes()).expect("a certificate"))
+        .expect("a root");
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .expect("versions")
+        .with_webpki_verifier(verifier.build().expect("a verifier"))
 }
 
 /// A TCP connection from another address of this machine, such as 127.0.0.2.

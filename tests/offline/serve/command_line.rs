@@ -103,3 +103,16 @@ fn a_policy_with_mistakes_ends_the_start_and_tells_them_all() {
         ]
     );
 }
+
+#[test]
+fn a_client_ca_that_cannot_be_used_is_named_and_names_need_one() {
+    let (code, said) = serve(&["--self-signed", "--client-ca", "/missing/ca.crt"], &[]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.starts_with("error: the client CA /missing/ca.crt: cannot be read: No such file"),
+        "{said}"
+    );
+    let (code, said) = serve(&["--self-signed", "--client-name", "kube-apiserver"], &[]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("--client-ca <FILE>"), "{said}");
+}

@@ -2,6 +2,7 @@
 //! clients that do not. Each test starts a server of its own on ports of its own.
 
 mod client;
+mod clients;
 mod command_line;
 mod connections;
 mod crowds;

@@ -2,17 +2,20 @@
 
 use std::time::{Duration, SystemTime};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::CertificateParams;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use super::client::{Connection, good_review};
 use super::mount::Mount;
+use crate::support::authority::Authority;
 use crate::support::poolgate::Poolgate;
 use crate::support::wait::wait_for;
 
 /// A mounted Secret.
 struct Secret {
     mount: Mount,
-    authority: CertifiedIssuer<'static, KeyPair>,
+    authority: Authority,
 }
 
 struct Pair {
@@ -23,13 +26,9 @@ struct Pair {
 
 impl Secret {
     fn mount() -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().expect("a key");
-        let authority = CertifiedIssuer::self_signed(params, key).expect("an authority");
         Self {
             mount: Mount::of(&["tls.crt", "tls.key"]),
-            authority,
+            authority: Authority::named("serving"),
         }
     }
 
@@ -39,14 +38,14 @@ impl Secret {
 
     /// A pair that holds for so long from now on.
     fn issue_for(&self, life: Duration) -> Pair {
-        let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(vec!["127.0.0.1".into()]).expect("a name");
         params.not_after = (SystemTime::now() + life).into();
-        let leaf = params.signed_by(&key, &self.authority).expect("a certificate");
+        let issued = self.authority.issue(&params);
+        let leaf = CertificateDer::from_pem_slice(issued.certificate.as_bytes()).expect("a certificate");
         Pair {
-            certificate: leaf.pem(),
-            key: key.serialize_pem(),
-            leaf: leaf.der().to_vec(),
+            certificate: issued.certificate,
+            key: issued.key,
+            leaf: leaf.to_vec(),
         }
     }
 

@@ -1,8 +1,6 @@
 //! The rights that the manifests give.
 
-use std::fs;
-
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
@@ -18,15 +16,7 @@ fn the_rights_of_the_manifests_are_enough() {
     let mut fleet = Fleet::in_cluster(&plane);
     plane.kubectl(&["apply", "-k", COMPONENT], "").success();
     let namespace = "poolgate-system";
-    let token = plane
-        .kubectl(&["-n", namespace, "create", "token", "poolgate-reconciler"], "")
-        .success();
-    let text = fs::read_to_string(plane.kubeconfig()).expect("the kubeconfig");
-    let mut config: Value = serde_json::from_str(&text).expect("JSON");
-    config["users"][0]["user"] = json!({"token": token.trim()});
-    config["contexts"][0]["context"]["namespace"] = json!(namespace);
-    let kubeconfig = plane.directory().join("reconciler.kubeconfig");
-    fs::write(&kubeconfig, config.to_string()).expect("a kubeconfig can be written");
+    let kubeconfig = plane.kubeconfig_of(namespace, "poolgate-reconciler");
 
     fleet.pool("general", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.busy("general", "node-a");

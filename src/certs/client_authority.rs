@@ -1,0 +1,254 @@
+//! The authority whose certificates clients must show, from a file that is read again while connections go on.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme};
+
+use crate::polled_file::{Load, LoadMetrics, Polled, read_in_time};
+use crate::telemetry::Registry;
+
+/// Why a file gives no authority.
+#[derive(Debug, thiserror::Error)]
+#[error("the client CA {}: {cause}", path.display())]
+pub(crate) struct ClientAuthorityError {
+    path: PathBuf,
+    cause: Cause,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Cause {
+    #[error("cannot be read: {0}")]
+    Read(io::Error),
+    #[error("cannot be read: {0}")]
+    Pem(pem::Error),
+    #[error("there is no certificate (a block BEGIN CERTIFICATE) in it")]
+    NoCertificate,
+    #[error("certificate {number} is damaged: {cause}")]
+    Damaged { number: usize, cause: Error },
+    #[error("it cannot be used: {0}")]
+    Unusable(rustls::server::VerifierBuilderError),
+}
+
+/// The file, and what is in force of it.
+#[derive(Debug)]
+pub(crate) struct ClientAuthorityFile {
+    path: PathBuf,
+    current: Arc<ClientAuthority>,
+}
+
+/// The authority in force, by which each handshake judges the client's certificate.
+#[derive(Debug)]
+pub(crate) struct ClientAuthority(ArcSwap<Arc<dyn ClientCertVerifier>>);
+
+impl ClientAuthorityFile {
+    /// Registers the numbers.
+    pub(crate) fn register(registry: &mut Registry) -> LoadMetrics {
+        let loads = [
+            ("client_ca_loads", "How often a client CA was taken into force"),
+            (
+                "client_ca_load_errors",
+                "How often a new client CA could not be used; the one before stays in force",
+            ),
+            (
+                "client_ca_load_failing",
+                "1 while the file holds no usable client CA and the last good one is in force",
+            ),
+        ];
+        LoadMetrics::register(registry, loads)
+    }
+
+    /// Reads the file for the first time. The authority in force, now and after each change, and what looks for changes.
+    pub(crate) async fn open(
+        path: PathBuf,
+        metrics: LoadMetrics,
+    ) -> Result<(Arc<ClientAuthority>, Polled<Self>), ClientAuthorityError> {
+        let nobody = ArcSwap::from_pointee(WebPkiClientVerifier::no_client_auth());
+        let current = Arc::new(ClientAuthority(nobody));
+        let file = Self {
+            path,
+            current: Arc::clone(&current),
+        };
+        Ok((current, Polled::open(file, metrics).await?))
+    }
+
+    fn failed(&self, cause: Cause) -> ClientAuthorityError {
+        ClientAuthorityError {
+            path: self.path.clone(),
+            cause,
+        }
+    }
+}
+
+impl Load for ClientAuthorityFile {
+    type Contents = Vec<u8>;
+    type Error = ClientAuthorityError;
+
+    async fn read(&self) -> Result<Vec<u8>, ClientAuthorityError> {
+        let read = read_in_time(self.path.clone()).await;
+        read.map_err(|cause| self.failed(Cause::Read(cause)))
+    }
+
+    fn load(&mut self, pem: &Vec<u8>) -> Result<(), ClientAuthorityError> {
+        let (verifier, certificates) = verifier(pem).map_err(|cause| self.failed(cause))?;
+        tracing::info!(certificates, "client CA in force");
+        self.current.0.store(Arc::new(verifier));
+        Ok(())
+    }
+
+    fn rejected(&self, error: &ClientAuthorityError) {
+        tracing::error!(%error, "the new client CA cannot be used; the one before stays in force");
+    }
+}
+
+/// What judges by the certificates in a bundle, all of which must be usable, and how many they are.
+fn verifier(pem: &[u8]) -> Result<(Arc<dyn ClientCertVerifier>, usize), Cause> {
+    let mut roots = RootCertStore::empty();
+    for (number, certificate) in (1..).zip(CertificateDer::pem_slice_iter(pem)) {
+        roots
+            .add(certificate.map_err(Cause::Pem)?)
+            .map_err(|cause| Cause::Damaged { number, cause })?;
+    }
+    if roots.is_empty() {
+        return Err(Cause::NoCertificate);
+    }
+    let (certificates, provider) = (roots.len(), Arc::new(aws_lc_rs::default_provider()));
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(Cause::Unusable)?;
+    Ok((verifier, certificates))
+}
+
+impl ClientAuthority {
+    fn verifier(&self) -> Arc<dyn ClientCertVerifier> {
+        Arc::clone(&self.0.load())
+    }
+}
+
+impl ClientCertVerifier for ClientAuthority {
+    /// No hints: with them a client whose certificate is of another authority would show none, and the error that both
+    /// sides see would be the wrong one.
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.verifier().verify_client_cert(end_entity, intermediates, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.verifier()
+            .verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.verifier()
+            .verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier().supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+    use super::*;
+
+    fn authority() -> CertifiedIssuer<'static, KeyPair> {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an authority")
+    }
+
+    /// Whether a certificate of `issuer` is taken.
+    fn takes(current: &ClientAuthority, issuer: &CertifiedIssuer<'static, KeyPair>) -> bool {
+        let key = KeyPair::generate().expect("a key");
+        let leaf = CertificateParams::new(vec!["client".into()])
+            .and_then(|params| params.signed_by(&key, issuer))
+            .expect("a certificate");
+        current
+            .verify_client_cert(leaf.der(), &[], UnixTime::now())
+            .is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_new_bundle_is_taken_whole_and_an_unusable_one_leaves_the_old_in_force() {
+        let [old, new, other] = [authority(), authority(), authority()];
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("clients.pem");
+        fs::write(&path, old.pem()).expect("written");
+        let metrics = LoadMetrics::default();
+        let opened = ClientAuthorityFile::open(path.clone(), metrics.clone()).await;
+        let (current, mut polled) = opened.expect("an authority");
+        assert!(takes(&current, &old) && !takes(&current, &new));
+
+        let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let whole = new.pem();
+        let (half, _) = whole.split_at(whole.len() / 2);
+        for (errors, unusable) in (1..).zip([
+            String::new(),
+            "no certificate".into(),
+            half.into(),
+            whole.clone() + damaged,
+        ]) {
+            fs::write(&path, &unusable).expect("written");
+            polled.poll().await;
+            assert!(takes(&current, &old) && !takes(&current, &new), "{unusable}");
+            assert_eq!(metrics.counts(), (1, errors, 1), "{unusable}");
+        }
+
+        fs::write(&path, new.pem() + &other.pem()).expect("written");
+        polled.poll().await;
+        assert!(takes(&current, &new) && takes(&current, &other) && !takes(&current, &old));
+        assert_eq!(metrics.counts(), (2, 4, 0));
+    }
+
+    #[tokio::test]
+    async fn a_start_without_a_usable_bundle_fails_with_the_path_and_the_reason() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("clients.pem");
+        let open = async || {
+            let opened = ClientAuthorityFile::open(path.clone(), LoadMetrics::default()).await;
+            opened.expect_err("an error").to_string()
+        };
+        let error = open().await;
+        assert!(
+            error.contains("clients.pem: cannot be read: No such file"),
+            "{error}"
+        );
+        fs::write(&path, "").expect("written");
+        let error = open().await;
+        assert!(
+            error.ends_with("clients.pem: there is no certificate (a block BEGIN CERTIFICATE) in it"),
+            "{error}"
+        );
+    }
+}

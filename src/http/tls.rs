@@ -1,0 +1,163 @@
+//! The TLS handshake: which certificate is shown, which one a client must show, and why a handshake came to nothing.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::CertificateDer;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, ResolvesServerCert};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+/// How long a TLS handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("TLS cannot be set up")]
+pub(crate) struct TlsError(#[from] rustls::Error);
+
+/// Why the client that shows this certificate may ask nothing, though its authority is the right one.
+type Objection = dyn Fn(&CertificateDer<'_>) -> Option<String> + Send + Sync;
+
+/// Which clients may come in.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    /// Whether a certificate is of the right authority: without one there is no handshake.
+    pub(crate) verifier: Arc<dyn ClientCertVerifier>,
+    /// Whether it is one of those that may ask: others are told so.
+    pub(crate) objection: Arc<Objection>,
+}
+
+/// The server's side of TLS.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    acceptor: TlsAcceptor,
+    clients: Option<Clients>,
+}
+
+/// A connection whose handshake has come about.
+pub(super) struct Secured {
+    pub(super) stream: TlsStream<TcpStream>,
+    /// Why its client may ask nothing.
+    pub(super) objection: Option<String>,
+}
+
+impl Tls {
+    /// TLS 1.2 and 1.3 with the certificate that `certificate` names at each handshake, and HTTP/1.1 inside. Where
+    /// `clients` are named, only they come in.
+    pub(crate) fn new(
+        certificate: Arc<dyn ResolvesServerCert>,
+        clients: Option<Clients>,
+    ) -> Result<Self, TlsError> {
+        let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()?;
+        let builder = match &clients {
+            Some(clients) => builder.with_client_cert_verifier(Arc::clone(&clients.verifier)),
+            None => builder.with_no_client_auth(),
+        };
+        let mut config = builder.with_cert_resolver(certificate);
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        if clients.is_some() {
+            // A resumed session would not be asked for its certificate again, whatever has become of the authority.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
+        Ok(Self {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            clients,
+        })
+    }
+
+    /// Shakes hands, unless another connection takes the place of this one.
+    pub(super) async fn handshake(
+        &self,
+        stream: TcpStream,
+        gives_way: &CancellationToken,
+    ) -> Result<Secured, HandshakeError> {
+        let stream = tokio::select! {
+            shaken = timeout(HANDSHAKE, self.acceptor.accept(stream)) => {
+                shaken.map_err(|_| HandshakeError::Timeout)?.map_err(HandshakeError::Failed)?
+            }
+            () = gives_way.cancelled() => return Err(HandshakeError::Displaced),
+        };
+        let objection = self.clients.as_ref().and_then(|clients| {
+            let (_, session) = stream.get_ref();
+            let leaf = session.peer_certificates()?.first()?;
+            (clients.objection)(leaf)
+        });
+        Ok(Secured { stream, objection })
+    }
+}
+
+/// Why a handshake came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HandshakeError {
+    #[error("the client took longer than {} s", HANDSHAKE.as_secs())]
+    Timeout,
+    #[error("{0}")]
+    Failed(io::Error),
+    #[error("another connection took its place")]
+    Displaced,
+}
+
+impl HandshakeError {
+    /// The label in metrics: one of few.
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Displaced => "displaced",
+            Self::Failed(error) if error.kind() == io::ErrorKind::UnexpectedEof => "client_left",
+            Self::Failed(_) => match self.tls() {
+                // Such as a client that does not know our CA.
+                Some(rustls::Error::AlertReceived(_)) => "client_refused",
+                Some(_) => "not_acceptable",
+                None => "io",
+            },
+        }
+    }
+
+    /// What was wrong with the client's certificate, if that was it.
+    pub(super) fn denial(&self) -> Option<Denial> {
+        match self.tls()? {
+            rustls::Error::NoCertificatesPresented => Some(Denial::NoCertificate),
+            rustls::Error::InvalidCertificate(_) => Some(Denial::InvalidCertificate),
+            _ => None,
+        }
+    }
+
+    fn tls(&self) -> Option<&rustls::Error> {
+        match self {
+            Self::Failed(error) => error.get_ref()?.downcast_ref(),
+            Self::Timeout | Self::Displaced => None,
+        }
+    }
+}
+
+/// Why a client is denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Denial {
+    /// It showed no certificate.
+    NoCertificate,
+    /// Its certificate is of another authority, has ended, or is not meant for clients.
+    InvalidCertificate,
+    /// Its certificate has another name.
+    Name,
+}
+
+impl Denial {
+    /// The label in metrics.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::NoCertificate => "no_certificate",
+            Self::InvalidCertificate => "invalid_certificate",
+            Self::Name => "name",
+        }
+    }
+}
