@@ -260,7 +260,6 @@ fn api_server_command(directory: &Path, pki: &Pki, etcd_address: &str, port: u16
         "--authorization-mode=RBAC",
         // Without it, a pod needs a service account that only a controller would make.
         "--disable-admission-plugins=ServiceAccount",
-        "--enable-priority-and-fairness=false",
     ]);
     command
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shared::published;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::nodepool::node_pool;
@@ -141,6 +142,14 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
             "",
         )
         .success();
+    // Of 600, as manifests/components/gate/flowcontrol.yaml says.
+    let (client, seats) = (
+        Client::of(&plane),
+        "apiserver_flowcontrol_nominal_limit_seats{priority_level=\"poolgate-gate\"}",
+    );
+    wait_for("the gate to have its seats", || {
+        (client.metric(seats) == Some(24.0)).then_some(())
+    });
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
     let gate = ["--gate-only", "--namespace=poolgate-system"];
     let poolgate = Poolgate::serve_watching(&account, &gate);

@@ -4,6 +4,7 @@ mod answers;
 mod census;
 mod creators;
 mod crowd;
+mod fairness;
 mod faults;
 mod objects;
 mod replicas;
