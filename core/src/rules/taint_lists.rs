@@ -1,12 +1,11 @@
 //! What taints and startup taints mean together, and to Karpenter.
 
-use std::collections::HashMap;
-
 use super::findings::Findings;
 use super::required::all_taints;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
+use crate::rules::few_map::FewMap;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];
@@ -125,13 +124,12 @@ pub(super) fn check(template: &Template<'_>, release: KarpenterVersion, findings
 }
 
 fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
-    let mut first: HashMap<(&str, &str), &Taint<'_>> = HashMap::new();
+    let mut first: FewMap<(&str, &str), &Taint<'_>> = FewMap::default();
     for taint in all_taints(template) {
         let (Some(key), Some(effect)) = (taint.key.present(), taint.effect.present()) else {
             continue;
         };
-        let Some(earlier) = first.get(&(key, effect)) else {
-            first.insert((key, effect), taint);
+        let Some(earlier) = first.insert((key, effect), taint) else {
             continue;
         };
         let reason = format!(

@@ -1,7 +1,5 @@
 //! How many requirements a NodePool may have, by itself and once it becomes a NodeClaim.
 
-use std::collections::HashMap;
-
 use super::Context;
 use super::Findings;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
@@ -10,6 +8,7 @@ use crate::karpenter::{
     Template, canonical_label, node_class_label,
 };
 use crate::rule::{Evidence, Rule};
+use crate::rules::few_map::FewMap;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENTS_COUNT, &NODECLAIM_REQUIREMENTS];
 
@@ -108,7 +107,7 @@ pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, context: &Context<'_>, 
 }
 
 /// How often a key stands in the NodeClaim: twice if it is bounded from both sides.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Bounds {
     lower: bool,
     upper: bool,
@@ -117,33 +116,36 @@ struct Bounds {
 /// Of a static pool, the provider picks instance types and capacity types
 /// (`NodeClaimTemplate.ToNodeClaim` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling`).
 fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: KarpenterVersion) -> usize {
-    let mut keys: HashMap<&str, Bounds> = HashMap::new();
-    keys.entry(NODEPOOL_LABEL).or_default();
+    let mut keys: FewMap<&str, Bounds> = FewMap::default();
+    keys.insert(NODEPOOL_LABEL, Bounds::default());
     if !is_static {
-        keys.entry(INSTANCE_TYPE_LABEL).or_default();
+        keys.insert(INSTANCE_TYPE_LABEL, Bounds::default());
     }
     if !is_static && release.has(KarpenterVersion::CAPACITY_TYPES_REQUIRED) {
-        keys.entry(CAPACITY_TYPE_LABEL).or_default();
+        keys.insert(CAPACITY_TYPE_LABEL, Bounds::default());
     }
     for (label, value) in template.labels.present().into_iter().flatten() {
         // What is null the API server drops.
         if !value.is_null() {
-            keys.entry(canonical_label(label)).or_default();
+            keys.insert(canonical_label(label), Bounds::default());
         }
     }
     for requirement in template.requirements.as_ref().present().into_iter().flatten() {
         let Some(key) = requirement.key.present() else {
             continue;
         };
-        let bounds = keys.entry(canonical_label(key)).or_default();
-        match requirement.operator.present() {
-            Some("Gt" | "Gte") => bounds.lower = true,
-            Some("Lt" | "Lte") => bounds.upper = true,
-            _ => {}
+        let operator = requirement.operator.present();
+        let bounds = Bounds {
+            lower: matches!(operator, Some("Gt" | "Gte")),
+            upper: matches!(operator, Some("Lt" | "Lte")),
+        };
+        if let Some(known) = keys.insert(canonical_label(key), bounds) {
+            known.lower |= bounds.lower;
+            known.upper |= bounds.upper;
         }
     }
     let has_node_class = !release.has(KarpenterVersion::NODE_CLASS_LABELLED)
-        || node_class_label(template).is_some_and(|label| keys.contains_key(label.as_str()));
+        || node_class_label(template).is_some_and(|label| keys.get(label.as_str()).is_some());
     let twice = keys
         .values()
         .filter(|bounds| bounds.lower && bounds.upper)

@@ -1,12 +1,12 @@
 //! All that is said of one label, by requirements and by template labels, under all its names.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use super::{Entry, Scope};
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
 use crate::karpenter::{LabelKind, Operator, Selection, canonical_label};
+use crate::rules::few_map::FewMap;
 use crate::value::label::label_value;
 
 /// How many values a message names; the rest is only counted.
@@ -40,11 +40,11 @@ pub(super) struct Group<'a> {
 impl<'a> Group<'a> {
     /// Groups sound requirements by label, with the labels of the template that they concern.
     pub(super) fn all(entries: &'a [Entry<'a>], scope: &Scope<'a>) -> Vec<Self> {
-        let mut places: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+        let mut places: FewMap<&str, usize> = FewMap::default();
         let mut groups: Vec<Self> = Vec::with_capacity(entries.len());
         for entry in entries {
-            let place = *places.entry(entry.key).or_insert(groups.len());
-            match groups.get_mut(place) {
+            let place = places.insert(entry.key, groups.len()).copied();
+            match place.and_then(|place| groups.get_mut(place)) {
                 Some(group) => group.sources.push(Source::Entry(entry)),
                 None => groups.push(Self {
                     kind: &entry.kind,

@@ -1,11 +1,10 @@
 //! `minValues`: how many different values the instance types for one node must offer.
 
-use std::collections::HashSet;
-
 use super::{Entry, Scope};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Field, KarpenterVersion, Operator, Requirement, whole_number};
 use crate::rule::{Evidence, Rule};
+use crate::rules::few_map::FewMap;
 use crate::rules::findings::Findings;
 
 /// The largest number that the CRD takes.
@@ -178,7 +177,11 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
         return false;
     }
     if entry.operator == Operator::In {
-        let distinct = entry.values.iter().collect::<HashSet<_>>().len();
+        let mut values = FewMap::default();
+        for value in &entry.values {
+            values.insert(*value, ());
+        }
+        let distinct = values.len();
         if is_more_than(least, distinct) {
             let reason = format!("the scheduler counts different values, of which there are {distinct}");
             findings.push(found(

@@ -1,11 +1,12 @@
 //! What stands twice: a value in one requirement, or a whole requirement.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::groups::Group;
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::rule::{Evidence, Rule};
+use crate::rules::few_map::FewMap;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_TWICE, &REQUIREMENT_TWICE];
@@ -77,12 +78,12 @@ pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mu
     if entry.values.len() < 2 {
         return;
     }
-    let mut seen = HashSet::with_capacity(entry.values.len());
+    let mut seen = FewMap::default();
     let twice = entry
         .values
         .iter()
         .enumerate()
-        .find(|(_, value)| !seen.insert(**value));
+        .find(|(_, value)| seen.insert(**value, ()).is_some());
     if let Some((position, value)) = twice {
         findings.push(
             REQUIREMENT_VALUE_TWICE
