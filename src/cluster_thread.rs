@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::{ClusterView, Pools};
+use crate::cluster::authority;
 use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
 use crate::cluster::connect::client_for_watches;
 use crate::cluster::definition::{self, DefinitionFollower};
@@ -144,7 +145,8 @@ impl Cluster {
             read: self.definition_read,
             seen: false,
         };
-        let namespace = self.config.default_namespace;
+        let watch_authorities = authority::watch(&self.config, self.metrics.watches().authorities());
+        let namespace = self.config.default_namespace.clone();
         let gate = self
             .gate
             .map(|gate| gate.run(client.clone(), namespace, self.metrics.clone()));
@@ -155,6 +157,7 @@ impl Cluster {
             is_logged: false,
         };
         tokio::join!(
+            watch_authorities,
             definition.run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
             pools.run(Collection::new(client, NODE_POOLS), follow_pools),
             OptionFuture::from(gate),

@@ -30,6 +30,7 @@ mod live {
 
     mod kubernetes {
         mod admission;
+        mod authority;
         mod client_certificates;
         mod gate;
         mod harness;

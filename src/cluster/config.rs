@@ -133,7 +133,25 @@ async fn from_kubeconfig(args: &ClusterArgs) -> Result<Config, KubeconfigError> 
         context: args.context.clone(),
         ..KubeConfigOptions::default()
     };
-    Config::from_custom_kubeconfig(kubeconfig, &options).await
+    let authority = authority_file(&kubeconfig, args.context.as_deref());
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+    // As kube has it for the pod's account: the file is read again, so that a new authority needs no restart.
+    config.root_cert_file = authority;
+    Ok(config)
+}
+
+/// The file of the authorities by which a context's API server is checked, unless they stand in the kubeconfig itself.
+fn authority_file(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<PathBuf> {
+    let name = context.or(kubeconfig.current_context.as_deref())?;
+    let mut contexts = kubeconfig.contexts.iter();
+    let context = contexts.find(|context| context.name == name)?.context.as_ref()?;
+    let mut clusters = kubeconfig.clusters.iter();
+    let cluster = clusters.find(|cluster| cluster.name == context.cluster)?;
+    let cluster = cluster.cluster.as_ref()?;
+    match &cluster.certificate_authority_data {
+        Some(_) => None,
+        None => cluster.certificate_authority.as_ref().map(PathBuf::from),
+    }
 }
 
 /// Whether there is no kubeconfig, or one without a context, which is how kubectl treats a missing one.
@@ -204,6 +222,33 @@ contexts:
             };
             assert_eq!(config.cluster_url.host(), Some(host));
             assert_eq!(config.connect_timeout, Some(CONNECT));
+        }
+    }
+
+    #[tokio::test]
+    async fn the_authoritys_file_is_that_of_the_context_and_data_comes_before_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let authority = rcgen::generate_simple_self_signed(Vec::new()).expect("a certificate");
+        let pem = authority.cert.pem();
+        fs::write(directory.path().join("green.crt"), &pem).expect("a file");
+        let data = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &pem);
+        let green = "server: 'https://green.example.com'";
+        let path = directory.path().join("config");
+        let file = directory.path().join("green.crt");
+        for (more, expected) in [
+            ("certificate-authority: green.crt".to_owned(), Some(&file)),
+            (
+                format!("certificate-authority: green.crt, certificate-authority-data: {data}"),
+                None,
+            ),
+        ] {
+            fs::write(&path, TWO_CONTEXTS.replace(green, &format!("{green}, {more}"))).expect("a file");
+            for (context, expected) in [(Some("green"), expected), (None, None)] {
+                let Ok(Found::Cluster(config)) = find(&args(Some(&path), context)).await else {
+                    panic!("a cluster");
+                };
+                assert_eq!(config.root_cert_file.as_ref(), expected, "{more}");
+            }
         }
     }
 

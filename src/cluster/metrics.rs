@@ -6,6 +6,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
+use crate::polled_file::LoadMetrics;
 use crate::telemetry::Registry;
 
 /// What is counted of the cluster.
@@ -67,9 +68,10 @@ impl ClusterMetrics {
     }
 }
 
-/// What is counted of watches.
+/// What is counted of watches, and of what they trust in.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WatchMetrics {
+    authorities: LoadMetrics,
     up: Family<WatchLabel, Gauge>,
     errors: Family<WatchLabel, Counter>,
 }
@@ -82,7 +84,22 @@ struct WatchLabel {
 impl WatchMetrics {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> Self {
+        let authorities = [
+            (
+                "cluster_ca_loads",
+                "How often a file of the API server's authorities was found to be of use",
+            ),
+            (
+                "cluster_ca_load_errors",
+                "How often a new file of the API server's authorities could not be used; those before stay in force",
+            ),
+            (
+                "cluster_ca_load_failing",
+                "1 while the file of the API server's authorities cannot be used and the last good ones are in force",
+            ),
+        ];
         Self {
+            authorities: LoadMetrics::register(registry, authorities),
             up: registry.metric(
                 "watch_up",
                 "1 while a watch on the cluster runs, 0 while it does not",
@@ -92,6 +109,11 @@ impl WatchMetrics {
                 "How often a watch on the cluster failed and was opened again",
             ),
         }
+    }
+
+    /// The numbers of the file of the API server's authorities.
+    pub(crate) fn authorities(&self) -> LoadMetrics {
+        self.authorities.clone()
     }
 
     pub(super) fn is_up(&self, watch: &'static str, up: bool) {

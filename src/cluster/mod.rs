@@ -4,6 +4,7 @@
 //! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds. Only the
 //! gate is waited for, and for no longer than who asks says.
 
+pub(crate) mod authority;
 pub(crate) mod claims;
 pub(crate) mod clock;
 mod collection;

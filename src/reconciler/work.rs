@@ -18,7 +18,7 @@ use super::metrics::ReconcileMetrics;
 use super::seen::{Seen, Watched};
 use crate::cluster::{
     Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch,
-    WatchMetrics, client_for_watches, ledgers_path,
+    WatchMetrics, authority, client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Detail, Readiness, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS};
@@ -119,6 +119,7 @@ impl Work {
         tokio::select! {
             ((), ()) = async { tokio::join!(work, election) } => {}
             () = self.watch(&client, &seen) => {}
+            () = authority::watch(self.connector.config(), self.watches.authorities()) => {}
         }
     }
 

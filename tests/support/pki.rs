@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, SanType};
 
-use super::authority::Authority;
+use super::authority::{Authority, Issued};
 
 /// Where the files lie.
 pub(crate) struct Pki {
@@ -24,15 +24,8 @@ impl Pki {
     /// and that of a user who may do everything. An own authority for each control plane means that a client
     /// of one cannot be answered by another that has taken over its port.
     pub(crate) fn create(directory: &Path) -> Self {
-        let authority = Authority::named("control-plane-ca");
-
-        let mut server = CertificateParams::default();
-        server
-            .distinguished_name
-            .push(DnType::CommonName, "kube-apiserver");
-        server.subject_alt_names = vec![SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST))];
-        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let server = authority.issue(&server);
+        let authority = authority();
+        let server = server(&authority);
 
         let mut admin = CertificateParams::default();
         admin.distinguished_name.push(DnType::CommonName, "admin");
@@ -58,4 +51,34 @@ impl Pki {
             service_account_public_key: write("service-account.pub", &service_account.public_key_pem()),
         }
     }
+
+    /// Has a new authority issue the server's certificate, which a server shows after its next start. Clients that read `ca`
+    /// anew trust both authorities, and so does the server. The new authority's certificate.
+    pub(crate) fn replace_authority(&self) -> String {
+        let authority = authority();
+        let server = server(&authority);
+        let before = fs::read_to_string(&self.ca).expect("the authority can be read");
+        for (path, pem) in [
+            (&self.server_cert, server.certificate),
+            (&self.server_key, server.key),
+            (&self.ca, format!("{before}{}", authority.pem())),
+        ] {
+            fs::write(path, pem).expect("a PEM file can be written");
+        }
+        authority.pem()
+    }
+}
+
+fn authority() -> Authority {
+    Authority::named("control-plane-ca")
+}
+
+fn server(authority: &Authority) -> Issued {
+    let mut server = CertificateParams::default();
+    server
+        .distinguished_name
+        .push(DnType::CommonName, "kube-apiserver");
+    server.subject_alt_names = vec![SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST))];
+    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    authority.issue(&server)
 }

@@ -1,0 +1,88 @@
+//! A map for what is mostly a handful: hashing a key costs more than comparing it with sixteen others.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Up to how many entries are looked through one by one.
+const FEW: usize = 16;
+
+/// Entries in the order in which their keys first came. However many there are, a key is found in the same time.
+#[derive(Debug)]
+pub(super) struct FewMap<K, V> {
+    entries: Vec<(K, V)>,
+    /// Where the entries are; empty while they are few.
+    places: HashMap<K, usize>,
+}
+
+impl<K: Copy + Eq + Hash, V> FewMap<K, V> {
+    /// The value of a key; none if the key is not there.
+    pub(super) fn get(&self, key: K) -> Option<&V> {
+        let place = self.place(key)?;
+        self.entries.get(place).map(|(_, value)| value)
+    }
+
+    /// Takes in an entry. If the key is there already, nothing changes, and its value is returned.
+    pub(super) fn insert(&mut self, key: K, value: V) -> Option<&mut V> {
+        if let Some(place) = self.place(key) {
+            return self.entries.get_mut(place).map(|(_, value)| value);
+        }
+        self.entries.push((key, value));
+        if self.places.is_empty() && self.entries.len() > FEW {
+            self.places = (0..)
+                .zip(&self.entries)
+                .map(|(place, (key, _))| (*key, place))
+                .collect();
+        } else if !self.places.is_empty() {
+            self.places.insert(key, self.entries.len() - 1);
+        }
+        None
+    }
+
+    /// The values, in the order of their keys.
+    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// How many entries there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn place(&self, key: K) -> Option<usize> {
+        if self.places.is_empty() {
+            return self.entries.iter().position(|(name, _)| *name == key);
+        }
+        self.places.get(&key).copied()
+    }
+}
+
+impl<K, V> Default for FewMap<K, V> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_is_found_with_its_first_value_however_many_there_are() {
+        for size in [0, 1, FEW, FEW + 1, 1000] {
+            let mut map = FewMap::default();
+            for number in 0..size {
+                assert_eq!(map.insert(number, number * 2), None);
+                assert_eq!(map.insert(number, 0), Some(&mut (number * 2)));
+            }
+            assert_eq!(map.len(), size);
+            assert!(map.values().copied().eq((0..size).map(|number| number * 2)));
+            for number in 0..size {
+                assert_eq!(map.get(number), Some(&(number * 2)));
+            }
+            assert_eq!(map.get(size), None);
+        }
+    }
+}
