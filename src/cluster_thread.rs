@@ -146,10 +146,9 @@ impl Cluster {
             seen: false,
         };
         let watch_authorities = authority::watch(&self.config, self.metrics.watches().authorities());
-        let namespace = self.config.default_namespace.clone();
         let gate = self
             .gate
-            .map(|gate| gate.run(client.clone(), namespace, self.metrics.clone()));
+            .map(|gate| gate.run(client.clone(), &self.config, self.metrics.clone()));
         let follow_pools = PoolFollower {
             view: self.view,
             metrics: self.metrics,

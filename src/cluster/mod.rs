@@ -21,7 +21,7 @@ pub(crate) mod watch;
 
 pub(crate) use collection::{Collection, Source, Versioned};
 pub(crate) use config::ClusterArgs;
-pub(crate) use connect::{ConnectError, Connector, client_for_watches};
+pub(crate) use connect::{ConnectError, Connector, client_for_watches, without_kept_connections};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
 pub(crate) use gate_metrics::GateMetrics;
 pub(crate) use lease::{

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::{Moment, ReadSpan};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep_until};
 
@@ -27,7 +27,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Lists claims, and puts them into the views.
 pub(super) struct ClaimLists {
-    list: ClaimList,
+    usual: ClaimList,
+    fresh: ClaimList,
+    /// Tells LISTs that are under way that open connections have fallen silent.
+    silence: Notify,
     views: Rc<RefCell<ClaimViews>>,
     clock: Clock,
     metrics: GateMetrics,
@@ -44,13 +47,15 @@ enum Pool {
 
 impl ClaimLists {
     pub(super) fn new(
-        list: ClaimList,
+        [usual, fresh]: [ClaimList; 2],
         views: Rc<RefCell<ClaimViews>>,
         clock: Clock,
         metrics: GateMetrics,
     ) -> Self {
         Self {
-            list,
+            usual,
+            fresh,
+            silence: Notify::new(),
             views,
             clock,
             metrics,
@@ -73,6 +78,11 @@ impl ClaimLists {
             ended.ok().and_then(|ended| ended.clone()).transpose()?;
         }
         Ok(())
+    }
+
+    /// Open connections have fallen silent, and new ones are answered: LISTs that are under way begin anew on one.
+    pub(super) fn old_are_silent(&self) {
+        self.silence.notify_waiters();
     }
 
     fn is_listed(&self, pool: &str, moment: Moment, whole: bool) -> bool {
@@ -113,7 +123,13 @@ impl ClaimLists {
     async fn list(&self, pool: &str, whole: bool) -> Result<(), CallError> {
         self.metrics.read("claims");
         let begun = self.clock.now();
-        let list = in_time(DEADLINE, self.list.of_pool(pool, whole)).await?;
+        let list = in_time(DEADLINE, async {
+            tokio::select! {
+                list = self.usual.of_pool(pool, whole) => list,
+                () = self.silence.notified() => self.fresh.of_pool(pool, whole).await,
+            }
+        })
+        .await?;
         let span = ReadSpan {
             begun,
             done: self.clock.now(),

@@ -24,17 +24,25 @@ use crate::policy_file::PolicyInForce;
 
 /// What all decisions share.
 pub(crate) struct GateContext {
-    pub(super) store: LedgerStore,
+    /// Connections that are kept and used again.
+    pub(super) usual: Way,
+    /// A new connection for each call.
+    pub(super) fresh: Way,
     pub(super) ledgers: Rc<RefCell<CachedLedgers>>,
     pub(super) lists: Rc<ClaimLists>,
     pub(super) claims: Rc<RefCell<ClaimViews>>,
-    pub(super) pools: Collection<Pool>,
     pub(super) view: Arc<ClusterView>,
     pub(super) policy: PolicyInForce,
     pub(super) clock: Clock,
     pub(super) metrics: GateMetrics,
     /// Denials by pool that are in no ledger yet.
     unrecorded: RefCell<HashMap<Box<str>, u64>>,
+}
+
+/// A way to ask the API server.
+pub(super) struct Way {
+    pub(super) store: LedgerStore,
+    pub(super) pools: Collection<Pool>,
 }
 
 /// A pool with a limit.
@@ -49,7 +57,7 @@ pub(super) struct LimitedPool {
 impl GateContext {
     /// A context whose ledgers lie in `namespace`.
     pub(crate) fn new(
-        client: Client,
+        Clients { usual, fresh }: Clients,
         namespace: &str,
         ledgers: Rc<RefCell<CachedLedgers>>,
         claims: Rc<RefCell<ClaimViews>>,
@@ -61,17 +69,17 @@ impl GateContext {
             clock,
             metrics,
         } = shared;
-        Self {
+        let lists = [&usual, &fresh].map(|client| ClaimList::new(client.clone()));
+        let way = |client: Client| Way {
             store: LedgerStore::new(client.clone(), namespace, Rc::clone(&ledgers), clock),
-            ledgers,
-            lists: Rc::new(ClaimLists::new(
-                ClaimList::new(client.clone()),
-                Rc::clone(&claims),
-                clock,
-                metrics.clone(),
-            )),
-            claims,
             pools: Collection::new(client, NODE_POOLS),
+        };
+        Self {
+            usual: way(usual),
+            fresh: way(fresh),
+            ledgers,
+            lists: Rc::new(ClaimLists::new(lists, Rc::clone(&claims), clock, metrics.clone())),
+            claims,
             view,
             policy,
             clock,
@@ -129,6 +137,14 @@ impl GateContext {
         let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
     }
+}
+
+/// Two clients of one API server.
+pub(crate) struct Clients {
+    /// Keeps its connections, and uses them again.
+    pub(crate) usual: Client,
+    /// Makes a new connection for each request.
+    pub(crate) fresh: Client,
 }
 
 /// What the gate shares with the rest of the process.

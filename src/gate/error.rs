@@ -1,14 +1,11 @@
 //! Why the gate cannot decide: calls of the API server that end in time, and what a failed one means for the round that
 //! made it.
 
-use std::pin::pin;
 use std::time::Duration;
-
-use futures_util::future::{Either, select};
 
 use poolgate_core::nodelimit::ledger::UnusableUid;
 use tokio::time::error::Elapsed;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::cluster::claims::ListError;
 use crate::cluster::ledgers::StoreError;
@@ -83,34 +80,6 @@ pub(super) enum CallError {
         /// Whether the next try would fail as well.
         is_final: bool,
     },
-}
-
-/// Reads what is wanted within `limit`. At half of it the same is asked a second time, in case the first call has gone
-/// astray on a connection that nobody answers any more.
-pub(super) async fn wanted<T, E, C>(
-    is_wanted: bool,
-    limit: Duration,
-    call: impl Fn() -> C,
-) -> Result<Option<T>, CallError>
-where
-    C: Future<Output = Result<T, E>>,
-    CallError: From<E>,
-{
-    if !is_wanted {
-        return Ok(None);
-    }
-    let second = async {
-        sleep(limit / 2).await;
-        Box::pin(call()).await
-    };
-    let either = async {
-        match select(Box::pin(call()), pin!(second)).await {
-            Either::Left((first, _)) => first,
-            Either::Right((Ok(second), _)) => Ok(second),
-            Either::Right((Err(_), first)) => first.await,
-        }
-    };
-    in_time(limit, either).await.map(Some)
 }
 
 /// Makes a call that ends within `limit`.

@@ -1,13 +1,16 @@
 //! What a round has read from the API server itself, and how it reads it in time.
 
+use std::cell::Cell;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use futures_util::future::{Either, select};
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Needs, Observed, ReadSpan};
 use tokio::time::{sleep, timeout};
 
-use super::context::{GateContext, LimitedPool};
-use super::error::{CallError, wanted};
+use super::context::{GateContext, LimitedPool, Way};
+use super::error::{CallError, in_time};
 use super::waiter::Waiter;
 use crate::cluster::ledgers::Stored;
 use crate::cluster::pools;
@@ -36,6 +39,8 @@ pub(super) struct Reads<'a> {
     pub(super) ledger: Option<(Option<Stored>, ReadSpan)>,
     /// Whether the claims were asked for and did not come in time.
     pub(super) claims_late: bool,
+    /// Whether a new connection has answered where an old one did not.
+    old_are_silent: Cell<bool>,
 }
 
 impl<'a> Reads<'a> {
@@ -46,6 +51,16 @@ impl<'a> Reads<'a> {
             pool: None,
             ledger: None,
             claims_late: false,
+            old_are_silent: Cell::default(),
+        }
+    }
+
+    /// The way on which the API server answers.
+    pub(super) fn way(&self) -> &'a Way {
+        if self.old_are_silent.get() {
+            &self.context.fresh
+        } else {
+            &self.context.usual
         }
     }
 
@@ -62,8 +77,8 @@ impl<'a> Reads<'a> {
         }
         let begun = context.clock.now();
         let (ledger, pool, claims_late) = tokio::try_join!(
-            wanted(needs.ledger, limit, || context.store.read(name)),
-            wanted(needs.limit, limit, || context.pools.get_opt(name)),
+            self.wanted(needs.ledger, limit, |way| way.store.read(name)),
+            self.wanted(needs.limit, limit, |way| way.pools.get_opt(name)),
             self.claims_are_late(needs.claims, waiters),
         )?;
         let span = ReadSpan {
@@ -82,6 +97,39 @@ impl<'a> Reads<'a> {
             self.ledger = Some((ledger, span));
         }
         Ok(())
+    }
+
+    /// Reads what is wanted within `limit`. At half of it the same is asked a second time, on a connection of its own: nobody
+    /// may answer on those that are open any more, and a second call on one of them would meet the same silence.
+    async fn wanted<T, E, C>(
+        &self,
+        is_wanted: bool,
+        limit: Duration,
+        call: impl Fn(&'a Way) -> C,
+    ) -> Result<Option<T>, CallError>
+    where
+        C: Future<Output = Result<T, E>>,
+        CallError: From<E>,
+    {
+        if !is_wanted {
+            return Ok(None);
+        }
+        let second = async {
+            sleep(limit / 2).await;
+            Box::pin(call(&self.context.fresh)).await
+        };
+        let either = async {
+            match select(Box::pin(call(self.way())), pin!(second)).await {
+                Either::Left((first, _)) => first,
+                Either::Right((Ok(second), _)) => {
+                    self.old_are_silent.set(true);
+                    self.context.lists.old_are_silent();
+                    Ok(second)
+                }
+                Either::Right((Err(_), first)) => first.await,
+            }
+        };
+        in_time(limit, either).await.map(Some)
     }
 
     /// Waits for a list of the claims, where it is wanted, and as long as the first creation can wait. Whether it is late;
@@ -133,4 +181,103 @@ fn read_limit(waiters: &[Waiter]) -> Duration {
 /// How long it may take over one write.
 pub(super) fn write_limit(waiters: &[Waiter]) -> Duration {
     (read_limit(waiters) / 2).max(SHORTEST_WRITE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::convert::Infallible;
+    use std::future::pending;
+    use std::ptr;
+    use std::rc::Rc;
+    use std::sync::Arc;
+
+    use hyper::{Request, Response, StatusCode};
+    use kube::Client;
+    use kube::client::Body;
+    use poolgate_core::policy::Policy;
+    use tokio::task::LocalSet;
+    use tower::service_fn;
+
+    use super::super::context::{Clients, Shared};
+    use super::*;
+    use crate::admission::ClusterView;
+    use crate::cluster::GateMetrics;
+    use crate::cluster::claims::ClaimViews;
+    use crate::cluster::clock::Clock;
+    use crate::cluster::ledgers::CachedLedgers;
+
+    const READS: Needs = Needs {
+        ledger: true,
+        claims: false,
+        limit: true,
+    };
+
+    /// Connections on which nobody answers.
+    fn silent() -> Client {
+        let never = service_fn(|_: Request<Body>| pending::<Result<Response<Body>, Infallible>>());
+        Client::new(never, "default")
+    }
+
+    /// An API server that has nothing of what it is asked for.
+    fn empty() -> Client {
+        let nothing = service_fn(async |_: Request<Body>| {
+            let status = r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404, "reason": "NotFound"}"#;
+            let mut answer = Response::new(Body::from(status.as_bytes().to_vec()));
+            *answer.status_mut() = StatusCode::NOT_FOUND;
+            Ok::<_, Infallible>(answer)
+        });
+        Client::new(nothing, "default")
+    }
+
+    fn context(usual: Client, fresh: Client) -> GateContext {
+        let view = Arc::new(ClusterView::default());
+        let metrics = GateMetrics::default();
+        GateContext::new(
+            Clients { usual, fresh },
+            "default",
+            Rc::new(RefCell::new(CachedLedgers::new(metrics.clone()))),
+            Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&view)))),
+            Shared {
+                view,
+                policy: Policy::default().into(),
+                clock: Clock::start(),
+                metrics,
+            },
+        )
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_open_connections_are_silent_a_round_goes_on_by_new_ones() {
+        let context = context(silent(), empty());
+        let mut reads = Reads::new(&context, "general");
+        assert!(ptr::eq(reads.way(), &raw const context.usual));
+        reads.read(READS, &[]).await.expect("answers");
+        assert!(matches!(&reads.pool, Some(pool) if pool.value.is_none()));
+        assert!(matches!(&reads.ledger, Some((None, _))));
+        assert!(ptr::eq(reads.way(), &raw const context.fresh));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_is_under_way_on_a_silent_connection_begins_anew() {
+        let context = context(silent(), empty());
+        let mut reads = Reads::new(&context, "general");
+        let everything = Needs {
+            claims: true,
+            ..READS
+        };
+        let read = LocalSet::new().run_until(reads.read(everything, &[])).await;
+        // It is answered: there are no NodeClaims to list here.
+        assert!(
+            matches!(read, Err(CallError::Failure { is_final: true, .. })),
+            "{read:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_nobody_answers_at_all_a_read_ends() {
+        let context = context(silent(), silent());
+        let error = Reads::new(&context, "general").read(READS, &[]).await;
+        assert!(matches!(error, Err(CallError::Failure { is_final: false, .. })));
+    }
 }

@@ -197,7 +197,7 @@ impl<'a> Round<'a> {
         let metrics = &self.context.metrics;
         match in_time(
             write_limit(&self.waiters),
-            self.context.store.write(owner, ledger, over),
+            self.read.way().store.write(owner, ledger, over),
         )
         .await
         {

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use kube::Client;
+use kube::{Client, Config};
 use tokio::sync::mpsc;
 
-use super::context::{GateContext, Shared};
+use super::context::{Clients, GateContext, Shared};
 use super::dispatch::Dispatcher;
 use super::handle::{Gate, GateSettings};
 use super::waiter::Message;
@@ -16,10 +16,15 @@ use crate::admission::ClusterView;
 use crate::cluster::claims::{ClaimFollower, ClaimViews};
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, CachedLedgers, LedgerFollower};
-use crate::cluster::{ClusterMetrics, Collection, GateMetrics, Watch};
+use crate::cluster::{
+    ClusterMetrics, Collection, GateMetrics, Watch, client_for_watches, without_kept_connections,
+};
 use crate::lifecycle::{Detail, StatusLine};
 use crate::objects::NODE_CLAIMS;
 use crate::policy_file::PolicyInForce;
+
+/// The name of the watch on NodeClaims in logs and metrics.
+const NODE_CLAIM_WATCH: &str = "nodeclaims";
 
 /// What holds while one of the watches is down.
 const MEANWHILE: &str = "the gate reads what it needs for each decision";
@@ -66,7 +71,13 @@ impl GateRunner {
     }
 
     /// Watches and decides for ever.
-    pub(crate) async fn run(self, client: Client, namespace: String, metrics: ClusterMetrics) {
+    pub(crate) async fn run(self, usual: Client, cluster: &Config, metrics: ClusterMetrics) {
+        let lines = [&self.claims_line, &self.ledgers_line].map(Arc::clone);
+        let fresh = client_for_watches(&without_kept_connections(cluster), &lines, MEANWHILE, || {
+            metrics.watches().failed(NODE_CLAIM_WATCH);
+        })
+        .await;
+        let namespace = &cluster.default_namespace;
         let clock = self.shared.clock;
         let kept = Rc::new(RefCell::new(CachedLedgers::new(self.shared.metrics.clone())));
         let views = Rc::new(RefCell::new(ClaimViews::new(Arc::clone(&self.shared.view))));
@@ -81,11 +92,11 @@ impl GateRunner {
         };
         let follow_claims = ClaimFollower::new(Rc::clone(&views));
         let follow_ledgers = LedgerFollower::new(Rc::clone(&kept), clock);
-        let config_maps = Collection::new(client.clone(), &ledgers::path(&namespace));
-        let claims = Collection::new(client.clone(), NODE_CLAIMS);
-        let context = GateContext::new(client, &namespace, kept, views, self.shared);
+        let config_maps = Collection::new(usual.clone(), &ledgers::path(namespace));
+        let claims = Collection::new(usual.clone(), NODE_CLAIMS);
+        let context = GateContext::new(Clients { usual, fresh }, namespace, kept, views, self.shared);
         tokio::join!(
-            watch("nodeclaims", self.claims_line, None).run(claims, follow_claims),
+            watch(NODE_CLAIM_WATCH, self.claims_line, None).run(claims, follow_claims),
             watch("ledgers", self.ledgers_line, Some(ledgers::LABEL)).run(config_maps, follow_ledgers),
             Dispatcher::new(self.questions).run(Rc::new(context)),
         );
