@@ -89,6 +89,11 @@ impl ControlPlane {
         });
     }
 
+    /// Sends a signal (a name without SIG) to etcd.
+    pub(crate) fn signal_store(&self, signal: &str) {
+        self.etcd.signal(signal);
+    }
+
     /// Starts one more API server on the same store and waits until it is ready. Drop it first.
     pub(crate) fn another_api_server(&self) -> ApiServer {
         let own = self.directory().join("another-api-server");

@@ -1,5 +1,6 @@
 //! What faults of the API server and of ledgers make of a limit: every fault in every situation, on both paths.
 
+use std::fs;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use crate::support::faults::{Fault, FaultyApiServer};
 use crate::support::full::full;
 use crate::support::nodeclaim::node_claim;
 use crate::support::poolgate::Poolgate;
+use crate::support::relay::Relay;
 use crate::support::wait::wait_for;
 
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
@@ -26,10 +28,17 @@ const CROWD: usize = 6;
 /// How many troubles are tried side by side.
 const AT_ONCE: usize = 3;
 
-/// What is wrong: with the API server as the gate sees it, or with the pool's ledger.
-#[derive(Debug, Clone, Copy)]
+/// For how long etcd is stopped.
+const OUTAGE: Duration = Duration::from_secs(30);
+
+/// What is wrong: with the API server as the gate sees it, with its store, with a gate, or with the pool's ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trouble {
     Server(Fault),
+    /// etcd gets a SIGSTOP.
+    StoreStopped,
+    /// One of two gates gets a SIGSTOP.
+    ReplicaStopped,
     LedgerDeleted,
     LedgerCorrupted,
     LedgerFromBackup,
@@ -44,6 +53,8 @@ const TROUBLES: &[Trouble] = &[
     Trouble::Server(Fault::Refuses(500)),
     Trouble::Server(Fault::Silent),
     Trouble::Server(Fault::BlackHole),
+    Trouble::StoreStopped,
+    Trouble::ReplicaStopped,
     Trouble::LedgerDeleted,
     Trouble::LedgerCorrupted,
     Trouble::LedgerFromBackup,
@@ -102,34 +113,41 @@ struct Outcome {
     recovery: Duration,
 }
 
-/// A gate of its own behind an API server of its own, for one trouble.
-struct Trial {
+/// Gates of its own behind an API server of its own, for one trouble.
+struct Trial<'a> {
     trouble: Trouble,
     number: usize,
+    plane: &'a ControlPlane,
     server: FaultyApiServer,
     client: Client,
-    _poolgate: Poolgate,
+    gates: Vec<Poolgate>,
 }
 
-impl Trial {
-    fn start(plane: &ControlPlane, number: usize, trouble: Trouble) -> Self {
+impl<'a> Trial<'a> {
+    fn start(plane: &'a ControlPlane, number: usize, trouble: Trouble) -> Self {
         let client = Client::of(plane);
         let namespace = format!("trouble-{number}");
         client.create(NAMESPACES, &json!({"metadata": {"name": namespace}}));
         let server = FaultyApiServer::before(plane);
-        let args = ["--gate", "--namespace", &namespace];
-        let poolgate = Poolgate::serve_watching(server.kubeconfig(), &args);
+        let gates = if trouble == Trouble::ReplicaStopped { 2 } else { 1 };
+        let args = ["--namespace", &namespace];
+        let gates: Vec<_> = (0..gates)
+            .map(|_| Poolgate::replica(server.kubeconfig(), plane.pki(), &args))
+            .collect();
+        let service = Relay::start();
+        service.set_targets(gates.iter().map(Poolgate::admission).collect());
+        let base = format!("https://{}", service.address());
+        let ca = fs::read_to_string(&plane.pki().ca).expect("the authority");
         for (path, failure_policy) in [("strict", "Fail"), ("lenient", "Ignore")] {
-            let prefix = format!("{path}-{number}-");
-            plane.register_prompt_gate_for(&prefix, &poolgate.base_url(), &poolgate.ca(), failure_policy);
+            plane.register_prompt_gate_for(&format!("{path}-{number}-"), &base, &ca, failure_policy);
         }
-        poolgate.wait_until_told("NodeClaims: watching\n");
         Self {
             trouble,
             number,
+            plane,
             server,
             client,
-            _poolgate: poolgate,
+            gates,
         }
     }
 
@@ -163,25 +181,26 @@ impl Trial {
         self.client.create(POOLS, &pool(name, situation.before));
         let backup = self.fill(name, situation.claims);
         meet.wait();
-        match trouble {
-            Trouble::Server(fault) => self.server.set(fault),
-            Trouble::LedgerDeleted => self.client.delete(&self.ledger(name)),
-            Trouble::LedgerCorrupted => self.replace_ledger(name, "no ledger"),
-            Trouble::LedgerFromBackup => self.replace_ledger(name, &backup),
+        if trouble == Trouble::StoreStopped {
+            // It would not store the new limits any more.
+            self.set_limit(name, situation);
+            meet.wait();
+            self.begin(name, &backup);
+        } else {
+            self.begin(name, &backup);
+            self.set_limit(name, situation);
         }
-        if situation.before != Some(situation.limit) {
-            let limit = situation.limit.to_string();
-            self.client.merge(
-                &format!("{POOLS}/{name}"),
-                &json!({"spec": {"limits": {"nodes": limit}}}),
-            );
-        }
-        let created = self.crowd(name);
+        let created = thread::scope(|scope| {
+            if trouble == Trouble::StoreStopped {
+                scope.spawn(|| self.let_store_go_on());
+            }
+            self.crowd(name)
+        });
         let total = self.claims(name).len();
         let limit = usize::try_from(situation.limit).expect("a small number");
         let room = limit.saturating_sub(situation.claims);
         meet.wait();
-        self.server.set(Fault::None);
+        self.end();
         let ended = Instant::now();
         self.make_room(name, limit);
         wait_for("a creation where there is room", || {
@@ -198,6 +217,41 @@ impl Trial {
             situation.name, outcome.over, outcome.wrongly_denied
         );
         outcome
+    }
+
+    /// From now on there is trouble.
+    fn begin(&self, pool: &str, backup: &str) {
+        match self.trouble {
+            Trouble::Server(fault) => self.server.set(fault),
+            Trouble::StoreStopped => self.plane.signal_store("STOP"),
+            Trouble::ReplicaStopped => self.gates[0].signal("STOP"),
+            Trouble::LedgerDeleted => self.client.delete(&self.ledger(pool)),
+            Trouble::LedgerCorrupted => self.replace_ledger(pool, "no ledger"),
+            Trouble::LedgerFromBackup => self.replace_ledger(pool, backup),
+        }
+    }
+
+    fn end(&self) {
+        match self.trouble {
+            Trouble::Server(_) => self.server.set(Fault::None),
+            Trouble::ReplicaStopped => self.gates[0].signal("CONT"),
+            _ => {}
+        }
+    }
+
+    fn let_store_go_on(&self) {
+        thread::sleep(OUTAGE);
+        self.plane.signal_store("CONT");
+        wait_for("the API server to be ready", || {
+            self.client.is_ready().then_some(())
+        });
+    }
+
+    fn set_limit(&self, pool: &str, situation: Situation) {
+        if situation.before != Some(situation.limit) {
+            let limit = json!({"spec": {"limits": {"nodes": situation.limit.to_string()}}});
+            self.client.merge(&format!("{POOLS}/{pool}"), &limit);
+        }
     }
 
     /// Makes so many claims, and waits until the gate has counted the last of them. The ledger before the last one.
@@ -285,8 +339,12 @@ impl Trial {
 
 #[test]
 fn no_fault_of_the_api_server_or_of_a_ledger_takes_a_strict_pool_above_its_limit() {
-    let plane = &ControlPlane::start();
-    plane.install_karpenter_crds(V1);
+    let start_plane = || {
+        let plane = ControlPlane::start();
+        plane.install_karpenter_crds(V1);
+        plane
+    };
+    let plane = &start_plane();
     let (troubles, paths): (_, &[&str]) = if full() {
         (TROUBLES, &["strict", "lenient"])
     } else {
@@ -298,7 +356,10 @@ fn no_fault_of_the_api_server_or_of_a_ledger_takes_a_strict_pool_above_its_limit
     for some in numbered.chunks(AT_ONCE) {
         thread::scope(|scope| {
             for (number, trouble) in some {
-                scope.spawn(move || Trial::start(plane, *number, *trouble).run(paths));
+                scope.spawn(move || {
+                    let own = (*trouble == Trouble::StoreStopped).then(start_plane);
+                    Trial::start(own.as_ref().unwrap_or(plane), *number, *trouble).run(paths);
+                });
             }
         });
     }
