@@ -9,6 +9,7 @@ use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, ResolvesServerCert};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -17,6 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// How long a client may take to read why there is none.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -82,8 +86,14 @@ impl Tls {
         gives_way: &CancellationToken,
     ) -> Result<Secured, HandshakeError> {
         let stream = tokio::select! {
-            shaken = timeout(HANDSHAKE, self.acceptor.accept(stream)) => {
-                shaken.map_err(|_| HandshakeError::Timeout)?.map_err(HandshakeError::Failed)?
+            shaken = timeout(HANDSHAKE, self.acceptor.accept(stream).into_fallible()) => {
+                match shaken.map_err(|_| HandshakeError::Timeout)? {
+                    Ok(stream) => stream,
+                    Err((error, stream)) => {
+                        linger(stream).await;
+                        return Err(HandshakeError::Failed(error));
+                    }
+                }
             }
             () = gives_way.cancelled() => return Err(HandshakeError::Displaced),
         };
@@ -94,6 +104,19 @@ impl Tls {
         });
         Ok(Secured { stream, objection })
     }
+}
+
+/// Closes a connection whose client has yet to read what was wrong with its handshake. A socket closed with unread bytes,
+/// such as the request that the client has sent already, is reset, and the client would lose that.
+async fn linger(mut stream: TcpStream) {
+    let mut bytes = [0; 1024];
+    let read = async {
+        stream.shutdown().await?;
+        while stream.read(&mut bytes).await? > 0 {}
+        io::Result::Ok(())
+    };
+    // The client is gone, or it has had its time.
+    let _ = timeout(LINGER, read).await;
 }
 
 /// Why a handshake came to nothing.

