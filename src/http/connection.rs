@@ -41,7 +41,7 @@ impl Peer {
 
 /// What a connection needs to know of the server that it is one of.
 #[derive(Debug, Clone)]
-pub(super) struct Surroundings {
+pub(super) struct ConnectionContext {
     pub(super) readiness: Arc<Readiness>,
     /// Cancelled when the server ends.
     pub(super) drain: CancellationToken,
@@ -58,7 +58,7 @@ pub(super) async fn serve<S>(
     peer: Peer,
     pace: Arc<Pace>,
     router: Router,
-    around: Surroundings,
+    context: ConnectionContext,
 ) -> Option<TimeoutKind>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -68,7 +68,7 @@ where
         service_fn(move |request| {
             pace.head_came();
             let (pace, readiness, router) =
-                (Arc::clone(&pace), Arc::clone(&around.readiness), router.clone());
+                (Arc::clone(&pace), Arc::clone(&context.readiness), router.clone());
             async move {
                 let response = answer(router, request, peer, &readiness, &pace).await;
                 pace.answered();
@@ -86,11 +86,11 @@ where
     let ended = loop {
         tokio::select! {
             ended = connection.as_mut() => break ended,
-            () = around.drain.cancelled(), if !drains => {
+            () = context.drain.cancelled(), if !drains => {
                 drains = true;
-                pace.leave(around.grace);
+                pace.leave(context.grace);
             }
-            () = around.gives_way.cancelled(), if !gives_way => {
+            () = context.gives_way.cancelled(), if !gives_way => {
                 gives_way = true;
                 pace.displace();
                 if matches!(pace.stage(), Stage::Head | Stage::Body) {

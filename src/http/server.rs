@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::connection::{self, Peer, Surroundings};
+use super::connection::{self, ConnectionContext, Peer};
 use super::metrics::HttpMetrics;
 use super::pace::Pace;
 use super::slots::{Grant, Slot, Slots};
@@ -85,7 +85,7 @@ impl Server {
     ) -> impl Future<Output = ()> + Send + use<> {
         let (name, router, transport) = (self.name, self.router.clone(), self.transport.clone());
         let metrics = self.metrics.clone();
-        let around = Surroundings {
+        let context = ConnectionContext {
             readiness: Arc::clone(&self.readiness),
             drain,
             grace: self.grace,
@@ -105,8 +105,8 @@ impl Server {
                 }
             };
             let overdue = match transport {
-                Transport::Plain => connection::serve(stream, peer, pace, router, around).await,
-                Transport::Tls(tls) => match tls.handshake(stream, &around.gives_way).await {
+                Transport::Plain => connection::serve(stream, peer, pace, router, context).await,
+                Transport::Tls(tls) => match tls.handshake(stream, &context.gives_way).await {
                     Ok(Secured { stream, objection }) => {
                         let router = match objection {
                             Some(objection) => {
@@ -115,7 +115,7 @@ impl Server {
                             }
                             None => router,
                         };
-                        connection::serve(stream, peer, pace, router, around).await
+                        connection::serve(stream, peer, pace, router, context).await
                     }
                     Err(failure) => {
                         metrics.handshake_failed(failure.reason());

@@ -56,7 +56,7 @@ pub(super) fn verdicts(
         }
     }
     if !trials.is_empty() {
-        let court = Court {
+        let fixes = FixTrials {
             object,
             review,
             is_possible,
@@ -64,11 +64,11 @@ pub(super) fn verdicts(
             unseen: report.omitted(Severity::Error),
         };
         // What is left to the author helps nothing else.
-        trials.sort_by_key(|trial| !court.can_write(trial));
-        let possible = trials.partition_point(|trial| court.can_write(trial));
+        trials.sort_by_key(|trial| !fixes.can_write(trial));
+        let possible = trials.partition_point(|trial| fixes.can_write(trial));
         let (possible, left) = trials.split_at_mut(possible);
-        court.judge(possible);
-        court.judge(left);
+        fixes.judge(possible);
+        fixes.judge(left);
     }
     let verdicts = trials.into_iter();
     verdicts
@@ -95,7 +95,7 @@ fn change(
 }
 
 /// What changes are judged by.
-struct Court<'a, R, P> {
+struct FixTrials<'a, R, P> {
     object: &'a Value,
     review: R,
     is_possible: P,
@@ -105,7 +105,7 @@ struct Court<'a, R, P> {
     unseen: usize,
 }
 
-impl<R: Fn(&Value) -> Report, P: Fn(&FieldPath, &Change) -> bool> Court<'_, R, P> {
+impl<R: Fn(&Value) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixTrials<'_, R, P> {
     /// Whether the text can be changed as the trial has it.
     fn can_write(&self, trial: &Trial<'_>) -> bool {
         matches!(&trial.verdict, Verdict::Passes(change) if (self.is_possible)(trial.path, change))

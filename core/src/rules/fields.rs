@@ -8,8 +8,8 @@ use crate::karpenter::{KarpenterVersion, NodeClaim, NodePool};
 /// Checks the fields of a NodePool.
 pub(super) fn check_pool(pool: &NodePool<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
     let mut unknown = unknown::Spelling::of_pool(pool.version);
-    shape::oddities(pool.object, shape::nodepool(pool.version), &mut |oddity| {
-        report(oddity, &mut unknown, findings);
+    shape::violations(pool.object, shape::nodepool(pool.version), &mut |violation| {
+        report(violation, &mut unknown, findings);
     });
     required::check_pool(pool, release, findings);
 }
@@ -17,14 +17,14 @@ pub(super) fn check_pool(pool: &NodePool<'_>, release: KarpenterVersion, finding
 /// Checks the fields of a NodeClaim.
 pub(super) fn check_claim(claim: &NodeClaim<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
     let mut unknown = unknown::Spelling::of_claim(claim.version);
-    shape::oddities(claim.object, shape::nodeclaim(claim.version), &mut |oddity| {
-        report(oddity, &mut unknown, findings);
+    shape::violations(claim.object, shape::nodeclaim(claim.version), &mut |violation| {
+        report(violation, &mut unknown, findings);
     });
     required::check_claim(claim, release, findings);
 }
 
-fn report(oddity: SchemaViolation<'_>, spelling: &mut unknown::Spelling, findings: &mut Findings<'_>) {
-    match oddity {
+fn report(violation: SchemaViolation<'_>, spelling: &mut unknown::Spelling, findings: &mut Findings<'_>) {
+    match violation {
         SchemaViolation::Mistyped {
             path,
             value,

@@ -16,7 +16,6 @@ mod label_domains;
 mod labels;
 mod length;
 mod lifetime;
-mod lifetime_bounds;
 mod limits;
 mod moved;
 mod node_class;
@@ -102,7 +101,7 @@ pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
         taint_lists::RULES,
         lifetime::expiry::RULES,
         lifetime::grace::RULES,
-        lifetime_bounds::RULES,
+        lifetime::beside::RULES,
         kubelet::RULES,
         nodeclaim::RULES,
         bounds::limits::RULES,
@@ -142,8 +141,7 @@ pub(crate) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, context: &C
         &mut findings,
     );
     requirements::count::check_claim(pool, context, &mut findings);
-    let lifetime = lifetime::check_pool(pool, context, &mut findings);
-    lifetime_bounds::check(pool, lifetime, context, &mut findings);
+    lifetime::check_pool(pool, context, &mut findings);
     bounds::check(pool, &context.policy.bounds, &mut findings);
     findings.into_report()
 }

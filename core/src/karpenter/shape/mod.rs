@@ -1,6 +1,6 @@
 //! Which fields the API has, and of which JSON type.
 //!
-//! One table per kind and version says what stands where; [`oddities`] walks object and table together. Everyone
+//! One table per kind and version says what stands where; [`violations`] walks object and table together. Everyone
 //! else can then pass over a field of the wrong type, or one that the API does not know, without a word.
 
 mod tables;
@@ -80,8 +80,8 @@ pub enum SchemaViolation<'a> {
 }
 
 /// Hands everything to `found` that is of the wrong type or unknown: parents before children, and nothing below
-/// an oddity.
-pub fn oddities<'a>(
+/// an violation.
+pub fn violations<'a>(
     object: &'a Json<'a>,
     shape: &'static Shape,
     found: &mut impl FnMut(SchemaViolation<'a>),
@@ -192,8 +192,8 @@ mod tests {
 
     fn found(object: &Value) -> Vec<String> {
         let mut lines = Vec::new();
-        oddities(&Json::from(object), nodepool(ApiVersion::V1), &mut |oddity| {
-            lines.push(match oddity {
+        violations(&Json::from(object), nodepool(ApiVersion::V1), &mut |violation| {
+            lines.push(match violation {
                 SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
                 SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),
             });

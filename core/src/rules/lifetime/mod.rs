@@ -1,41 +1,27 @@
 //! How long nodes live, and how long they may take to go: `expireAfter` and `terminationGracePeriod`.
 
+pub(super) mod beside;
 pub(super) mod expiry;
 pub(super) mod grace;
-
-use std::time::Duration;
 
 use super::context::Context;
 use super::findings::Findings;
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodeClaim, NodePool, TemplateOwner};
-use crate::value::duration::{DurationPattern, NillableDuration};
-
-/// The two durations, where they can be read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Lifetime {
-    /// `expireAfter`; none where it is absent or wrong.
-    pub(super) expire_after: Option<NillableDuration>,
-    /// `terminationGracePeriod`; none where it is absent or wrong.
-    pub(super) grace: Option<Duration>,
-}
+use crate::value::duration::DurationPattern;
 
 /// Checks the lifetime of a pool's nodes.
-pub(super) fn check_pool(
-    pool: &NodePool<'_>,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) -> Lifetime {
+pub(super) fn check_pool(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     let path = || NodePool::expire_after_path(pool.version);
     let pattern = pattern(pool.version, context.release);
-    Lifetime {
-        expire_after: expiry::check(pool.expire_after, path, TemplateOwner::Pool, pattern, findings),
-        grace: grace::check(
-            pool.template.termination_grace_period,
-            TemplateOwner::Pool,
-            pool.version,
-            findings,
-        ),
-    }
+    let owner = TemplateOwner::Pool;
+    let expire_after = expiry::check(pool.expire_after, path, owner, pattern, findings);
+    let grace = grace::check(
+        pool.template.termination_grace_period,
+        owner,
+        pool.version,
+        findings,
+    );
+    beside::check(pool, expire_after, grace, context, findings);
 }
 
 /// Checks the lifetime of one node.

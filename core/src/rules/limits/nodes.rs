@@ -210,20 +210,20 @@ enum Standing {
     /// Its NodeClaims, counted.
     Counted(ClaimCounts),
     /// What Karpenter wrote into the status, seconds ago: nodes that are launched and not on their way out.
-    Told(usize),
+    Reported(usize),
 }
 
 impl Standing {
     fn of(stored: &NodePool<'_>, claims: Option<ClaimCounts>) -> Option<Self> {
         claims
             .map(Self::Counted)
-            .or_else(|| told_nodes(stored).map(Self::Told))
+            .or_else(|| reported_nodes(stored).map(Self::Reported))
     }
 
     fn counts(self) -> ClaimCounts {
         match self {
             Self::Counted(counts) => counts,
-            Self::Told(nodes) => ClaimCounts {
+            Self::Reported(nodes) => ClaimCounts {
                 existing: nodes,
                 undeleted: nodes,
                 staying: nodes,
@@ -233,7 +233,7 @@ impl Standing {
 
     fn described(self, mode: NodeLimitMode) -> String {
         let counts = match self {
-            Self::Told(nodes) => return format!("the pool's status tells of {nodes} nodes"),
+            Self::Reported(nodes) => return format!("the pool's status tells of {nodes} nodes"),
             Self::Counted(counts) => counts,
         };
         let (counted, going) = (counts.counted(mode), counts.existing - counts.standing(mode));
@@ -250,7 +250,7 @@ impl Standing {
 }
 
 /// How many nodes the stored pool has, as Karpenter last counted them.
-fn told_nodes(stored: &NodePool<'_>) -> Option<usize> {
+fn reported_nodes(stored: &NodePool<'_>) -> Option<usize> {
     let status = stored.object.get("status")?;
     let count = status.get("nodes").and_then(Json::as_i64).or_else(|| {
         let resource = status.get("resources")?.get(NODES)?;

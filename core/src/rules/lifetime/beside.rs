@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use super::context::Context;
-use super::findings::Findings;
-use super::lifetime::Lifetime;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::json::Json;
 use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, TemplateOwner};
 use crate::rule::{Evidence, Rule};
+use crate::rules::context::Context;
+use crate::rules::findings::Findings;
 use crate::value::duration::NillableDuration;
 
 const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
@@ -78,30 +76,36 @@ static HARD_LIMIT_DRAIN: Rule = Rule {
 "#,
 };
 
+/// Of a pool's lifetime and drain: none where they are absent or wrong.
 pub(super) fn check(
     pool: &NodePool<'_>,
-    lifetime: Lifetime,
+    expire_after: Option<NillableDuration>,
+    grace: Option<Duration>,
     context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
     if pool.version == ApiVersion::V1 {
-        check_auto_mode(pool, lifetime, findings);
-        check_hard_limit(pool, lifetime, context, findings);
+        if let Some(NillableDuration::After(expiry)) = expire_after {
+            check_auto_mode(pool, expiry, grace, findings);
+        }
+        check_hard_limit(pool, expire_after, context, findings);
     }
 }
 
-fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findings<'_>) {
-    let Some(NillableDuration::After(expiry)) = lifetime.expire_after else {
-        return;
-    };
+fn check_auto_mode(
+    pool: &NodePool<'_>,
+    expiry: Duration,
+    written: Option<Duration>,
+    findings: &mut Findings<'_>,
+) {
     if pool.template.node_class_group() != Some(EKS_AUTO_MODE) {
         return;
     }
-    let grace = lifetime.grace.unwrap_or(GRACE_IN_AUTO_MODE);
+    let grace = written.unwrap_or(GRACE_IN_AUTO_MODE);
     let total = expiry.saturating_add(grace);
     if total > MOST_IN_AUTO_MODE {
         let hours = |length: Duration| length.as_secs() / 3_600;
-        let source = if lifetime.grace.is_some() {
+        let source = if written.is_some() {
             ""
         } else {
             ", which is 24h there if left out"
@@ -110,7 +114,6 @@ fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findi
             "with terminationGracePeriod{source}, nodes would live {}h, and EKS Auto Mode allows 504h",
             hours(total)
         );
-        let value = pool.expire_after.present().map_or(Json::Null, Json::from);
         let most = MOST_IN_AUTO_MODE.saturating_sub(grace);
         let suggestion = if most.is_zero() {
             "write a shorter terminationGracePeriod".to_owned()
@@ -121,7 +124,7 @@ fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findi
             EKS_AUTO_MODE_LIFETIME
                 .finding(
                     NodePool::expire_after_path(pool.version),
-                    Problem::invalid(&value),
+                    Problem::text(pool.expire_after.present().unwrap_or_default()),
                     reason,
                 )
                 .related(TemplateOwner::Pool.path("terminationGracePeriod"))
@@ -132,13 +135,12 @@ fn check_auto_mode(pool: &NodePool<'_>, lifetime: Lifetime, findings: &mut Findi
 
 fn check_hard_limit(
     pool: &NodePool<'_>,
-    lifetime: Lifetime,
+    expire_after: Option<NillableDuration>,
     context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
     // Where it is left out, the CRD writes 720h; where it cannot be read, another rule has spoken.
-    let expires =
-        pool.expire_after.is_absent() || matches!(lifetime.expire_after, Some(NillableDuration::After(_)));
+    let expires = pool.expire_after.is_absent() || matches!(expire_after, Some(NillableDuration::After(_)));
     let drains_without_end = pool.template.termination_grace_period.is_absent()
         && pool.template.node_class_group() != Some(EKS_AUTO_MODE);
     let written = written_mode(pool);
