@@ -14,6 +14,7 @@ mod live {
     mod kustomize;
 
     mod karpenter {
+        mod beside;
         mod consolidation;
         mod crowded;
         mod demonstration;
@@ -26,6 +27,7 @@ mod live {
         mod overrun;
         mod shared;
         mod soft_limit;
+        mod turnover;
     }
 
     mod kubernetes {

@@ -1,33 +1,37 @@
 //! A full pool whose pods wait, and what that costs the other pools.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::beside::Beside;
 use super::guarded::Guarded;
+use crate::support::crds::running_karpenter;
 use crate::support::full::full;
-use crate::support::karpenter::objects::{disruption_budget, node_pool, one_pod_a_node};
+use crate::support::karpenter::objects::{annotated_pool, disruption_budget, limited_pool, one_pod_a_node};
 use crate::support::recording;
 
-/// Each pod that waits makes Karpenter look every ten seconds: so far apart, they leave it no quiet second.
+/// Each pod that waits makes Karpenter look every ten seconds: ten times so far apart, they leave it no quiet second.
 const APART: Duration = Duration::from_millis(1_200);
-
-/// How many pods wait for the full pool.
-const WAITING: u32 = 10;
 
 /// How many pods another pool is asked for, one after the other.
 const SERVED: usize = 4;
 
+/// Where the limit of the full pool stands.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    Spec,
+    Annotation,
+}
+
 /// A pool at its limit, one of its nodes held up in its drain, and pods that wait for another node.
-fn crowded(guarded: &Guarded, limits: &Value) {
+fn crowded(guarded: &Guarded, limit: Limit, waiting: u32) {
     let cluster = &guarded.cluster;
-    let mut pool = node_pool("full", &json!({"disruption": {"nodeLimitMode": "Hard"}}));
-    match limits.as_str() {
-        Some(limit) => pool["metadata"]["annotations"] = json!({"poolgate.dev/node-limit": limit}),
-        None => pool["spec"]["limits"] = limits.clone(),
-    }
-    cluster.create_pool(&pool);
-    cluster.create_pool(&node_pool("beside", &json!({"limits": {"nodes": "100"}})));
+    let spec = json!({"disruption": {"nodeLimitMode": "Hard"}});
+    cluster.create_pool(&match limit {
+        Limit::Spec => limited_pool("full", &spec, 5),
+        Limit::Annotation => annotated_pool("full", &spec, 5),
+    });
     cluster.create_in_default(
         "policy/v1",
         "poddisruptionbudgets",
@@ -38,24 +42,12 @@ fn crowded(guarded: &Guarded, limits: &Value) {
     let claim = recording::name(&cluster.claims("full")[0]).to_owned();
     cluster.delete_claim(&claim);
     cluster.deploy(&one_pod_a_node("crowd", "full", 0));
-    for waiting in 1..=WAITING {
-        cluster.scale("crowd", waiting);
+    for step in 1..=10 {
+        cluster.scale("crowd", waiting * step / 10);
         guarded.linger(APART);
     }
     // The back-off grows with every failure.
     guarded.linger(Duration::from_secs(if full() { 45 } else { 15 }));
-}
-
-/// Asks another pool for nodes, one after the other, and tells after how long each was there.
-fn serve(guarded: &Guarded) -> Vec<Duration> {
-    let served = (0..SERVED).map(|number| {
-        let begun = Instant::now();
-        let name = format!("served-{number}");
-        guarded.cluster.deploy(&one_pod_a_node(&name, "beside", 1));
-        guarded.wait_until_running(&name, 1);
-        begun.elapsed()
-    });
-    served.collect()
 }
 
 #[test]
@@ -63,16 +55,18 @@ fn pods_that_wait_for_a_full_pool_cost_no_other_pool_anything_where_its_limit_is
     let guarded = Guarded::start(&[]);
     guarded.judge_pools();
     let claims = guarded.cluster.record_claims("full");
-    crowded(&guarded, &json!("5"));
+    crowded(&guarded, Limit::Annotation, 10);
     guarded.wait_for("the draining node to be taken off the limit", |cluster| {
         let pool = cluster.client().get("/apis/karpenter.sh/v1/nodepools/full")?;
         (pool["spec"]["limits"]["nodes"] == "4").then_some(())
     });
     let before = guarded.refusals("Hard");
-    let times = serve(&guarded);
+    let mut beside = Beside::create(&guarded);
+    let times = beside.ask_times(SERVED);
     let denied = guarded.refusals("Hard") - before;
     println!("served after {times:.1?}; {before} creations denied before, {denied} meanwhile");
     assert_eq!(denied, 0, "{}", guarded.story());
+    assert!(beside.is_served(), "{}", guarded.story());
     assert_eq!(guarded.most(&claims), 5, "{}", guarded.story());
 
     // The place that comes free is used, and no more.
@@ -93,14 +87,41 @@ fn pods_that_wait_for_a_full_pool_cost_no_other_pool_anything_where_its_limit_is
     assert_eq!(guarded.most(&claims), 5, "{}", guarded.story());
 }
 
+/// One line of the table in `docs/operations.md` for each number of pods that wait.
+fn measure(limit: Limit) {
+    std::thread::scope(|scope| {
+        for waiting in [0, 1, 10, 100] {
+            scope.spawn(move || measure_with(limit, waiting));
+        }
+    });
+}
+
+fn measure_with(limit: Limit, waiting: u32) {
+    let guarded = Guarded::start(&[]);
+    guarded.judge_pools();
+    let claims = guarded.cluster.record_claims("full");
+    crowded(&guarded, limit, waiting);
+    let before = guarded.refusals("Hard");
+    let mut beside = Beside::create(&guarded);
+    let times = beside.ask_times(SERVED);
+    let denied = guarded.refusals("Hard") - before;
+    let release = running_karpenter();
+    println!(
+        "{release}, {limit:?}, {waiting} wait: {times:.1?}; {before} creations denied before, {denied} meanwhile"
+    );
+    assert_eq!(guarded.most(&claims), 5, "{}", guarded.story());
+    let is_asked = matches!(limit, Limit::Spec) && waiting > 0;
+    assert_eq!(denied > 0, is_asked, "{}", guarded.story());
+}
+
 #[test]
 #[ignore = "long: tests/run --full"]
 fn pods_that_wait_for_a_full_pool_slow_the_others_down_where_the_limit_stands_in_its_spec() {
-    let guarded = Guarded::start(&[]);
-    crowded(&guarded, &json!({"nodes": "5"}));
-    let before = guarded.refusals("Hard");
-    let times = serve(&guarded);
-    let denied = guarded.refusals("Hard") - before;
-    println!("served after {times:.1?}; {before} creations denied before, {denied} meanwhile");
-    assert!(denied > 0, "{}", guarded.story());
+    measure(Limit::Spec);
+}
+
+#[test]
+#[ignore = "long: tests/run --full"]
+fn however_many_pods_wait_for_a_full_pool_none_is_asked_for_where_its_limit_is_left_to_poolgate() {
+    measure(Limit::Annotation);
 }

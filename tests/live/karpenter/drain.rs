@@ -9,7 +9,9 @@ use super::guarded::{Guarded, observation};
 use super::shared::REFUSING;
 use crate::support::karpenter::KarpenterCluster;
 use crate::support::karpenter::look::claim_names;
-use crate::support::karpenter::objects::{disruption_budget, node_pool, one_pod_a_node, pods};
+use crate::support::karpenter::objects::{
+    annotated_pool, disruption_budget, limited_pool, node_pool, one_pod_a_node, pods,
+};
 use crate::support::recording;
 
 const LIMIT: usize = 3;
@@ -28,18 +30,17 @@ struct Drain {
 }
 
 impl Drain {
-    fn begin(name: &str, grace_period: &Value) -> Self {
+    fn begin(name: &str, limited: fn(&str, &Value, usize) -> Value, grace_period: &Value) -> Self {
         let guarded = REFUSING.get();
         let names = ["full", "second", "web"].map(|part| format!("{name}-{part}"));
         let [full, second, web] = &names;
         let first = json!({
             "weight": 10,
-            "limits": {"nodes": LIMIT.to_string()},
             "disruption": {"nodeLimitMode": "Hard"},
             "template": {"spec": {"terminationGracePeriod": grace_period}},
         });
         let cluster = &guarded.cluster;
-        cluster.create_pool(&node_pool(full, &first));
+        cluster.create_pool(&limited(full, &first, LIMIT));
         cluster.create_pool(&node_pool(second, &json!({"weight": 1})));
         cluster.create_in_default("policy/v1", "poddisruptionbudgets", &disruption_budget(web, 1));
         let mut deployment = pods(web, "", 6, "900m");
@@ -84,7 +85,7 @@ impl Drain {
 
 #[test]
 fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_becomes_soft() {
-    let drain = Drain::begin("stuck", &Value::Null);
+    let drain = Drain::begin("stuck", limited_pool, &Value::Null);
     let (guarded, cluster) = (&drain.guarded, &drain.guarded.cluster);
     let claims = cluster.record_claims(&drain.full);
     cluster.delete_claim(&drain.claim);
@@ -96,12 +97,12 @@ fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_beco
     println!("a pod for another pool ran after {:?}", begun.elapsed());
     guarded.linger(observation());
     println!(
-        "after {:?} {} pods wait, {} creations refused, {} nodes in the second pool",
+        "after {:?} {} pods wait, {} creations refused",
         begun.elapsed(),
         drain.pending(),
         guarded.refusals("Hard") - before,
-        cluster.claims(&drain.second).len(),
     );
+    assert!(cluster.claims(&drain.second).is_empty(), "{}", guarded.story());
     assert!(
         claim_names(cluster, &drain.full).contains(&drain.claim),
         "{}",
@@ -125,7 +126,7 @@ fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_beco
 
 #[test]
 fn a_termination_grace_period_ends_a_drain_that_is_held_up_within_the_limit() {
-    let drain = Drain::begin("graced", &json!("30s"));
+    let drain = Drain::begin("graced", limited_pool, &json!("30s"));
     let guarded = &drain.guarded;
     let claims = guarded.cluster.record_claims(&drain.full);
     guarded.cluster.delete_claim(&drain.claim);
@@ -137,6 +138,28 @@ fn a_termination_grace_period_ends_a_drain_that_is_held_up_within_the_limit() {
         "with a grace period of 30 s all was over after {:?}, {} nodes in the second pool",
         begun.elapsed(),
         guarded.cluster.claims(&drain.second).len()
+    );
+    assert_eq!(guarded.most(&claims), LIMIT, "{}", guarded.story());
+}
+
+#[test]
+fn a_drain_in_a_pool_whose_limit_is_left_to_poolgate_goes_on_in_the_next_pool() {
+    let drain = Drain::begin("aware", annotated_pool, &Value::Null);
+    let guarded = &drain.guarded;
+    let claims = guarded.cluster.record_claims(&drain.full);
+    guarded.cluster.delete_claim(&drain.claim);
+    let begun = Instant::now();
+    guarded.wait_for("the drain to end and all pods to run", |cluster| {
+        drain.is_over(cluster).then_some(())
+    });
+    println!(
+        "with a limit that is left to poolgate all was over after {:?}",
+        begun.elapsed()
+    );
+    assert!(
+        !guarded.cluster.claims(&drain.second).is_empty(),
+        "{}",
+        guarded.story()
     );
     assert_eq!(guarded.most(&claims), LIMIT, "{}", guarded.story());
 }

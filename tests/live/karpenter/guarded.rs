@@ -133,7 +133,7 @@ impl Guarded {
 
     /// A moment; panics where a program has ended. Each look at the cluster is a request or more.
     #[track_caller]
-    fn pause(&self) {
+    pub(super) fn pause(&self) {
         self.cluster.assert_alive();
         if let Some(gate) = &self.gate {
             lock(gate).expect_alive();

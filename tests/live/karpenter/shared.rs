@@ -20,7 +20,7 @@ pub(super) static CONSOLIDATING: Shared<Guarded> = Shared::among(2, || {
 pub(super) static DRIFTING: Shared<Guarded> = Shared::among(2, || Guarded::start(&[]));
 
 /// For what the rest must not share: creations that are refused for as long as a node drains.
-pub(super) static REFUSING: Shared<Guarded> = Shared::among(2, || Guarded::start(&[]));
+pub(super) static REFUSING: Shared<Guarded> = Shared::among(3, || Guarded::start(&[]));
 
 /// Something that begins with the first of the tests that use it, and ends with the last.
 pub(super) struct Shared<T> {

@@ -73,6 +73,20 @@ pub(crate) fn node_pool(name: &str, spec: &Value) -> Value {
     pool
 }
 
+/// The same with a node limit in its spec.
+pub(crate) fn limited_pool(name: &str, spec: &Value, limit: usize) -> Value {
+    let mut pool = node_pool(name, spec);
+    pool["spec"]["limits"] = json!({"nodes": limit.to_string()});
+    pool
+}
+
+/// The same with a node limit that is left to poolgate.
+pub(crate) fn annotated_pool(name: &str, spec: &Value, limit: usize) -> Value {
+    let mut pool = node_pool(name, spec);
+    pool["metadata"]["annotations"] = json!({"poolgate.dev/node-limit": limit.to_string()});
+    pool
+}
+
 /// Pods of which each needs a node of this pool to itself.
 pub(crate) fn one_pod_a_node(name: &str, pool: &str, replicas: u32) -> Value {
     let mut deployment = pods(name, pool, replicas, "1");
