@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::beside::Beside;
 use super::guarded::Guarded;
-use crate::support::karpenter::KarpenterCluster;
 use crate::support::karpenter::look::claim_names;
 use crate::support::karpenter::objects::{annotated_pool, disruption_budget, one_pod_a_node};
 use crate::support::recording::{Recording, name};
@@ -114,7 +113,7 @@ fn machines_of_a_full_pool_whose_pods_wait_are_taken_away_and_other_pools_are_se
     let turnover = Turnover::begin(&json!({"terminationGracePeriod": "20s"}));
     let taken = RefCell::default();
     let denied = turnover.run(
-        || *taken.borrow_mut() = take_away(&turnover.guarded.cluster),
+        || *taken.borrow_mut() = take_away(&turnover.guarded),
         || turnover.is_full_without(&taken.borrow()),
     );
     let gone = taken.borrow().len();
@@ -123,8 +122,14 @@ fn machines_of_a_full_pool_whose_pods_wait_are_taken_away_and_other_pools_are_se
 
 /// What a cloud provider does that takes machines back, to three of five: it announces it of two, whose NodeClaims are
 /// deleted, and the third is gone. Returns the names of their NodeClaims.
-fn take_away(cluster: &KarpenterCluster) -> BTreeSet<String> {
-    let claims = cluster.claims("full");
+fn take_away(guarded: &Guarded) -> BTreeSet<String> {
+    let cluster = &guarded.cluster;
+    // A pod can run before Karpenter has registered its Node.
+    let claims = guarded.wait_for("NodeClaims with Nodes", |cluster| {
+        let claims = cluster.claims("full");
+        let registered = claims.iter().all(|claim| claim["status"]["nodeName"].is_string());
+        registered.then_some(claims)
+    });
     let taken = &claims[..3];
     for announced in &taken[..2] {
         cluster.delete_claim(name(announced));
