@@ -124,6 +124,7 @@ impl Server {
                         if let Some(denial) = failure.denial() {
                             deny(denial, &failure);
                         }
+                        failure.close().await;
                         None
                     }
                 },

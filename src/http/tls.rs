@@ -89,10 +89,7 @@ impl Tls {
             shaken = timeout(HANDSHAKE, self.acceptor.accept(stream).into_fallible()) => {
                 match shaken.map_err(|_| HandshakeError::Timeout)? {
                     Ok(stream) => stream,
-                    Err((error, stream)) => {
-                        linger(stream).await;
-                        return Err(HandshakeError::Failed(error));
-                    }
+                    Err((error, stream)) => return Err(HandshakeError::Failed(error, stream)),
                 }
             }
             () = gives_way.cancelled() => return Err(HandshakeError::Displaced),
@@ -106,26 +103,13 @@ impl Tls {
     }
 }
 
-/// Closes a connection whose client has yet to read what was wrong with its handshake. A socket closed with unread bytes,
-/// such as the request that the client has sent already, is reset, and the client would lose that.
-async fn linger(mut stream: TcpStream) {
-    let mut bytes = [0; 1024];
-    let read = async {
-        stream.shutdown().await?;
-        while stream.read(&mut bytes).await? > 0 {}
-        io::Result::Ok(())
-    };
-    // The client is gone, or it has had its time.
-    let _ = timeout(LINGER, read).await;
-}
-
 /// Why a handshake came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandshakeError {
     #[error("the client took longer than {} s", HANDSHAKE.as_secs())]
     Timeout,
     #[error("{0}")]
-    Failed(io::Error),
+    Failed(io::Error, TcpStream),
     #[error("another connection took its place")]
     Displaced,
 }
@@ -136,8 +120,8 @@ impl HandshakeError {
         match self {
             Self::Timeout => "timeout",
             Self::Displaced => "displaced",
-            Self::Failed(error) if error.kind() == io::ErrorKind::UnexpectedEof => "client_left",
-            Self::Failed(_) => match self.tls() {
+            Self::Failed(error, _) if error.kind() == io::ErrorKind::UnexpectedEof => "client_left",
+            Self::Failed(..) => match self.tls() {
                 // Such as a client that does not know our CA.
                 Some(rustls::Error::AlertReceived(_)) => "client_refused",
                 Some(_) => "not_acceptable",
@@ -155,9 +139,24 @@ impl HandshakeError {
         }
     }
 
+    /// Closes the connection, once the client has read what was wrong, or has had the time. A socket closed with unread
+    /// bytes, such as the request that the client has sent already, is reset, and the client would lose that.
+    pub(super) async fn close(self) {
+        let Self::Failed(_, mut stream) = self else {
+            return;
+        };
+        let mut bytes = [0; 1024];
+        let read = async {
+            stream.shutdown().await?;
+            while stream.read(&mut bytes).await? > 0 {}
+            io::Result::Ok(())
+        };
+        let _ = timeout(LINGER, read).await;
+    }
+
     fn tls(&self) -> Option<&rustls::Error> {
         match self {
-            Self::Failed(error) => error.get_ref()?.downcast_ref(),
+            Self::Failed(error, _) => error.get_ref()?.downcast_ref(),
             Self::Timeout | Self::Displaced => None,
         }
     }
