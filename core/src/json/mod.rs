@@ -86,11 +86,6 @@ impl<'a> Json<'a> {
         matches!(self, Self::Null)
     }
 
-    /// Whether it is a list.
-    pub const fn is_array(&self) -> bool {
-        matches!(self, Self::Array(_))
-    }
-
     /// Whether it is an object.
     pub const fn is_object(&self) -> bool {
         matches!(self, Self::Object(_))
@@ -149,7 +144,7 @@ impl fmt::Display for Json<'_> {
             Self::Null => f.write_str("null"),
             Self::Bool(value) => value.fmt(f),
             Self::Number(number) => number.fmt(f),
-            Self::String(text) => write!(f, "{text:?}"),
+            Self::String(text) => Value::from(text.as_ref()).fmt(f),
             Self::Array(_) => f.write_str("[…]"),
             Self::Object(_) => f.write_str("{…}"),
         }
@@ -169,6 +164,13 @@ mod tests {
         assert_eq!(read(text, &[]).unwrap(), Json::from(&value));
         let turned = json!({"b2": 18_446_744_073_709_551_615_u64, "a": {"": {}}, "b": [1, -2, 3.5, true, null, "x\ny"]});
         assert_eq!(read(text, &[]).unwrap(), Json::from(&turned));
+    }
+
+    #[test]
+    fn scalars_are_shown_as_json_writes_them() {
+        for text in [r#""a\"\u0007b""#, "null", "true", "-1", "3.5"] {
+            assert_eq!(read(text, &[]).unwrap().to_string(), text);
+        }
     }
 
     #[test]
