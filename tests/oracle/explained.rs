@@ -263,9 +263,9 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     },
     Explained {
         name: "bound-beside-another",
-        why: "Karpenter's arithmetic overflows only where no other requirement on the label bounds it from the other \
-              side or lower. poolgate refuses the number for itself: whoever takes the other requirement away must not \
-              crash Karpenter.",
+        why: "Karpenter draws a value for the label, or overflows, only where nothing else bounds the label from the \
+              other side or lower: no other requirement, and no label of the template. poolgate refuses the number \
+              for itself: whoever takes the other one away must not crash Karpenter.",
         covers: |case, mismatch| {
             let requirements = case.object.pointer("/spec/template/spec/requirements");
             let requirements = requirements.and_then(Value::as_array);
@@ -277,7 +277,13 @@ pub(crate) const EXPLAINED: &[Explained] = &[
                 .into_iter()
                 .flatten()
                 .filter(|entry| entry["key"].as_str() == key);
-            mismatch.kind == Kind::Unfounded && mismatch.rule() == "requirement-bound" && same.count() > 1
+            let labels = case.object.pointer("/spec/template/metadata/labels");
+            let has_label = labels
+                .zip(key)
+                .is_some_and(|(labels, key)| labels.get(key).is_some());
+            mismatch.kind == Kind::Unfounded
+                && mismatch.rule() == "requirement-bound"
+                && (same.count() > 1 || has_label)
         },
         example: || {
             let requirement =
