@@ -27,6 +27,11 @@ impl Objection {
         // In quotes or at the end, for a field's name may have spaces; else it is a word of the sentence.
         let is_field = |text: &&str| text.starts_with("spec");
         let quoted = self.detail.split('"').skip(1).step_by(2).filter(is_field).last();
+        // Go writes a space that is none of ASCII's, and the like, with an escape that JSON knows, too.
+        if let Some(unescaped) = quoted.and_then(|text| serde_json::from_str(&format!("\"{text}\"")).ok()) {
+            self.field = unescaped;
+            return;
+        }
         let at_the_end = || {
             let (_, end) = self.detail.rsplit_once(" in ")?;
             Some(end).filter(is_field)

@@ -117,10 +117,16 @@ fn an_api_server_that_shows_its_certificate_is_answered_and_nobody_else_is() {
     let other = &published().plane;
     other.register_webhooks_for("unshown-", &ours.base_url(), &ours.ca());
     let refused = apply(other, "unshown-pool");
+    // Go says why, or that it cannot write to the connection on which it has just been told.
     assert!(
-        refused.contains("failed calling webhook") && refused.contains("tls: certificate required"),
+        refused.contains("failed calling webhook")
+            && ["tls: certificate required", "use of closed network connection"]
+                .iter()
+                .any(|why| refused.contains(why)),
         "{refused}"
     );
+    let counted = ours.metric("poolgate_clients_denied_total{reason=\"no_certificate\"}");
+    assert!(counted >= Some(1.0), "{counted:?}");
     let review = include_str!("../../../docs/examples/five-mistakes.review.json");
     let review: Value = serde_json::from_str(review).expect("JSON");
     let forge =
