@@ -2,8 +2,10 @@
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
-use crate::json::Json;
-use crate::karpenter::{ApiVersion, GROUP, Karpenter, NodeClaim, NodePool};
+use crate::json::{Json, Part};
+use crate::karpenter::{
+    ApiVersion, GROUP, Karpenter, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeClaim, NodePool,
+};
 use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rules::{self, Context};
@@ -28,6 +30,51 @@ impl Subject {
     }
 }
 
+/// As much of an object as any rule reads. The rest is often the larger part of a stored one.
+pub const REVIEWED: Part = Part::AllBut(&[
+    (
+        "metadata",
+        Part::AllBut(&[
+            (
+                "annotations",
+                Part::AllBut(&[("kubectl.kubernetes.io/last-applied-configuration", Part::Nothing)]),
+            ),
+            ("managedFields", Part::Nothing),
+        ]),
+    ),
+    ("status", Part::AllBut(&[("conditions", Part::Nothing)])),
+]);
+
+/// As much of a stored NodePool as is read unless the new one has an error ([`Review::needs_all_of_old`]).
+pub const STORED_OUTLINE: Part = Part::Only(&[
+    (
+        "metadata",
+        Part::Only(&[
+            (
+                "annotations",
+                Part::Only(&[
+                    (NODE_LIMIT_ANNOTATION, Part::All),
+                    (NODE_LIMIT_MODE_ANNOTATION, Part::All),
+                ]),
+            ),
+            ("deletionTimestamp", Part::All),
+        ]),
+    ),
+    (
+        "spec",
+        Part::Only(&[
+            ("disruption", Part::Only(&[("nodeLimitMode", Part::All)])),
+            ("limits", Part::Only(&[("nodes", Part::All)])),
+            ("replicas", Part::All),
+            (
+                "template",
+                Part::Only(&[("spec", Part::Only(&[("nodeClassRef", Part::All)]))]),
+            ),
+        ]),
+    ),
+    ("status", Part::Only(&[("nodes", Part::All)])),
+]);
+
 /// An object that is about to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
@@ -35,7 +82,7 @@ pub struct Request<'a> {
     pub subject: Subject,
     /// The object as it came; of any shape.
     pub object: &'a Json<'a>,
-    /// The stored object that this one replaces, on an update.
+    /// The stored object that this one replaces, on an update; of a NodePool, its [`STORED_OUTLINE`] may do.
     pub old: Option<&'a Json<'a>>,
     /// The NodeClaims of the NodePool, counted. None where nobody watches them: then its status is believed, which
     /// Karpenter writes seconds later.
@@ -49,6 +96,8 @@ pub struct Review {
     pub defaults: Vec<DefaultValue>,
     /// What is wrong with the object.
     pub report: Report,
+    /// Whether something in the report rests on what the stored object has anywhere. Then its outline is not enough.
+    pub needs_all_of_old: bool,
 }
 
 /// Judges an object. One that is being deleted is let through as it is: whatever is wrong with it, its
@@ -69,19 +118,96 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> 
         Subject::NodePool(version) => {
             let pool = NodePool::view(version, request.object);
             let old = request.old.map(|old| NodePool::view(version, old));
+            let findings = rules::check(&pool, old.as_ref(), &context);
             Review {
                 defaults: defaults(&pool, old.as_ref(), &policy.defaults, karpenter),
-                report: rules::check(&pool, old.as_ref(), &context),
+                needs_all_of_old: findings.were_compared(),
+                report: findings.into_report(),
             }
         }
         // NodeClaims are Karpenter's: nothing is written into them.
         Subject::NodeClaim(version) => {
             let claim = NodeClaim::view(version, request.object);
             let old = request.old.map(|old| NodeClaim::view(version, old));
+            let findings = rules::check_claim(&claim, old.as_ref(), &context);
             Review {
                 defaults: Vec::new(),
-                report: rules::check_claim(&claim, old.as_ref(), &context),
+                needs_all_of_old: true,
+                report: findings.into_report(),
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::json::read;
+
+    fn pool(spec: &Value) -> Value {
+        let mut pool = json!({
+            "metadata": {"name": "general", "annotations": {"team": "blue"}},
+            "spec": {
+                "disruption": {"budgets": [{"nodes": "10%"}], "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1m"},
+                "template": {"spec": {
+                    "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                    "requirements": [],
+                }},
+            },
+        });
+        for (pointer, value) in spec.as_object().expect("fields") {
+            let (parent, field) = pointer.rsplit_once('/').expect("a pointer");
+            pool.pointer_mut(parent).expect("a field")[field] = value.clone();
+        }
+        pool
+    }
+
+    fn judged(new: &Value, old: Option<&Json<'_>>) -> Review {
+        let request = Request {
+            subject: Subject::NodePool(ApiVersion::V1),
+            object: &Json::from(new),
+            old,
+            claims: None,
+        };
+        review(&request, &Policy::default(), &Karpenter::default())
+    }
+
+    #[test]
+    fn what_is_always_compared_stands_in_the_outline() {
+        let annotation = |name: &str, value: &str| json!({ name: value });
+        let mode = || annotation("poolgate.dev/node-limit-mode", "Soft");
+        let class = json!({"group": "a.example", "kind": "A", "name": "default"});
+        for (new, old) in [
+            (
+                json!({"/spec/weight": 1000}),
+                json!({"/metadata/deletionTimestamp": "2026-01-01T00:00:00Z"}),
+            ),
+            (json!({}), json!({"/spec/replicas": 3})),
+            (json!({}), json!({"/spec/disruption/nodeLimitMode": "Soft"})),
+            (
+                json!({"/spec/disruption/nodeLimitMode": "Hard", "/metadata/annotations": mode()}),
+                json!({"/metadata/annotations": mode()}),
+            ),
+            (
+                json!({"/metadata/annotations": annotation("poolgate.dev/node-limit", "9")}),
+                json!({"/spec/limits": {"nodes": "5"}}),
+            ),
+            (
+                json!({"/spec/limits": {"nodes": "5"}}),
+                json!({"/spec/limits": {"nodes": "9"}, "/status": {"nodes": 7}}),
+            ),
+            (json!({}), json!({"/spec/template/spec/nodeClassRef": class})),
+        ] {
+            let (new, old) = (pool(&new), pool(&old));
+            let text = old.to_string();
+            let outline = read(&text, STORED_OUTLINE).expect("what was written can be read");
+            let by_outline = judged(&new, Some(&outline));
+            assert_eq!(by_outline, judged(&new, Some(&Json::from(&old))), "{old}");
+            // Without it something else comes of the update: the case would show what the outline lacks.
+            let without = judged(&new, Some(&Json::from(&pool(&json!({})))));
+            assert_ne!(by_outline, without, "{old}");
         }
     }
 }

@@ -4,10 +4,10 @@
 
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Report, Segment, Severity};
-use poolgate_core::json::Json;
+use poolgate_core::json::{Json, read};
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{Request, Review, Subject, review};
+use poolgate_core::review::{Request, Review, STORED_OUTLINE, Subject, review};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -332,6 +332,30 @@ proptest! {
                 diagnostic.severity < Severity::Error || rests_on.any(|path| is_within(path, &changed)),
                 "{diagnostic} rests on {:?} and not on {changed}", diagnostic.related
             );
+        }
+    }
+
+    #[test]
+    fn the_outline_of_a_stored_pool_is_enough_unless_the_review_says_that_it_is_not(
+        version in any_version(), old in any_pool(), other in any_pool(), changed in proptest::sample::select(CHANGED),
+        fresh in any::<bool>(),
+    ) {
+        let changed = FieldPath::of(changed);
+        let mut new = old.clone();
+        replace(&mut new, &changed, changed.find(&other));
+        let new = if fresh { other } else { new };
+        let (text, new) = (old.to_string(), Json::from(&new));
+        let outline = read(&text, STORED_OUTLINE).expect("what was written can be read");
+        let judged = |old| review(
+            &Request { subject: Subject::NodePool(version), object: &new, old: Some(old), claims: None },
+            &Policy::default(),
+            &Karpenter::default(),
+        );
+        let (by_outline, by_all) = (judged(&outline), judged(&Json::from(&old)));
+        prop_assert_eq!(&by_outline.defaults, &by_all.defaults);
+        prop_assert_eq!(by_outline.needs_all_of_old, by_all.needs_all_of_old);
+        if !by_outline.needs_all_of_old {
+            prop_assert_eq!(by_outline.report, by_all.report);
         }
     }
 

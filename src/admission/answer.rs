@@ -299,7 +299,7 @@ impl<'a> Response<'a> {
             } else {
                 Verdict::Denied
             },
-            operation: request.operation().as_str(),
+            operation: request.operation.as_str(),
             uid: request.uid.clone(),
             name: request.name.clone(),
             rules,

@@ -1,10 +1,9 @@
-//! The AdmissionReview that comes in. Only the envelope is read; the objects in it stay raw, so that the uid is
-//! known even where an object is nonsense.
+//! The AdmissionReview that comes in, read in one pass: who asks for it says how much of the objects in it.
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 /// Text that is borrowed from the request's body unless it holds escapes.
 pub(super) type Text<'b> = Cow<'b, str>;
@@ -36,37 +35,52 @@ pub enum Malformed {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct AdmissionReview<'b> {
+struct AdmissionReview<'b, N, O> {
     #[serde(borrow, default)]
     api_version: Text<'b>,
     #[serde(borrow, default)]
     kind: Text<'b>,
-    #[serde(borrow)]
-    request: Option<AdmissionRequest<'b>>,
+    request: Option<RequestWithObjects<'b, N, O>>,
 }
 
-/// The fields of a request that poolgate looks at.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct AdmissionRequest<'b> {
+struct RequestWithObjects<'b, N, O> {
     #[serde(borrow, default)]
-    pub(super) uid: Text<'b>,
+    uid: Text<'b>,
     #[serde(borrow, default)]
-    pub(super) kind: GroupVersionKind<'b>,
+    kind: GroupVersionKind<'b>,
     #[serde(borrow, default)]
-    pub(super) resource: GroupVersionResource<'b>,
+    resource: GroupVersionResource<'b>,
     #[serde(borrow, default)]
-    pub(super) sub_resource: Text<'b>,
+    sub_resource: Text<'b>,
     #[serde(borrow, default)]
-    pub(super) name: Text<'b>,
-    #[serde(borrow, default)]
-    operation: Text<'b>,
-    #[serde(borrow)]
-    pub(super) object: Option<&'b RawValue>,
-    #[serde(borrow)]
-    pub(super) old_object: Option<&'b RawValue>,
+    name: Text<'b>,
     #[serde(default)]
+    operation: Operation,
+    object: Option<N>,
+    old_object: Option<O>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// The fields of a request that poolgate looks at, but for its objects.
+#[derive(Debug)]
+pub(super) struct AdmissionRequest<'b> {
+    pub(super) uid: Text<'b>,
+    pub(super) kind: GroupVersionKind<'b>,
+    pub(super) resource: GroupVersionResource<'b>,
+    pub(super) sub_resource: Text<'b>,
+    pub(super) name: Text<'b>,
+    pub(super) operation: Operation,
     pub(super) dry_run: bool,
+}
+
+/// The objects of a request, as far as they were read.
+#[derive(Debug)]
+pub(super) struct Objects<N, O> {
+    pub(super) new: Option<N>,
+    pub(super) old: Option<O>,
 }
 
 /// Group, version and kind of an object.
@@ -90,11 +104,12 @@ pub(super) struct GroupVersionResource<'b> {
 }
 
 /// What is done to the object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Operation {
     Create,
     Update,
     /// Deletion or connection: nothing that poolgate would judge.
+    #[default]
     Other,
 }
 
@@ -108,16 +123,18 @@ impl Operation {
     }
 }
 
-impl AdmissionRequest<'_> {
-    pub(super) fn operation(&self) -> Operation {
-        match self.operation.as_ref() {
-            "CREATE" => Operation::Create,
-            "UPDATE" => Operation::Update,
-            _ => Operation::Other,
-        }
+impl<'de> Deserialize<'de> for Operation {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(match Cow::<str>::deserialize(from)?.as_ref() {
+            "CREATE" => Self::Create,
+            "UPDATE" => Self::Update,
+            _ => Self::Other,
+        })
     }
+}
 
-    /// The same apart from its body, without the objects.
+impl AdmissionRequest<'_> {
+    /// The same apart from its body.
     pub(super) fn detached(self) -> AdmissionRequest<'static> {
         let own = |text: Text<'_>| Text::Owned(text.into_owned());
         AdmissionRequest {
@@ -133,17 +150,19 @@ impl AdmissionRequest<'_> {
             },
             sub_resource: own(self.sub_resource),
             name: own(self.name),
-            operation: own(self.operation),
-            object: None,
-            old_object: None,
+            operation: self.operation,
             dry_run: self.dry_run,
         }
     }
 }
 
-/// Reads the envelope.
-pub(super) fn open(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
-    let review: AdmissionReview<'_> = serde_json::from_slice(body)?;
+/// A request, and as much of its new and its old object as `N` and `O` read.
+pub(super) fn open<'b, N, O>(body: &'b [u8]) -> Result<(AdmissionRequest<'b>, Objects<N, O>), Malformed>
+where
+    N: Deserialize<'b>,
+    O: Deserialize<'b>,
+{
+    let review: AdmissionReview<'b, N, O> = serde_json::from_slice(body)?;
     if review.api_version != API_VERSION || review.kind != "AdmissionReview" {
         return Err(Malformed::WrongKind {
             api_version: short(&review.api_version),
@@ -154,7 +173,25 @@ pub(super) fn open(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
     if request.uid.is_empty() {
         return Err(Malformed::NoUid);
     }
-    Ok(request)
+    let objects = Objects {
+        new: request.object,
+        old: request.old_object,
+    };
+    let request = AdmissionRequest {
+        uid: request.uid,
+        kind: request.kind,
+        resource: request.resource,
+        sub_resource: request.sub_resource,
+        name: request.name,
+        operation: request.operation,
+        dry_run: request.dry_run,
+    };
+    Ok((request, objects))
+}
+
+/// A request without its objects: also where one of them is nonsense, so that there is somebody to answer.
+pub(super) fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
+    open::<IgnoredAny, IgnoredAny>(body).map(|(request, _)| request)
 }
 
 /// Enough of a text for an error message, whatever it holds.

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
 use poolgate_core::nodelimit::ledger::{Full, Refused};
 use poolgate_core::value::label::label_value;
-use serde_json::value::RawValue;
 
 use super::answer::{self, Answer, Refusal};
 use super::envelope::{self, AdmissionRequest, Malformed, Operation};
@@ -37,29 +36,36 @@ pub(crate) struct NodeClaimReview {
 
 /// Reads a review. Fails only where there is no request to answer.
 pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
-    let request = envelope::open(body)?;
-    let kind = &request.kind;
-    if kind.group != GROUP || kind.kind != "NodeClaim" || !request.sub_resource.is_empty() {
+    let (request, objects) = match envelope::open::<NodeClaim, NodeClaim>(body) {
+        Ok(read) => read,
+        Err(Malformed::NotAReview(error)) => {
+            let request = envelope::open_without_objects(body)?;
+            return Ok(GateReview::Answered(if is_judged(&request) {
+                answer::unreadable(&request, &error)
+            } else {
+                answer::admitted(&request, None)
+            }));
+        }
+        Err(error) => return Err(error),
+    };
+    if !is_judged(&request) {
         return Ok(GateReview::Answered(answer::admitted(&request, None)));
     }
-    let read = match request.operation() {
-        Operation::Create => parse(request.object).map(|claim| (claim, None)),
-        Operation::Update => {
-            parse(request.object).and_then(|claim| Ok((claim, Some(parse(request.old_object)?))))
-        }
-        Operation::Other => return Ok(GateReview::Answered(answer::admitted(&request, None))),
-    };
-    Ok(match read {
-        Err(error) => GateReview::Answered(answer::unreadable(&request, &error)),
-        Ok((claim, Some(old))) => GateReview::Answered(moved(&request, &claim, &old)),
-        Ok((claim, None)) => created(request, claim),
+    let metadata = |claim: Option<NodeClaim>| claim.map(|claim| claim.metadata).unwrap_or_default();
+    let (claim, old) = (metadata(objects.new), objects.old);
+    Ok(match request.operation {
+        Operation::Update => GateReview::Answered(moved(&request, &claim, &metadata(old))),
+        _ => created(request, claim),
     })
 }
 
-fn parse(raw: Option<&RawValue>) -> Result<Metadata<PoolLabel>, serde_json::Error> {
-    raw.map_or(Ok(Metadata::default()), |raw| {
-        serde_json::from_str::<NodeClaim>(raw.get()).map(|claim| claim.metadata)
-    })
+/// Whether a NodeClaim is about to be created or changed.
+fn is_judged(request: &AdmissionRequest<'_>) -> bool {
+    let kind = &request.kind;
+    kind.group == GROUP
+        && kind.kind == "NodeClaim"
+        && request.sub_resource.is_empty()
+        && request.operation != Operation::Other
 }
 
 fn created(request: AdmissionRequest<'_>, claim: Metadata<PoolLabel>) -> GateReview<'_> {

@@ -13,9 +13,10 @@ mod weight;
 
 use std::sync::Arc;
 
-use poolgate_core::json::{self, Json, Skip, Skipped};
-use poolgate_core::review::{Request, Review, Subject, review};
-use serde_json::value::RawValue;
+use poolgate_core::json::{self, Json};
+use poolgate_core::review::{REVIEWED, Request, Review, STORED_OUTLINE, Subject, review};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 use crate::policy_file::PolicyInForce;
 
@@ -82,37 +83,59 @@ impl Reviewer {
 
     /// Answers an AdmissionReview. Fails only where there is no request to answer.
     pub fn respond<'b>(&self, endpoint: Endpoint, body: &'b [u8]) -> Result<Answer<'b>, Malformed> {
-        let request = envelope::open(body)?;
-        let judged = match Subject::of(&request.kind.group, &request.kind.version, &request.kind.kind) {
-            Some(subject) if request.sub_resource.is_empty() => self.judge(subject, &request),
-            None if scale::is_of_nodepool(&request) => Ok(scale::judge(&request, &self.view)),
-            _ => Ok(Review::default()),
+        if !weight::fits(body) {
+            let request = envelope::open_without_objects(body)?;
+            return Ok(match subject_of(&request) {
+                Some(_) => answer::too_large(&request, weight::LIMIT),
+                None => self.answer(endpoint, &request, &Review::default()),
+            });
+        }
+        let (request, objects) = match envelope::open::<Reviewed<'_>, Outline<'_>>(body) {
+            Ok(read) => read,
+            Err(Malformed::NotAReview(error)) => {
+                let request = envelope::open_without_objects(body)?;
+                return Ok(match subject_of(&request) {
+                    Some(_) => answer::unreadable(&request, &error),
+                    None => self.answer(endpoint, &request, &Review::default()),
+                });
+            }
+            Err(error) => return Err(error),
         };
-        Ok(match judged {
-            Ok(review) => self.answer(endpoint, &request, &review),
-            Err(Unbuilt::Json(error)) => answer::unreadable(&request, &error),
-            Err(Unbuilt::TooLarge) => answer::too_large(&request, weight::LIMIT),
-        })
+        // A missing object is `null`, of which the review says what it says of every object that is none.
+        let object = objects.new.map_or(Json::Null, |object| object.0);
+        let review = if let Some(subject) = subject_of(&request) {
+            let old = objects.old.map(|old| old.0);
+            let review = self.review(&request, subject, &object, old.as_ref());
+            if review.needs_all_of_old && old.is_some() {
+                let (_, objects) = envelope::open::<IgnoredAny, Reviewed<'_>>(body)?;
+                let old = objects.old.map(|old| old.0);
+                self.review(&request, subject, &object, old.as_ref())
+            } else {
+                review
+            }
+        } else if scale::is_of_nodepool(&request) {
+            scale::judge(&request.name, &object, &self.view)
+        } else {
+            Review::default()
+        };
+        Ok(self.answer(endpoint, &request, &review))
     }
 
-    fn judge(&self, subject: Subject, request: &AdmissionRequest<'_>) -> Result<Review, Unbuilt> {
-        let old = match request.operation() {
-            Operation::Create => None,
-            Operation::Update => request.old_object,
-            Operation::Other => return Ok(Review::default()),
-        };
-        if !weight::fits(request) {
-            return Err(Unbuilt::TooLarge);
-        }
-        let object = decode(request.object)?;
-        let old = old.map(|raw| decode(Some(raw))).transpose()?;
+    fn review(
+        &self,
+        request: &AdmissionRequest<'_>,
+        subject: Subject,
+        object: &Json<'_>,
+        old: Option<&Json<'_>>,
+    ) -> Review {
+        let old = old.filter(|_| request.operation == Operation::Update);
         let request = Request {
             subject,
-            object: &object,
-            old: old.as_ref(),
-            claims: old.as_ref().and_then(|_| self.view.claims_of(&request.name)),
+            object,
+            old,
+            claims: old.and_then(|_| self.view.claims_of(&request.name)),
         };
-        Ok(review(&request, &self.policy.load(), &self.view.karpenter()))
+        review(&request, &self.policy.load(), &self.view.karpenter())
     }
 
     fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {
@@ -127,33 +150,29 @@ impl Reviewer {
     }
 }
 
-/// Why there is no object to judge.
-#[derive(Debug, thiserror::Error)]
-enum Unbuilt {
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    #[error("it would take too much memory")]
-    TooLarge,
+/// What a request asks to be judged: nothing of an object that goes, or of a subresource.
+fn subject_of(request: &AdmissionRequest<'_>) -> Option<Subject> {
+    let is_judged = request.operation != Operation::Other && request.sub_resource.is_empty();
+    let kind = &request.kind;
+    Subject::of(&kind.group, &kind.version, &kind.kind).filter(|_| is_judged)
 }
 
-/// What no rule looks at, and often the larger part of a stored object.
-const UNREAD: Skip = &[
-    (
-        "metadata",
-        Skipped::Below(&[
-            (
-                "annotations",
-                Skipped::Below(&[("kubectl.kubernetes.io/last-applied-configuration", Skipped::Whole)]),
-            ),
-            ("managedFields", Skipped::Whole),
-        ]),
-    ),
-    ("status", Skipped::Below(&[("conditions", Skipped::Whole)])),
-];
+/// An object that is read as far as any rule looks.
+struct Reviewed<'b>(Json<'b>);
 
-/// A missing object reads as `null`, of which the review says what it says of every object that is none.
-fn decode(raw: Option<&RawValue>) -> Result<Json<'_>, serde_json::Error> {
-    raw.map_or(Ok(Json::Null), |raw| json::read(raw.get(), UNREAD))
+impl<'de> Deserialize<'de> for Reviewed<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        json::deserialize(from, REVIEWED).map(Self)
+    }
+}
+
+/// A stored object that is read as far as it is always looked at.
+struct Outline<'b>(Json<'b>);
+
+impl<'de> Deserialize<'de> for Outline<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        json::deserialize(from, STORED_OUTLINE).map(Self)
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,6 @@
 use std::borrow::Cow;
 
 use poolgate_core::json::Json;
-use serde_json::value::RawValue;
-
-use super::envelope::AdmissionRequest;
 
 /// How much the objects of one review may take. The largest NodePools in use take a hundredth of it.
 pub(super) const LIMIT: usize = 24 * 1024 * 1024;
@@ -37,18 +34,16 @@ const SHORT: usize = 1024 * 1024;
 
 /// Whether a review is like thousands of others, in memory and in time.
 pub(crate) fn is_light(body: &[u8]) -> bool {
-    body.len() <= SHORT && at_most(LIGHT, [body])
+    body.len() <= SHORT && at_most(LIGHT, body)
 }
 
-/// Whether the objects of a request may be built.
-pub(super) fn fits(request: &AdmissionRequest<'_>) -> bool {
-    let objects = [request.object, request.old_object];
-    at_most(LIMIT, objects.map(|raw| raw.map_or("", RawValue::get).as_bytes()))
+/// Whether the objects of a review may be built.
+pub(super) fn fits(body: &[u8]) -> bool {
+    at_most(LIMIT, body)
 }
 
-fn at_most<const N: usize>(limit: usize, texts: [&[u8]; N]) -> bool {
-    let bytes: usize = texts.iter().map(|text| text.len()).sum();
-    bytes <= limit / MOST_PER_BYTE || texts.into_iter().map(weight).sum::<usize>() <= limit
+fn at_most(limit: usize, text: &[u8]) -> bool {
+    text.len() <= limit / MOST_PER_BYTE || weight(text) <= limit
 }
 
 /// The bytes that a JSON text takes as [`Json`].

@@ -10,28 +10,49 @@ use serde_json::Number;
 
 use super::Json;
 
-/// The fields of an object of which something is left out.
-pub type Skip = &'static [(&'static str, Skipped)];
+/// Fields by name, and how much of each is read.
+pub type Fields = &'static [(&'static str, Part)];
 
-/// What is left out of a field.
+/// How much of a value is read.
 #[derive(Debug, Clone, Copy)]
-pub enum Skipped {
-    /// The field itself.
-    Whole,
-    /// Fields of the object that it holds.
-    Below(Skip),
+pub enum Part {
+    /// All of it.
+    All,
+    /// Nothing: it is left out.
+    Nothing,
+    /// Of an object every field, but of these fields no more than is said. Anything else is read whole.
+    AllBut(Fields),
+    /// Of an object these fields and no other one. Anything else is read whole.
+    Only(Fields),
 }
 
-/// Reads a text of JSON, which may be nested 128 deep, without the fields to skip. They have to be JSON, too.
-pub fn read(text: &str, skip: Skip) -> Result<Json<'_>, serde_json::Error> {
+impl Part {
+    fn of_field(self, name: &str) -> Self {
+        let (fields, others) = match self {
+            Self::AllBut(fields) => (fields, Self::All),
+            Self::Only(fields) => (fields, Self::Nothing),
+            Self::All | Self::Nothing => return self,
+        };
+        let field = fields.iter().find(|(field, _)| *field == name);
+        field.map_or(others, |(_, part)| *part)
+    }
+}
+
+/// Reads a text of JSON, which may be nested 128 deep. What is left out has to be JSON, too.
+pub fn read(text: &str, part: Part) -> Result<Json<'_>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let json = Reader(skip).deserialize(&mut reader)?;
+    let json = deserialize(&mut reader, part)?;
     reader.end()?;
     Ok(json)
 }
 
+/// Reads a value that stands within a larger text.
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D, part: Part) -> Result<Json<'de>, D::Error> {
+    Reader(part).deserialize(from)
+}
+
 #[derive(Clone, Copy)]
-struct Reader(Skip);
+struct Reader(Part);
 
 impl<'de> DeserializeSeed<'de> for Reader {
     type Value = Json<'de>;
@@ -78,7 +99,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Json<'de>, A::Error> {
         let mut elements = Vec::new();
-        while let Some(element) = list.next_element_seed(Self(&[]))? {
+        while let Some(element) = list.next_element_seed(Self(Part::All))? {
             elements.push(element);
         }
         Ok(Json::Array(elements))
@@ -87,16 +108,12 @@ impl<'de> Visitor<'de> for Reader {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json<'de>, A::Error> {
         let mut entries = Vec::new();
         while let Some(Key(key)) = map.next_key()? {
-            let skipped = self.0.iter().find(|(name, _)| *name == key);
-            let below: Skip = match skipped {
-                Some((_, Skipped::Whole)) => {
+            match self.0.of_field(&key) {
+                Part::Nothing => {
                     map.next_value::<IgnoredAny>()?;
-                    continue;
                 }
-                Some((_, Skipped::Below(fields))) => fields,
-                None => &[],
-            };
-            entries.push((key, map.next_value_seed(Self(below))?));
+                part => entries.push((key, map.next_value_seed(Self(part))?)),
+            }
         }
         Ok(Json::Object(entries.into_iter().collect()))
     }
@@ -135,24 +152,35 @@ mod tests {
 
     use super::*;
 
-    const STATUS: Skip = &[
-        ("metadata", Skipped::Below(&[("managedFields", Skipped::Whole)])),
-        ("status", Skipped::Whole),
-    ];
+    const WITHOUT_STATUS: Part = Part::AllBut(&[
+        ("metadata", Part::AllBut(&[("managedFields", Part::Nothing)])),
+        ("status", Part::Nothing),
+    ]);
 
     #[test]
-    fn what_is_to_be_skipped_is_left_out_and_nothing_else() {
+    fn what_is_left_out_is_missing_and_nothing_else() {
         let text = r#"{"metadata":{"name":"a","managedFields":[{"a":1}]},"status":{},"spec":{"status":1}}"#;
         let wanted = json!({"metadata": {"name": "a"}, "spec": {"status": 1}});
-        assert_eq!(read(text, STATUS).unwrap(), Json::from(&wanted));
+        assert_eq!(read(text, WITHOUT_STATUS).unwrap(), Json::from(&wanted));
     }
 
     #[test]
-    fn what_is_skipped_has_to_be_json_and_nothing_may_follow() {
+    fn of_an_object_only_the_fields_are_read_that_are_asked_for() {
+        let text = r#"{"metadata":{"name":"a","uid":"b"},"status":{},"spec":[{"name":1}]}"#;
+        let part = Part::Only(&[
+            ("metadata", Part::Only(&[("name", Part::All)])),
+            ("spec", Part::Only(&[])),
+        ]);
+        let wanted = json!({"metadata": {"name": "a"}, "spec": [{"name": 1}]});
+        assert_eq!(read(text, part).unwrap(), Json::from(&wanted));
+    }
+
+    #[test]
+    fn what_is_left_out_has_to_be_json_and_nothing_may_follow() {
         for text in [r#"{"status":{]}"#, "{}{}", "", r#"{"a":1,}"#] {
-            assert!(read(text, STATUS).is_err(), "{text}");
+            assert!(read(text, WITHOUT_STATUS).is_err(), "{text}");
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        assert!(read(&deep, &[]).is_err());
+        assert!(read(&deep, Part::All).is_err());
     }
 }

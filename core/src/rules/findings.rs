@@ -94,6 +94,11 @@ impl<'a> Findings<'a> {
         diagnostic.reason.push(')');
     }
 
+    /// Whether something that was found was compared with the stored object.
+    pub(crate) fn were_compared(&self) -> bool {
+        self.ratchet.has_compared()
+    }
+
     /// All that was found.
     pub(crate) fn into_report(self) -> Report {
         self.report

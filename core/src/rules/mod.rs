@@ -41,7 +41,7 @@ mod weight;
 
 use std::sync::LazyLock;
 
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::Diagnostic;
 use crate::karpenter::{ApiVersion, NodeClaim, NodePool, Template};
 use crate::rule::Rule;
 pub(crate) use context::Context;
@@ -121,7 +121,11 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 }
 
 /// Applies every rule to a NodePool, which on an update replaces `old`.
-pub(crate) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, context: &Context<'_>) -> Report {
+pub(crate) fn check<'a>(
+    pool: &NodePool<'a>,
+    old: Option<&NodePool<'a>>,
+    context: &Context<'a>,
+) -> Findings<'a> {
     let mut findings = Findings::new(pool.object, old.map(|old| old.object), context);
     fields::check_pool(pool, context.release, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
@@ -143,7 +147,7 @@ pub(crate) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, context: &C
     requirements::count::check_claim(pool, context, &mut findings);
     lifetime::check_pool(pool, context, &mut findings);
     bounds::check(pool, &context.policy.bounds, &mut findings);
-    findings.into_report()
+    findings
 }
 
 /// What is wrong with scaling a pool, which now has `current` replicas, to `replicas`. No error for a number that
@@ -158,17 +162,17 @@ pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) ->
 }
 
 /// Applies every rule that concerns them to a NodeClaim, which on an update replaces `old`.
-pub(crate) fn check_claim(
-    claim: &NodeClaim<'_>,
-    old: Option<&NodeClaim<'_>>,
-    context: &Context<'_>,
-) -> Report {
+pub(crate) fn check_claim<'a>(
+    claim: &NodeClaim<'a>,
+    old: Option<&NodeClaim<'a>>,
+    context: &Context<'a>,
+) -> Findings<'a> {
     let mut findings = Findings::new(claim.object, old.map(|old| old.object), context);
     fields::check_claim(claim, context.release, &mut findings);
     check_template(&claim.template, None, claim.version, context, &mut findings);
     lifetime::check_claim(claim, context, &mut findings);
     nodeclaim::check(claim, old, &mut findings);
-    findings.into_report()
+    findings
 }
 
 /// Applies the rules on what a NodeClaim shares with the template of a NodePool.

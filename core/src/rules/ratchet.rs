@@ -31,6 +31,11 @@ impl<'a> Ratchet<'a> {
         }
     }
 
+    /// Whether anything was compared.
+    pub(super) fn has_compared(&self) -> bool {
+        !self.compared.is_empty()
+    }
+
     /// Whether the update touches nothing that a finding is about.
     pub(super) fn is_untouched(&mut self, diagnostic: &Diagnostic) -> bool {
         let Some(old) = self.old else { return false };
