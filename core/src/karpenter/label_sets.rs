@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::labels::{WELL_KNOWN_LABELS, canonical_label, is_well_known};
 use super::provider::{LabelValues, PROVIDERS, Provider, names_in};
 use crate::diagnostic::nearest_within;
-use crate::value::label::{domain_of, is_within};
+use crate::value::label::{domain_of, is_within, split_key};
 
 /// How many slips of the keyboard may lie between what was written and what was meant. A third one is as likely a
 /// label that a newer provider brought.
@@ -101,7 +101,7 @@ impl LabelSets {
                 likely,
             };
         }
-        if let Some(kind) = kind_by_provider(key, group) {
+        if let Some(kind) = kind_by_provider(key, domain, group) {
             return kind;
         }
         let is_providers = match group {
@@ -116,14 +116,14 @@ impl LabelSets {
     }
 }
 
-fn kind_by_provider(key: &str, group: Option<&str>) -> Option<LabelKind<'static>> {
+fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<LabelKind<'static>> {
     let own = group.and_then(Provider::of_group);
     if let Some(values) = own.and_then(|provider| provider.values_of(key)) {
         return Some(LabelKind::WellKnown(values));
     }
     let owner = PROVIDERS
         .iter()
-        .find(|provider| provider.owns(key) || provider.values_of(key).is_some())?;
+        .find(|provider| provider.owns(domain) || provider.values_of(key).is_some())?;
     match (own, group) {
         (Some(own), _) if own != owner => Some(LabelKind::Foreign(owner)),
         (None, Some(_)) => Some(LabelKind::Unlisted),
@@ -152,9 +152,9 @@ fn likely_in(key: &str, provider: &Provider) -> Option<String> {
 
 /// The well-known label of Kubernetes or Karpenter, or of this provider, that was probably meant by a key.
 pub fn likely_label(key: &str, provider: Option<&Provider>) -> Option<String> {
-    let name = key.split_once('/').map_or(key, |(_, name)| name);
     let well_known = |domain| names_in(domain, WELL_KNOWN_LABELS.iter().copied());
     closest(key, well_known).or_else(|| {
+        let name = split_key(key).map_or(key, |(_, name)| name);
         let (domain, name) = provider?.labels().find(|(_, known)| *known == name)?;
         Some(format!("{domain}/{name}"))
     })
@@ -165,7 +165,7 @@ fn closest<'a, Names>(written: &'a str, names_in: impl FnOnce(&'a str) -> Names)
 where
     Names: Iterator<Item = &'a str>,
 {
-    let (domain, name) = written.split_once('/')?;
+    let (domain, name) = split_key(written)?;
     let known = nearest_within(MOST_SLIPS, name, names_in(domain))?;
     Some(format!("{domain}/{known}"))
 }

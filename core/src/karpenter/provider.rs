@@ -1,7 +1,7 @@
 //! The labels of the providers that poolgate has a list for: which ones their instance types carry, and whether
 //! the values are numbers.
 
-use crate::value::label::{domain_of, is_within};
+use crate::value::label::is_within;
 
 /// What the values of a label look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,9 +130,9 @@ impl Provider {
         PROVIDERS.iter().find(|provider| provider.group == group)
     }
 
-    /// Whether a label lies in the domain of the provider.
-    pub fn owns(&self, key: &str) -> bool {
-        is_within(domain_of(key), self.group)
+    /// Whether a label's domain is the provider's, or lies below it.
+    pub fn owns(&self, domain: &str) -> bool {
+        is_within(domain, self.group)
     }
 
     /// What the values of a label look like; none if the provider does not know the label.
@@ -142,9 +142,10 @@ impl Provider {
                 .find(|(label, _)| *label == wanted)
                 .map(|(_, values)| *values)
         };
-        match key.split_once('/') {
-            Some((domain, name)) if domain == self.group => listed(self.labels, name),
-            _ => listed(self.elsewhere, key),
+        let own = key.strip_prefix(self.group);
+        match own.and_then(|rest| rest.strip_prefix('/')) {
+            Some(name) => listed(self.labels, name),
+            None => listed(self.elsewhere, key),
         }
     }
 

@@ -47,8 +47,13 @@ impl<'a> Selection<'a> {
     /// What all of them allow together. Takes no more time than sorting the values does.
     pub fn all(selections: impl IntoIterator<Item = Self>) -> Self {
         let mut together = Self::default();
+        let mut selections = selections.into_iter();
+        let first = selections.next();
+        let Some(second) = selections.next() else {
+            return first.map_or(together.clone(), |first| together.and(first));
+        };
         let mut lists = Vec::new();
-        for selection in selections {
+        for selection in first.into_iter().chain([second]).chain(selections) {
             if selection.allowed.is_some() {
                 lists.push(selection);
             } else {
