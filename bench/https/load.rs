@@ -1,0 +1,125 @@
+//! The client: as many connections as three API servers keep open, each with one request at a time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+
+use crate::reviews::Case;
+use crate::server::Server;
+
+const CONNECTIONS: usize = 16;
+
+/// What one round came to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Round {
+    pub(crate) per_cpu_second: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) resident_mib: f64,
+}
+
+impl Round {
+    /// The median of each figure.
+    pub(crate) fn median(rounds: &[Self]) -> Self {
+        let median = |figure: fn(&Self) -> f64| {
+            let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
+            figures.sort_by(f64::total_cmp);
+            figures.get(figures.len() / 2).copied().unwrap_or_default()
+        };
+        Self {
+            per_cpu_second: median(|round| round.per_cpu_second),
+            p50_ms: median(|round| round.p50_ms),
+            p99_ms: median(|round| round.p99_ms),
+            resident_mib: median(|round| round.resident_mib),
+        }
+    }
+}
+
+/// Sends a review again and again for so long.
+pub(crate) async fn round(server: &Server, case: &Case, duration: Duration) -> Result<Round> {
+    let before = server.cpu_seconds()?;
+    let load = Arc::new(Load {
+        address: server.address,
+        tls: server.tls.clone(),
+        case: case.clone(),
+        end: Instant::now() + duration,
+    });
+    let workers: Vec<_> = (0..CONNECTIONS)
+        .map(|_| tokio::spawn(Arc::clone(&load).work()))
+        .collect();
+    let mut latencies = Vec::new();
+    for worker in workers {
+        latencies.extend(worker.await??);
+    }
+    latencies.sort_unstable();
+    let at = |per_cent: usize| {
+        let index = (latencies.len() * per_cent / 100).min(latencies.len().saturating_sub(1));
+        let latency = latencies.get(index);
+        latency.map_or(0.0, |latency| latency.as_secs_f64() * 1000.0)
+    };
+    Ok(Round {
+        per_cpu_second: latencies.len() as f64 / (server.cpu_seconds()? - before),
+        p50_ms: at(50),
+        p99_ms: at(99),
+        resident_mib: server.resident_mib()?,
+    })
+}
+
+struct Load {
+    address: std::net::SocketAddr,
+    tls: tokio_rustls::TlsConnector,
+    case: Case,
+    end: Instant,
+}
+
+impl Load {
+    async fn work(self: Arc<Self>) -> Result<Vec<Duration>> {
+        let mut latencies = Vec::new();
+        let mut connection = self.connect().await?;
+        while Instant::now() < self.end {
+            let start = Instant::now();
+            self.send(&mut connection).await?;
+            latencies.push(start.elapsed());
+        }
+        Ok(latencies)
+    }
+
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>> {
+        let stream = TcpStream::connect(self.address).await?;
+        stream.set_nodelay(true)?;
+        let stream = self
+            .tls
+            .connect(ServerName::try_from("localhost")?, stream)
+            .await?;
+        let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    async fn send(&self, sender: &mut SendRequest<Full<Bytes>>) -> Result<()> {
+        sender.ready().await?;
+        let request = hyper::Request::post(format!("{}?timeout=10s", self.case.path))
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .body(Full::new(self.case.body.clone()))?;
+        let response = sender.send_request(request).await?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        let wanted = format!("\"allowed\":{}", self.case.is_allowed);
+        if !status.is_success()
+            || !body
+                .windows(wanted.len())
+                .any(|window| window == wanted.as_bytes())
+        {
+            bail!("{}: {status}: {}", self.case.name, String::from_utf8_lossy(&body));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! The reviews that are sent: as an API server writes them, with everything that kubectl leaves in an object.
+
+use anyhow::Result;
+use hyper::body::Bytes;
+use serde_json::{Map, Value, json};
+
+/// A review, where it goes, and what the answer must be.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) path: &'static str,
+    pub(crate) body: Bytes,
+    pub(crate) is_allowed: bool,
+}
+
+/// What people send, and about the largest that Karpenter's definition accepts.
+pub(crate) fn usual() -> Result<Vec<Case>> {
+    let (small, medium) = (pool(4, 3), pool(20, 5));
+    let mut bare = small.clone();
+    if let Some(spec) = bare.pointer_mut("/spec").and_then(Value::as_object_mut) {
+        spec.remove("disruption");
+    }
+    let mut changed = medium.clone();
+    if let Some(spec) = changed.pointer_mut("/spec").and_then(Value::as_object_mut) {
+        spec.insert("weight".into(), json!(7));
+    }
+    let (nothing, stored) = (Value::Null, stored(&medium));
+    let cases = [
+        (
+            "nothing to judge: DELETE",
+            "/validate",
+            &nothing,
+            Some(&small),
+            true,
+        ),
+        ("small, created: validate", "/validate", &small, None, true),
+        ("small, created: mutate", "/mutate", &bare, None, true),
+        ("medium, created: validate", "/validate", &medium, None, true),
+        (
+            "medium, updated: validate",
+            "/validate",
+            &changed,
+            Some(&stored),
+            true,
+        ),
+        ("five mistakes: validate", "/validate", &mistaken(), None, false),
+        ("largest legal: validate", "/validate", &largest(), None, true),
+    ];
+    cases
+        .into_iter()
+        .map(|(name, path, object, old, is_allowed)| case(name, path, object, old, is_allowed))
+        .collect()
+}
+
+/// One NodePool with longer and longer lists of values.
+pub(crate) fn growing() -> Result<Vec<Case>> {
+    [1, 10, 30, 100, 300, 1_000]
+        .into_iter()
+        .map(|values| {
+            let object = pool(50, values);
+            case(
+                &format!("50 requirements of {values} values"),
+                "/validate",
+                &object,
+                None,
+                true,
+            )
+        })
+        .collect()
+}
+
+fn case(
+    name: &str,
+    path: &'static str,
+    object: &Value,
+    old: Option<&Value>,
+    is_allowed: bool,
+) -> Result<Case> {
+    let operation = match old {
+        None => "CREATE",
+        Some(_) if object.is_null() => "DELETE",
+        Some(_) => "UPDATE",
+    };
+    let kind = json!({"group": "karpenter.sh", "version": "v1", "kind": "NodePool"});
+    let resource = json!({"group": "karpenter.sh", "version": "v1", "resource": "nodepools"});
+    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002", "kind": kind, "resource": resource,
+        "requestKind": kind, "requestResource": resource, "name": "general", "operation": operation,
+        "userInfo": {"username": "admin", "groups": ["system:masters", "system:authenticated"]},
+        "object": object, "oldObject": old, "dryRun": false,
+        "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "kubectl-client-side-apply"},
+    }});
+    Ok(Case {
+        name: name.to_owned(),
+        path,
+        body: Bytes::from(serde_json::to_vec(&review)?),
+        is_allowed,
+    })
+}
+
+/// A NodePool with so many requirements of so many values, as kubectl creates it.
+fn pool(requirements: usize, values: usize) -> Value {
+    let known = [
+        json!({"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]}),
+        json!({"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot", "on-demand"]}),
+        json!({"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}),
+    ];
+    let more = (known.len()..requirements).map(|number| {
+        let values: Vec<String> = (0..values)
+            .map(|value| format!("value-{number}-{value}"))
+            .collect();
+        json!({"key": format!("example.com/property-{number}"), "operator": "In", "values": values})
+    });
+    let requirements: Vec<Value> = known.into_iter().chain(more).collect();
+    let spec = json!({
+        "disruption": {
+            "budgets": [
+                {"nodes": "10%"},
+                {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h", "reasons": ["Drifted"]},
+            ],
+            "consolidationPolicy": "WhenEmptyOrUnderutilized",
+            "consolidateAfter": "1m",
+        },
+        "limits": {"cpu": "1000", "memory": "1000Gi"},
+        "template": {
+            "metadata": {"labels": {"example.com/team": "blue"}},
+            "spec": {
+                "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+                "expireAfter": "720h",
+                "terminationGracePeriod": "24h",
+                "taints": [{"key": "example.com/dedicated", "value": "blue", "effect": "NoSchedule"}],
+                "requirements": requirements,
+            },
+        },
+        "weight": 5,
+    });
+    let manifest = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}, "spec": spec});
+    let fields = owned(&spec);
+    json!({
+        "apiVersion": "karpenter.sh/v1", "kind": "NodePool",
+        "metadata": {
+            "name": "general", "uid": "5dbd1df7-a6b9-4f4e-a5c8-3c1d7b0a2f11", "generation": 1,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": manifest.to_string()},
+            "managedFields": [{
+                "manager": "kubectl-client-side-apply", "operation": "Update", "apiVersion": "karpenter.sh/v1",
+                "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": fields},
+            }],
+        },
+        "spec": spec,
+    })
+}
+
+/// The fields of an object as `managedFields` lists them.
+fn owned(value: &Value) -> Value {
+    let Value::Object(fields) = value else {
+        return json!({});
+    };
+    let below = fields
+        .iter()
+        .map(|(name, value)| (format!("f:{name}"), owned(value)));
+    Value::Object([(".".to_owned(), json!({}))].into_iter().chain(below).collect())
+}
+
+/// The same as it is stored, with what Karpenter writes.
+fn stored(pool: &Value) -> Value {
+    let mut stored = pool.clone();
+    let conditions: Vec<Value> = ["NodeClassReady", "ValidationSucceeded", "Ready"]
+        .map(|condition| {
+            json!({"type": condition, "status": "True", "reason": condition, "message": "", "observedGeneration": 1,
+                "lastTransitionTime": "2026-01-01T00:00:00Z"})
+        })
+        .to_vec();
+    let status = json!({"conditions": conditions, "nodes": 3, "resources": {"cpu": "12", "memory": "48Gi", "nodes": "3"}});
+    if let Some(fields) = stored.as_object_mut() {
+        fields.insert("status".into(), status);
+    }
+    stored
+}
+
+/// Five mistakes, of which Karpenter's own validation names each.
+fn mistaken() -> Value {
+    let mut pool = pool(4, 3);
+    let mistakes = json!([
+        {"key": "karpenter.sh/nodepool", "operator": "Exists"},
+        {"key": "kubernetes.io/hostname", "operator": "Exists"},
+        {"key": "example.com/empty", "operator": "In", "values": []},
+        {"key": "example.com/size", "operator": "Gt", "values": ["large"]},
+        {"key": "example.com/key!", "operator": "Exists"},
+    ]);
+    if let Some(requirements) = pool.pointer_mut("/spec/template/spec/requirements") {
+        *requirements = mistakes;
+    }
+    pool
+}
+
+/// 60 requirements of 50 long values, long labels, and as many budgets and taints as the definition takes.
+fn largest() -> Value {
+    let text = |letter: &str| letter.repeat(63);
+    let requirements: Vec<Value> = (0..60)
+        .map(|number| {
+            let values: Vec<String> = (0..30)
+                .map(|value| format!("{}{value:02}", "v".repeat(61)))
+                .collect();
+            json!({"key": format!("{}.example.com/r{number}", text("d")), "operator": "In", "values": values})
+        })
+        .collect();
+    let labels: Map<String, Value> = (0..35)
+        .map(|number| (format!("{}.example.com/l{number}", text("d")), json!(text("v"))))
+        .collect();
+    let budgets: Vec<Value> = (0..50)
+        .map(|number| {
+            let schedule = format!("{number} {}-23/2,0 * * sun,mon-fri,sat", number % 20);
+            json!({"nodes": format!("{number}%"), "schedule": schedule, "duration": "1h30m", "reasons": ["Empty", "Drifted"]})
+        })
+        .collect();
+    let taints: Vec<Value> = (0..50)
+        .map(|number| json!({"key": format!("example.com/t{number}"), "value": text("v"), "effect": "NoSchedule"}))
+        .collect();
+    let mut pool = pool(0, 0);
+    for (pointer, value) in [
+        ("/spec/template/spec/requirements", json!(requirements)),
+        ("/spec/template/metadata/labels", json!(labels)),
+        ("/spec/disruption/budgets", json!(budgets)),
+        ("/spec/template/spec/taints", json!(taints)),
+    ] {
+        if let Some(field) = pool.pointer_mut(pointer) {
+            *field = value;
+        }
+    }
+    pool
+}

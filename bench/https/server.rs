@@ -1,0 +1,145 @@
+//! The servers that are measured: the release binary, and the peer.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use rustls::pki_types::CertificateDer;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_rustls::TlsConnector;
+
+/// A certificate for `localhost`, in files as both servers read them.
+pub(crate) struct Certificate {
+    directory: TempDir,
+    der: CertificateDer<'static>,
+}
+
+impl Certificate {
+    pub(crate) fn new() -> Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+        std::fs::write(directory.path().join("tls.crt"), made.cert.pem())?;
+        std::fs::write(directory.path().join("tls.key"), made.signing_key.serialize_pem())?;
+        Ok(Self {
+            directory,
+            der: made.cert.der().clone(),
+        })
+    }
+
+    fn connector(&self) -> Result<TlsConnector> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(self.der.clone())?;
+        let config = rustls::ClientConfig::builder()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
+}
+
+/// A server that runs; ended when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) tls: TlsConnector,
+}
+
+impl Server {
+    /// The release binary.
+    pub(crate) fn poolgate(certificate: &Certificate) -> Result<Self> {
+        let file = |name: &str| certificate.directory.path().join(name).into_os_string();
+        let (chain, key) = (file("tls.crt"), file("tls.key"));
+        let mut arguments: Vec<&OsStr> = [
+            "serve",
+            "--no-cluster",
+            "--log-format=json",
+            "--listen=127.0.0.1:0",
+        ]
+        .map(OsStr::new)
+        .to_vec();
+        arguments.extend(["--probe-listen=127.0.0.1:0", "--tls-cert"].map(OsStr::new));
+        arguments.extend([&chain, OsStr::new("--tls-key"), &key]);
+        let program = Path::new(env!("CARGO_BIN_EXE_poolgate"));
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let stderr = child.stderr.take().context("stderr is piped")?;
+        Self::listening(child, certificate, stderr, |line| {
+            let line = serde_json::from_str::<Value>(line).ok()?;
+            let address = line
+                .get("admission")
+                .or_else(|| line.get("fields")?.get("admission"))?;
+            address.as_str()?.parse().ok()
+        })
+    }
+
+    /// The peer.
+    pub(crate) fn peer(program: &Path, certificate: &Certificate) -> Result<Self> {
+        let mut child = Command::new(program)
+            .arg(certificate.directory.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("{} does not start", program.display()))?;
+        let stdout = child.stdout.take().context("stdout is piped")?;
+        Self::listening(child, certificate, stdout, |line| {
+            let port: u16 = line.parse().ok()?;
+            Some(SocketAddr::from(([127, 0, 0, 1], port)))
+        })
+    }
+
+    fn listening(
+        child: Child,
+        certificate: &Certificate,
+        output: impl Read,
+        address: impl Fn(&str) -> Option<SocketAddr>,
+    ) -> Result<Self> {
+        let address = BufReader::new(output)
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| address(&line))
+            .context("the server never said where it listens")?;
+        Ok(Self {
+            child,
+            address,
+            tls: certificate.connector()?,
+        })
+    }
+
+    /// Processor time that the server has used so far: fields 14 and 15 of `/proc/PID/stat`, in ticks of 10 ms.
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let (_, after_name) = stat.rsplit_once(')').context("stat names the process")?;
+        let ticks: u64 = after_name
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .filter_map(|field| field.parse::<u64>().ok())
+            .sum();
+        Ok(ticks as f64 / 100.0)
+    }
+
+    /// Memory that it holds.
+    pub(crate) fn resident_mib(&self) -> Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let kib = status.lines().find_map(|line| {
+            line.strip_prefix("VmRSS:")?
+                .split_whitespace()
+                .next()?
+                .parse::<f64>()
+                .ok()
+        });
+        Ok(kib.context("status has VmRSS")? / 1024.0)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
