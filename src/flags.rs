@@ -1,7 +1,10 @@
 //! Values of flags that several commands take. Knows nothing of what they are for.
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
 use poolgate_core::value::duration::GoDuration;
 
 /// Reads a length of time as Go writes it, such as `500ms`, `10s` or `1m30s`; none if it is negative.
@@ -24,4 +27,23 @@ pub(crate) fn interval(text: &str) -> Result<Duration, &'static str> {
             Ok(time)
         }
     })
+}
+
+/// Reads a value with a function, and knows which ones there are, so that shells complete them.
+#[derive(Clone)]
+pub(crate) struct Listed<T: 'static> {
+    pub(crate) parse: fn(&str) -> Result<T, String>,
+    pub(crate) values: fn() -> Vec<PossibleValue>,
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Listed<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        self.parse.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.values)().into_iter()))
+    }
 }

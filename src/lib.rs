@@ -23,6 +23,7 @@ mod probes;
 mod reconciler;
 mod sha256;
 mod telemetry;
+mod text_rules;
 mod webhook;
 
 use std::env;

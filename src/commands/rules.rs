@@ -8,6 +8,8 @@ use poolgate_core::diagnostic::{Origin, Severity};
 use poolgate_core::rule::Rule;
 use poolgate_core::rules::{CATALOGUE, find};
 
+use crate::text_rules;
+
 /// Longest run of lines that differ in their digits at most and are all shown. Of a longer one the middle is left out.
 const LONGEST_RUN: usize = 6;
 
@@ -18,7 +20,8 @@ const SHOWN_OF_RUN: usize = 3;
 #[derive(Debug, Args)]
 pub(crate) struct RulesArgs {
     /// The rule to explain; all of them are listed where none is named
-    rule: Option<String>,
+    #[arg(value_parser = text_rules::on_command_line(), hide_possible_values = true)]
+    rule: Option<&'static str>,
 
     /// How the list is printed
     #[arg(long, value_enum, default_value = "text", conflicts_with = "rule")]
@@ -37,15 +40,10 @@ enum Format {
     Markdown,
 }
 
-/// A rule that does not exist.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no rule `{0}`; `poolgate rules` lists them all")]
-struct UnknownRule(String);
-
 /// Prints what was asked for. A reader who has gone is no failure.
 pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
     let mut output = Vec::new();
-    match &args.rule {
+    match args.rule {
         Some(rule) => explain(rule, &mut output)?,
         None => list(args.format, &mut output)?,
     }
@@ -59,19 +57,9 @@ pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
 fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
     match format {
         Format::Text => {
-            let width = CATALOGUE
-                .iter()
-                .map(|rule| rule.id.as_str().len())
-                .max()
-                .unwrap_or(0);
-            for rule in CATALOGUE.iter() {
-                writeln!(
-                    output,
-                    "{:width$}  {:7}  {}",
-                    rule.id.as_str(),
-                    severity(rule),
-                    plain(rule.title)
-                )?;
+            let width = text_rules::ids().map(str::len).max().unwrap_or(0);
+            for (id, severity, title) in lines() {
+                writeln!(output, "{id:width$}  {severity:7}  {}", plain(title))?;
             }
             Ok(())
         }
@@ -79,9 +67,23 @@ fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
     }
 }
 
+/// Name, severity and title of every rule, those of lint's own last.
+fn lines() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let catalogue = CATALOGUE.iter();
+    let catalogue = catalogue.map(|rule| (rule.id.as_str(), severity(rule), rule.title));
+    let own = text_rules::RULES.iter();
+    catalogue.chain(own.map(|rule| (rule.id, rule.severity.as_str(), rule.title)))
+}
+
 /// Prints one rule with all that is known of it.
-fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
-    let rule = find(id).ok_or_else(|| UnknownRule(id.to_owned()))?;
+fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
+    if let Some(own) = text_rules::find(id) {
+        let (title, why) = (plain(own.title), wrapped(own.why));
+        return writeln!(output, "{id} ({})\n\n{title}.\n\n{why}\n\n{OWN}", own.severity);
+    }
+    let Some(rule) = find(id) else {
+        return Ok(());
+    };
     writeln!(
         output,
         "{} ({})\n\n{}.\n",
@@ -106,8 +108,7 @@ fn explain(id: &str, output: &mut impl Write) -> anyhow::Result<()> {
         "Breaks the rule:\n\n{}\nFine:\n\n{}",
         indented(rule.bad),
         indented(rule.good)
-    )?;
-    Ok(())
+    )
 }
 
 /// How much a finding weighs, as a word.
@@ -123,9 +124,12 @@ does not touch becomes a warning; a list counts as one field. A policy can give 
 [policy.md](policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
-(`policy-…`). Examples show only the fields that matter. Where an example has two documents, the first is
+(`policy-…`), then what only `poolgate lint` sees: the text, and comments in it. Examples show only the fields that matter. Where an example has two documents, the first is
 the stored object and the second its update.
 ";
+
+/// Who tells of a rule that is not in the catalogue.
+const OWN: &str = "Only poolgate lint tells this: no API server and no webhook sees the text.";
 
 fn page(output: &mut impl Write) -> io::Result<()> {
     writeln!(output, "# Rules\n")?;
@@ -138,17 +142,20 @@ fn page(output: &mut impl Write) -> io::Result<()> {
         output,
         "| rule | severity | what it demands |\n| --- | --- | --- |"
     )?;
-    for rule in CATALOGUE.iter() {
-        writeln!(
-            output,
-            "| [`{id}`](#{id}) | {} | {} |",
-            severity(rule),
-            rule.title,
-            id = rule.id
-        )?;
+    for (id, severity, title) in lines() {
+        writeln!(output, "| [`{id}`](#{id}) | {severity} | {title} |")?;
     }
     for rule in CATALOGUE.iter() {
         section(rule, output)?;
+    }
+    for rule in &text_rules::RULES {
+        let text_rules::TextRule {
+            id,
+            severity,
+            title,
+            why,
+        } = rule;
+        writeln!(output, "\n## {id}\n\n**{title}.** ({severity})\n\n{why}\n\n{OWN}")?;
     }
     Ok(())
 }
@@ -281,13 +288,11 @@ mod tests {
     fn every_rule_has_a_line_a_section_and_an_explanation() {
         let text = printed(|output| list(Format::Text, output).unwrap());
         let page = printed(|output| list(Format::Markdown, output).unwrap());
-        assert_eq!(text.lines().count(), CATALOGUE.len());
-        for rule in CATALOGUE.iter() {
-            assert!(text.lines().any(|line| line.starts_with(rule.id.as_str())));
-            assert!(page.contains(&format!("\n## {}\n", rule.id)));
-            assert!(
-                printed(|output| explain(rule.id.as_str(), output).unwrap()).starts_with(rule.id.as_str())
-            );
+        assert_eq!(text.lines().count(), text_rules::ids().count());
+        for id in text_rules::ids() {
+            assert!(text.lines().any(|line| line.starts_with(id)));
+            assert!(page.contains(&format!("\n## {id}\n")));
+            assert!(printed(|output| explain(id, output).unwrap()).starts_with(&format!("{id} (")));
         }
     }
 
@@ -300,15 +305,6 @@ mod tests {
         assert_eq!(
             shortened(&long),
             "list:\n  - 1\n  - 2\n  - 3\n  # … 96 more of these\n  - 100\nothers: {}\n"
-        );
-    }
-
-    #[test]
-    fn an_unknown_rule_is_an_error_that_tells_where_to_look() {
-        let error = explain("budget-node", &mut Vec::new()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "there is no rule `budget-node`; `poolgate rules` lists them all"
         );
     }
 }

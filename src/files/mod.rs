@@ -10,6 +10,6 @@ mod replace;
 
 pub(crate) use inputs::{Input, Inputs, Source, find};
 pub(crate) use patches::{Patches, Whole};
-pub(crate) use printable::clean;
+pub(crate) use printable::{clean, name};
 pub(crate) use read::{ReadError, read_text};
 pub(crate) use replace::replace;

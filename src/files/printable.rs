@@ -1,5 +1,10 @@
 //! Text of the user's as it may be printed.
 
+use poolgate_core::diagnostic::quoted;
+
+/// Longest name that Kubernetes gives an object, in bytes.
+const LONGEST_NAME: usize = 253;
+
 /// A text with everything that could move the cursor, forge a line or turn the reading direction escaped.
 pub(crate) fn clean(text: &str) -> String {
     let is_safe = |character: char| {
@@ -14,4 +19,14 @@ pub(crate) fn clean(text: &str) -> String {
         }
     }
     cleaned
+}
+
+/// The name of an object: as it is, or in quotes and shortened where Kubernetes takes no such name.
+pub(crate) fn name(name: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-._".contains(character);
+    if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::colour::Colour;
-use super::output::Wanted;
+use super::output::{self, Wanted};
 use crate::judged_by::JudgedBy;
 use poolgate_core::manifest::Variables;
 
@@ -20,7 +20,7 @@ pub(crate) struct LintArgs {
 
     /// How findings are printed: human, concise, json, github, gitlab, junit, sarif or rdjson. Given again with
     /// =FILE, also into files [default: human]
-    #[arg(long, value_name = "NAME[=FILE]")]
+    #[arg(long, value_name = "NAME[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
     pub(super) format: Vec<Wanted>,
 
     /// Change the files where a suggestion is certain; comments and layout stay
@@ -58,6 +58,10 @@ pub(crate) struct LintArgs {
     /// When the human format is coloured
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
     pub(super) color: Colour,
+
+    /// Where docs/rules.md is published: findings link to it, in human, sarif and rdjson
+    #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL")]
+    pub(super) rules_url: Option<String>,
 
     #[command(flatten)]
     pub(super) judged_by: JudgedBy,

@@ -16,6 +16,7 @@ use super::suppress::{Fate, Mistake, Suppressions};
 use super::tally::Tally;
 use super::{json, notes, problem_rules, rendered, source_range, variables};
 use crate::files::{Whole, clean};
+use crate::text_rules;
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, ProblemKind, Span};
 
@@ -136,7 +137,7 @@ impl FileCheck<'_, '_> {
         let is_read = self
             .findings
             .iter()
-            .all(|finding| finding.rule != "manifest-syntax");
+            .all(|finding| finding.rule != text_rules::SYNTAX);
         if self.tally.objects == 0 || !is_read {
             return;
         }
@@ -149,14 +150,14 @@ impl FileCheck<'_, '_> {
             suggestion: Some(
                 "write JSON, for those that read it by the name of the file, such as Argo CD".into(),
             ),
-            ..Finding::of_manifest(problem_rules::JSON, Severity::Warning, place)
+            ..Finding::of_manifest(text_rules::JSON, Severity::Warning, place)
         });
     }
 
     /// What lint says by itself of an object; of the release that nobody has named once in a file.
     fn note(&mut self, document: &Document<'_>, note: Note, object: Option<&Object>) {
-        let is_told = |finding: &Finding| finding.rule == problem_rules::RELEASE;
-        if note.rule == problem_rules::RELEASE && self.findings.iter().any(is_told) {
+        let is_told = |finding: &Finding| finding.rule == text_rules::RELEASE;
+        if note.rule == text_rules::RELEASE && self.findings.iter().any(is_told) {
             return;
         }
         let place = self.located(source_range::of(document, &note.field, &Problem::Required));
@@ -233,6 +234,7 @@ impl FileCheck<'_, '_> {
         self.tally.objects += 1;
         self.tally.parts += usize::from(self.whole == Whole::Part);
         let karpenter = self.judge.karpenter_for(judged.version());
+        self.tally.releases.insert(karpenter.release());
         if self.judge.is_guessed(judged.version()) {
             self.note(document, notes::guessed(judged, karpenter), None);
         }
@@ -388,7 +390,7 @@ fn told(mistake: &Mistake, place: SourceRange, object: Option<&Object>) -> Findi
         origin: Origin::Poolgate,
         object: object.cloned(),
         message: mistake.message.clone(),
-        suggestion: Some(mistake.suggestion.to_owned()),
+        suggestion: Some(mistake.suggestion.clone()),
         ..Finding::of_manifest(mistake.rule, mistake.severity, place)
     }
 }

@@ -1,9 +1,12 @@
 //! A finding with its place in the text.
 
+use std::fmt::{self, Write as _};
+
 use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
 
 use super::fix::TextEdit;
 use super::source_range::SourceRange;
+use crate::files;
 
 /// What is wrong, and where.
 #[derive(Debug, Clone)]
@@ -45,6 +48,15 @@ pub(super) struct Object {
     pub(super) name: Option<String>,
 }
 
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{} {}", self.kind, files::name(name)),
+            None => f.write_str(self.kind),
+        }
+    }
+}
+
 impl Finding {
     /// What lint says by itself of a manifest that no API server would store; with nothing but its place.
     pub(super) const fn of_manifest(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
@@ -75,11 +87,15 @@ impl Finding {
         self.is_lowered || self.severity == Severity::Error
     }
 
-    /// The sentence with the field before it.
+    /// The sentence with the object and the field before it.
     pub(super) fn sentence(&self) -> String {
-        match &self.field {
-            Some(field) => format!("{field}: {}", self.message),
-            None => self.message.clone(),
+        let mut sentence = String::new();
+        if let Some(object) = &self.object {
+            let _ = write!(sentence, "{object}: ");
         }
+        if let Some(field) = &self.field {
+            let _ = write!(sentence, "{field}: ");
+        }
+        sentence + &self.message
     }
 }

@@ -24,6 +24,7 @@ mod source_range;
 mod subjects;
 mod suppress;
 mod tally;
+mod terminal;
 mod unserved;
 mod variables;
 
@@ -38,11 +39,12 @@ use poolgate_core::diagnostic::Severity;
 pub(crate) use args::LintArgs;
 
 use crate::files::{self, Input, Inputs, Patches, Source};
+use crate::text_rules;
 use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
 use check::{Manifest, check};
 use finding::Finding;
-use format::{FileReport, Printer};
+use format::{FileReport, Printer, RulePages};
 use judge::Judge;
 use output::Outputs;
 use source_range::SourceRange;
@@ -76,9 +78,9 @@ struct Reading {
 }
 
 /// How each input is worked on.
-struct Work {
+struct Work<'a> {
     judge: Judge,
-    printers: Vec<Printer>,
+    printers: Vec<Printer<'a>>,
     baseline: Baseline,
     patches: Patches,
     writes_baseline: bool,
@@ -90,7 +92,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     if args.fix && args.paths.iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix changes files, and standard input is none: name the files");
     }
-    let mut outputs = Outputs::open(&args.format, args.color)?;
+    let mut outputs = Outputs::open(&args.format, args.color, RulePages(args.rules_url.as_deref()))?;
     let Inputs {
         files,
         template_folders,
@@ -164,7 +166,7 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     }
 }
 
-impl Work {
+impl Work<'_> {
     fn on(&self, input: &Input) -> LintOutcome {
         let mut remarks = Vec::new();
         let mut reading = match input.read() {
@@ -297,7 +299,7 @@ impl Reading {
         let place = SourceRange::beginning();
         let finding = Finding {
             message: files::clean(message),
-            ..Finding::of_manifest(problem_rules::UNREADABLE, Severity::Error, place)
+            ..Finding::of_manifest(text_rules::UNREADABLE, Severity::Error, place)
         };
         self.findings.insert(0, finding);
     }

@@ -6,9 +6,9 @@ use poolgate_core::review::Subject;
 use serde_json::Value;
 
 use super::note::Note;
-use super::problem_rules;
 use super::subjects::Judged;
 use crate::files::Whole;
+use crate::text_rules;
 
 /// What is to be said of an object that is judged for this Karpenter.
 pub(super) fn of(judged: &Judged<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Note> {
@@ -25,7 +25,7 @@ pub(super) fn of(judged: &Judged<'_>, whole: Whole, karpenter: &Karpenter) -> Ve
 pub(super) fn guessed(judged: &Judged<'_>, karpenter: &Karpenter) -> Note {
     let release = karpenter.release();
     Note {
-        rule: problem_rules::RELEASE,
+        rule: text_rules::RELEASE,
         severity: Severity::Info,
         field: judged.path.clone().key("apiVersion"),
         message: format!(
@@ -50,7 +50,7 @@ fn unnamed(judged: &Judged<'_>) -> Option<Note> {
         return None;
     }
     Some(Note {
-        rule: problem_rules::NAME,
+        rule: text_rules::NAME,
         severity: Severity::Error,
         field: judged.path_of(&FieldPath::of(&["metadata", "name"])),
         message: "Required value: no cluster takes an object without a name".into(),
@@ -67,7 +67,7 @@ fn completed(judged: &Judged<'_>, karpenter: &Karpenter) -> Option<Note> {
     let fields = disruption.find(judged.value)?.as_object()?;
     let is_missing = fields.get("consolidateAfter").is_none_or(Value::is_null);
     (is_missing && karpenter.requires_consolidate_after(version)).then(|| Note {
-        rule: problem_rules::DEFAULT,
+        rule: text_rules::DEFAULT,
         severity: Severity::Info,
         field: judged.path_of(&disruption.key("consolidateAfter")),
         message: format!(

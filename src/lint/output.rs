@@ -7,10 +7,13 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum as _;
+use clap::builder::PossibleValue;
 
 use super::colour::{self, Colour};
-use super::format::{FileReport, Format, Printer};
+use super::format::{FileReport, Format, Look, Printer, RulePages};
 use super::tally::Tally;
+use super::terminal;
+use crate::flags::Listed;
 
 /// A format, and the file that it goes to; none for standard output. Written `NAME` or `NAME=FILE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,22 +32,37 @@ impl FromStr for Wanted {
             None => (text, None),
         };
         let format = Format::from_str(name, false).map_err(|_| {
-            let names = Format::value_variants().iter();
-            let names = names.filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()));
-            format!("the formats are {}", names.collect::<Vec<_>>().join(", "))
+            let formats = possible_formats();
+            let names: Vec<&str> = formats.iter().map(PossibleValue::get_name).collect();
+            format!("the formats are {}", names.join(", "))
         })?;
         Ok(Self { format, file })
     }
 }
 
+fn possible_formats() -> Vec<PossibleValue> {
+    Format::value_variants()
+        .iter()
+        .filter_map(Format::to_possible_value)
+        .collect()
+}
+
+/// Reads a format on the command line.
+pub(super) fn on_command_line() -> Listed<Wanted> {
+    Listed {
+        parse: str::parse,
+        values: possible_formats,
+    }
+}
+
 /// Every place that results go to.
-pub(super) struct Outputs {
-    outputs: Vec<Output>,
+pub(super) struct Outputs<'a> {
+    outputs: Vec<Output<'a>>,
     has_summary: bool,
 }
 
-struct Output {
-    printer: Printer,
+struct Output<'a> {
+    printer: Printer<'a>,
     /// None once the reader has gone.
     writer: Option<Box<dyn Write>>,
     /// What it is called in an error.
@@ -52,9 +70,9 @@ struct Output {
     is_first: bool,
 }
 
-impl Outputs {
+impl<'a> Outputs<'a> {
     /// Opens the files. What is wanted on standard output is the human format unless another one is named.
-    pub(super) fn open(wanted: &[Wanted], colour: Colour) -> anyhow::Result<Self> {
+    pub(super) fn open(wanted: &[Wanted], colour: Colour, pages: RulePages<'a>) -> anyhow::Result<Self> {
         let mut outputs = Vec::new();
         let mut to_stdout = wanted.iter().filter(|wanted| wanted.file.is_none());
         let format = to_stdout.next().map_or(Format::Human, |wanted| wanted.format);
@@ -63,7 +81,11 @@ impl Outputs {
                 "two formats cannot both go to standard output: give one of them a file, --format NAME=FILE"
             );
         }
-        let printer = Printer::new(format, colour::is_wanted(colour));
+        let look = Look {
+            coloured: colour::is_wanted(colour),
+            width: terminal::width(),
+        };
+        let printer = Printer { format, pages, look };
         outputs.push(Output {
             printer,
             writer: Some(Box::new(io::stdout().lock())),
@@ -72,7 +94,7 @@ impl Outputs {
         });
         for Wanted { format, file } in wanted {
             let Some(path) = file else { continue };
-            outputs.push(Output::file(*format, path)?);
+            outputs.push(Output::file(*format, pages, path)?);
         }
         Ok(Self {
             outputs,
@@ -81,7 +103,7 @@ impl Outputs {
     }
 
     /// The formats, in the order of what [`Self::file`] takes.
-    pub(super) fn printers(&self) -> Vec<Printer> {
+    pub(super) fn printers(&self) -> Vec<Printer<'a>> {
         self.outputs.iter().map(|output| output.printer).collect()
     }
 
@@ -123,16 +145,20 @@ impl Outputs {
 }
 
 /// What each format prints of one file.
-pub(super) fn print(printers: &[Printer], file: &FileReport<'_>) -> Vec<String> {
+pub(super) fn print(printers: &[Printer<'_>], file: &FileReport<'_>) -> Vec<String> {
     printers.iter().map(|printer| printer.file(file)).collect()
 }
 
-impl Output {
-    fn file(format: Format, path: &Path) -> anyhow::Result<Self> {
+impl<'a> Output<'a> {
+    fn file(format: Format, pages: RulePages<'a>, path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let file = File::create(path).with_context(|| format!("{name} cannot be written"))?;
         Ok(Self {
-            printer: Printer::new(format, false),
+            printer: Printer {
+                format,
+                pages,
+                look: Look::default(),
+            },
             writer: Some(Box::new(BufWriter::new(file))),
             name,
             is_first: true,

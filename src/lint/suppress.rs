@@ -7,20 +7,15 @@
 use std::cell::Cell;
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
-use poolgate_core::rules;
 
 use super::finding::Finding;
 use super::problem_rules;
 use crate::files::clean;
+use crate::text_rules::{self, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED};
 use poolgate_core::manifest::{Comment, Document, Span};
 
 /// How a comment that is meant for poolgate begins.
 const MARK: &str = "poolgate:";
-
-/// What is not right with the comments themselves, told as findings under these names.
-pub(super) const IGNORE_SYNTAX: &str = "ignore-syntax";
-pub(super) const IGNORE_UNKNOWN: &str = "ignore-unknown";
-pub(super) const IGNORE_UNUSED: &str = "ignore-unused";
 
 /// The comments of a document.
 #[derive(Debug, Default)]
@@ -47,7 +42,7 @@ pub(super) struct Mistake {
     pub(super) severity: Severity,
     pub(super) span: Span,
     pub(super) message: String,
-    pub(super) suggestion: &'static str,
+    pub(super) suggestion: String,
 }
 
 /// What becomes of a finding.
@@ -91,13 +86,20 @@ impl<'t> Suppressions<'t> {
             is_empty = false;
             let start = rule.as_ptr().addr() - text.as_ptr().addr();
             let name = Span::new(start, start + rule.len());
-            if rules::find(rule).is_none() && !problem_rules::is_one(rule) {
+            let wrong = match text_rules::known(rule) {
+                Err(unknown) => Some(("there is no such rule", unknown.suggestion())),
+                Ok(rule) if !problem_rules::is_ignorable(rule) => {
+                    Some(("no comment can ignore this", "remove it".to_owned()))
+                }
+                Ok(_) => None,
+            };
+            if let Some((why, suggestion)) = wrong {
                 self.mistakes.push(Mistake {
                     rule: IGNORE_UNKNOWN,
                     severity: Severity::Error,
                     span: name,
-                    message: format!("there is no rule {}, so nothing is ignored", clean(rule)),
-                    suggestion: "`poolgate rules` lists them",
+                    message: format!("{}: {why}, so nothing is ignored", clean(rule)),
+                    suggestion,
                 });
                 continue;
             }
@@ -119,7 +121,7 @@ impl<'t> Suppressions<'t> {
             severity: Severity::Warning,
             span: comment.span,
             message: message.to_owned(),
-            suggestion: "write # poolgate: ignore RULE -- why",
+            suggestion: "write # poolgate: ignore RULE -- why".to_owned(),
         });
     }
 
@@ -148,7 +150,7 @@ impl<'t> Suppressions<'t> {
             severity: Severity::Warning,
             span: comment.name,
             message: format!("nothing here breaks {}", comment.rule),
-            suggestion: "remove the comment",
+            suggestion: "remove the comment".to_owned(),
         }))
     }
 }

@@ -5,8 +5,10 @@ use std::fmt;
 use std::ops::AddAssign;
 
 use poolgate_core::diagnostic::Severity;
+use poolgate_core::karpenter::KarpenterVersion;
 
 use super::finding::Finding;
+use crate::text_rules;
 
 /// The numbers of one file, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub(super) struct Tally {
     pub(super) fixed: usize,
     /// The rules that spoke.
     pub(super) rules: BTreeSet<&'static str>,
+    /// The releases that objects were judged for.
+    pub(super) releases: BTreeSet<KarpenterVersion>,
 }
 
 impl Tally {
@@ -58,10 +62,18 @@ impl Tally {
         for finding in findings {
             self.count(finding.severity, 1);
             self.lowered += usize::from(finding.is_lowered);
-            if !self.rules.contains(finding.rule) {
-                self.rules.insert(finding.rule);
-            }
+            debug_assert!(
+                text_rules::known(finding.rule).is_ok(),
+                "{} is not listed",
+                finding.rule
+            );
+            self.rules.insert(finding.rule);
         }
+    }
+
+    /// The releases that objects were judged for, the oldest first.
+    pub(super) fn releases(&self) -> Vec<String> {
+        self.releases.iter().map(ToString::to_string).collect()
     }
 
     /// Whether everything was read that was to be.
@@ -91,6 +103,7 @@ impl AddAssign<&Self> for Tally {
             known,
             fixed,
             rules,
+            releases,
         } = other;
         self.files += files;
         self.objects += objects;
@@ -109,6 +122,7 @@ impl AddAssign<&Self> for Tally {
         self.known += known;
         self.fixed += fixed;
         self.rules.extend(rules);
+        self.releases.extend(releases);
     }
 }
 
@@ -124,9 +138,10 @@ impl fmt::Display for Tally {
         } else {
             write!(
                 f,
-                "{} in {}",
+                "{} in {}, judged for Karpenter {}",
                 counted(self.objects, "NodePool or NodeClaim"),
-                counted(self.files, "file")
+                counted(self.files, "file"),
+                self.releases().join(" and ")
             )?;
         }
         let mut found = findings.iter().filter(|(count, _)| *count > 0).peekable();

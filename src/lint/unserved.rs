@@ -10,8 +10,8 @@ use poolgate_core::karpenter::{
 use serde_json::Value;
 
 use super::note::Note;
-use super::problem_rules;
 use crate::files::Whole;
+use crate::text_rules;
 
 /// What is wrong with an object, before it is known where it stands.
 type Fault = (&'static str, String, String);
@@ -99,7 +99,7 @@ impl Claimed<'_> {
 /// A fault as a finding on an object at this path.
 pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> Note {
     Note {
-        rule: problem_rules::KIND,
+        rule: text_rules::KIND,
         severity: Severity::Error,
         field: object.key(field),
         message,
@@ -111,7 +111,7 @@ pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> No
 pub(super) fn list(document: &Value, holds: impl Fn(&Value) -> bool) -> Option<Note> {
     let index = document.as_array()?.iter().position(holds)?;
     Some(Note {
-        rule: problem_rules::KIND,
+        rule: text_rules::KIND,
         severity: Severity::Error,
         field: FieldPath::root().index(index),
         message: "Invalid value: […]: kubectl takes no list as a document".into(),

@@ -4,7 +4,7 @@ use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Severit
 use serde_json::Value;
 
 use super::note::Note;
-use super::problem_rules;
+use crate::text_rules;
 use poolgate_core::manifest::{Document, any_text, has_variable, variables_in};
 
 /// How many variables a note names.
@@ -23,7 +23,7 @@ pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
         others => format!(" and {others} more"),
     };
     Some(Note {
-        rule: problem_rules::VARIABLE,
+        rule: text_rules::VARIABLE,
         severity: Severity::Info,
         field: document.path_at(first.start()),
         message: format!(

@@ -1,5 +1,6 @@
 //! Findings with the lines that they are about.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Patch, Renderer, Snippet};
@@ -8,7 +9,7 @@ use poolgate_core::diagnostic::Severity;
 use super::super::finding::Finding;
 use super::super::fix::TextEdit;
 use super::super::source_range::SourceRange;
-use super::FileReport;
+use super::{FileReport, Look, RulePages};
 use poolgate_core::manifest::Span;
 
 /// Longest line that is shown, in bytes. Of a longer one only the place is told.
@@ -17,45 +18,98 @@ const LONGEST_LINE: usize = 1000;
 /// Most lines between the first and the last place of one excerpt; a place further away is left out.
 const FARTHEST: usize = 40;
 
-pub(super) fn file(file: &FileReport<'_>, coloured: bool) -> String {
-    let renderer = if coloured {
+/// Fewest columns for text that is wrapped.
+const LEAST_WIDTH: usize = 40;
+
+pub(super) fn file(file: &FileReport<'_>, look: Look, pages: RulePages<'_>) -> String {
+    let renderer = if look.coloured {
         Renderer::styled()
     } else {
         Renderer::plain()
     };
+    let renderer = match look.width {
+        Some(width) => renderer.term_width(width.max(LEAST_WIDTH)),
+        None => renderer,
+    };
+    // A terminal that shows colours shows links, too.
+    let pages = if look.coloured {
+        pages
+    } else {
+        RulePages::default()
+    };
     let mut output = String::new();
     for finding in file.findings {
-        output.push_str(&shown(file.name, file.text, finding, &renderer));
+        let shown = Shown {
+            name: file.name,
+            text: file.text,
+            finding,
+            width: look.width,
+        };
+        output.push_str(&shown.by(&renderer, pages.of(finding.rule)));
         output.push_str("\n\n");
     }
     output
 }
 
-fn shown(name: &str, text: &str, finding: &Finding, renderer: &Renderer) -> String {
-    let level = match finding.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-        Severity::Info => Level::INFO,
-    };
-    let title = level.primary_title(finding.sentence()).id(finding.rule);
-    let start = finding.place.start;
-    let group = match excerpt(name, text, finding) {
-        Some(snippet) => title.element(snippet),
-        None => title.element(Origin::path(name).line(start.line).char_column(start.column)),
-    };
-    let group = match &finding.source {
-        Some(source) => group.element(Level::NOTE.message(format!("rendered from {source}"))),
-        None => group,
-    };
-    let Some(suggestion) = &finding.suggestion else {
-        return renderer.render(&[group]);
-    };
-    match finding.edit.as_ref().and_then(|edit| patch(name, text, edit)) {
-        Some(patch) => {
-            let help = Level::HELP.secondary_title(suggestion.as_str());
-            renderer.render(&[group, help.element(patch)])
+/// A finding as it is shown.
+struct Shown<'a> {
+    name: &'a str,
+    text: &'a str,
+    finding: &'a Finding,
+    width: Option<usize>,
+}
+
+impl Shown<'_> {
+    fn by(&self, renderer: &Renderer, page: Option<String>) -> String {
+        let Self {
+            name, text, finding, ..
+        } = *self;
+        let level = match finding.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Info => Level::INFO,
+        };
+        let before = finding.severity.as_str().len() + finding.rule.len() + "[]: ".len();
+        let sentence = finding.sentence();
+        let title = level
+            .primary_title(self.wrapped(&sentence, before))
+            .id(finding.rule);
+        let title = match page {
+            Some(page) => title.id_url(page),
+            None => title,
+        };
+        let start = finding.place.start;
+        let group = match excerpt(name, text, finding) {
+            Some(snippet) => title.element(snippet),
+            None => title.element(Origin::path(name).line(start.line).char_column(start.column)),
+        };
+        let group = match &finding.source {
+            Some(source) => group.element(Level::NOTE.message(format!("rendered from {source}"))),
+            None => group,
+        };
+        let Some(suggestion) = &finding.suggestion else {
+            return renderer.render(&[group]);
+        };
+        match finding.edit.as_ref().and_then(|edit| patch(name, text, edit)) {
+            Some(patch) => {
+                let help = Level::HELP.secondary_title(self.wrapped(suggestion, "help: ".len()));
+                renderer.render(&[group, help.element(patch)])
+            }
+            None => {
+                let help = Level::HELP.message(self.wrapped(suggestion, "   = help: ".len()));
+                renderer.render(&[group.element(help)])
+            }
         }
-        None => renderer.render(&[group.element(Level::HELP.message(suggestion.as_str()))]),
+    }
+
+    /// A text in lines that fit the terminal behind so many columns. Without a terminal, whoever reads it wraps it.
+    fn wrapped<'t>(&self, text: &'t str, before: usize) -> Cow<'t, str> {
+        let Some(width) = self.width else {
+            return Cow::Borrowed(text);
+        };
+        let options =
+            textwrap::Options::new(width.saturating_sub(before).max(LEAST_WIDTH)).break_words(false);
+        Cow::Owned(textwrap::fill(text, options))
     }
 }
 
@@ -127,4 +181,44 @@ fn line_around(text: &str, span: Span) -> Option<Range<usize>> {
     };
     let line = text.get(start..end)?;
     Some(start..start + line.strip_suffix('\r').unwrap_or(line).len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poolgate_core::manifest::Position;
+
+    #[test]
+    fn a_finding_is_as_wide_as_the_terminal_and_whole_where_there_is_none() {
+        let text = "spec: 1\n";
+        let position = |column| Position { line: 1, column };
+        let place = SourceRange {
+            span: Span::new(6, 7),
+            start: position(7),
+            end: position(8),
+        };
+        let finding = Finding {
+            message: "a word ".repeat(30),
+            suggestion: Some("another word ".repeat(30)),
+            ..Finding::of_manifest("manifest-kind", Severity::Error, place)
+        };
+        let shown = |width| {
+            let look = Look {
+                coloured: false,
+                width,
+            };
+            let report = FileReport {
+                name: "a.yaml",
+                text,
+                objects: 1,
+                findings: std::slice::from_ref(&finding),
+            };
+            file(&report, look, RulePages::default())
+        };
+        let longest = |width| shown(width).lines().map(|line| line.chars().count()).max();
+        assert!(longest(Some(80)) <= Some(80), "{}", shown(Some(80)));
+        assert!(longest(None) > Some(200));
+        let words = |width| shown(width).matches("word").count();
+        assert_eq!(words(Some(80)), words(None));
+    }
 }

@@ -79,6 +79,7 @@ struct Summary {
     encrypted: usize,
     ignored: usize,
     in_baseline: usize,
+    karpenter_versions: Vec<String>,
 }
 
 pub(super) fn file(file: &FileReport<'_>) -> String {
@@ -139,6 +140,7 @@ pub(super) fn closing(tally: &Tally) -> String {
         encrypted: tally.encrypted,
         ignored: tally.ignored,
         in_baseline: tally.known,
+        karpenter_versions: tally.releases(),
     };
     let summary = serde_json::to_string(&summary).unwrap_or_default();
     format!("\n],\"summary\":{summary}}}\n")

@@ -42,10 +42,10 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
 
 fn test(output: &mut String, file: &str, finding: &Finding) {
     let start = finding.place.start;
-    let name = match &finding.field {
-        Some(field) => format!("{} {field}", finding.rule),
-        None => finding.rule.to_owned(),
-    };
+    let object = finding.object.as_ref().map(|object| format!(" {object}"));
+    let field = finding.field.as_ref().map(|field| format!(" {field}"));
+    let name = [Some(finding.rule.to_owned()), object, field];
+    let name: String = name.into_iter().flatten().collect();
     let _ = writeln!(
         output,
         "    <testcase name=\"{}\" classname=\"{file}\" file=\"{file}\" line=\"{}\">",

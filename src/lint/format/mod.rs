@@ -54,18 +54,34 @@ pub(super) struct FileReport<'a> {
     pub(super) findings: &'a [Finding],
 }
 
-/// Prints findings in one format.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Printer {
-    pub(super) format: Format,
-    coloured: bool,
+/// Where the rules are explained, if anybody says where.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RulePages<'a>(pub(super) Option<&'a str>);
+
+impl RulePages<'_> {
+    /// The place at which a rule is explained.
+    pub(super) fn of(self, rule: &str) -> Option<String> {
+        self.0.map(|page| format!("{page}#{rule}"))
+    }
 }
 
-impl Printer {
-    pub(super) fn new(format: Format, coloured: bool) -> Self {
-        Self { format, coloured }
-    }
+/// How the human format looks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Look {
+    pub(super) coloured: bool,
+    /// The columns of the terminal; none where it is none.
+    pub(super) width: Option<usize>,
+}
 
+/// Prints findings in one format.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Printer<'a> {
+    pub(super) format: Format,
+    pub(super) pages: RulePages<'a>,
+    pub(super) look: Look,
+}
+
+impl Printer<'_> {
     /// What stands before everything else.
     pub(super) fn opening(self) -> &'static str {
         match self.format {
@@ -89,14 +105,14 @@ impl Printer {
     /// What is printed of one file; empty where there is nothing to say.
     pub(super) fn file(self, file: &FileReport<'_>) -> String {
         match self.format {
-            Format::Human => human::file(file, self.coloured),
+            Format::Human => human::file(file, self.look, self.pages),
             Format::Concise => concise::file(file),
             Format::Json => json::file(file),
             Format::Github => github::file(file),
             Format::Gitlab => gitlab::file(file),
             Format::Junit => junit::file(file),
             Format::Sarif => sarif::file(file),
-            Format::Rdjson => rdjson::file(file),
+            Format::Rdjson => rdjson::file(file, self.pages),
         }
     }
 
@@ -106,7 +122,7 @@ impl Printer {
             Format::Json => json::closing(tally),
             Format::Gitlab => gitlab::CLOSING.into(),
             Format::Junit => junit::CLOSING.into(),
-            Format::Sarif => sarif::closing(tally),
+            Format::Sarif => sarif::closing(tally, self.pages),
             Format::Rdjson => rdjson::CLOSING.into(),
             Format::Human | Format::Concise | Format::Github => String::new(),
         }

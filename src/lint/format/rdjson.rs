@@ -4,7 +4,7 @@ use poolgate_core::diagnostic::Severity;
 use serde::Serialize;
 
 use super::super::source_range::SourceRange;
-use super::{FileReport, listed, whole_sentence};
+use super::{FileReport, RulePages, listed, whole_sentence};
 
 pub(super) const OPENING: &str = "{\"source\":{\"name\":\"poolgate\"},\"diagnostics\":[\n";
 pub(super) const CLOSING: &str = "\n]}\n";
@@ -46,9 +46,11 @@ struct Position {
 #[derive(Serialize)]
 struct Code {
     value: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
 }
 
-pub(super) fn file(file: &FileReport<'_>) -> String {
+pub(super) fn file(file: &FileReport<'_>, pages: RulePages<'_>) -> String {
     listed(file.findings.iter().map(|finding| {
         Diagnostic {
             message: whole_sentence(finding),
@@ -61,7 +63,10 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
                 Severity::Warning => "WARNING",
                 Severity::Info => "INFO",
             },
-            code: Code { value: finding.rule },
+            code: Code {
+                value: finding.rule,
+                url: pages.of(finding.rule),
+            },
             suggestions: finding
                 .edit
                 .iter()

@@ -12,7 +12,8 @@ use super::super::fix::TextEdit;
 use super::super::source_range::SourceRange;
 use super::super::tally::Tally;
 use super::fingerprint::Fingerprints;
-use super::{FileReport, listed, uri, whole_sentence};
+use super::{FileReport, RulePages, listed, uri, whole_sentence};
+use crate::text_rules;
 
 pub(super) const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\
      \"version\":\"2.1.0\",\"runs\":[{\"columnKind\":\"unicodeCodePoints\",\"results\":[\n";
@@ -142,15 +143,18 @@ const fn level(severity: Severity) -> &'static str {
 }
 
 /// The rules that spoke, and whether the run can be relied on.
-pub(super) fn closing(tally: &Tally) -> String {
-    let rules: Vec<Value> = tally.rules.iter().map(|id| descriptor(id)).collect();
+pub(super) fn closing(tally: &Tally, pages: RulePages<'_>) -> String {
+    let rules: Vec<Value> = tally.rules.iter().map(|id| descriptor(id, pages)).collect();
     let driver = json!({
         "name": "poolgate",
         "semanticVersion": env!("CARGO_PKG_VERSION"),
         "rules": rules,
     });
     let invocation = json!({"executionSuccessful": tally.is_reliable()});
-    format!("\n],\"tool\":{{\"driver\":{driver}}},\"invocations\":[{invocation}]}}]}}\n")
+    let properties = json!({"karpenterVersions": tally.releases()});
+    format!(
+        "\n],\"tool\":{{\"driver\":{driver}}},\"invocations\":[{invocation}],\"properties\":{properties}}}]}}\n"
+    )
 }
 
 /// How SARIF says what a rule's findings weigh, or that it is off.
@@ -161,17 +165,23 @@ fn configuration(severity: Option<Severity>) -> Value {
     }
 }
 
-fn descriptor(id: &str) -> Value {
-    let Some(rule) = rules::find(id) else {
-        return json!({"id": id});
+fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
+    let (title, why, severity) = match (rules::find(id), text_rules::find(id)) {
+        (Some(rule), _) => (rule.title, rule.why, rule.severity),
+        (None, Some(rule)) => (rule.title, rule.why, Some(rule.severity)),
+        (None, None) => return json!({"id": id}),
     };
-    json!({
+    let mut descriptor = json!({
         "id": id,
-        "shortDescription": {"text": rule.title},
+        "shortDescription": {"text": title},
         "help": {
-            "text": format!("{}\n\nMore: poolgate rules {id}", rule.why),
-            "markdown": format!("{}\n\nMore: `poolgate rules {id}`", rule.why),
+            "text": format!("{why}\n\nMore: poolgate rules {id}"),
+            "markdown": format!("{why}\n\nMore: `poolgate rules {id}`"),
         },
-        "defaultConfiguration": configuration(rule.severity),
-    })
+        "defaultConfiguration": configuration(severity),
+    });
+    if let Some(page) = pages.of(id) {
+        descriptor["helpUri"] = page.into();
+    }
+    descriptor
 }

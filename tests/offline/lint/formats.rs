@@ -109,6 +109,79 @@ fn sarif() {
     insta::assert_snapshot!(pretty(&report));
 }
 
+/// The links of a report to the pages of the rules, each once.
+fn links(report: &Value) -> BTreeSet<String> {
+    let mut links = BTreeSet::new();
+    let mut left = vec![report];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Object(fields) => left.extend(fields.values()),
+            Value::Array(elements) => left.extend(elements),
+            Value::String(text) if text.starts_with("https://example.com/") => {
+                links.insert(text.clone());
+            }
+            _ => {}
+        }
+    }
+    links
+}
+
+#[test]
+fn findings_link_to_the_page_of_their_rule_where_it_is_published() {
+    let url = ["--rules-url", "https://example.com/rules.html"];
+    let rules = include_str!("../../../docs/rules.md");
+    for (format, schema) in [("sarif", SARIF), ("rdjson", RDJSON)] {
+        let report: Value = serde_json::from_str(&printed(format, &url)).expect("JSON");
+        assert_valid(schema, &report);
+        let links = links(&report);
+        assert!(links.len() > 3, "{links:?}");
+        for link in links {
+            let rule = link.strip_prefix("https://example.com/rules.html#").expect(&link);
+            assert!(rules.contains(&format!("\n## {rule}\n")), "no section {rule}");
+        }
+        let without = serde_json::from_str(&printed(format, &[])).expect("JSON");
+        assert_eq!(self::links(&without), BTreeSet::new());
+    }
+    let link = "\u{1b}]8;;https://example.com/rules.html#schedule-syntax\u{1b}\\";
+    assert!(printed("human", &[&url[..], &["--color=always"]].concat()).contains(link));
+    assert!(
+        !printed("human", &url).contains("example.com"),
+        "a pipe shows no links"
+    );
+}
+
+#[test]
+fn every_format_for_people_and_reviews_names_the_pool() {
+    for format in ["human", "concise", "github", "gitlab", "junit", "rdjson", "sarif"] {
+        let report = printed(format, &[]);
+        let name = match SOUND.split_once("name: ") {
+            Some((_, rest)) => rest.split_whitespace().next().expect("a name"),
+            None => panic!("it has a name"),
+        };
+        assert!(report.contains(&format!("NodePool {name}")), "{format}: {report}");
+    }
+}
+
+#[test]
+fn the_release_that_is_judged_for_is_named() {
+    let beta = SOUND.replace("karpenter.sh/v1", "karpenter.sh/v1beta1");
+    let directory = directory(&[("a.yaml", SOUND), ("b.yaml", &beta)]);
+    let run = |arguments: &[&str]| lint_in(directory.path(), arguments, "");
+    let human = run(&["--exit-zero", "a.yaml", "b.yaml"]);
+    assert!(
+        human.stderr.contains("judged for Karpenter 1.0.8 and 1.15.0"),
+        "{human:?}"
+    );
+    let sarif: Value = serde_json::from_str(&run(&["--format=sarif", "a.yaml"]).stdout).expect("JSON");
+    assert_eq!(
+        sarif["runs"][0]["properties"]["karpenterVersions"],
+        serde_json::json!(["1.15.0"])
+    );
+    let json = run(&["--format=json", "--karpenter-version=1.9", "a.yaml"]);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json["summary"]["karpenterVersions"], serde_json::json!(["1.9.0"]));
+}
+
 #[test]
 fn rdjson() {
     let report: Value = serde_json::from_str(&printed("rdjson", &[])).expect("JSON");

@@ -32,7 +32,7 @@ fn a_sound_file_is_one_line_on_the_other_stream() {
     assert_eq!(outcome.stdout, "");
     assert_eq!(
         outcome.stderr,
-        "1 NodePool or NodeClaim in 1 file: nothing found\n"
+        "1 NodePool or NodeClaim in 1 file, judged for Karpenter 1.15.0: nothing found\n"
     );
 }
 
@@ -69,7 +69,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
     assert_eq!(outcome.status.code(), Some(1));
     assert_eq!(
         outcome.stderr,
-        "4 NodePools or NodeClaims in 6 files: 4 errors, 1 warning; 1 Helm template folder skipped\n"
+        "4 NodePools or NodeClaims in 6 files, judged for Karpenter 1.15.0: 4 errors, 1 warning; 1 Helm template folder skipped\n"
     );
     let again = lint_in(
         directory.path(),

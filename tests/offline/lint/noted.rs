@@ -12,7 +12,7 @@ fn an_object_without_a_name_is_an_error() {
     assert!(
         outcome
             .stdout
-            .starts_with("pool.yaml:3:1: error[manifest-name] metadata.name: Required value"),
+            .starts_with("pool.yaml:3:1: error[manifest-name] NodePool: metadata.name: Required value"),
         "{outcome:?}"
     );
     assert_eq!(outcome.status.code(), Some(1));
@@ -31,7 +31,7 @@ fn what_only_the_webhook_completes_is_a_note_of_the_releases_that_refuse_it() {
     for (release, noted) in [("1.14.3", true), ("1.0.2", true), ("1.15", false)] {
         let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
         let outcome = lint_in(Path::new("."), &arguments, &bare);
-        let told = "<stdin>:6:3: info[manifest-default] spec.disruption.consolidateAfter: Required value";
+        let told = "<stdin>:6:3: info[manifest-default] NodePool general: spec.disruption.consolidateAfter: Required value";
         assert_eq!(outcome.stdout.starts_with(told), noted, "{release}: {outcome:?}");
         assert_eq!(outcome.stdout.lines().count(), usize::from(noted), "{outcome:?}");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");

@@ -48,7 +48,8 @@ fn variables_are_one_note_and_no_error() {
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines.len(), 1, "{outcome:?}");
     assert!(
-        lines[0].starts_with("pool.yaml:4:9: info[manifest-variable] metadata.name: "),
+        lines[0].starts_with("pool.yaml:4:9: info[manifest-variable] NodePool \"${")
+            && lines[0].contains("\": metadata.name: "),
         "{outcome:?}"
     );
     assert!(
@@ -96,8 +97,8 @@ fn defaults_are_filled_in_and_judged_where_they_stand() {
     assert_eq!(
         places,
         [
-            "pool.yaml:8:23: error[consolidate-after] spec.disruption.consolidateAfter",
-            "pool.yaml:10:14: error[field-type] spec.disruption.budgets[0].nodes"
+            "pool.yaml:8:23: error[consolidate-after] NodePool general: spec.disruption.consolidateAfter",
+            "pool.yaml:10:14: error[field-type] NodePool general: spec.disruption.budgets[0].nodes"
         ],
         "{outcome:?}"
     );

@@ -1,0 +1,12 @@
+//! How wide the terminal is.
+
+use std::io::{self, IsTerminal as _};
+
+use terminal_size::terminal_size_of;
+
+/// The columns of the terminal that standard output is; none where it is none.
+pub(super) fn width() -> Option<usize> {
+    let stdout = io::stdout();
+    let (width, _) = stdout.is_terminal().then(|| terminal_size_of(stdout)).flatten()?;
+    Some(usize::from(width.0))
+}

@@ -1,0 +1,255 @@
+//! What lint alone tells, beside the rules of the catalogue: mistakes in the text itself, objects that no cluster takes,
+//! comments that do nothing, files that cannot be read. Their names are listed with those of the rules.
+
+use clap::builder::PossibleValue;
+use poolgate_core::diagnostic::{Severity, nearest};
+use poolgate_core::rules::{self, CATALOGUE};
+
+use crate::flags::Listed;
+
+/// Something that lint tells under a name of its own.
+#[derive(Debug)]
+pub(crate) struct TextRule {
+    /// The stable name.
+    pub(crate) id: &'static str,
+    /// How much a finding weighs.
+    pub(crate) severity: Severity,
+    /// What it demands, as one sentence without final stop.
+    pub(crate) title: &'static str,
+    /// Why it matters: a paragraph of Markdown.
+    pub(crate) why: &'static str,
+}
+
+/// The text is not YAML.
+pub(crate) const SYNTAX: &str = "manifest-syntax";
+/// A template that was not rendered.
+pub(crate) const TEMPLATE: &str = "manifest-template";
+/// A key that is written twice.
+pub(crate) const DUPLICATE_KEY: &str = "manifest-duplicate-key";
+/// A key that is no text.
+pub(crate) const KEY: &str = "manifest-key";
+/// A value that JSON does not have.
+pub(crate) const VALUE: &str = "manifest-value";
+/// A merge of something else than mappings, or behind what it replaces.
+pub(crate) const MERGE: &str = "manifest-merge";
+/// An alias without its anchor.
+pub(crate) const ALIAS: &str = "manifest-alias";
+/// More than is read.
+pub(crate) const LIMIT: &str = "manifest-limit";
+/// An object that the cluster does not serve.
+pub(crate) const KIND: &str = "manifest-kind";
+/// An object without a name.
+pub(crate) const NAME: &str = "manifest-name";
+/// A field without which the cluster takes the object only once the webhook has completed it.
+pub(crate) const DEFAULT: &str = "manifest-default";
+/// A file named as JSON that is only YAML.
+pub(crate) const JSON: &str = "manifest-json";
+/// Values that are variables, to be filled in by another program.
+pub(crate) const VARIABLE: &str = "manifest-variable";
+/// A version for which nobody says which release is meant.
+pub(crate) const RELEASE: &str = "manifest-release";
+/// A file that could not be read, or not be written.
+pub(crate) const UNREADABLE: &str = "file-unreadable";
+/// A comment for poolgate that cannot be read, or gives no reason.
+pub(crate) const IGNORE_SYNTAX: &str = "ignore-syntax";
+/// A comment that names no rule that exists.
+pub(crate) const IGNORE_UNKNOWN: &str = "ignore-unknown";
+/// A comment that ignores nothing.
+pub(crate) const IGNORE_UNUSED: &str = "ignore-unused";
+
+/// All of them, in the order of the documentation.
+pub(crate) static RULES: [TextRule; 18] = [
+    TextRule {
+        id: SYNTAX,
+        severity: Severity::Error,
+        title: "The text is YAML",
+        why: "What cannot be parsed reaches no cluster. The documents around it are judged all the same.",
+    },
+    TextRule {
+        id: TEMPLATE,
+        severity: Severity::Error,
+        title: "Templates are rendered before they are judged",
+        why: "A line of a Helm template is no YAML yet. Lint the output of `helm template` instead.",
+    },
+    TextRule {
+        id: DUPLICATE_KEY,
+        severity: Severity::Error,
+        title: "A key is written once",
+        why: "kubectl keeps the last of the values and says nothing; kustomize refuses the file.",
+    },
+    TextRule {
+        id: KEY,
+        severity: Severity::Error,
+        title: "Keys are text",
+        why: "A number, `on` or null as a key is another text to kubectl than the one that stands there, and a list or \
+              mapping is none.",
+    },
+    TextRule {
+        id: VALUE,
+        severity: Severity::Error,
+        title: "Values are such as JSON has",
+        why: "kubectl turns YAML into JSON, which has no infinity and no `NaN`; and a value has to match its tag.",
+    },
+    TextRule {
+        id: MERGE,
+        severity: Severity::Error,
+        title: "`<<` stands before the keys that it fills in, and merges mappings",
+        why: "Programs do not agree on what else it means: behind a key, some let it replace the value.",
+    },
+    TextRule {
+        id: ALIAS,
+        severity: Severity::Error,
+        title: "An alias stands for an anchor before it in the same document",
+        why: "Without its anchor, or inside it, an alias has no value, and kubectl refuses the document.",
+    },
+    TextRule {
+        id: LIMIT,
+        severity: Severity::Error,
+        title: "A file is no larger than poolgate reads",
+        why: "16 MiB and 100,000 documents a file, a million keys and values and 255 levels a document. What lies \
+              beyond was not judged, so the exit code is 2.",
+    },
+    TextRule {
+        id: KIND,
+        severity: Severity::Error,
+        title: "An object is of a kind and version that the release serves",
+        why: "No cluster takes `Nodepool`, `karpenter.sh/v2` or an object without `kind`. Below a list, objects \
+              need a `List` around them.",
+    },
+    TextRule {
+        id: NAME,
+        severity: Severity::Error,
+        title: "An object has a name",
+        why: "No cluster takes an object with neither `metadata.name` nor `metadata.generateName`.",
+    },
+    TextRule {
+        id: DEFAULT,
+        severity: Severity::Info,
+        title: "A `disruption` says `consolidateAfter`",
+        why: "Up to 1.14, Karpenter's CRD refuses a `disruption` without it, unless poolgate's webhook writes it first. \
+              `poolgate default --write` writes it into the file.",
+    },
+    TextRule {
+        id: JSON,
+        severity: Severity::Warning,
+        title: "A file that ends in `.json` is JSON",
+        why: "kubectl reads it as YAML and takes a comma too many or a comment. Programs that go by the name of the \
+              file, such as Argo CD, do not.",
+    },
+    TextRule {
+        id: VARIABLE,
+        severity: Severity::Info,
+        title: "Variables are filled in before a manifest is judged",
+        why: "What rests on a `${NAME}` without a value is not judged. `--envsubst FILE` says what stands for it.",
+    },
+    TextRule {
+        id: RELEASE,
+        severity: Severity::Info,
+        title: "For v1beta1, somebody says which release the cluster runs",
+        why: "Without `--karpenter-version`, v1beta1 is judged for the last line of releases that serves it.",
+    },
+    TextRule {
+        id: UNREADABLE,
+        severity: Severity::Error,
+        title: "Every path can be read, and with `--fix` be changed",
+        why: "What was not read was not judged, so the exit code is 2. No comment, no baseline and no `--ignore` hides \
+              it.",
+    },
+    TextRule {
+        id: IGNORE_SYNTAX,
+        severity: Severity::Warning,
+        title: "A comment for poolgate reads `# poolgate: ignore RULE -- why`",
+        why: "A comment that cannot be read ignores nothing, and one without a reason leaves the next reader to guess.",
+    },
+    TextRule {
+        id: IGNORE_UNKNOWN,
+        severity: Severity::Error,
+        title: "A comment for poolgate names rules that exist",
+        why: "A name with a slip ignores nothing.",
+    },
+    TextRule {
+        id: IGNORE_UNUSED,
+        severity: Severity::Warning,
+        title: "A comment for poolgate ignores something",
+        why: "What it was for is gone; left behind, it would hide the next mistake.",
+    },
+];
+
+/// The one of this name.
+pub(crate) fn find(id: &str) -> Option<&'static TextRule> {
+    RULES.iter().find(|rule| rule.id == id)
+}
+
+/// Every name that lint can print: those of the catalogue, then those above.
+pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
+    let catalogue = CATALOGUE.iter().map(|rule| rule.id.as_str());
+    catalogue.chain(RULES.iter().map(|rule| rule.id))
+}
+
+/// The name as it is listed; an error says which one was probably meant.
+pub(crate) fn known(id: &str) -> Result<&'static str, UnknownRule> {
+    let listed = rules::find(id).map(|rule| rule.id.as_str());
+    listed
+        .or_else(|| find(id).map(|rule| rule.id))
+        .ok_or_else(|| UnknownRule {
+            id: id.escape_debug().to_string(),
+            meant: nearest(id, ids()),
+        })
+}
+
+/// Reads the name of a rule on the command line.
+pub(crate) fn on_command_line() -> Listed<&'static str> {
+    Listed {
+        parse: |id| known(id).map_err(|unknown| unknown.to_string()),
+        values: || ids().map(PossibleValue::new).collect(),
+    }
+}
+
+/// A rule that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no rule `{id}`; {}", self.suggestion())]
+pub(crate) struct UnknownRule {
+    id: String,
+    meant: Option<&'static str>,
+}
+
+impl UnknownRule {
+    /// Where to look instead: a clause without final stop.
+    pub(crate) fn suggestion(&self) -> String {
+        self.meant.map_or_else(
+            || "`poolgate rules` lists them all".to_owned(),
+            |meant| format!("did you mean {meant}?"),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_stands_once_and_is_found_again() {
+        let mut seen = std::collections::HashSet::new();
+        for id in ids() {
+            assert!(seen.insert(id), "{id} stands twice");
+            assert_eq!(known(id), Ok(id));
+        }
+    }
+
+    #[test]
+    fn a_near_miss_is_asked_about() {
+        let said = |id: &str| known(id).unwrap_err().to_string();
+        assert_eq!(
+            said("budget-node"),
+            "there is no rule `budget-node`; did you mean budget-nodes?"
+        );
+        assert_eq!(
+            said("manifest-sintax"),
+            "there is no rule `manifest-sintax`; did you mean manifest-syntax?"
+        );
+        assert_eq!(
+            said("x\n"),
+            "there is no rule `x\\n`; `poolgate rules` lists them all"
+        );
+    }
+}
