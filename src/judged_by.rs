@@ -25,10 +25,13 @@ pub(crate) struct JudgedBy {
 impl JudgedBy {
     /// The policy of the file, or the built-in one where none is named.
     pub(crate) fn policy(&self) -> Result<Policy, LoadError> {
-        match &self.policy {
-            Some(path) => Ok(policy_file::load(path)?.reading.policy),
-            None => Ok(Policy::default()),
-        }
+        Ok(self.named_policy()?.unwrap_or_default())
+    }
+
+    /// The policy of the file; none where none is named.
+    pub(crate) fn named_policy(&self) -> Result<Option<Policy>, LoadError> {
+        let read = |path| Ok(policy_file::load(path)?.reading.policy);
+        self.policy.as_deref().map(read).transpose()
     }
 
     /// The Karpenter that NodePools are judged for.

@@ -17,6 +17,7 @@ mod oracle {
     mod mismatch;
     mod mutate;
     mod nodepools;
+    mod plan;
     mod pools;
     mod program;
     mod readme;

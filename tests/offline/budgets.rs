@@ -13,6 +13,17 @@ fn budgets(arguments: &[&str], stdin: &str) -> (Option<i32>, String, String) {
     (outcome.status.code(), outcome.stdout, outcome.stderr)
 }
 
+/// The words of a command line, of which some are in quotes.
+fn words(command: &str) -> Vec<&str> {
+    let parts = command.split('"').enumerate();
+    parts
+        .flat_map(|(place, part)| match place % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        })
+        .collect()
+}
+
 fn pool(spec: &str) -> String {
     format!(
         "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {{disruption: {{budgets: {spec}}}}}\n"
@@ -26,10 +37,9 @@ fn the_page_shows_what_the_program_says() {
         .lines()
         .filter_map(|line| line.strip_prefix("$ poolgate budgets "))
         .collect();
-    assert_eq!(commands.len(), 2, "{commands:?}");
+    assert_eq!(commands.len(), 3, "{commands:?}");
     for command in commands {
-        let arguments: Vec<_> = command.split(' ').collect();
-        let (code, said, complaints) = budgets(&arguments, "");
+        let (code, said, complaints) = budgets(&words(command), "");
         assert_eq!((code, complaints.as_str()), (Some(0), ""), "{command}");
         let first = format!("$ poolgate budgets {command}\n");
         let shown = block_of(page, "console", &first);
@@ -45,14 +55,215 @@ fn what_users_misunderstand_is_explained() {
 }
 
 #[test]
-fn a_week_shows_local_time_beside_utc_with_a_warning() {
+fn a_week_has_the_days_and_hours_of_the_zone_also_where_its_clocks_change() {
     let file = "docs/examples/budgets/business-hours.yaml";
-    let (code, said, _) = budgets(
-        &["--at=2026-03-27T12:00:00Z", "--week", "--tz=Europe/Berlin", file],
-        "",
-    );
+    let (code, said, _) = budgets(&["--at=2026-03-27", "--week", "--tz=Europe/Berlin", file], "");
     assert_eq!(code, Some(0));
     insta::assert_snapshot!("week_in_berlin", said);
+}
+
+/// Half an hour comes twice on Lord Howe Island when its summer ends, and in Kathmandu hours begin at a quarter.
+#[test]
+fn hours_that_come_twice_or_begin_at_a_quarter_have_the_lowest_number() {
+    let closed = pool(r#"[{nodes: "3"}, {nodes: "0", schedule: "0 15 * * *", duration: 15m}]"#);
+    let cells = |day: &str, zone: &str| {
+        let (_, said, _) = budgets(
+            &[&format!("--at={day}"), "--week", &format!("--tz={zone}")],
+            &closed,
+        );
+        let row = said
+            .lines()
+            .find(|line| line.starts_with(|letter: char| "MTWFS".contains(letter)));
+        row.and_then(|row| row.rsplit(' ').next())
+            .expect("a row")
+            .to_owned()
+    };
+    // 15:00 UTC is 01:30 by the clock after it was set back.
+    assert_eq!(
+        cells("2026-04-05", "Australia/Lord_Howe"),
+        "303333333333333333333333"
+    );
+    assert_eq!(cells("2026-01-05", "Asia/Kathmandu"), "333333333333333333330333");
+}
+
+#[test]
+fn a_moment_may_be_written_by_the_clock_of_the_zone() {
+    let closed = pool(r#"[{nodes: "0", schedule: "0 9 * * *", duration: 1h}]"#);
+    let at = |arguments: &[&str]| {
+        let (_, said, _) = budgets(arguments, &closed);
+        said.lines()
+            .find(|line| line.starts_with("at "))
+            .expect("a line")
+            .to_owned()
+    };
+    let berlin = "at Mon 2026-07-06 09:00 UTC (Mon 11:00 CEST)";
+    assert_eq!(at(&["--at=2026-07-06T11:00", "--tz=Europe/Berlin"]), berlin);
+    assert_eq!(at(&["--at=2026-07-06 11:00", "--tz=Europe/Berlin"]), berlin);
+    assert_eq!(at(&["--at=2026-07-06T09:00:00Z", "--tz=Europe/Berlin"]), berlin);
+    assert_eq!(at(&["--at=2026-07-06T09:00"]), "at Mon 2026-07-06 09:00 UTC");
+}
+
+#[test]
+fn a_pool_that_lets_nodes_go_in_a_window_only_is_not_told_that_nothing_limits() {
+    let deny = pool(
+        r#"[{nodes: "0", schedule: "0 6 * * *", duration: 20h}, {nodes: "1", schedule: "0 2 * * *", duration: 4h}]"#,
+    );
+    let (code, said, _) = budgets(&[MONDAY], &deny);
+    assert_eq!(code, Some(0));
+    assert!(
+        said.contains("every reason") && !said.contains("Budgets only restrict"),
+        "{said}"
+    );
+    assert!(
+        said.contains("no node may go, by budgets[0]\n  from Tue 2026-01-06 02:00 UTC on: 1 node may go at once, by budgets[1]"),
+        "{said}"
+    );
+    let gap = deny.replace("20h", "19h");
+    let (_, said, _) = budgets(&[MONDAY], &gap);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("that is so from Tue 2026-01-06 01:00 UTC on"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_never_happens_in_a_pool_is_said_instead_of_a_number() {
+    for (fields, never, happens) in [
+        (
+            "disruption: {consolidationPolicy: WhenEmpty}",
+            &["Underutilized: never happens, because consolidationPolicy is WhenEmpty"][..],
+            &["Empty", "Drifted"][..],
+        ),
+        (
+            "disruption: {consolidateAfter: Never}",
+            &["Underutilized, Empty: never happens, because consolidateAfter is Never"],
+            &["Drifted"],
+        ),
+        (
+            "replicas: 3",
+            &["Underutilized, Empty: never happens, because it has replicas"],
+            &["Drifted"],
+        ),
+        (
+            "disruption: {consolidateAfter: 1m}",
+            &[],
+            &["Underutilized, Empty, Drifted"],
+        ),
+    ] {
+        let pool = format!(
+            "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {{{fields}}}\n"
+        );
+        let (code, said, _) = budgets(&[MONDAY], &pool);
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(said.matches("never happens").count(), never.len(), "{said}");
+        for line in never {
+            assert!(said.contains(line), "{said}");
+        }
+        let (_, week, _) = budgets(&[MONDAY, "--week"], &pool);
+        for reason in happens {
+            assert!(
+                week.contains(
+                    &format!(
+                        "Mon 01-05 {}",
+                        if happens.len() == 3 { "every reason" } else { "" }
+                    )
+                    .trim_end()
+                    .to_owned()
+                ),
+                "{week}"
+            );
+            assert!(said.contains(reason), "{said}");
+        }
+        let (_, json, _) = budgets(&[MONDAY, "--json"], &pool);
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let is_never = |reason: &str| json["pools"][0]["reasons"][reason]["never"].is_string();
+        let expected = ["Underutilized", "Empty", "Drifted"].map(|reason| {
+            never
+                .iter()
+                .any(|line| line.split(':').next().is_some_and(|names| names.contains(reason)))
+        });
+        assert_eq!(["Underutilized", "Empty", "Drifted"].map(is_never), expected);
+    }
+}
+
+#[test]
+fn a_static_pool_without_room_is_told_that_drifted_nodes_stay_and_a_freeze_that_expiry_goes_on() {
+    let pool = |spec: &str| {
+        format!("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {spec}\n")
+    };
+    let says = |spec: &str, words: &str| {
+        let (_, said, _) = budgets(&[MONDAY], &pool(spec));
+        said.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .contains(words)
+    };
+    let stay = "drifted nodes stay, whatever budgets say";
+    assert!(says(r#"{replicas: 3, limits: {nodes: "3"}}"#, stay));
+    assert!(!says(r#"{replicas: 3, limits: {nodes: "4"}}"#, stay));
+    assert!(says(
+        r#"{replicas: 3, limits: {nodes: "4"}}"#,
+        "NodePool a, 3 nodes"
+    ));
+    let freeze = r#"disruption: {budgets: [{nodes: "0"}]}"#;
+    let expiry = "A budget of 0 does not stop expiration: nodes of this pool go at the age of";
+    assert!(says(
+        &format!("{{{freeze}}}"),
+        &format!("{expiry} 720h, Karpenter's default")
+    ));
+    assert!(says(
+        &format!("{{{freeze}, template: {{spec: {{expireAfter: 24h}}}}}}"),
+        &format!("{expiry} \"24h\", also")
+    ));
+    assert!(!says(
+        &format!("{{{freeze}, template: {{spec: {{expireAfter: Never}}}}}}"),
+        expiry
+    ));
+}
+
+#[test]
+fn several_files_are_read_and_pools_picked_by_name() {
+    let files = "docs/examples/budgets";
+    let (code, said, complaints) = budgets(&[MONDAY, files], "");
+    assert_eq!((code, complaints.as_str()), (Some(0), ""));
+    assert!(
+        said.contains("NodePool general (docs/examples/budgets/business-hours.yaml), 10 nodes"),
+        "{said}"
+    );
+    assert!(
+        said.contains("NodePool stopped (docs/examples/budgets/misunderstood.yaml), 10 nodes"),
+        "{said}"
+    );
+    let (code, said, _) = budgets(&[MONDAY, "--pool=closed", "--pool=general", files], "");
+    assert_eq!((code, said.matches("NodePool ").count()), (Some(0), 2), "{said}");
+    let (code, said, complaints) = budgets(&[MONDAY, "--pool=close", files], "");
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert_eq!(
+        complaints,
+        "no NodePool is called close: there are general, window, closed, stopped\n"
+    );
+    let (code, said, complaints) = budgets(&[MONDAY, "--pool=closed", files, "missing.yaml"], "");
+    assert_eq!(code, Some(2), "{complaints}");
+    assert!(said.contains("NodePool closed"), "{said}");
+}
+
+#[test]
+fn a_pool_without_budgets_has_those_of_the_policy() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let policy = directory.path().join("policy.yaml");
+    let text = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults:\n  budgets:\n  - nodes: \"2\"\n";
+    std::fs::write(&policy, text).expect("a policy");
+    let policy = format!("--policy={}", policy.display());
+    let bare = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {}\n";
+    let (code, said, complaints) = budgets(&[MONDAY, &policy], bare);
+    assert_eq!(code, Some(0), "{complaints}");
+    assert!(
+        said.contains("2 nodes may go at once, by the policy's budgets[0]"),
+        "{said}"
+    );
+    let (_, said, _) = budgets(&[MONDAY, &policy], &pool(r#"[{nodes: "3"}]"#));
+    assert!(said.contains("3 nodes may go at once, by budgets[0]"), "{said}");
 }
 
 #[test]
@@ -83,19 +294,22 @@ fn the_week_as_svg_has_the_cells_of_the_week_in_the_terminal() {
         let is_one = |node: &roxmltree::Node<'_, '_>| node.attribute("class") == Some(class);
         drawn.descendants().filter(is_one).count()
     };
-    let rows: Vec<&str> = said.lines().filter_map(|line| line.get(33..57)).collect();
-    let rows: Vec<&str> = rows
-        .into_iter()
-        .filter(|row| row.bytes().all(|cell| cell == b'0' || cell == b'5'))
-        .collect();
-    assert_eq!(rows.len(), 14, "{said}");
-    let cells = |digit: char| rows.iter().map(|row| row.matches(digit).count()).sum::<usize>();
+    let cells = |digit: char| {
+        let rows = said.lines().filter_map(|line| line.get(33..57));
+        let rows = rows.filter(|row| row.bytes().all(|cell| cell == b'0' || cell == b'5'));
+        rows.map(|row| row.matches(digit).count()).sum::<usize>()
+    };
+    assert_eq!(cells('0') + cells('5'), 14 * 24, "{said}");
+    // One of each more explains it.
     assert_eq!(
         (count("none"), count("some"), count("all")),
-        (cells('0'), cells('5'), 0)
+        (cells('0') + 1, cells('5') + 1, 1)
     );
-    let text: String = drawn.descendants().filter_map(|node| node.text()).collect();
-    assert!(text.contains("00 is Mon 01:00 CET"), "{text}");
+    let text: Vec<&str> = drawn.descendants().filter_map(|node| node.text()).collect();
+    assert!(
+        text.contains(&"Berlin") && text.contains(&"all at once: nothing limits"),
+        "{text:?}"
+    );
 }
 
 #[test]
@@ -141,7 +355,7 @@ fn lists_and_json_are_read_and_other_objects_passed_over() {
     assert!(said.contains("4 nodes may go at once, by the default"), "{said}");
     let (code, said, complaints) = budgets(&[MONDAY], "kind: Pod\n");
     assert_eq!((code, said.as_str()), (Some(0), ""));
-    assert_eq!(complaints, "-: no NodePool among 1 objects\n");
+    assert_eq!(complaints, "no NodePool among 1 objects\n");
 }
 
 #[test]
@@ -166,10 +380,10 @@ fn what_cannot_be_explained_is_named_with_its_place_beside_what_can() {
     );
     let complaints: Vec<_> = complaints.lines().collect();
     assert_eq!(complaints.len(), 2, "{complaints:?}");
-    assert!(complaints[0].starts_with("-:6:"), "{complaints:?}");
+    assert!(complaints[0].starts_with("<stdin>:6:"), "{complaints:?}");
     assert_eq!(
         complaints[1],
-        "-:1: NodePool a: spec.disruption.budgets[0].nodes: it is of the wrong type"
+        "<stdin>:1: NodePool a: spec.disruption.budgets[0].nodes: it is of the wrong type"
     );
 }
 
@@ -177,7 +391,7 @@ fn what_cannot_be_explained_is_named_with_its_place_beside_what_can() {
 fn a_run_that_cannot_be_done_says_why() {
     for (arguments, wanted) in [
         (&["missing.yaml"][..], "error: missing.yaml: cannot be read: "),
-        (&["--tz=Mars/Base"], "error: --tz Mars/Base: give a name such as"),
+        (&["--tz=Mars/Base"], "error: --tz: Mars/Base: give a zone such as"),
         (
             &["--at=2200-01-01T00:00:00Z"],
             "error: --at 2200-01-01T00:00:00Z: budgets are reckoned",

@@ -2,13 +2,15 @@
 //!
 //! [`Budgets`] reads all budgets of a pool; [`Budgets::allowance`] says how many nodes may go for a reason at an
 //! instant and which budget has the word, [`Budgets::next_change`] when that number changes, [`Budgets::week`] what
-//! it is in each hour of a week. Time and the number of nodes are arguments.
+//! it is in each hour of a week. [`Wish::variants`] goes the other way: from hours to budgets. Time and the number of nodes are arguments.
 //!
 //! Knows nothing of nodes that are on their way out already, which Karpenter subtracts, nor of what is wise.
 
 mod allowance;
 mod change;
+mod hours;
 mod list;
+mod plan;
 mod reasons;
 mod walk;
 mod week;
@@ -19,7 +21,9 @@ mod tests;
 
 pub use allowance::{Allowance, value};
 pub use change::Change;
+pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budgets, DEFAULT_NODES, Entry, Timing, UnreadableBudget};
+pub use plan::{Closed, LocalHours, Variant, Wish};
 pub use reasons::{Reason, Reasons};
 pub use week::{Cell, HOURS};
 pub use window::{Window, Windows, is_reckoned};

@@ -11,7 +11,7 @@ use super::window::{Reach, Until};
 /// The hours of a week.
 pub const HOURS: usize = 7 * 24;
 
-/// What is allowed in an hour.
+/// What is allowed in an hour, or a shorter stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     /// The least that is allowed in it.
@@ -24,19 +24,31 @@ impl Budgets {
     /// What is allowed for each of these reasons in each hour of the week from an instant on: a row a reason, its
     /// hours in their order. Right where [`super::is_reckoned`].
     pub fn week(&self, reasons: &[Reason], nodes: u32, from: Timestamp) -> Vec<Vec<Cell>> {
-        let after = |hours| {
-            from.checked_add(SignedDuration::from_hours(hours))
-                .unwrap_or(Timestamp::MAX)
-        };
-        // A window opens once a minute at most, so that the week itself is bound enough.
+        self.cells(reasons, nodes, from, SignedDuration::from_hours(1), HOURS)
+    }
+
+    /// The same for so many stretches of time of this length.
+    pub fn cells(
+        &self,
+        reasons: &[Reason],
+        nodes: u32,
+        from: Timestamp,
+        length: SignedDuration,
+        count: usize,
+    ) -> Vec<Vec<Cell>> {
+        let ends: Vec<Timestamp> =
+            std::iter::successors(from.checked_add(length).ok(), |end| end.checked_add(length).ok())
+                .take(count)
+                .collect();
+        // A window opens once a minute at most, so that the time itself is bound enough.
         let reach = Reach {
-            until: after(7 * 24),
+            until: ends.last().copied().unwrap_or(from),
             fires: u32::MAX,
         };
         let mut walk = Walk::from(self, from, reach, |_| true);
-        let mut rows = vec![Vec::with_capacity(HOURS); reasons.len()];
-        for end_of_hour in (1..=7 * 24).map(after) {
-            let cells = hour(&mut walk, reasons, nodes, end_of_hour);
+        let mut rows = vec![Vec::with_capacity(count); reasons.len()];
+        for end in ends {
+            let cells = cells_until(&mut walk, reasons, nodes, end);
             for (row, cell) in rows.iter_mut().zip(cells) {
                 row.push(cell);
             }
@@ -45,8 +57,8 @@ impl Budgets {
     }
 }
 
-/// Walks up to the end of an hour, which belongs to the next one.
-fn hour(walk: &mut Walk<'_>, reasons: &[Reason], nodes: u32, end: Timestamp) -> Vec<Cell> {
+/// Walks up to the end of a stretch, which belongs to the next one.
+fn cells_until(walk: &mut Walk<'_>, reasons: &[Reason], nodes: u32, end: Timestamp) -> Vec<Cell> {
     let begun = |reason: &Reason| Cell {
         lowest: walk.allowance(*reason, nodes),
         changes: false,

@@ -1,26 +1,69 @@
-//! Instants as people read them: in UTC, which is all that Karpenter knows, and beside it in a zone of their own.
+//! Instants as people write and read them: in UTC, which is all that Karpenter knows, and in a zone of their own.
+
+use std::str::FromStr;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// How instants are written.
+/// The zone of this name.
+pub(super) fn zone(name: &str) -> anyhow::Result<TimeZone> {
+    TimeZone::get(name).with_context(|| {
+        format!(
+            "{}: give a zone such as Europe/Berlin or Asia/Tokyo",
+            name.escape_debug()
+        )
+    })
+}
+
+/// A moment on the command line.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Moment {
+    /// With its place: 2026-01-05T10:00:00Z.
+    Instant(Timestamp),
+    /// By the clock: 2026-01-05 10:00, or a day alone.
+    Local(DateTime),
+}
+
+impl FromStr for Moment {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let instant = text.parse().map(Self::Instant);
+        instant
+            .or_else(|_| text.parse().map(Self::Local))
+            .map_err(|_| "write 2026-01-05T10:00:00Z, or by the clock of --tz 2026-01-05T10:00 or 2026-01-05")
+    }
+}
+
+/// How instants are read and written.
 #[derive(Debug)]
 pub(super) struct Clock(Option<TimeZone>);
 
 impl Clock {
     /// A clock that shows the zone of this name, too.
-    pub(super) fn new(zone: Option<&str>) -> anyhow::Result<Self> {
-        let zone = zone.map(|name| {
-            TimeZone::get(name)
-                .with_context(|| format!("--tz {name}: give a name such as Europe/Berlin or Asia/Tokyo"))
-        });
-        Ok(Self(zone.transpose()?))
+    pub(super) fn new(name: Option<&str>) -> anyhow::Result<Self> {
+        Ok(Self(name.map(zone).transpose().context("--tz")?))
+    }
+
+    /// The instant that is meant: now, unless somebody says when.
+    pub(super) fn instant(&self, moment: Option<Moment>) -> anyhow::Result<Timestamp> {
+        match moment {
+            None => Ok(Timestamp::now()),
+            Some(Moment::Instant(at)) => Ok(at),
+            Some(Moment::Local(at)) => Ok(at.to_zoned(self.grid_zone()).context("--at")?.timestamp()),
+        }
     }
 
     /// The name of the zone that is shown beside UTC.
     pub(super) fn zone(&self) -> Option<&str> {
         self.0.as_ref()?.iana_name()
+    }
+
+    /// The zone whose days and hours a week has.
+    pub(super) fn grid_zone(&self) -> TimeZone {
+        self.0.clone().unwrap_or(TimeZone::UTC)
     }
 
     /// An instant to the minute, or to the second where it has any.
@@ -39,11 +82,5 @@ impl Clock {
                 format!("{utc} UTC ({})", local.strftime("%a %H:%M %Z"))
             }
         }
-    }
-
-    /// The time at this instant in the zone that is shown beside UTC.
-    pub(super) fn local(&self, at: Timestamp) -> Option<String> {
-        let zone = self.0.as_ref()?;
-        Some(at.to_zoned(zone.clone()).strftime("%a %H:%M %Z").to_string())
     }
 }

@@ -5,9 +5,10 @@ use poolgate_core::budget::{Allowance, Change, Entry, Reason, Timing, value};
 use serde_json::{Map, Value, json};
 
 use super::subject::{Subject, nodes_text};
-use super::week::midnight;
 
-/// All pools at a moment, and their week.
+const SECONDS_A_DAY: i64 = 86_400;
+
+/// All pools at a moment, and their week in UTC.
 pub(super) fn document(subjects: &[Subject<'_>], at: Timestamp) -> Value {
     let pools: Vec<_> = subjects.iter().map(|subject| pool(subject, at)).collect();
     json!({"version": 1, "at": at.to_string(), "pools": pools})
@@ -17,9 +18,10 @@ fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {
     let entries = subject.budgets.entries();
     json!({
         "name": subject.name,
+        "file": subject.file,
         "nodes": subject.nodes,
         "nodesAssumed": subject.assumed,
-        "budgetsWritten": subject.budgets.are_written(),
+        "budgetsWritten": subject.has_budgets(),
         "budgets": entries.iter().map(|entry| budget(subject, entry, at)).collect::<Vec<_>>(),
         "reasons": by_reason(subject, |reason| answer(subject, reason, at)),
         "week": week(subject, midnight(at)),
@@ -56,6 +58,7 @@ fn answer(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Value {
         }
     };
     answer.insert("next".into(), next);
+    answer.insert("never".into(), json!(subject.idle(reason)));
     Value::Object(answer)
 }
 
@@ -71,6 +74,12 @@ fn allowance(allowance: Allowance) -> Map<String, Value> {
         ("budget".to_owned(), json!(budget)),
         ("blocked".to_owned(), json!(blocked)),
     ])
+}
+
+/// The beginning of the day in UTC.
+fn midnight(at: Timestamp) -> Timestamp {
+    let seconds = at.as_second();
+    Timestamp::from_second(seconds - seconds.rem_euclid(SECONDS_A_DAY)).unwrap_or(at)
 }
 
 /// The lowest number of each hour, null where nothing limits.

@@ -2,44 +2,62 @@
 //! go and when that changes; or all of it over a week.
 
 mod clock;
+mod grid;
 mod json;
 mod moment;
 mod notes;
+mod plan;
+mod reason;
 mod subject;
 mod svg;
 mod week;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, ensure};
-use clap::{Args, ValueEnum};
-use jiff::Timestamp;
+use clap::{Args, Subcommand};
 use poolgate_core::budget::{self, Reason};
 use poolgate_core::json::Json;
+use poolgate_core::policy::Policy;
+use serde_json::{Map, Value, json};
 
-use crate::commands::nodepools;
-use crate::files::{ReadError, read_text};
-use clock::Clock;
-use subject::Subject;
+use crate::commands::nodepools::{self, Found};
+use crate::files;
+use crate::judged_by::JudgedBy;
+use clock::{Clock, Moment};
+use plan::PlanArgs;
+use reason::ReasonArg;
+use subject::{Author, Question, Subject};
 
 /// Something could not be explained.
 const FOUND: u8 = 1;
 
+/// Something could not be read.
+const UNREADABLE: u8 = 2;
+
 /// What the user wants to know.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BudgetsArgs {
-    /// A file with NodePools, YAML or JSON; `-` for standard input
-    #[arg(default_value = "-")]
-    path: PathBuf,
+    #[command(subcommand)]
+    command: Option<BudgetsCommand>,
 
-    /// The moment, such as 2026-01-05T10:00:00Z; now, if not given
+    /// Files or directories with NodePools, YAML or JSON; `-` for standard input
+    #[arg(default_value = "-", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Only the NodePool of this name. May be given again
+    #[arg(long, value_name = "NAME")]
+    pool: Vec<String>,
+
+    /// The moment: 2026-01-05T10:00:00Z, or by the clock of --tz 2026-01-05T10:00; now, if not given
     #[arg(long, value_name = "TIME")]
-    at: Option<Timestamp>,
+    at: Option<Moment>,
 
-    /// How many nodes each pool has; those of its status, or 10, if not given
+    /// How many nodes each pool has; those of its status, its replicas, or 10, if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     nodes: Option<u32>,
 
@@ -55,59 +73,84 @@ pub(crate) struct BudgetsArgs {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Print JSON, the week included
+    /// Print JSON, the week in UTC included
     #[arg(long)]
     json: bool,
 
-    /// Show the time in this zone beside UTC, such as Europe/Berlin
+    /// Show times in this zone beside UTC, and the week by its clock, such as Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
+
+    #[command(flatten)]
+    judged_by: JudgedBy,
 }
 
-/// A reason on the command line.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-#[value(rename_all = "PascalCase")]
-enum ReasonArg {
-    Underutilized,
-    Empty,
-    Drifted,
-    Unhealthy,
-}
-
-impl From<ReasonArg> for Reason {
-    fn from(reason: ReasonArg) -> Self {
-        match reason {
-            ReasonArg::Underutilized => Self::Underutilized,
-            ReasonArg::Empty => Self::Empty,
-            ReasonArg::Drifted => Self::Drifted,
-            ReasonArg::Unhealthy => Self::Unhealthy,
-        }
-    }
+/// What else there is to do with budgets.
+#[derive(Debug, Subcommand)]
+enum BudgetsCommand {
+    /// Write the budgets that let nodes go in these hours only, or not in those
+    Plan(PlanArgs),
 }
 
 /// Prints what was asked for. A reader who has gone is no failure.
 pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
+    if let Some(BudgetsCommand::Plan(args)) = &args.command {
+        return print(&plan::plan(args)?, 0);
+    }
     let clock = Clock::new(args.tz.as_deref())?;
-    let at = args.at.unwrap_or_else(Timestamp::now);
+    let at = clock.instant(args.at)?;
     ensure!(
         budget::is_reckoned(at),
         "--at {at}: budgets are reckoned from the year 1990 to 2089"
     );
-    let name = args.path.display().to_string();
-    let text = read(args).with_context(|| name.clone())?;
-    let input = nodepools::find(&text);
-    let name = name.escape_debug().to_string();
-    let mut complaints: Vec<String> = input.broken.iter().map(|why| format!("{name}:{why}")).collect();
-    let objects: Vec<Json<'_>> = input
-        .pools
-        .iter()
-        .map(|found| Json::from(&found.object))
-        .collect();
+    let policy = args.judged_by.named_policy()?;
+    let mut code = 0;
+    let mut complaints = Vec::new();
+    let mut pools = Vec::new();
+    let mut others = 0;
+    let inputs = files::find(&args.paths, None).files;
+    for input in &inputs {
+        let name = input.name.as_str();
+        match input.read() {
+            Ok(text) => {
+                let found = nodepools::find(&text);
+                others += found.others;
+                complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
+                pools.extend(
+                    found
+                        .pools
+                        .into_iter()
+                        .map(|found| Pool::of(name, found, policy.as_ref())),
+                );
+            }
+            Err(error) => {
+                complaints.push(format!("error: {name}: {error}"));
+                code = UNREADABLE;
+            }
+        }
+    }
+    if pools.is_empty() && complaints.is_empty() {
+        complain(&format!("no NodePool among {others} objects"));
+    }
+    let names: Vec<&str> = pools.iter().map(Pool::name).collect();
+    let unknown = args.pool.iter().filter(|name| !names.contains(&name.as_str()));
+    complaints.extend(
+        unknown.map(|name| format!("no NodePool is called {}: {}", files::name(name), listed(&names))),
+    );
+    pools.retain(|pool| args.pool.is_empty() || args.pool.iter().any(|name| name == pool.name()));
+    let objects: Vec<Json<'_>> = pools.iter().map(|pool| Json::from(&pool.found.object)).collect();
+    let question = Question {
+        nodes: args.nodes,
+        reason: args.reason.map(Reason::from),
+    };
     let mut subjects = Vec::new();
-    for (found, object) in input.pools.iter().zip(&objects) {
-        match Subject::of(found, object, args.nodes, args.reason.map(Reason::from)) {
-            Ok(subject) => subjects.push(subject),
-            Err(why) => complaints.push(format!("{name}:{}: {why}", found.line)),
+    for (pool, object) in pools.iter().zip(&objects) {
+        match Subject::of(&pool.found, object, pool.author, question) {
+            Ok(mut subject) => {
+                subject.file = (inputs.len() > 1).then_some(pool.file);
+                subjects.push(subject);
+            }
+            Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),
         }
     }
     let output = if args.json {
@@ -128,24 +171,66 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
         fs::write(path, svg::picture(&subjects, at, &clock))
             .with_context(|| format!("{} cannot be written", path.display()))?;
     }
-    if input.pools.is_empty() {
-        complain(&format!("{name}: no NodePool among {} objects", input.others));
-    }
     for complaint in &complaints {
         complain(complaint);
+        code = code.max(FOUND);
     }
-    let code = if complaints.is_empty() { 0 } else { FOUND };
-    match io::stdout().write_all(output.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(code.into()),
+    print(&output, code)
+}
+
+/// A NodePool of the input.
+struct Pool<'i> {
+    file: &'i str,
+    found: Found,
+    author: Author,
+}
+
+impl<'i> Pool<'i> {
+    /// The pool, with the budgets of the policy where it has none.
+    fn of(file: &'i str, mut found: Found, policy: Option<&Policy>) -> Self {
+        let is_written = found
+            .object
+            .pointer("/spec/disruption/budgets")
+            .is_some_and(|budgets| !budgets.is_null());
+        let mut author = Author::Pool;
+        if let Some(policy) = policy.filter(|_| !is_written)
+            && let Some(disruption) = disruption(&mut found.object)
+        {
+            disruption.insert("budgets".into(), policy.defaults.budgets_value());
+            author = Author::Policy;
+        }
+        Self { file, found, author }
+    }
+
+    fn name(&self) -> &str {
+        let name = self.found.object.pointer("/metadata/name");
+        name.and_then(Value::as_str).unwrap_or_default()
     }
 }
 
-fn read(args: &BudgetsArgs) -> Result<String, ReadError> {
-    if args.path.as_os_str() == "-" {
-        read_text(io::stdin().lock())
-    } else {
-        read_text(File::open(&args.path)?)
+/// `spec.disruption`, made where it is missing; none where something else stands there.
+fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    let spec = object.get_mut("spec")?.as_object_mut()?;
+    let disruption = spec.entry("disruption").or_insert(Value::Null);
+    if disruption.is_null() {
+        *disruption = json!({});
+    }
+    disruption.as_object_mut()
+}
+
+/// The names that there are.
+fn listed(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "there is none".into();
+    }
+    let names: Vec<String> = names.iter().map(|name| files::name(name)).collect();
+    format!("there are {}", names.join(", "))
+}
+
+fn print(output: &str, code: u8) -> anyhow::Result<ExitCode> {
+    match io::stdout().write_all(output.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code.into()),
     }
 }
 

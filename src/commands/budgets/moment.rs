@@ -14,12 +14,20 @@ pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -
     let mut text = heading(subject);
     let _ = writeln!(text, "at {}\n", clock.write(at));
     text.push_str(&list(subject, at));
-    for (reasons, (allowance, change)) in answers(subject, at) {
+    for (reasons, answer) in answers(subject, at) {
         let names: Vec<_> = reasons.iter().map(|reason| reason.as_str()).collect();
-        let _ = writeln!(text, "{}: {}", names.join(", "), subject.told(allowance));
-        let _ = writeln!(text, "  {}", changed(subject, change, clock));
+        let names = names.join(", ");
+        let _ = match answer {
+            Answer::Idle(why) => writeln!(text, "{names}: never happens, because {why}"),
+            Answer::Allowed(allowance, change) => writeln!(
+                text,
+                "{names}: {}\n  {}",
+                subject.told(allowance),
+                changed(subject, change, clock)
+            ),
+        };
     }
-    text.push_str(&notes::paragraphs(subject, clock));
+    text.push_str(&notes::paragraphs(subject, at, clock));
     text.push('\n');
     text
 }
@@ -35,7 +43,8 @@ pub(super) fn heading(subject: &Subject<'_>) -> String {
     } else {
         ""
     };
-    format!("NodePool {}, {nodes}{assumed}\n", subject.name)
+    let file = subject.file.map(|file| format!(" ({file})")).unwrap_or_default();
+    format!("NodePool {}{file}, {nodes}{assumed}\n", subject.name)
 }
 
 /// The budgets, a line each.
@@ -93,14 +102,26 @@ fn names(reasons: Reasons) -> String {
     }
 }
 
-type AllowanceAt = (Allowance, Change);
+/// What there is to say of a reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// Why it never comes up.
+    Idle(&'static str),
+    /// What is allowed, and when that changes.
+    Allowed(Allowance, Change),
+}
 
-/// What is allowed and when it changes; reasons for which it is the same are taken together.
-fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, AllowanceAt)> {
-    let mut answers: Vec<(Vec<Reason>, AllowanceAt)> = Vec::new();
+/// What there is to say of each reason; those for which it is the same are taken together.
+fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, Answer)> {
+    let mut answers: Vec<(Vec<Reason>, Answer)> = Vec::new();
     for reason in &subject.reasons {
-        let allowance = subject.budgets.allowance(*reason, subject.nodes, at);
-        let answer = (allowance, subject.budgets.next_change(*reason, subject.nodes, at));
+        let allowed = || {
+            Answer::Allowed(
+                subject.budgets.allowance(*reason, subject.nodes, at),
+                subject.budgets.next_change(*reason, subject.nodes, at),
+            )
+        };
+        let answer = subject.idle(*reason).map_or_else(allowed, Answer::Idle);
         match answers.iter_mut().find(|(_, known)| *known == answer) {
             Some((reasons, _)) => reasons.push(*reason),
             None => answers.push((vec![*reason], answer)),

@@ -2,7 +2,11 @@
 
 use std::fmt::Write as _;
 
-use poolgate_core::budget::{Budgets, Entry, Reason, Timing};
+use jiff::Timestamp;
+use poolgate_core::budget::{Allowance, Budgets, Change, Entry, Reason, Timing};
+use poolgate_core::diagnostic::quoted;
+use poolgate_core::karpenter::Field;
+use poolgate_core::value::quantity::Quantity;
 
 use super::clock::Clock;
 use super::subject::Subject;
@@ -10,13 +14,18 @@ use super::subject::Subject;
 /// Longest line, in columns.
 const LINE: usize = 100;
 
+/// What the CRD writes where `expireAfter` is missing.
+const DEFAULT_EXPIRY: &str = "720h";
+
 /// The notes on a pool, each a paragraph behind an empty line.
-pub(super) fn paragraphs(subject: &Subject<'_>, clock: &Clock) -> String {
+pub(super) fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let notes = [
         broken(subject),
         frozen(subject),
-        unlimited_outside(subject),
+        unlimited_at_times(subject, at, clock),
         never_open(subject),
+        no_room_for_drift(subject),
+        expiry(subject),
         concurrency(subject),
         zone(clock),
     ];
@@ -61,37 +70,51 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
     Some(format!(
         "budgets[{}] lets no node go and holds always. No other budget can open what it closes, budgets[{}] neither: \
          of all that are active the lowest counts. To let nodes go in some hours, give it a schedule and a duration \
-         that cover the others.",
+         that cover the others: `poolgate budgets plan` does.",
         closed.index, moot.index
     ))
 }
 
-fn unlimited_outside(subject: &Subject<'_>) -> Option<String> {
+/// How many changes are looked at for a time at which nothing limits: more than a year of two a day.
+const CHANGES: usize = 1000;
+
+fn unlimited_at_times(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<String> {
     if is_broken(&subject.budgets) {
         return None;
     }
-    let entries = subject.budgets.entries();
-    let unlimited = |reason: &Reason| {
-        !entries
-            .iter()
-            .any(|entry| entry.reasons.has(*reason) && holds_always(entry))
+    let times = subject.active_reasons().into_iter().filter_map(|reason| {
+        let since = first_unlimited(subject, reason, at)?;
+        Some((reason.as_str(), since))
+    });
+    let times: Vec<_> = times.collect();
+    let first = times.iter().map(|(_, since)| *since).min()?;
+    let names: Vec<_> = times.iter().map(|(reason, _)| *reason).collect();
+    let when = if first == at {
+        "now".to_owned()
+    } else {
+        format!("from {} on", clock.write(first))
     };
-    let reasons: Vec<_> = subject
-        .reasons
-        .iter()
-        .copied()
-        .filter(unlimited)
-        .map(Reason::as_str)
-        .collect();
-    if reasons.is_empty() {
-        return None;
-    }
     Some(format!(
-        "Budgets only restrict: where none is active, nothing limits and every node may go at once. No budget holds \
-         always for {}. A budget without a schedule, such as nodes: 10%, limits the other hours; to let nodes go in a \
-         window only, write a budget of 0 that covers all hours outside of it.",
-        reasons.join(", ")
+        "Budgets only restrict: where none is active, nothing limits and every node may go at once. For {} that is so \
+         {when}. A budget without a schedule, such as nodes: 10%, limits the other hours; to let nodes go in a window \
+         only, write a budget of 0 that covers all hours outside of it: `poolgate budgets plan` does.",
+        names.join(", ")
     ))
+}
+
+/// When nothing limits a reason for the first time, from an instant on.
+fn first_unlimited(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Option<Timestamp> {
+    let (mut at, mut allowance) = (at, subject.budgets.allowance(reason, subject.nodes, at));
+    for _ in 0..CHANGES {
+        if allowance == Allowance::Unlimited {
+            return Some(at);
+        }
+        match subject.budgets.next_change(reason, subject.nodes, at) {
+            Change::At { at: next, to } => (at, allowance) = (next, to),
+            Change::Never | Change::NotBefore(_) => return None,
+        }
+    }
+    None
 }
 
 fn never_open(subject: &Subject<'_>) -> Option<String> {
@@ -104,25 +127,60 @@ fn never_open(subject: &Subject<'_>) -> Option<String> {
     ))
 }
 
+/// A static pool that is as large as it may be: Karpenter replaces a drifted node only by one more.
+fn no_room_for_drift(subject: &Subject<'_>) -> Option<String> {
+    let replicas = subject.pool.replicas.present()?;
+    let limit = subject.pool.node_limit()?;
+    (limit <= Quantity::from(replicas)).then(|| {
+        "limits.nodes leaves no room above replicas, and Karpenter launches the replacement of a drifted node before it \
+         removes the node: drifted nodes stay, whatever budgets say. Raise limits.nodes, or from 1.15 on switch on the \
+         feature gate TerminateFirstDrift."
+            .into()
+    })
+}
+
+/// Nodes that go at an age, where a budget lets none go.
+fn expiry(subject: &Subject<'_>) -> Option<String> {
+    let closes = |entry: &Entry| entry.nodes.is_zero();
+    if !subject.budgets.entries().iter().any(closes) {
+        return None;
+    }
+    let (age, whose) = match subject.pool.expire_after {
+        Field::Absent => (DEFAULT_EXPIRY.to_owned(), ", Karpenter's default"),
+        Field::Present("Never") | Field::Mistyped => return None,
+        Field::Present(age) => (quoted(age), ""),
+    };
+    Some(format!(
+        "A budget of 0 does not stop expiration: nodes of this pool go at the age of {age}{whose}, also in a freeze. \
+         expireAfter: Never ends that."
+    ))
+}
+
 fn concurrency(subject: &Subject<'_>) -> Option<String> {
     let any_limit = subject
         .budgets
         .entries()
         .iter()
         .any(|entry| !entry.nodes.is_zero());
-    (any_limit && !is_broken(&subject.budgets)).then(|| {
-        "A number is how many nodes may be on their way out at the same time, not a total: when one is gone, the next \
-         may go. Nodes that are not ready or already being deleted count against it. Expiration is not limited by \
-         budgets."
-            .into()
+    let happens = !subject.active_reasons().is_empty();
+    (any_limit && happens && !is_broken(&subject.budgets)).then(|| {
+        let expiry = match expiry(subject) {
+            Some(_) => "",
+            None => " Expiration is not limited by budgets.",
+        };
+        format!(
+            "A number is how many nodes may be on their way out at the same time, not a total: when one is gone, the \
+             next may go. Nodes that are not ready or already being deleted count against it.{expiry}"
+        )
     })
 }
 
 fn zone(clock: &Clock) -> Option<String> {
     let zone = clock.zone()?;
     Some(format!(
-        "Schedules are in UTC, and Karpenter knows no other zone. The time in {zone} is shown for reading only; where \
-         clocks there change in summer, windows move by an hour."
+        "Schedules are in UTC, and Karpenter knows no other zone. Days and hours of {zone} are shown for reading only; \
+         where clocks there change in summer, windows move by an hour. `poolgate budgets plan` writes budgets for both \
+         halves of the year."
     ))
 }
 

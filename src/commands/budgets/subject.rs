@@ -3,11 +3,12 @@
 use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{Budget, NodePool};
+use poolgate_core::karpenter::{Budget, Disruption, Field, NodePool};
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
 
 use crate::commands::nodepools::Found;
+use crate::files;
 
 /// How many nodes a pool is taken to have where nobody says.
 const ASSUMED_NODES: u32 = 10;
@@ -15,11 +16,31 @@ const ASSUMED_NODES: u32 = 10;
 /// The reasons that every Karpenter knows.
 const USUAL_REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason::Drifted];
 
+/// What the user asks of every pool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Question {
+    /// How many nodes it has.
+    pub(super) nodes: Option<u32>,
+    /// The one reason that matters.
+    pub(super) reason: Option<Reason>,
+}
+
+/// Who wrote the budgets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Author {
+    /// The author of the pool, or nobody: then they are Karpenter's default.
+    Pool,
+    /// The policy, for a pool that has none.
+    Policy,
+}
+
 /// A NodePool and the question about it.
 #[derive(Debug)]
 pub(super) struct Subject<'a> {
     /// Its name, safe to print.
     pub(super) name: String,
+    /// The file that it stands in, where there are several.
+    pub(super) file: Option<&'a str>,
     /// How many nodes it has.
     pub(super) nodes: u32,
     /// Whether nobody says how many nodes it has.
@@ -28,7 +49,9 @@ pub(super) struct Subject<'a> {
     pub(super) budgets: Budgets,
     /// The reasons that are asked for.
     pub(super) reasons: Vec<Reason>,
-    pool: NodePool<'a>,
+    /// What Karpenter decodes of it.
+    pub(super) pool: NodePool<'a>,
+    author: Author,
 }
 
 impl<'a> Subject<'a> {
@@ -36,25 +59,67 @@ impl<'a> Subject<'a> {
     pub(super) fn of(
         found: &Found,
         object: &'a Json<'a>,
-        nodes: Option<u32>,
-        reason: Option<Reason>,
+        author: Author,
+        question: Question,
     ) -> Result<Self, String> {
         let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
         let budgets = Budgets::of(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
-        let known = nodes.or_else(|| nodes_of(&found.object));
-        let reasons = match reason {
+        let replicas = || {
+            pool.replicas
+                .present()
+                .and_then(|replicas| u32::try_from(replicas).ok())
+        };
+        let known = question
+            .nodes
+            .or_else(|| nodes_of(&found.object))
+            .or_else(replicas);
+        let reasons = match question.reason {
             Some(reason) => vec![reason],
             None => usual_reasons(&budgets),
         };
         Ok(Self {
             name,
+            file: None,
             nodes: known.unwrap_or(ASSUMED_NODES),
             assumed: known.is_none(),
             budgets,
             reasons,
             pool,
+            author,
         })
+    }
+
+    /// Why a reason never comes up, whatever budgets say: a clause without final stop.
+    pub(super) fn idle(&self, reason: Reason) -> Option<&'static str> {
+        let disruption = self.pool.disruption.as_ref().present();
+        let says = |field: fn(&Disruption<'a>) -> Field<&'a str>, word: &str| {
+            disruption.is_some_and(|disruption| field(disruption).present() == Some(word))
+        };
+        match reason {
+            Reason::Underutilized | Reason::Empty if !self.pool.replicas.is_absent() => {
+                Some("it has replicas, and Karpenter does not consolidate static pools")
+            }
+            Reason::Underutilized | Reason::Empty if says(|it| it.consolidate_after, "Never") => {
+                Some("consolidateAfter is Never")
+            }
+            Reason::Underutilized if says(|it| it.consolidation_policy, "WhenEmpty") => {
+                Some("consolidationPolicy is WhenEmpty")
+            }
+            _ => None,
+        }
+    }
+
+    /// The reasons that never come up, and why.
+    pub(super) fn idle_reasons(&self) -> impl Iterator<Item = (Reason, &'static str)> {
+        let reasons = self.reasons.iter();
+        reasons.filter_map(|reason| Some((*reason, self.idle(*reason)?)))
+    }
+
+    /// The reasons that can come up.
+    pub(super) fn active_reasons(&self) -> Vec<Reason> {
+        let reasons = self.reasons.iter().copied();
+        reasons.filter(|reason| self.idle(*reason).is_none()).collect()
     }
 
     /// What is written about a budget; none for the default.
@@ -76,12 +141,17 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// Whether the budgets stand in the pool.
+    pub(super) fn has_budgets(&self) -> bool {
+        self.author == Author::Pool && self.budgets.are_written()
+    }
+
     /// What a budget is called: its place, or what it is if it is not written.
     pub(super) fn called(&self, index: usize) -> String {
-        if self.budgets.are_written() {
-            format!("budgets[{index}]")
-        } else {
-            "the default".into()
+        match self.author {
+            Author::Policy => format!("the policy's budgets[{index}]"),
+            Author::Pool if self.budgets.are_written() => format!("budgets[{index}]"),
+            Author::Pool => "the default".into(),
         }
     }
 
@@ -133,13 +203,8 @@ fn name(object: &Value) -> String {
     let name = object.pointer("/metadata/name").and_then(Value::as_str);
     match name {
         None => "without a name".into(),
-        Some(plain) if plain.len() <= 253 && plain.chars().all(is_plain) => plain.into(),
-        Some(odd) => quoted(odd),
+        Some(name) => files::name(name),
     }
-}
-
-fn is_plain(character: char) -> bool {
-    character.is_ascii_alphanumeric() || "-._".contains(character)
 }
 
 /// How many nodes the status counts.

@@ -3,43 +3,57 @@
 
 use std::fmt::Write as _;
 
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-use poolgate_core::budget::Cell;
+use jiff::Timestamp;
 
 use super::clock::Clock;
+use super::grid::{Amount, Grid, HOURS_A_DAY, Row};
 use super::moment::heading;
 use super::subject::Subject;
-use super::week::{HOURS_A_DAY, character, label, midnight, rows};
+use super::week::label;
 
 /// Measures, in pixels.
 const CELL: usize = 24;
 const ROW: usize = 22;
 const DAYS_WIDTH: usize = 84;
-const LOCAL_WIDTH: usize = 130;
 const MARGIN: usize = 16;
 const TITLE: usize = 44;
 const PANEL_HEAD: usize = 40;
 const PANEL: usize = PANEL_HEAD + 7 * ROW + 12;
 const LEGEND: usize = 40;
+/// A character, about.
+const CHARACTER: usize = 8;
+
+/// Most characters of a zone's name.
+const LONGEST_ZONE: usize = 10;
 
 /// Draws the seven days from that of a moment on, the pools below each other.
 pub(super) fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String {
-    let from = midnight(at);
-    let width = 2 * MARGIN + DAYS_WIDTH + HOURS_A_DAY * CELL + LOCAL_WIDTH;
+    let grids: Vec<_> = subjects
+        .iter()
+        .map(|subject| (subject, Grid::of(subject, at, clock)))
+        .collect();
+    let cell = cell_width(grids.iter().map(|(_, grid)| grid));
+    let width = 2 * MARGIN + DAYS_WIDTH + HOURS_A_DAY * cell;
     let mut body = String::new();
     let mut top = MARGIN;
-    for subject in subjects {
+    for (subject, grid) in &grids {
         text(&mut body, MARGIN, top + 16, "t", heading(subject).trim_end());
         let days = format!(
             "seven days from {} on, how many nodes may go at once",
-            clock.write(from)
+            clock.write(grid.from)
         );
         text(&mut body, MARGIN, top + 34, "n", &days);
         top += TITLE;
-        for (reasons, week) in &rows(subject, from) {
-            panel(&mut body, top, &label(subject, reasons), week, from, clock);
+        let zone = clock.zone().unwrap_or("UTC");
+        for row in &grid.rows {
+            let panel = Panel { top, cell, zone };
+            panel.draw(&mut body, &label(subject, &row.reasons), row, &grid.dates());
             top += PANEL;
+        }
+        for (reason, why) in subject.idle_reasons() {
+            let line = format!("{}: never happens, because {why}", reason.as_str());
+            text(&mut body, MARGIN, top + 14, "n", &line);
+            top += ROW;
         }
     }
     legend(&mut body, top);
@@ -51,67 +65,88 @@ pub(super) fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) ->
     )
 }
 
+/// What nothing limits stands out as what is closed does: most often nobody meant it.
 const STYLE: &str = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}\
      .t{font-weight:bold;font-size:14px}.n{fill:#57606a}.c{text-anchor:middle}\
-     .none{fill:#f6c6c0;stroke:#ffffff}.some{fill:#cfe8d5;stroke:#ffffff}.all{fill:#8fcaa0;stroke:#ffffff}";
+     .none{fill:#f6c6c0;stroke:#ffffff}.some{fill:#cfe8d5;stroke:#ffffff}.all{fill:#ffd24d;stroke:#ffffff}\
+     .gap{fill:#eaeef2;stroke:#ffffff}";
 
-fn panel(body: &mut String, top: usize, label: &str, week: &[Cell], from: Timestamp, clock: &Clock) {
-    text(body, MARGIN, top + 14, "t", label);
-    let grid = MARGIN + DAYS_WIDTH;
-    for hour in (0..HOURS_A_DAY).step_by(3) {
+/// Wide enough for the longest number.
+fn cell_width<'g>(grids: impl Iterator<Item = &'g Grid>) -> usize {
+    let amounts = grids
+        .flat_map(|grid| &grid.rows)
+        .flat_map(|row| row.days.iter().flatten().flatten());
+    let longest = amounts.map(|amount| amount.short().len()).max().unwrap_or(1);
+    CELL.max(longest * CHARACTER + 4)
+}
+
+/// Where the week of a row of reasons is drawn.
+struct Panel<'a> {
+    top: usize,
+    cell: usize,
+    zone: &'a str,
+}
+
+impl Panel<'_> {
+    fn draw(&self, body: &mut String, label: &str, row: &Row, dates: &[String]) {
+        let Self { top, cell, zone } = *self;
+        text(body, MARGIN, top + 14, "t", label);
+        let grid = MARGIN + DAYS_WIDTH;
+        for hour in (0..HOURS_A_DAY).step_by(3) {
+            let middle = grid + hour * cell + cell / 2;
+            text(body, middle, top + PANEL_HEAD - 8, "n c", &format!("{hour:02}"));
+        }
+        // A long name would run into the hours.
+        let zone = zone.rsplit('/').next().unwrap_or(zone);
         text(
             body,
-            grid + hour * CELL + CELL / 2,
+            MARGIN,
             top + PANEL_HEAD - 8,
-            "n c",
-            &format!("{hour:02}"),
+            "n",
+            zone.get(..LONGEST_ZONE).unwrap_or(zone),
         );
-    }
-    text(body, MARGIN, top + PANEL_HEAD - 8, "n", "UTC");
-    for (day, cells) in week.chunks(HOURS_A_DAY).enumerate() {
-        let y = top + PANEL_HEAD + day * ROW;
-        let hours = i64::try_from(day * HOURS_A_DAY).unwrap_or(0);
-        let begins = from
-            .checked_add(SignedDuration::from_hours(hours))
-            .unwrap_or(from);
-        let name = begins.to_zoned(TimeZone::UTC).strftime("%a %m-%d").to_string();
-        text(body, MARGIN, y + 15, "", &name);
-        for (hour, cell) in cells.iter().enumerate() {
-            draw(body, grid + hour * CELL, y, cell);
-        }
-        if let Some(local) = clock.local(begins) {
-            text(
-                body,
-                grid + HOURS_A_DAY * CELL + 10,
-                y + 15,
-                "n",
-                &format!("00 is {local}"),
-            );
+        for (day, (hours, date)) in row.days.iter().zip(dates).enumerate() {
+            let y = top + PANEL_HEAD + day * ROW;
+            text(body, MARGIN, y + 15, "", date);
+            for (hour, amount) in hours.iter().enumerate() {
+                let x = grid + hour * cell;
+                swatch(body, class(*amount), x, y, cell);
+                let shown = amount.map(Amount::short).unwrap_or_default();
+                text(body, x + cell / 2, y + 15, "c", &shown);
+            }
         }
     }
 }
 
-fn draw(body: &mut String, x: usize, y: usize, cell: &Cell) {
-    let class = match cell.lowest.nodes() {
-        None => "all",
-        Some(0) => "none",
-        Some(_) => "some",
-    };
+fn class(amount: Option<Amount>) -> &'static str {
+    match amount {
+        None => "gap",
+        Some(Amount::All) => "all",
+        Some(Amount::Nodes(0)) => "none",
+        Some(Amount::Nodes(_)) => "some",
+    }
+}
+
+fn swatch(body: &mut String, class: &str, x: usize, y: usize, width: usize) {
     let _ = writeln!(
         body,
-        "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{CELL}\" height=\"{ROW}\"/>"
+        "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{ROW}\"/>"
     );
-    text(body, x + CELL / 2, y + 15, "c", &character(cell).to_string());
 }
 
+/// What the colours mean, each beside its own.
 fn legend(body: &mut String, top: usize) {
-    text(
-        body,
-        MARGIN,
-        top + 16,
-        "n",
-        "0 none   1 to 9 so many   + ten or more   * all, nothing limits: the lowest number of the hour",
-    );
+    let mut x = MARGIN;
+    for (class, sign, meaning) in [
+        ("none", "0", "none"),
+        ("some", "5", "so many at once, the lowest number of the hour"),
+        ("all", "*", "all at once: nothing limits"),
+    ] {
+        swatch(body, class, x, top, CELL);
+        text(body, x + CELL / 2, top + 15, "c", sign);
+        text(body, x + CELL + 6, top + 15, "n", meaning);
+        x += CELL + 6 + meaning.len() * CHARACTER + 16;
+    }
 }
 
 fn text(body: &mut String, x: usize, y: usize, class: &str, content: &str) {

@@ -1,86 +1,57 @@
-//! A week as a picture: a row a reason for each day, an hour a character. No colour is needed to read it.
+//! A week as a picture in the terminal: a row a reason for each day, an hour a column. No colour is needed to read it.
 
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use poolgate_core::budget::{Cell, Reason};
+use poolgate_core::budget::Reason;
 
 use super::clock::Clock;
+use super::grid::{Amount, Grid, HOURS_A_DAY, Hours};
 use super::moment::heading;
 use super::notes;
 use super::subject::Subject;
 
-/// The hours of a day.
-pub(super) const HOURS_A_DAY: usize = 24;
-const SECONDS_A_DAY: i64 = 86_400;
+/// What stands for an hour that the clock leaves out.
+const NO_HOUR: &str = "-";
 
-/// What the characters mean.
-const LEGEND: &str = "\
-an hour a character: how many nodes may go at once, the lowest number of the hour
-  0 none   1 to 9 so many   + ten or more   * all, nothing limits
-";
+/// The hours that are named above the columns.
+const NAMED_HOURS: usize = 6;
 
 /// Draws the seven days from that of a moment on.
 pub(super) fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
-    let from = midnight(at);
-    let rows = rows(subject, from);
-    let label = |(reasons, _): &(Vec<Reason>, Vec<Cell>)| label(subject, reasons);
-    let width = rows
+    let grid = Grid::of(subject, at, clock);
+    let labels: Vec<String> = grid.rows.iter().map(|row| label(subject, &row.reasons)).collect();
+    let width = labels
         .iter()
-        .map(|row| label(row).chars().count())
+        .map(|label| label.chars().count())
         .max()
         .unwrap_or(0);
+    let columns = Columns::of(&grid);
     let mut text = heading(subject);
-    let _ = writeln!(text, "seven days from {} on\n", clock.write(from));
-    let _ = writeln!(text, "UTC       {:width$} 0     6     12    18", "");
-    for day in 0..7 {
-        let begins = from
-            .checked_add(jiff::SignedDuration::from_hours(24 * day))
-            .unwrap_or(from);
-        let mut name = begins.to_zoned(TimeZone::UTC).strftime("%a %m-%d").to_string();
-        for row in &rows {
-            let hours = usize::try_from(day).unwrap_or(0) * HOURS_A_DAY;
-            let cells: String = row
-                .1
-                .iter()
-                .skip(hours)
-                .take(HOURS_A_DAY)
-                .map(character)
-                .collect();
-            let _ = write!(text, "{name:9} {:width$} {cells}", label(row));
-            // The same for every row of the day, so said once.
-            if let Some(local) = clock.local(begins).filter(|_| !name.is_empty()) {
-                let _ = write!(text, "  0 is {local}");
-            }
-            text.push('\n');
-            name.clear();
+    let _ = writeln!(text, "seven days from {} on\n", clock.write(grid.from));
+    let zone = clock.zone().unwrap_or("UTC");
+    let _ = writeln!(text, "{zone:<before$} {}", columns.header(), before = 10 + width);
+    for (day, date) in grid.dates().iter().enumerate() {
+        let mut name = date.as_str();
+        for (row, label) in grid.rows.iter().zip(&labels) {
+            let cells = row
+                .days
+                .get(day)
+                .map(|hours| columns.cells(hours))
+                .unwrap_or_default();
+            let _ = writeln!(text, "{name:9} {label:width$} {cells}");
+            name = "";
         }
     }
-    let _ = write!(text, "\n{LEGEND}");
-    text.push_str(&notes::paragraphs(subject, clock));
+    if !grid.rows.is_empty() {
+        let _ = write!(text, "\n{}", columns.legend(&grid));
+    }
+    for (reason, why) in subject.idle_reasons() {
+        let _ = writeln!(text, "\n{}: never happens, because {why}", reason.as_str());
+    }
+    text.push_str(&notes::paragraphs(subject, at, clock));
     text.push('\n');
     text
-}
-
-/// The beginning of the day in UTC.
-pub(super) fn midnight(at: Timestamp) -> Timestamp {
-    let seconds = at.as_second();
-    Timestamp::from_second(seconds - seconds.rem_euclid(SECONDS_A_DAY)).unwrap_or(at)
-}
-
-/// The week of each reason; those that are alike share a row.
-pub(super) fn rows(subject: &Subject<'_>, from: Timestamp) -> Vec<(Vec<Reason>, Vec<Cell>)> {
-    let mut rows: Vec<(Vec<Reason>, Vec<Cell>)> = Vec::new();
-    let weeks = subject.budgets.week(&subject.reasons, subject.nodes, from);
-    for (reason, week) in subject.reasons.iter().zip(weeks) {
-        let is_alike = |other: &[Cell]| other.iter().map(character).eq(week.iter().map(character));
-        match rows.iter_mut().find(|(_, other)| is_alike(other)) {
-            Some((reasons, _)) => reasons.push(*reason),
-            None => rows.push((vec![*reason], week)),
-        }
-    }
-    rows
 }
 
 /// What a row is about.
@@ -92,10 +63,55 @@ pub(super) fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
     names.join(", ")
 }
 
-/// A number of nodes as one character.
-pub(super) fn character(cell: &Cell) -> char {
-    match cell.lowest.nodes() {
-        None => '*',
-        Some(nodes) => char::from_digit(nodes, 10).unwrap_or('+'),
+/// How wide each hour is drawn: a character where all numbers have one digit, else as wide as the longest, with blanks
+/// between.
+struct Columns {
+    width: usize,
+    gap: usize,
+}
+
+impl Columns {
+    fn of(grid: &Grid) -> Self {
+        let amounts = grid
+            .rows
+            .iter()
+            .flat_map(|row| row.days.iter().flatten().flatten());
+        let width = amounts.map(|amount| amount.short().len()).max().unwrap_or(1);
+        Self {
+            width,
+            gap: usize::from(width > 1),
+        }
+    }
+
+    fn header(&self) -> String {
+        let step = NAMED_HOURS * (self.width + self.gap);
+        let names = (0..HOURS_A_DAY).step_by(NAMED_HOURS).map(|hour| {
+            let name = format!("{hour:>width$}", width = self.width);
+            format!("{name:step$}")
+        });
+        names.collect::<String>().trim_end().to_owned()
+    }
+
+    fn cells(&self, hours: &Hours) -> String {
+        let cells = hours.iter().map(|hour| {
+            let text = hour.map_or_else(|| NO_HOUR.to_owned(), Amount::short);
+            format!("{text:>width$}", width = self.width)
+        });
+        cells.collect::<Vec<_>>().join(&" ".repeat(self.gap))
+    }
+
+    /// What the columns and characters mean.
+    fn legend(&self, grid: &Grid) -> String {
+        let mut signs = vec!["0 none", "* all, nothing limits"];
+        if self.width > 3 {
+            signs.push("1k a thousand or more");
+        }
+        if grid.has_gap() {
+            signs.push("- no such hour, clocks change");
+        }
+        format!(
+            "an hour a column: how many nodes may go at once, the lowest number of the hour\n  {}\n",
+            signs.join("   ")
+        )
     }
 }

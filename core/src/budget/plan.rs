@@ -1,0 +1,300 @@
+//! From a wish to budgets: nodes may go in these hours only, or in those not.
+//!
+//! Karpenter knows only UTC, and budgets only restrict. So what is written are budgets of 0 over all the other hours, and
+//! where clocks change in summer, other ones for each half of the year.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
+
+use super::hours::{DAY, DAYS, WEEK, WeeklyHours};
+
+/// The minutes of a week, as offsets count them.
+const MINUTES_OF_WEEK: i32 = 7 * 24 * 60;
+
+/// Hours by the clock of a place.
+#[derive(Debug, Clone)]
+pub struct LocalHours {
+    /// The hours.
+    pub hours: WeeklyHours,
+    /// The zone of the place.
+    pub zone: TimeZone,
+}
+
+/// When nodes may go.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// In these hours only; at any time, if there are none.
+    pub allowed: Vec<LocalHours>,
+    /// Never in these.
+    pub frozen: Vec<LocalHours>,
+}
+
+/// Budgets that make a wish come true as long as no clock changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// When no node may go, in UTC.
+    pub closed: Vec<Closed>,
+    /// From when to when these are the ones to have, in their order.
+    pub spans: Vec<(Timestamp, Timestamp)>,
+    /// How far each zone is from UTC meanwhile: those of `allowed`, then those of `frozen`.
+    pub offsets: Vec<Offset>,
+}
+
+/// A time in which no node may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Closed {
+    /// All of it.
+    Always,
+    /// Windows of a budget.
+    Window {
+        /// When they open.
+        schedule: String,
+        /// How long they stay open.
+        duration: String,
+    },
+}
+
+impl Wish {
+    /// Whether nodes may go at an instant, by the clocks of the places.
+    pub fn allows(&self, at: Timestamp) -> bool {
+        let holds = |local: &LocalHours| {
+            let clock = at.to_zoned(local.zone.clone());
+            let day = usize::try_from(clock.weekday().to_sunday_zero_offset()).unwrap_or(0);
+            let hour = usize::try_from(clock.hour()).unwrap_or(0);
+            let minute = usize::try_from(clock.minute()).unwrap_or(0);
+            local.hours.hold(day * DAY + hour * 60 + minute)
+        };
+        (self.allowed.is_empty() || self.allowed.iter().any(holds)) && !self.frozen.iter().any(holds)
+    }
+
+    /// The budgets for the time between two instants: one variant for each way in which the clocks of the places stand
+    /// to UTC, in the order in which they are first needed.
+    pub fn variants(&self, from: Timestamp, until: Timestamp) -> Vec<Variant> {
+        let mut variants: Vec<Variant> = Vec::new();
+        let mut changes = self.clock_changes(from, until);
+        changes.push(until);
+        let mut start = from;
+        for end in changes {
+            let offsets = self.offsets(start);
+            let closed = self.closed(&offsets);
+            match variants.iter_mut().find(|variant| variant.closed == closed) {
+                None => variants.push(Variant {
+                    closed,
+                    spans: vec![(start, end)],
+                    offsets,
+                }),
+                Some(variant) => match variant.spans.last_mut() {
+                    Some(last) if last.1 == start => last.1 = end,
+                    _ => variant.spans.push((start, end)),
+                },
+            }
+            start = end;
+        }
+        variants
+    }
+
+    fn places(&self) -> impl Iterator<Item = &LocalHours> {
+        self.allowed.iter().chain(&self.frozen)
+    }
+
+    fn offsets(&self, at: Timestamp) -> Vec<Offset> {
+        self.places().map(|local| local.zone.to_offset(at)).collect()
+    }
+
+    /// The instants between two others at which a clock changes.
+    fn clock_changes(&self, from: Timestamp, until: Timestamp) -> Vec<Timestamp> {
+        let of = |local: &LocalHours| -> Vec<Timestamp> {
+            let following = local.zone.following(from).map(|change| change.timestamp());
+            following.take_while(|at| *at < until).collect()
+        };
+        let mut changes: Vec<Timestamp> = self.places().flat_map(of).collect();
+        changes.sort_unstable();
+        changes.dedup();
+        changes
+    }
+
+    /// The windows in which no node may go while the clocks stand like this.
+    fn closed(&self, offsets: &[Offset]) -> Vec<Closed> {
+        let (allowing, freezing) = offsets
+            .split_at_checked(self.allowed.len())
+            .unwrap_or((offsets, &[]));
+        let mut is_open = vec![self.allowed.is_empty(); WEEK];
+        set(&mut is_open, &self.allowed, allowing, true);
+        set(&mut is_open, &self.frozen, freezing, false);
+        windows(&is_open)
+    }
+}
+
+/// Marks the minutes of hours by clocks that are so far from UTC.
+fn set(week: &mut [bool], hours: &[LocalHours], offsets: &[Offset], open: bool) {
+    for (local, offset) in hours.iter().zip(offsets) {
+        // Whole minutes since the last clock went by the sun.
+        let minutes = offset.seconds().div_euclid(60);
+        let offset = usize::try_from(minutes.rem_euclid(MINUTES_OF_WEEK)).unwrap_or(0);
+        for minute in local.hours.minutes() {
+            if let Some(place) = week.get_mut((minute + WEEK - offset) % WEEK) {
+                *place = open;
+            }
+        }
+    }
+}
+
+/// The runs of closed minutes, as windows of as few schedules as there are beginnings and lengths.
+fn windows(is_open: &[bool]) -> Vec<Closed> {
+    let Some(first) = is_open.iter().position(|open| *open) else {
+        return vec![Closed::Always];
+    };
+    let mut windows: BTreeMap<(usize, usize), [bool; 7]> = BTreeMap::new();
+    let mut close = |start: usize, length: usize| {
+        let days = windows.entry((start % DAY, length)).or_default();
+        if let Some(day) = days.get_mut(start % WEEK / DAY) {
+            *day = true;
+        }
+    };
+    // Once around, from an open minute to the same.
+    let (behind, before) = (is_open.iter().skip(first), is_open.iter().take(first + 1));
+    let mut began = None;
+    for (step, open) in behind.chain(before).enumerate() {
+        match (open, began) {
+            (false, None) => began = Some(first + step),
+            (true, Some(start)) => {
+                close(start, first + step - start);
+                began = None;
+            }
+            _ => {}
+        }
+    }
+    let window = |((start, length), days): ((usize, usize), [bool; 7])| Closed::Window {
+        schedule: format!("{} {} * * {}", start % 60, start / 60, weekdays(days)),
+        duration: duration(length),
+    };
+    windows.into_iter().map(window).collect()
+}
+
+/// Days as cron takes them.
+fn weekdays(days: [bool; 7]) -> String {
+    if days == [true; 7] {
+        return "*".into();
+    }
+    let named: Vec<(usize, &str)> = DAYS
+        .into_iter()
+        .enumerate()
+        .zip(days)
+        .filter_map(|(day, has)| has.then_some(day))
+        .collect();
+    match (named.first(), named.last()) {
+        (Some((first, from)), Some((last, to))) if named.len() > 2 && last - first + 1 == named.len() => {
+            format!("{from}-{to}")
+        }
+        _ => named.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(","),
+    }
+}
+
+/// A length as a budget takes it: hours, minutes or both.
+fn duration(minutes: usize) -> String {
+    match (minutes / 60, minutes % 60) {
+        (hours, 0) => format!("{hours}h"),
+        (0, minutes) => format!("{minutes}m"),
+        (hours, minutes) => format!("{hours}h{minutes}m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hours(text: &str) -> LocalHours {
+        let (hours, zone) = WeeklyHours::parse(text).expect(text);
+        let zone = match zone {
+            None => TimeZone::UTC,
+            // A zone by its rule needs no database.
+            Some(rule) => TimeZone::posix(rule).expect(rule),
+        };
+        LocalHours { hours, zone }
+    }
+
+    fn wish(allowed: &[&str], frozen: &[&str]) -> Wish {
+        let all = |texts: &[&str]| texts.iter().map(|text| hours(text)).collect();
+        Wish {
+            allowed: all(allowed),
+            frozen: all(frozen),
+        }
+    }
+
+    fn time(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    fn year(wish: &Wish) -> Vec<Variant> {
+        wish.variants(time("2026-01-05T10:00:00Z"), time("2027-01-05T10:00:00Z"))
+    }
+
+    fn shown(closed: &[Closed]) -> Vec<String> {
+        let one = |closed: &Closed| match closed {
+            Closed::Always => "always".to_owned(),
+            Closed::Window { schedule, duration } => format!("{schedule} for {duration}"),
+        };
+        closed.iter().map(one).collect()
+    }
+
+    /// Berlin's clock, as POSIX writes it.
+    const BERLIN: &str = "CET-1CEST,M3.5.0,M10.5.0/3";
+
+    #[test]
+    fn all_hours_but_the_wished_ones_are_closed() {
+        for (allowed, frozen, expected) in [
+            (&["02:00-06:00"][..], &[][..], &["0 6 * * * for 20h"][..]),
+            (&["sat 02:00-06:00"], &[], &["0 6 * * sat for 164h"]),
+            (
+                &["mon-fri 02:00-06:30"],
+                &[],
+                &["30 6 * * mon-thu for 19h30m", "30 6 * * fri for 67h30m"],
+            ),
+            (&[], &["mon-fri 09:00-17:00"], &["0 9 * * mon-fri for 8h"]),
+            (&[], &["sat,sun"], &["0 0 * * sat for 48h"]),
+            (
+                &["sat"],
+                &["sat 12:00-13:00"],
+                &["0 0 * * sun for 144h", "0 12 * * sat for 1h"],
+            ),
+            (&["00:00-24:00"], &[], &[]),
+            (&[], &["daily"], &["always"]),
+        ] {
+            let variants = year(&wish(allowed, frozen));
+            assert_eq!(variants.len(), 1, "{allowed:?} {frozen:?}");
+            assert_eq!(shown(&variants[0].closed), expected, "{allowed:?} {frozen:?}");
+        }
+    }
+
+    #[test]
+    fn each_half_of_the_year_has_its_variant_up_to_the_change_of_the_clocks() {
+        let variants = year(&wish(&[&format!("sat 02:00-06:00 {BERLIN}")], &[]));
+        let [winter, summer] = variants.as_slice() else {
+            panic!("{variants:?}");
+        };
+        let (spring, autumn) = (time("2026-03-29T01:00:00Z"), time("2026-10-25T01:00:00Z"));
+        assert_eq!(shown(&winter.closed), ["0 5 * * sat for 164h"]);
+        assert_eq!(shown(&summer.closed), ["0 4 * * sat for 164h"]);
+        assert_eq!(
+            winter.spans,
+            [
+                (time("2026-01-05T10:00:00Z"), spring),
+                (autumn, time("2027-01-05T10:00:00Z"))
+            ]
+        );
+        assert_eq!(summer.spans, [(spring, autumn)]);
+        assert_eq!(
+            (winter.offsets[0].seconds(), summer.offsets[0].seconds()),
+            (3600, 7200)
+        );
+    }
+
+    #[test]
+    fn a_wish_that_no_clock_changes_has_one_variant() {
+        let variants = year(&wish(&[], &[&format!("00:00-24:00 {BERLIN}")]));
+        assert_eq!(variants.len(), 1);
+        assert_eq!(variants[0].spans.len(), 1);
+    }
+}

@@ -1,0 +1,133 @@
+//! The seven days from that of a moment on, by the clock of a zone: what is allowed in each hour.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use poolgate_core::budget::{Cell, Reason};
+
+use super::clock::Clock;
+use super::subject::Subject;
+
+/// The hours of a day.
+pub(super) const HOURS_A_DAY: usize = 24;
+const DAYS: usize = 7;
+
+/// The offsets of all zones are whole quarters of an hour.
+const QUARTER: SignedDuration = SignedDuration::from_mins(15);
+
+/// How many nodes may go at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Amount {
+    /// So many.
+    Nodes(u32),
+    /// Nothing limits.
+    All,
+}
+
+/// The hours of a day; none for one that the clock leaves out. An hour that comes twice has the lower number.
+pub(super) type Hours = [Option<Amount>; HOURS_A_DAY];
+
+/// The week of reasons that are alike.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) reasons: Vec<Reason>,
+    pub(super) days: [Hours; DAYS],
+}
+
+/// A week.
+#[derive(Debug)]
+pub(super) struct Grid {
+    /// When it begins.
+    pub(super) from: Timestamp,
+    /// The first day.
+    first: Date,
+    zone: TimeZone,
+    pub(super) rows: Vec<Row>,
+}
+
+impl Amount {
+    fn of(cell: &Cell) -> Self {
+        cell.lowest.nodes().map_or(Self::All, Self::Nodes)
+    }
+
+    /// In a few characters.
+    pub(super) fn short(self) -> String {
+        match self {
+            Self::All => "*".into(),
+            Self::Nodes(nodes @ 0..1000) => nodes.to_string(),
+            Self::Nodes(nodes @ 1000..1_000_000) => format!("{}k", nodes / 1000),
+            Self::Nodes(nodes) => format!("{}M", nodes / 1_000_000),
+        }
+    }
+}
+
+impl Grid {
+    /// The week from the day of an instant on.
+    pub(super) fn of(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Self {
+        let zone = clock.grid_zone();
+        let first = at.to_zoned(zone.clone()).date();
+        let mut grid = Self {
+            from: at,
+            first,
+            zone,
+            rows: Vec::new(),
+        };
+        grid.from = grid.midnight(0);
+        let quarters = (grid.midnight(DAYS).duration_since(grid.from)).as_secs() / QUARTER.as_secs();
+        let quarters = usize::try_from(quarters).unwrap_or(0);
+        let reasons = subject.active_reasons();
+        let weeks = subject
+            .budgets
+            .cells(&reasons, subject.nodes, grid.from, QUARTER, quarters);
+        for (reason, week) in reasons.into_iter().zip(weeks) {
+            let days = grid.days(&week);
+            match grid.rows.iter_mut().find(|row| row.days == days) {
+                Some(row) => row.reasons.push(reason),
+                None => grid.rows.push(Row {
+                    reasons: vec![reason],
+                    days,
+                }),
+            }
+        }
+        grid
+    }
+
+    /// The dates of its days.
+    pub(super) fn dates(&self) -> [String; DAYS] {
+        std::array::from_fn(|day| self.date(day).strftime("%a %m-%d").to_string())
+    }
+
+    /// Whether the clock leaves an hour out.
+    pub(super) fn has_gap(&self) -> bool {
+        let hours = self.rows.iter().flat_map(|row| row.days.iter().flatten());
+        hours.clone().any(Option::is_none)
+    }
+
+    fn date(&self, day: usize) -> Date {
+        self.first.saturating_add(i64::try_from(day).unwrap_or(0).days())
+    }
+
+    /// When a day begins.
+    fn midnight(&self, day: usize) -> Timestamp {
+        self.date(day)
+            .to_zoned(self.zone.clone())
+            .map_or(self.from, |midnight| midnight.timestamp())
+    }
+
+    /// Quarters of an hour gathered in the hours of the clock.
+    fn days(&self, quarters: &[Cell]) -> [Hours; DAYS] {
+        let mut days = [[None; HOURS_A_DAY]; DAYS];
+        let begins = std::iter::successors(Some(self.from), |begin| begin.checked_add(QUARTER).ok());
+        for (begin, cell) in begins.zip(quarters) {
+            let clock = begin.to_zoned(self.zone.clone());
+            let day = (clock.date() - self.first).get_days();
+            let day = usize::try_from(day).ok().and_then(|day| days.get_mut(day));
+            let hour = usize::try_from(clock.hour()).unwrap_or(0);
+            if let Some(place) = day.and_then(|day| day.get_mut(hour)) {
+                let amount = Amount::of(cell);
+                *place = Some(place.map_or(amount, |known: Amount| known.min(amount)));
+            }
+        }
+        days
+    }
+}

@@ -1,0 +1,204 @@
+//! `poolgate budgets plan`: the budgets that let nodes go in some hours only, to be pasted into a NodePool.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, ToSpan as _};
+use poolgate_core::budget::{Closed, LocalHours, Reason, Variant, WeeklyHours, Wish};
+use poolgate_core::value::nodes::BudgetNodes;
+
+use super::clock::{self, Clock, Moment};
+use super::reason::ReasonArg;
+use super::subject::nodes_text;
+
+/// Most budgets that a NodePool takes.
+const MOST_BUDGETS: usize = 50;
+
+/// When nodes may go.
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    /// Let nodes go in these hours and in no others, such as "sat 02:00-06:00 Europe/Berlin". May be given again
+    #[arg(long, value_name = "HOURS", required_unless_present = "freeze")]
+    allow: Vec<String>,
+
+    /// Let no node go in these hours, such as "mon-fri 09:00-17:00 Asia/Tokyo". May be given again
+    #[arg(long, value_name = "HOURS")]
+    freeze: Vec<String>,
+
+    /// How many nodes may go at once where some may: a number or a percentage
+    #[arg(long, value_name = "NODES", default_value = "10%", value_parser = nodes)]
+    nodes: BudgetNodes,
+
+    /// Only for this reason; others may go at any time. May be given again
+    #[arg(long, value_enum, ignore_case = true)]
+    reason: Vec<ReasonArg>,
+
+    /// The zone of hours that name none
+    #[arg(long, value_name = "ZONE", default_value = "UTC")]
+    tz: String,
+
+    /// The moment from which on the budgets are wanted, for a year; now, if not given
+    #[arg(long, value_name = "TIME")]
+    at: Option<Moment>,
+}
+
+fn nodes(text: &str) -> Result<BudgetNodes, String> {
+    BudgetNodes::parse(text).map_err(|error| error.to_string())
+}
+
+/// Writes the budgets as YAML, a document for each time of the year that needs its own.
+pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<String> {
+    let hours = |texts: &[String]| -> anyhow::Result<Vec<LocalHours>> {
+        texts.iter().map(|text| local_hours(text, &args.tz)).collect()
+    };
+    let wish = Wish {
+        allowed: hours(&args.allow).context("--allow")?,
+        frozen: hours(&args.freeze).context("--freeze")?,
+    };
+    let clock = Clock::new(Some(&args.tz))?;
+    let from = clock.instant(args.at)?;
+    let until = from
+        .to_zoned(TimeZone::UTC)
+        .checked_add(1.year())
+        .context("--at")?
+        .timestamp();
+    let variants = wish.variants(from, until);
+    for variant in &variants {
+        let count = variant.closed.len() + 1;
+        ensure!(
+            count <= MOST_BUDGETS,
+            "this takes {count} budgets, and a NodePool has at most {MOST_BUDGETS}: ask for fewer different hours"
+        );
+    }
+    let mut text = introduction(args);
+    for (place, variant) in variants.iter().enumerate() {
+        if variants.len() > 1 {
+            text.push_str(if place == 0 { "#\n" } else { "---\n" });
+            let _ = writeln!(
+                text,
+                "# {} of {}: {}",
+                place + 1,
+                variants.len(),
+                spans(variant, from, until)
+            );
+            for line in clocks(&wish, variant) {
+                let _ = writeln!(text, "# {line}");
+            }
+        }
+        text.push_str(&budgets(args, variant));
+    }
+    Ok(text)
+}
+
+fn local_hours(text: &str, default_zone: &str) -> anyhow::Result<LocalHours> {
+    let (hours, zone) = WeeklyHours::parse(text)?;
+    let zone = clock::zone(zone.unwrap_or(default_zone))?;
+    Ok(LocalHours { hours, zone })
+}
+
+/// What is wished for, and what the reader has to know.
+fn introduction(args: &PlanArgs) -> String {
+    let mut text = String::new();
+    for (texts, what) in [
+        (&args.allow, "Nodes may go in these hours only"),
+        (&args.freeze, "No node may go"),
+    ] {
+        if !texts.is_empty() {
+            let texts: Vec<String> = texts.iter().map(|text| text.escape_debug().to_string()).collect();
+            let _ = writeln!(text, "# {what}: {}", texts.join(", "));
+        }
+    }
+    if args.tz != "UTC" {
+        let _ = writeln!(
+            text,
+            "# Hours without a zone are those of {}.",
+            args.tz.escape_debug()
+        );
+    }
+    text.push_str(
+        "# Budgets only restrict, so those of 0 stand for the hours in which no node may go, in UTC.\n\
+         # Expiration (expireAfter) is not limited by budgets.\n",
+    );
+    text
+}
+
+/// When a variant is the one to have.
+fn spans(variant: &Variant, from: Timestamp, until: Timestamp) -> String {
+    let utc = |at: Timestamp| {
+        at.to_zoned(TimeZone::UTC)
+            .strftime("%a %Y-%m-%d %H:%M UTC")
+            .to_string()
+    };
+    let spans = variant
+        .spans
+        .iter()
+        .map(|(start, end)| match (*start == from, *end == until) {
+            (true, true) => "always".to_owned(),
+            (true, false) => format!("until {}", utc(*end)),
+            (false, true) => format!("from {} on", utc(*start)),
+            (false, false) => format!("from {} until {}", utc(*start), utc(*end)),
+        });
+    spans.collect::<Vec<_>>().join(", and ")
+}
+
+/// How the clocks of the zones stand meanwhile, each once.
+fn clocks(wish: &Wish, variant: &Variant) -> Vec<String> {
+    let zones = wish.allowed.iter().chain(&wish.frozen);
+    let mut lines: Vec<String> = zones
+        .zip(&variant.offsets)
+        .map(|(local, offset)| {
+            format!(
+                "{} is {}",
+                local.zone.iana_name().unwrap_or("UTC"),
+                from_utc(*offset)
+            )
+        })
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+fn from_utc(offset: Offset) -> String {
+    let minutes = offset.seconds().abs() / 60;
+    let sign = if offset.is_negative() { '-' } else { '+' };
+    format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// The part of a NodePool that is to be pasted.
+fn budgets(args: &PlanArgs, variant: &Variant) -> String {
+    let reasons: Vec<&str> = args
+        .reason
+        .iter()
+        .map(|reason| Reason::from(*reason).as_str())
+        .collect();
+    let reasons = match reasons.as_slice() {
+        [] => String::new(),
+        some => format!("      reasons: [{}]\n", some.join(", ")),
+    };
+    let mut text = format!(
+        "spec:\n  disruption:\n    budgets:\n    - nodes: {}\n",
+        quoted_nodes(args.nodes)
+    );
+    for closed in &variant.closed {
+        let _ = write!(text, "    - nodes: \"0\"\n{reasons}");
+        if let Closed::Window { schedule, duration } = closed {
+            let _ = write!(
+                text,
+                "      schedule: \"{schedule}\"\n      duration: {duration}\n"
+            );
+        }
+    }
+    text
+}
+
+/// A number in quotes, because the API wants text.
+fn quoted_nodes(nodes: BudgetNodes) -> String {
+    let text = nodes_text(nodes);
+    match nodes {
+        BudgetNodes::Percent(_) => text,
+        BudgetNodes::Count(_) => format!("\"{text}\""),
+    }
+}
