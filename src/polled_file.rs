@@ -38,6 +38,11 @@ pub(crate) trait Load {
 
     /// They hold again what is in force.
     fn unchanged(&self) {}
+
+    /// Whether something else is in force because they cannot be used.
+    fn is_stand_in(&self) -> bool {
+        false
+    }
 }
 
 /// What is loaded, and what was last seen of its files.
@@ -57,7 +62,11 @@ impl<L: Load> Polled<L> {
     pub(crate) async fn open(mut loaded: L, metrics: LoadMetrics) -> Result<Self, L::Error> {
         let in_force = loaded.read().await?;
         loaded.load(&in_force)?;
-        metrics.loaded();
+        if loaded.is_stand_in() {
+            metrics.failed();
+        } else {
+            metrics.loaded();
+        }
         Ok(Self {
             loaded,
             in_force,
@@ -65,6 +74,11 @@ impl<L: Load> Polled<L> {
             unreadable: None,
             metrics,
         })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn metrics(&self) -> &LoadMetrics {
+        &self.metrics
     }
 
     /// Looks for changes for ever.
@@ -97,7 +111,7 @@ impl<L: Load> Polled<L> {
     fn compare(&mut self, contents: L::Contents) {
         if contents == self.in_force {
             self.refused = None;
-            self.metrics.failing.set(0);
+            self.metrics.failing.set(i64::from(self.loaded.is_stand_in()));
             self.loaded.unchanged();
             return;
         }

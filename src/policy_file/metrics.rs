@@ -31,11 +31,11 @@ impl PolicyMetrics {
             ("policy_loads", "How often a policy was taken into force"),
             (
                 "policy_load_errors",
-                "How often a changed policy file could not be used; the policy before stays in force",
+                "How often a policy file could not be used: the policy before stays in force, at the start the built-in one",
             ),
             (
                 "policy_load_failing",
-                "1 while the policy file cannot be used and the last good policy is in force",
+                "1 while the policy file cannot be used, and the last good policy or the built-in one is in force",
             ),
         ];
         Self {

@@ -60,6 +60,8 @@ pub(crate) enum WhenMissing {
 pub(crate) enum IfUnusable {
     /// That the process does not start.
     Fail,
+    /// That the built-in policy stands in for it, unless there is no file: a wrong path is a mistake of the command line.
+    StandInIfThere,
     /// That the built-in policy stands in for it.
     StandIn,
 }
@@ -116,7 +118,12 @@ impl PolicyFile {
 impl PolicyFile {
     /// Whether the built-in policy may stand in for the file: as long as no file was ever in force.
     fn may_stand_in(&self) -> bool {
-        self.if_unusable == IfUnusable::StandIn && self.name.is_empty()
+        self.if_unusable != IfUnusable::Fail && self.name.is_empty()
+    }
+
+    /// The same for a file that is not there.
+    fn may_stand_in_for_none(&self) -> bool {
+        self.may_stand_in() && self.if_unusable == IfUnusable::StandIn
     }
 }
 
@@ -130,6 +137,7 @@ impl Load for PolicyFile {
         match read.map_err(|cause| file::unreadable(&self.path, cause)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(LoadError::Missing(_)) if self.when_missing == WhenMissing::BuiltIn => Ok(None),
+            Err(error @ LoadError::Missing(_)) if !self.may_stand_in_for_none() => Err(error),
             // Not to be read at the start: what it means is said by `load`.
             Err(error) if self.may_stand_in() => {
                 tracing::error!(%error, "the policy file cannot be read");
@@ -174,6 +182,10 @@ impl Load for PolicyFile {
         let line = format!("{} stays in force: {}", self.name, error.brief());
         self.line.store(Arc::new(line));
         tracing::error!(%error, "the policy file cannot be used; the policy before stays in force");
+    }
+
+    fn is_stand_in(&self) -> bool {
+        self.in_force.is_stand_in()
     }
 
     fn unchanged(&self) {
@@ -308,6 +320,8 @@ mod tests {
             .await
             .expect("a stand-in");
         assert!(seen.0.is_stand_in());
+        polled.poll().await;
+        assert_eq!(polled.metrics().counts(), (0, 1, 1), "told as long as it lasts");
         assert_eq!(**seen.0.load(), Policy::default());
         assert!(
             seen.line().starts_with("the built-in policy ("),
@@ -325,6 +339,8 @@ mod tests {
         fs::remove_file(file.path()).expect("removed");
         let missing = file.open_or(IfUnusable::StandIn, WhenMissing::Fail).await;
         assert!(missing.expect("a stand-in").0.0.is_stand_in());
+        let missing = file.open_or(IfUnusable::StandInIfThere, WhenMissing::Fail).await;
+        assert!(matches!(missing, Err(LoadError::Missing(_))));
     }
 
     #[tokio::test]

@@ -81,6 +81,18 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(super) policy: WatchedPolicyArgs,
 
+    /// Do not start while the file of --policy cannot be used. Without this the built-in policy stands in for a file with
+    /// mistakes
+    #[arg(
+        long,
+        env = "POOLGATE_POLICY_REQUIRED",
+        action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new(),
+        requires = "policy",
+        conflicts_with = "policy_optional"
+    )]
+    pub(super) policy_required: bool,
+
     /// Whether /mutate denies as /validate does; off if another webhook changes NodePools after poolgate
     #[arg(
         long,

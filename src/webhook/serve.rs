@@ -119,10 +119,10 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     let clients = start_clients(&args, &mut registry, &mut tasks).await?;
     let readiness = Arc::new(Readiness::needing(vec![current.clone()]));
     let mut details = Vec::new();
-    let if_unusable = if args.gate.is_alone() {
-        IfUnusable::StandIn
-    } else {
-        IfUnusable::Fail
+    let if_unusable = match (args.policy_required, args.gate.is_alone()) {
+        (true, _) => IfUnusable::Fail,
+        (false, false) => IfUnusable::StandInIfThere,
+        (false, true) => IfUnusable::StandIn,
     };
     let policy = args
         .policy

@@ -78,20 +78,20 @@ fn flags_are_read_from_variables_too() {
 }
 
 #[test]
-fn a_policy_with_mistakes_ends_the_start_and_tells_them_all() {
+fn a_required_policy_with_mistakes_ends_the_start_and_tells_them_all() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("policy.yaml");
-    let start = || {
+    let start = |required: &[(&str, &str)]| {
         serve(
             &["--self-signed", "--policy", path.to_str().expect("a path")],
-            &[],
+            required,
         )
     };
-    let (code, said) = start();
+    let (code, said) = start(&[]);
     assert_eq!(code, Some(2));
     assert!(said.starts_with("error: there is no policy file /"), "{said}");
     std::fs::write(&path, "kind: Policy\nenforcement: Warn\n").expect("written");
-    let (code, said) = start();
+    let (code, said) = start(&[("POOLGATE_POLICY_REQUIRED", "true")]);
     assert_eq!(code, Some(2));
     let path = path.display();
     assert_eq!(

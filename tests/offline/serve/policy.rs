@@ -7,6 +7,7 @@ use serde_json::json;
 use super::client::{Connection, assert_works, review};
 use super::mount::Mount;
 use crate::support::poolgate::Poolgate;
+use crate::support::program;
 use crate::support::wait::wait_for;
 
 const FILE: &str = "policy.yaml";
@@ -137,4 +138,43 @@ fn an_optional_policy_may_come_and_go() {
     config_map.swap(None);
     wait_for("the built-in policy", || admits_twenty(&server).then_some(()));
     assert_eq!(server.metric("poolgate_policy_load_errors_total"), Some(0.0));
+}
+
+#[test]
+fn a_policy_that_is_broken_at_the_start_keeps_no_replica_away_unless_it_is_required() {
+    let mut config_map = ConfigMap::mount();
+    config_map.swap(Some(&AT_MOST_TEN.replace("max:", "most:")));
+    let server = Poolgate::serve_with(&["--policy", &config_map.path(), "--policy-poll-interval=100ms"]);
+    assert!(admits_twenty(&server), "the built-in policy has no bounds");
+    let negative = review("negative", &json!({"limits": {"cpu": "-1"}}));
+    let answer = Connection::to(&server).post("/validate", &negative);
+    assert_eq!(
+        answer.json()["response"]["allowed"],
+        false,
+        "its rules are in force"
+    );
+    wait_for("a look at the file", || {
+        let (_, ready) = server.probe("/readyz");
+        ready
+            .contains("policy: the built-in policy (1 mistake")
+            .then_some(())
+    });
+    assert_eq!(server.metric("poolgate_policy_load_failing"), Some(1.0));
+    config_map.swap(Some(AT_MOST_TEN));
+    wait_for("the fixed policy", || (!admits_twenty(&server)).then_some(()));
+    assert_eq!(server.metric("poolgate_policy_load_failing"), Some(0.0));
+
+    config_map.swap(Some(&AT_MOST_TEN.replace("max:", "most:")));
+    let required = [
+        "serve",
+        "--self-signed",
+        "--no-cluster",
+        "--policy-required",
+        "--policy",
+    ];
+    let refused = program::run(&[&required[..], &[&config_map.path()]].concat(), "");
+    assert!(
+        !refused.status.success() && refused.stderr.contains("there is no field \"most\""),
+        "{refused:?}"
+    );
 }
