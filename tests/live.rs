@@ -12,6 +12,7 @@ mod support;
 mod live {
     mod gitops;
     mod kustomize;
+    mod packages;
 
     mod karpenter {
         mod beside;
@@ -36,6 +37,7 @@ mod live {
         mod client_certificates;
         mod gate;
         mod harness;
+        mod installed;
         mod numbers;
         mod parity;
         mod policy;

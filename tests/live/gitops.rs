@@ -1,15 +1,13 @@
 //! poolgate beside the programs that people run it with: kubectl with its kustomize, and Helm.
 
-use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::assets;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
-use crate::support::process::{self, Outcome};
+use crate::support::process::Outcome;
+use crate::support::shell;
 
 fn pool(name: &str, nodes: &str) -> String {
     SOUND
@@ -17,30 +15,9 @@ fn pool(name: &str, nodes: &str) -> String {
         .replace("nodes: 10%", &format!("nodes: {nodes}"))
 }
 
-/// Runs a line of shell in `directory`, with the programs under their names and poolgate as the plugin of kubectl, too.
+/// Runs a line of shell in `directory`.
 fn shell(directory: &Path, line: &str) -> Outcome {
-    let programs = directory.join("bin");
-    if !programs.exists() {
-        fs::create_dir(&programs).expect("a directory");
-        let poolgate = Path::new(env!("CARGO_BIN_EXE_poolgate"));
-        for (name, program) in [
-            ("kubectl", assets::program("kubectl").as_path()),
-            ("helm", &assets::program("helm")),
-            ("poolgate", poolgate),
-            ("kubectl-nodepool_lint", poolgate),
-        ] {
-            std::os::unix::fs::symlink(program, programs.join(name)).expect("a link");
-        }
-    }
-    let path = format!("{}:/usr/bin:/bin", programs.display());
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", line])
-        .current_dir(directory)
-        .env_clear()
-        .env("PATH", path)
-        .env("HOME", directory);
-    process::run(&mut command, "")
+    shell::shell(directory, None, line)
 }
 
 /// The results of a JSON report as `name, line, field, source`.

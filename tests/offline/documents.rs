@@ -219,3 +219,20 @@ fn the_reconcilers_manifest_says_what_was_measured() {
         &format!("{nodes} nodes and {pods} pods took {most} MiB (bench/README.md)"),
     );
 }
+
+#[test]
+fn the_alerts_of_the_page_are_those_that_are_shipped() {
+    let shipped = read("manifests/helm/files/alerts.yaml");
+    let shipped: BTreeSet<_> = shipped
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("expr: "))
+        .collect();
+    let page = read("docs/operations.md");
+    let blocks = page.split("\nWorth an alert").skip(1).map(|rest| {
+        let block = rest.split("```\n").nth(1).expect("a block");
+        block.lines()
+    });
+    let told: BTreeSet<_> = blocks.flatten().collect();
+    assert!(shipped.len() > 10, "{shipped:?}");
+    assert_eq!(told, shipped);
+}

@@ -6,6 +6,7 @@
 
 pub(crate) mod assets;
 pub(crate) mod authority;
+pub(crate) mod chart;
 pub(crate) mod client;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
@@ -14,6 +15,7 @@ pub(crate) mod files;
 pub(crate) mod fleet;
 pub(crate) mod full;
 pub(crate) mod karpenter;
+pub(crate) mod kubelet;
 pub(crate) mod nodeclaim;
 pub(crate) mod nodepool;
 pub(crate) mod pki;
@@ -25,6 +27,8 @@ pub(crate) mod reconciler;
 pub(crate) mod recording;
 pub(crate) mod relay;
 pub(crate) mod running;
+pub(crate) mod services;
+pub(crate) mod shell;
 pub(crate) mod wait;
 pub(crate) mod watching;
 pub(crate) mod webhooks;

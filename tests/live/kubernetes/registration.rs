@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::shared::published;
+use crate::support::chart::strict_overlay;
 use crate::support::control_plane::ControlPlane;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
@@ -14,12 +15,11 @@ use crate::support::webhooks::named;
 
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
 const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
-const STRICT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/strict");
+const ENFORCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/enforce");
 const NETWORK_POLICY: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/manifests/components/network-policy/networkpolicy.yaml"
 );
-const CERT_MANAGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/cert-manager");
 
 /// The registration of `kind` as the base has it.
 fn registration(plane: &ControlPlane, kind: &str) -> Value {
@@ -97,18 +97,20 @@ fn the_network_policy_applies_once_it_says_where_the_api_servers_are() {
 }
 
 #[test]
-fn the_base_and_its_overlay_apply() {
+fn the_base_and_its_overlays_apply() {
     let plane = ControlPlane::start();
     plane.kubectl(&["apply", "-k", BASE], "").success();
     plane
         .kubectl(&["apply", "--server-side", "--force-conflicts", "-k", BASE], "")
         .success();
     assert_eq!(plane.kubectl(&["diff", "-k", BASE], "").status.code(), Some(0));
-    for overlay in [GATE, STRICT] {
+    let (_copy, strict) = strict_overlay("licensed");
+    let strict = strict.to_str().expect("a path");
+    for overlay in [ENFORCE, GATE, strict] {
         plane.kubectl(&["apply", "-k", overlay], "").success();
         assert_eq!(plane.kubectl(&["diff", "-k", overlay], "").status.code(), Some(0));
     }
-    let deployment = object(&plane, STRICT, "Deployment", "poolgate-gate");
+    let deployment = object(&plane, strict, "Deployment", "poolgate-gate");
     let pod = &deployment["spec"]["template"]["spec"];
     let args = pod["containers"][0]["args"].to_string();
     assert!(args.starts_with("[\"serve\",\"--gate-only\","), "{args}");
@@ -117,12 +119,6 @@ fn the_base_and_its_overlay_apply() {
             [0]["matchExpressions"][0],
         json!({"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}),
         "a cold cluster must be able to start"
-    );
-    // Without cert-manager's own definitions only the rendering can be tried.
-    let overlay = plane.kubectl(&["kustomize", CERT_MANAGER], "").success();
-    assert!(
-        overlay.contains("cert-manager.io/inject-ca-from: poolgate-system/poolgate"),
-        "{overlay}"
     );
 }
 
@@ -267,13 +263,13 @@ fn claim(name: &str, pool: &str) -> Value {
 
 const DRY: [&str; 4] = ["create", "--dry-run=server", "-f", "-"];
 
-/// The registration of the gate as an overlay has it.
-fn gate_registration(overlay: &str) -> Value {
+/// A registration of the gate as an overlay has it.
+fn gate_registration(overlay: &str, name: &str) -> Value {
     object(
         &published().plane,
         overlay,
         "ValidatingWebhookConfiguration",
-        "poolgate-gate",
+        name,
     )
 }
 
@@ -314,13 +310,25 @@ fn into_pool(pool: &str) -> Value {
 
 #[test]
 fn a_strict_pool_makes_no_nodes_without_the_gate_and_the_others_do() {
-    let registration = gate_registration(STRICT);
-    let plane = deaf_gate("strict-", registration, "default");
+    let (_copy, strict) = strict_overlay("licensed default");
+    let strict = strict.to_str().expect("a path");
+    let plane = deaf_gate(
+        "strict-",
+        gate_registration(strict, "poolgate-gate-strict"),
+        "default",
+    );
+    assert!(is_asked(plane, &DRY, &claim("strict-new", "licensed")));
     assert!(!is_asked(plane, &DRY, &claim("strict-new", "free")));
     assert!(!is_asked(plane, &DRY, &claim("strict-new", "")));
     let slips_in = into_pool("default");
     assert!(is_patch_asked("strict-early", &slips_in), "it would slip in");
     assert!(is_patch_asked("strict-alone", &slips_in), "it would slip in");
+    // What one of both is asked, the other is not.
+    let mut others = gate_registration(strict, "poolgate-gate");
+    others["webhooks"][0]["failurePolicy"] = json!("Fail");
+    let plane = deaf_gate("lenient-", others, "free");
+    assert!(!is_asked(plane, &DRY, &claim("lenient-new", "licensed")));
+    assert!(!is_asked(plane, &DRY, &claim("lenient-new", "default")));
     for unasked in [
         into_pool("other"),
         json!({"metadata": {"labels": {"team": "blue"}}}),
@@ -332,7 +340,7 @@ fn a_strict_pool_makes_no_nodes_without_the_gate_and_the_others_do() {
 
 #[test]
 fn the_gate_is_asked_about_places_and_about_nothing_else() {
-    let mut registration = gate_registration(GATE);
+    let mut registration = gate_registration(GATE, "poolgate-gate");
     let webhook = &mut registration["webhooks"][0];
     assert_eq!(
         (

@@ -9,6 +9,8 @@ pub(crate) mod look;
 pub(crate) mod objects;
 mod programs;
 
+pub(crate) use programs::start_controller_manager;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -65,7 +67,7 @@ impl KarpenterCluster {
         let prepared = prepare(&plane);
         let cluster = Self {
             others: Mutex::new([
-                programs::start_controller_manager(&plane),
+                programs::start_controller_manager(&plane, programs::CONTROLLERS),
                 programs::start_scheduler(&plane),
                 programs::start_kwok(&plane),
             ]),

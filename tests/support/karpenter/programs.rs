@@ -11,9 +11,9 @@ use crate::support::crds::running_karpenter;
 use crate::support::process::Process;
 
 /// What pods and nodes need of kube-controller-manager; the rest would only cost time.
-const CONTROLLERS: &str = "--controllers=deployment-controller,replicaset-controller,garbage-collector-controller,\
-                           namespace-controller,disruption-controller,node-lifecycle-controller,\
-                           pod-garbage-collector-controller";
+pub(super) const CONTROLLERS: &str = "deployment-controller,replicaset-controller,garbage-collector-controller,\
+                                      namespace-controller,disruption-controller,node-lifecycle-controller,\
+                                      pod-garbage-collector-controller";
 
 /// kwok's stages in the order in which it reads them.
 const STAGES: [&str; 5] = [
@@ -32,10 +32,11 @@ pub(super) fn start_scheduler(plane: &ControlPlane) -> Process {
     Process::start("kube-scheduler", &command, plane.directory())
 }
 
-/// Makes pods of Deployments, and collects what nobody owns any more.
-pub(super) fn start_controller_manager(plane: &ControlPlane) -> Process {
+/// Runs these controllers of Kubernetes.
+pub(crate) fn start_controller_manager(plane: &ControlPlane, controllers: &str) -> Process {
     let mut command = Command::new(program("kube-controller-manager"));
-    command.args(["--leader-elect=false", "--secure-port=0", CONTROLLERS]);
+    let controllers = format!("--controllers={controllers}");
+    command.args(["--leader-elect=false", "--secure-port=0", &controllers]);
     with_kubeconfig(&mut command, plane);
     Process::start("kube-controller-manager", &command, plane.directory())
 }

@@ -1,0 +1,413 @@
+{{- /* What a profile has: "true" or nothing. */ -}}
+{{- define "poolgate.enforces" -}}
+{{- if ne .Values.profile "observe" }}true{{ end -}}
+{{- end }}
+
+{{- define "poolgate.holdsLimits" -}}
+{{- if has .Values.profile (list "gate" "gate-strict") }}true{{ end -}}
+{{- end }}
+
+{{- define "poolgate.gate" -}}
+{{- if kindIs "invalid" .Values.gate.enabled }}{{ include "poolgate.holdsLimits" . }}{{ else if .Values.gate.enabled }}true{{ end -}}
+{{- end }}
+
+{{- define "poolgate.gateObserves" -}}
+{{- if kindIs "invalid" .Values.gate.observe }}{{ if not (include "poolgate.holdsLimits" .) }}true{{ end }}{{ else if .Values.gate.observe }}true{{ end -}}
+{{- end }}
+
+{{- define "poolgate.reconciler" -}}
+{{- if kindIs "invalid" .Values.reconciler.enabled }}{{ include "poolgate.holdsLimits" . }}{{ else if .Values.reconciler.enabled }}true{{ end -}}
+{{- end }}
+
+{{- define "poolgate.reconcilerObserves" -}}
+{{- if kindIs "invalid" .Values.reconciler.observe }}{{ if not (include "poolgate.holdsLimits" .) }}true{{ end }}{{ else if .Values.reconciler.observe }}true{{ end -}}
+{{- end }}
+
+{{- define "poolgate.strictPools" -}}
+{{- if eq .Values.profile "gate-strict" }}
+{{- if not .Values.gateStrict.pools }}
+{{- fail "\n\nProfile gate-strict denies nodes to the pools that it names while the gate is down, and names none by itself.\nSet gateStrict.pools to the pools whose limit matters more than their nodes, such as --set gateStrict.pools={licensed}" }}
+{{- end }}
+{{- if not (include "poolgate.gate" .) }}
+{{- fail "\n\nProfile gate-strict needs the gate: leave gate.enabled out." }}
+{{- end }}
+{{- range .Values.gateStrict.pools }}
+{{- if has . $.Values.exemptPools }}
+{{- fail (printf "\n\nThe pool %s stands in gateStrict.pools and in exemptPools: take it out of one of them." .) }}
+{{- end }}
+{{- end }}
+{{- join " " .Values.gateStrict.pools }}
+{{- end -}}
+{{- end }}
+
+{{- /* Metadata of an object in the namespace. Of (root, name). */ -}}
+{{- define "poolgate.namespaced" -}}
+name: {{ .name }}
+namespace: {{ .root.Release.Namespace }}
+{{ include "poolgate.labels" .name }}
+{{- end }}
+
+{{- /* By part-of everything is found that belongs to poolgate (manifests/uninstall). Of a name. */ -}}
+{{- define "poolgate.labels" -}}
+labels:
+  app.kubernetes.io/name: {{ . }}
+  app.kubernetes.io/part-of: poolgate
+{{- end }}
+
+{{- /* A ServiceAccount as the subject of a binding. Of (root, name). */ -}}
+{{- define "poolgate.subject" -}}
+subjects:
+  - kind: ServiceAccount
+    name: {{ .name }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
+{{- /* Of (root, service, path). */ -}}
+{{- define "poolgate.clientConfig" -}}
+clientConfig:
+  # caBundle is left out on purpose: whoever makes the certificate fills it (certs/README.md), and what
+  # is not written here, GitOps does not take back.
+  service:
+    name: {{ .service }}
+    namespace: {{ .root.Release.Namespace }}
+    path: {{ .path }}
+    port: 443
+{{- end }}
+
+{{- define "poolgate.webhookAnnotations" -}}
+{{- if eq .Values.certificates.from "cert-manager" }}
+  annotations:
+    cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/poolgate
+{{- end }}
+{{- end }}
+
+{{- define "poolgate.image" -}}
+{{- with .Values.image }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end -}}
+{{- end }}
+
+{{- /* What every pod has. Of (root, account, critical: whether requests wait for it). */ -}}
+{{- define "poolgate.pod" -}}
+{{- with .root.Values -}}
+serviceAccountName: {{ $.account }}
+# For rbac.yaml's rights.
+automountServiceAccountToken: true
+# Service links would set POOLGATE_PORT and the like, and POOLGATE_… variables are poolgate's flags.
+enableServiceLinks: false
+{{- with .imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- if .hostNetwork.enabled }}
+hostNetwork: true
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  {{- if $.readsSecret }}
+  # Lets the user above read the Secret volume, whose files are root's with mode 0440.
+  fsGroup: 65532
+  {{- end }}
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .affinity }}
+# Not on a node that Karpenter made, if nothing else is said: when no pool can make nodes, fixing the pool takes an answer
+# from poolgate, and poolgate would wait for a node. The reconciler would hold, or end, the node under its own feet.
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+# The nodes that Karpenter does not make are the few system nodes, and those are often tainted.
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* How the pods of a server are spread. Of (root, name). */ -}}
+{{- define "poolgate.spread" -}}
+topologySpreadConstraints:
+  - topologyKey: kubernetes.io/hostname
+    maxSkew: 1
+    # With a single node both replicas still start: one domain is never skewed.
+    whenUnsatisfiable: {{ .root.Values.topologySpread.hostname }}
+    # A cordoned or failed node takes no pod and must not count as an empty one.
+    nodeTaintsPolicy: Honor
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchLabels:
+        app.kubernetes.io/name: {{ .name }}
+  - topologyKey: topology.kubernetes.io/zone
+    maxSkew: 1
+    whenUnsatisfiable: {{ .root.Values.topologySpread.zone }}
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchLabels:
+        app.kubernetes.io/name: {{ .name }}
+{{- end }}
+
+{{- define "poolgate.container" -}}
+name: poolgate
+image: {{ include "poolgate.image" . }}
+{{- with .Values.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "poolgate.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end }}
+
+{{- define "poolgate.probes" -}}
+livenessProbe:
+  httpGet:
+    path: /livez
+    port: probe
+  periodSeconds: 10
+  timeoutSeconds: 2
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: probe
+  periodSeconds: 5
+  timeoutSeconds: 2
+  failureThreshold: 2
+{{- end }}
+
+{{- /* Of (required). */ -}}
+{{- define "poolgate.policyArgs" -}}
+{{- if .required -}}
+# From the ConfigMap poolgate-policy; without it, or with mistakes in it, no pod starts.
+- --policy=/etc/poolgate/policy/policy.yaml
+- --policy-required
+{{- else -}}
+# From the ConfigMap poolgate-policy; without it the built-in policy holds.
+- --policy=/etc/poolgate/policy/policy.yaml
+- --policy-optional
+{{- end }}
+- --log-format=json
+{{- end }}
+
+{{- define "poolgate.policyMount" -}}
+# The whole directory: a subPath mount would never see a changed policy.
+- name: policy
+  mountPath: /etc/poolgate/policy
+  readOnly: true
+{{- end }}
+
+{{- define "poolgate.policyVolume" -}}
+- name: policy
+  configMap:
+    name: poolgate-policy
+    optional: true
+{{- end }}
+
+{{- /* A server of reviews. Of (root, name, values, args, https, probe). */ -}}
+{{- define "poolgate.server" -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  {{- include "poolgate.namespaced" . | nindent 2 }}
+spec:
+  replicas: {{ .values.replicas }}
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: {{ .name }}
+  strategy:
+    type: RollingUpdate
+    rollingUpdate:
+      {{- if .root.Values.hostNetwork.enabled }}
+      # A node has room for one pod with these ports: the old one goes first.
+      maxUnavailable: 1
+      maxSurge: 0
+      {{- else }}
+      # The old pod goes only when the new one is ready: no moment of a rollout has fewer replicas.
+      maxUnavailable: 0
+      maxSurge: 1
+      {{- end }}
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: {{ .name }}
+    spec:
+      {{- include "poolgate.pod" (dict "root" .root "account" .name "readsSecret" true) | nindent 6 }}
+      # 10 s of serving while endpoints and kept-alive connections move away, 20 s to drain, 10 s to spare.
+      terminationGracePeriodSeconds: 40
+      {{- include "poolgate.spread" . | nindent 6 }}
+      containers:
+        - {{ include "poolgate.container" .root | indent 10 | trim }}
+          args:
+            - serve
+            {{- with .args }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+            - --tls-cert=/etc/poolgate/tls/tls.crt
+            - --tls-key=/etc/poolgate/tls/tls.key
+            {{- include "poolgate.policyArgs" (dict "required" .policyRequired) | nindent 12 }}
+            {{- if .root.Values.hostNetwork.enabled }}
+            - --listen={{ .https }}
+            - --probe-listen={{ .probe }}
+            {{- end }}
+            {{- with .lastArgs }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          ports:
+            - name: https
+              containerPort: {{ .https }}
+            - name: probe
+              containerPort: {{ .probe }}
+          {{- include "poolgate.probes" . | nindent 10 }}
+          # No CPU limit: a throttled server stalls for up to 100 ms at a time, and kubectl and Karpenter
+          # wait for it. The memory limit bounds what a flood of large requests can take from the node.
+          resources:
+            {{- toYaml .values.resources | nindent 12 }}
+          {{- include "poolgate.containerSecurity" . | nindent 10 }}
+          volumeMounts:
+            # The whole directory: a subPath mount would never see a renewed certificate.
+            - name: tls
+              mountPath: /etc/poolgate/tls
+              readOnly: true
+            {{- include "poolgate.policyMount" . | nindent 12 }}
+      volumes:
+        - name: tls
+          secret:
+            secretName: poolgate-tls
+            defaultMode: 0440
+        {{- include "poolgate.policyVolume" . | nindent 8 }}
+{{- end }}
+
+{{- /* Of (root, name). */ -}}
+{{- define "poolgate.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "poolgate.namespaced" . | nindent 2 }}
+spec:
+  selector:
+    app.kubernetes.io/name: {{ .name }}
+  ports:
+    - name: https
+      port: 443
+      targetPort: https
+{{- end }}
+
+{{- /* Of (root, name). */ -}}
+{{- define "poolgate.disruptionBudget" -}}
+# One pod at a time, also when someone scales to one: `minAvailable: 1` would block that node's drain for ever.
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  {{- include "poolgate.namespaced" . | nindent 2 }}
+spec:
+  maxUnavailable: 1
+  # A pod that is not ready answers nobody: it must not hold up a drain.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: {{ .name }}
+{{- end }}
+
+{{- /* Which requests about NodePools are judged: the same in both configurations. They skip what no rule can object to, so
+that Karpenter's own writes (hash annotations, finalizers) go through also while poolgate is down. */ -}}
+{{- define "poolgate.reviewConditions" -}}
+# The stored object is asked, not the new one: the timestamp is the API server's to set.
+- name: not-being-deleted
+  expression: >-
+    request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
+# All that a review reads: the spec, and the annotations where a node limit and its mode may live.
+- name: changes-what-is-judged
+  expression: >-
+    request.operation == 'CREATE'
+    || object.?spec != oldObject.?spec
+    || object.metadata.?annotations[?'poolgate.dev/node-limit-mode']
+    != oldObject.metadata.?annotations[?'poolgate.dev/node-limit-mode']
+    || object.metadata.?annotations[?'poolgate.dev/node-limit']
+    != oldObject.metadata.?annotations[?'poolgate.dev/node-limit']
+{{- end }}
+
+{{- /* Both registrations of the gate. Of (root, name, webhook, path, failurePolicy, conditions). */ -}}
+{{- define "poolgate.gateRegistration" -}}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata:
+  name: {{ .name }}
+  {{- include "poolgate.labels" "poolgate-gate" | nindent 2 }}
+  {{- include "poolgate.webhookAnnotations" .root }}
+webhooks:
+  - name: {{ .webhook }}
+    {{- include "poolgate.clientConfig" (dict "root" .root "service" "poolgate-gate" "path" .path) | nindent 4 }}
+    admissionReviewVersions: [v1]
+    # Never `nodeclaims/status`: Karpenter's status writes are many, and take no place.
+    rules:
+      - apiGroups: [karpenter.sh]
+        apiVersions: [v1]
+        resources: [nodeclaims]
+        operations: [CREATE, UPDATE]
+        scope: Cluster
+    matchPolicy: Equivalent
+    failurePolicy: {{ .failurePolicy }}
+    # It writes reservations into a ledger, but not for a dry run.
+    sideEffects: NoneOnDryRun
+    # The gate answers at four fifths of it, decided or not.
+    timeoutSeconds: 3
+    matchConditions:
+      - name: not-being-deleted
+        expression: >-
+          request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
+      # A creation in a pool, or an update that adds, removes or changes the pool.
+      - name: takes-or-changes-a-place
+        expression: >-
+          request.operation == 'CREATE'
+          ? object.metadata.?labels[?'karpenter.sh/nodepool'].hasValue()
+          : object.metadata.?labels[?'karpenter.sh/nodepool']
+          != oldObject.metadata.?labels[?'karpenter.sh/nodepool']
+      {{- with .root.Values.exemptPools }}
+      # What poolgate runs on must come without it.
+      - name: not-in-an-exempt-pool
+        expression: >-
+          !(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in '{{ join " " . }}'.split(' '))
+      {{- end }}
+      {{- with .conditions }}
+      {{- . | nindent 6 }}
+      {{- end }}
+{{- end }}
+
+{{- /* A pod that takes the marks off nodes, and ends. Of (root, account, args). */ -}}
+{{- define "poolgate.unhold" -}}
+backoffLimit: {{ .backoffLimit }}
+activeDeadlineSeconds: 240
+template:
+  metadata:
+    labels:
+      app.kubernetes.io/name: poolgate-unhold
+  spec:
+    {{- include "poolgate.pod" (dict "root" .root "account" .account "readsSecret" false) | nindent 4 }}
+    restartPolicy: Never
+    containers:
+      - {{ include "poolgate.container" .root | indent 8 | trim }}
+        args:
+          - reconcile
+          - --unhold-all
+          {{- with .args }}
+          {{- toYaml . | nindent 10 }}
+          {{- end }}
+          - --log-format=json
+        resources:
+          requests:
+            cpu: 10m
+            memory: 32Mi
+          limits:
+            memory: 128Mi
+        {{- include "poolgate.containerSecurity" . | nindent 8 }}
+{{- end }}

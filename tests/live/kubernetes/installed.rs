@@ -1,0 +1,194 @@
+//! poolgate as a stranger installs it: the commands of the documentation, nothing but the objects and rights that are
+//! shipped, and processes that are started as the manifests say. What stands for the Service, the kubelet and the image is
+//! in `support`.
+
+use serde_json::{Value, json};
+
+use crate::support::chart::MANIFESTS;
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::V1;
+use crate::support::kubelet::Pod;
+use crate::support::nodepool::node_pool;
+use crate::support::process::Outcome;
+use crate::support::readme::{block, block_of};
+use crate::support::services::Services;
+use crate::support::shell::{shell, workplace};
+use crate::support::wait::wait_for;
+
+const OPERATIONS: &str = include_str!("../../../docs/operations.md");
+const NAMESPACE: &str = "poolgate-system";
+
+/// What the mistake in `docs/examples/frozen.yaml` is called.
+const RULE: &str = "[schedule-never-fires]";
+
+fn lines(block: &str) -> Vec<String> {
+    block.lines().map(str::to_owned).collect()
+}
+
+/// Runs the lines of a quick start: the first dry run warns, the second one denies. How many commands it took to see each.
+fn follow(plane: &ControlPlane, services: &Services, lines: &[String]) -> (usize, usize, Pod) {
+    let clone = workplace();
+    let run = |line: &str| shell(clone.path(), Some(plane.kubeconfig()), line);
+    let (mut pod, mut seen) = (None, Vec::new());
+    for (number, line) in lines.iter().enumerate() {
+        if line.contains("--dry-run=server") {
+            let is_first = seen.is_empty();
+            wait_for("the verdict", || {
+                let answer = run(line);
+                let said = answer.stderr.contains(RULE) && answer.status.success() == is_first;
+                assert!(answer.status.success() || !is_first, "{answer:?}");
+                (said && answer.stderr.contains("Warning: ") == is_first).then_some(())
+            });
+            seen.push(number + 1);
+            continue;
+        }
+        run(line).success();
+        if line.contains("certs/apply") {
+            let started = Pod::start(plane, NAMESPACE, "poolgate");
+            services.route(plane, NAMESPACE, "poolgate", Some(started.address("admission")));
+            pod = Some(started);
+        } else if let Some(pod) = &pod {
+            pod.sync(plane);
+        }
+    }
+    let [warned, denied] = seen[..] else {
+        panic!("two dry runs: {lines:?}");
+    };
+    (warned, denied, pod.expect("a pod"))
+}
+
+fn create(plane: &ControlPlane, pool: &str) -> Outcome {
+    let pool = node_pool(pool, &json!({}));
+    plane.kubectl(&["create", "--dry-run=server", "-f", "-"], &pool.to_string())
+}
+
+fn failure_policy(plane: &ControlPlane) -> Value {
+    let stored = plane.kubectl_json(&["get", "validatingwebhookconfiguration", "poolgate"], "");
+    stored["webhooks"][0]["failurePolicy"].clone()
+}
+
+/// The pod dies under profile enforce: NodePools are denied, until the first command of the runbook is run; then the last
+/// step of the installation, in these words, takes the profile into force again.
+fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, enforce: &str) {
+    assert_eq!(failure_policy(plane), "Fail");
+    services.route(plane, NAMESPACE, "poolgate", None);
+    drop(pod);
+    wait_for("NodePools to be denied", || {
+        let answer = create(plane, "late");
+        answer.stderr.contains("failed calling webhook").then_some(())
+    });
+    let emergency = block_of(
+        OPERATIONS,
+        "sh",
+        "kubectl patch validatingwebhookconfiguration poolgate ",
+    );
+    let clone = workplace();
+    shell(clone.path(), Some(plane.kubeconfig()), emergency).success();
+    wait_for("NodePools to come in", || {
+        create(plane, "late").status.success().then_some(())
+    });
+    shell(clone.path(), Some(plane.kubeconfig()), enforce).success();
+    assert_eq!(failure_policy(plane), "Fail");
+}
+
+#[test]
+fn helm_leads_to_the_first_warning_and_the_first_denial() {
+    let (plane, services) = Services::with_control_plane();
+    plane.install_karpenter_crds(V1);
+    let mut all = lines(block("sh", "helm install poolgate "));
+    all.extend(lines(block("sh", "helm upgrade poolgate ")));
+    let (warned, denied, pod) = follow(&plane, &services, &all);
+    assert_eq!((warned, denied), (3, 5), "{all:?}");
+    fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[3]));
+}
+
+#[test]
+fn kustomize_leads_to_the_first_warning_and_the_first_denial() {
+    let (plane, services) = Services::with_control_plane();
+    plane.install_karpenter_crds(V1);
+    let all = lines(block_of(OPERATIONS, "sh", "kubectl apply -k manifests/base\n"));
+    let (warned, denied, pod) = follow(&plane, &services, &all);
+    assert_eq!((warned, denied), (3, 5), "{all:?}");
+    fail_and_recover(&plane, &services, pod, &all[3]);
+}
+
+/// What happens while a cluster comes up, in whatever order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// The webhook configurations are applied.
+    Webhooks,
+    /// The rest of the base is applied, and the first NodePool makes a node on which the pods start.
+    Pods,
+    /// A NodePool is applied: without it there is no node.
+    NodePool,
+    /// The CA comes into `caBundle`, and the certificate into its Secret.
+    Certificates,
+}
+
+/// The kinds of the base that are webhook configurations, or all others.
+fn apply_part(plane: &ControlPlane, webhooks: bool) {
+    let built = plane
+        .kubectl(&["kustomize", &format!("{MANIFESTS}/base")], "")
+        .success();
+    let part: Vec<&str> = built
+        .split("\n---\n")
+        .filter(|document| document.contains("WebhookConfiguration") == webhooks)
+        .collect();
+    plane
+        .kubectl(&["apply", "-f", "-"], &part.join("\n---\n"))
+        .success();
+}
+
+#[test]
+fn an_empty_cluster_comes_up_in_whatever_order_it_is_applied() {
+    use Step::{Certificates, NodePool, Pods, Webhooks};
+    let orders = [
+        [Webhooks, NodePool, Pods, Certificates],
+        [Webhooks, Pods, NodePool, Certificates],
+        [Webhooks, Pods, Certificates, NodePool],
+        [NodePool, Webhooks, Pods, Certificates],
+        [NodePool, Pods, Webhooks, Certificates],
+        [Pods, Webhooks, NodePool, Certificates],
+        [Pods, Webhooks, Certificates, NodePool],
+        [Pods, NodePool, Webhooks, Certificates],
+    ];
+    let (plane, services) = Services::with_control_plane();
+    plane.install_karpenter_crds(V1);
+    let clone = workplace();
+    let run = |line: &str| shell(clone.path(), Some(plane.kubeconfig()), line).success();
+    for (number, order) in orders.into_iter().enumerate() {
+        let name = format!("first-{number}");
+        for step in order {
+            match step {
+                Webhooks => apply_part(&plane, true),
+                Pods => apply_part(&plane, false),
+                NodePool => {
+                    let pool = node_pool(&name, &json!({}));
+                    plane.kubectl(&["create", "-f", "-"], &pool.to_string()).success();
+                }
+                Certificates => drop(run("certs/dev && certs/apply")),
+            }
+        }
+        // The pool is there, so the pods have a node; only now they start.
+        let pod = Pod::start(&plane, NAMESPACE, "poolgate");
+        services.route(&plane, NAMESPACE, "poolgate", Some(pod.address("admission")));
+        let asked = |pod: &Pod| pod.metric("poolgate_webhook_latency_seconds_count{webhook=\"validate\"}");
+        wait_for("poolgate to be asked", || {
+            create(&plane, "asked").success();
+            (asked(&pod) > Some(0.0)).then_some(())
+        });
+        run("kubectl apply -k manifests/overlays/enforce");
+        assert_eq!(failure_policy(&plane), "Fail", "{order:?}");
+        create(&plane, "asked").success();
+        services.route(&plane, NAMESPACE, "poolgate", None);
+        drop(pod);
+        run("kubectl delete validatingwebhookconfigurations,mutatingwebhookconfigurations poolgate");
+        run("kubectl -n poolgate-system delete deployment,secret --all");
+    }
+    // What the order would have to be without the first step: under Fail no pool comes in, no node, no pod.
+    run("kubectl apply -k manifests/overlays/enforce");
+    wait_for("the loop", || {
+        let answer = create(&plane, "never");
+        answer.stderr.contains("failed calling webhook").then_some(())
+    });
+}

@@ -1,0 +1,397 @@
+//! The Helm chart is the one source of what is shipped: the files of the kustomizations are rendered from it, and each
+//! profile is the same whichever way it is installed.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::chart::{
+    CHART, MANIFESTS, Objects, build, charted, objects, strict_overlay, template, with_overlay,
+};
+use crate::support::files::directory;
+
+/// Set by `tests/generated-files --write`.
+const WRITE: &str = "POOLGATE_WRITE";
+
+/// The folders of templates, and with what the files of the kustomizations are rendered from them.
+const RENDERINGS: [(&[&str], &[&str]); 5] = [
+    (&["base"], &[]),
+    (&["gate", "reconciler"], &["--set=profile=gate"]),
+    (
+        &["gate-strict"],
+        &["--set=profile=gate-strict", "--set=gateStrict.pools={names}"],
+    ),
+    (&["cert-manager"], &["--set=certificates.from=cert-manager"]),
+    (
+        &["network-policy", "monitoring"],
+        &[
+            "--set=networkPolicy.enabled=true",
+            "--set=networkPolicy.apiServers={where-the-api-servers-are}",
+            "--set=monitoring.podMonitor.enabled=true",
+            "--set=monitoring.prometheusRule.enabled=true",
+        ],
+    ),
+];
+
+/// A file as Helm writes it, without its remarks on where each document comes from.
+fn without_sources(rendered: &str) -> String {
+    let documents = format!("\n{rendered}");
+    let documents = documents.split("\n---\n").filter_map(|document| {
+        let (first, rest) = document.split_once('\n')?;
+        first
+            .starts_with("# Source: ")
+            .then(|| format!("{}\n", rest.trim_matches('\n')))
+    });
+    documents.collect::<Vec<_>>().join("---\n")
+}
+
+/// The names of the YAML files in a directory, and their texts.
+fn files(directory: &Path) -> Vec<(String, String)> {
+    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| {
+            let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+            (name.to_owned(), fs::read_to_string(&path).expect("a file"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_files_of_the_kustomizations_are_rendered_from_the_chart() {
+    for (folders, values) in RENDERINGS {
+        let out = directory(&[]);
+        let into = format!("--output-dir={}", out.path().display());
+        template(&[&[&*into], values].concat()).success();
+        for folder in folders {
+            let rendered = files(&out.path().join("poolgate/templates").join(folder));
+            let place = match *folder {
+                "base" => format!("{MANIFESTS}/base"),
+                component => format!("{MANIFESTS}/components/{component}"),
+            };
+            for (name, text) in &rendered {
+                let (path, text) = (format!("{place}/{name}"), without_sources(text));
+                if std::env::var_os(WRITE).is_some() {
+                    fs::write(&path, &text).expect("written");
+                }
+                let stored = fs::read_to_string(&path).unwrap_or_default();
+                assert!(
+                    stored == text,
+                    "{path}: tests/generated-files --write renders it anew"
+                );
+            }
+            let by_hand = ["kustomization.yaml", "namespace.yaml"];
+            for (name, _) in files(Path::new(&place)) {
+                let is_rendered = rendered.iter().any(|(rendered, _)| *rendered == name);
+                assert!(
+                    is_rendered || by_hand.contains(&&*name),
+                    "{place}/{name} is in no template"
+                );
+            }
+        }
+    }
+}
+
+/// What kustomize builds, without the namespace: Helm makes that itself.
+#[track_caller]
+fn built(directory: &Path) -> Objects {
+    let mut objects = objects(&build(directory).success());
+    objects.remove("Namespace  poolgate-system").expect("a namespace");
+    objects
+}
+
+#[track_caller]
+fn expect_same(built: &Objects, charted: &Objects) {
+    assert_eq!(
+        built.keys().collect::<Vec<_>>(),
+        charted.keys().collect::<Vec<_>>()
+    );
+    for (name, object) in built {
+        assert_eq!(object, &charted[name], "{name}");
+    }
+}
+
+#[test]
+fn every_profile_is_the_same_by_kustomize_and_by_helm() {
+    for (profile, directory) in [
+        ("observe", "base"),
+        ("enforce", "overlays/enforce"),
+        ("gate", "overlays/gate"),
+    ] {
+        let charted = charted(&[&format!("--set=profile={profile}")]);
+        expect_same(&built(&Path::new(MANIFESTS).join(directory)), &charted);
+    }
+    let (_copy, strict) = strict_overlay("licensed gpu");
+    let pools = [
+        "--set=profile=gate-strict",
+        "--set=gateStrict.pools={licensed,gpu}",
+    ];
+    expect_same(&built(&strict), &charted(&pools));
+}
+
+#[test]
+fn every_component_is_what_a_value_asks_for() {
+    let components = "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/gate, \
+                      ../../components/gate-observe, ../../components/reconciler, ../../components/network-policy, \
+                      ../../components/monitoring, ../../components/cert-manager]\n";
+    let (_copy, own) = with_overlay(&[("kustomization.yaml", components)]);
+    let values = [
+        "--set=profile=gate",
+        "--set=gate.observe=true",
+        "--set=networkPolicy.enabled=true",
+        "--set=networkPolicy.apiServers={where-the-api-servers-are}",
+        "--set=monitoring.podMonitor.enabled=true",
+        "--set=monitoring.prometheusRule.enabled=true",
+        "--set=certificates.from=cert-manager",
+    ];
+    expect_same(&built(&own), &charted(&values));
+}
+
+#[test]
+fn no_pool_is_strict_unless_it_is_named() {
+    let refused = template(&["--set=profile=gate-strict"]);
+    assert!(
+        refused
+            .stderr
+            .contains("Set gateStrict.pools to the pools whose limit matters more"),
+        "{refused:?}"
+    );
+    let refused = build(&Path::new(MANIFESTS).join("overlays/gate-strict"));
+    assert!(
+        !refused.status.success() && refused.stderr.contains("strict-pools.[noNs]:data.names"),
+        "{refused:?}"
+    );
+}
+
+/// The webhooks of a profile by the name of their configuration: failure policy and path.
+fn webhooks(objects: &Objects) -> Vec<(String, String)> {
+    let configurations = objects
+        .iter()
+        .filter(|(name, _)| name.contains("WebhookConfiguration"));
+    configurations
+        .map(|(name, object)| {
+            let [webhook] = object["webhooks"].as_array().expect("webhooks").as_slice() else {
+                panic!(
+                    "{name} has several webhooks: who applies one less cannot drop it beside its caBundle"
+                );
+            };
+            let words = [
+                &webhook["failurePolicy"],
+                &webhook["clientConfig"]["service"]["path"],
+            ];
+            (
+                name.clone(),
+                words.map(|word| word.as_str().expect("a word")).join(" "),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn observe_is_in_nobodys_way_and_each_step_adds_to_the_one_before() {
+    let strict = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
+    let mutate = ("MutatingWebhookConfiguration  poolgate", "Ignore /mutate");
+    let validate = "ValidatingWebhookConfiguration  poolgate";
+    let gate = ("ValidatingWebhookConfiguration  poolgate-gate", "Ignore /gate");
+    let strict_gate = (
+        "ValidatingWebhookConfiguration  poolgate-gate-strict",
+        "Fail /gate/strict",
+    );
+    for (values, expected) in [
+        (&[][..], &[mutate, (validate, "Ignore /validate")][..]),
+        (
+            &["--set=profile=enforce"],
+            &[mutate, (validate, "Fail /validate")],
+        ),
+        (
+            &["--set=profile=gate"],
+            &[mutate, (validate, "Fail /validate"), gate],
+        ),
+        (
+            &strict,
+            &[mutate, (validate, "Fail /validate"), gate, strict_gate],
+        ),
+    ] {
+        let objects = charted(values);
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|&(name, words)| (name.to_owned(), words.to_owned()))
+            .collect();
+        assert_eq!(webhooks(&objects), expected);
+        let policy = objects["ConfigMap poolgate-system poolgate-policy"]["data"]["policy.yaml"].as_str();
+        let warns = policy.expect("a policy").contains("enforcement: warn");
+        assert_eq!(warns, values.is_empty(), "{policy:?}");
+    }
+    let objects = charted(&["--set=gate.enabled=true", "--set=reconciler.enabled=true"]);
+    for (deployment, flag) in [
+        ("poolgate-gate", "--gate-observe"),
+        ("poolgate-reconciler", "--observe"),
+    ] {
+        let arguments = &container(&objects, deployment)["args"];
+        assert_eq!(
+            arguments.as_array().and_then(|all| all.last()),
+            Some(&json!(flag))
+        );
+    }
+}
+
+fn pod<'a>(objects: &'a Objects, deployment: &str) -> &'a Value {
+    &objects[&format!("Deployment poolgate-system {deployment}")]["spec"]["template"]["spec"]
+}
+
+fn container<'a>(objects: &'a Objects, deployment: &str) -> &'a Value {
+    &pod(objects, deployment)["containers"][0]
+}
+
+const DEPLOYMENTS: [&str; 3] = ["poolgate", "poolgate-gate", "poolgate-reconciler"];
+
+#[test]
+fn every_object_says_that_it_belongs_to_poolgate() {
+    let all = [
+        "--set=profile=gate-strict",
+        "--set=gateStrict.pools={licensed}",
+        "--set=networkPolicy.enabled=true",
+        "--set=networkPolicy.apiServers={10.0.0.0/28}",
+        "--set=monitoring.podMonitor.enabled=true",
+        "--set=monitoring.prometheusRule.enabled=true",
+        "--set=certificates.from=cert-manager",
+    ];
+    for (name, object) in objects(&template(&all).success()) {
+        let part_of = &object["metadata"]["labels"]["app.kubernetes.io/part-of"];
+        assert_eq!(part_of, "poolgate", "{name}");
+    }
+}
+
+#[test]
+fn every_pod_has_the_image_and_its_secrets_and_the_place_that_the_values_say() {
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let objects = charted(&[
+        "--set=profile=gate",
+        "--set=image.repository=registry.example.com/platform/poolgate",
+        &format!("--set=image.digest={digest}"),
+        "--set=imagePullSecrets[0].name=registry",
+        "--set=affinity.nodeAffinity=null",
+        "--set=nodeSelector.pool=system",
+        "--set=priorityClassName=",
+        "--set=hostNetwork.enabled=true",
+    ]);
+    let image = format!("registry.example.com/platform/poolgate@{digest}");
+    let mut ports = Vec::new();
+    for deployment in DEPLOYMENTS {
+        let pod = pod(&objects, deployment);
+        assert_eq!(container(&objects, deployment)["image"], json!(image));
+        assert_eq!(pod["imagePullSecrets"], json!([{"name": "registry"}]));
+        assert_eq!(
+            (&pod["affinity"], &pod["priorityClassName"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert_eq!(
+            (&pod["nodeSelector"], &pod["hostNetwork"]),
+            (&json!({"pool": "system"}), &json!(true))
+        );
+        for port in container(&objects, deployment)["ports"]
+            .as_array()
+            .expect("ports")
+        {
+            let number = &port["containerPort"];
+            let flag = if port["name"] == "https" {
+                "--listen"
+            } else {
+                "--probe-listen"
+            };
+            let said = json!(format!("{flag}={number}"));
+            let arguments = container(&objects, deployment)["args"]
+                .as_array()
+                .expect("arguments");
+            assert!(arguments.contains(&said), "{deployment}: {said} in {arguments:?}");
+            ports.push(number.as_u64().expect("a port"));
+        }
+        let surge = &objects[&format!("Deployment poolgate-system {deployment}")]["spec"]["strategy"];
+        assert_eq!(
+            surge["rollingUpdate"]["maxSurge"], 0,
+            "{deployment}: its ports are taken on the node"
+        );
+    }
+    let count = ports.len();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), count, "no two processes of a node share a port");
+    assert!(
+        !objects.keys().any(|name| name.starts_with("ResourceQuota")),
+        "no priority, no quota"
+    );
+}
+
+#[test]
+fn an_exempt_pool_needs_poolgate_for_nothing_that_makes_nodes() {
+    let strict = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
+    let objects = charted(&[&strict[..], &["--set=exemptPools={system}"]].concat());
+    for (configuration, condition) in [
+        ("poolgate", "!(object.metadata.name in 'system'.split(' '))"),
+        (
+            "poolgate-gate",
+            "!(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in 'system'.split(' '))",
+        ),
+        (
+            "poolgate-gate-strict",
+            "!(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in 'system'.split(' '))",
+        ),
+    ] {
+        let object = &objects[&format!("ValidatingWebhookConfiguration  {configuration}")];
+        let conditions = object["webhooks"][0]["matchConditions"]
+            .as_array()
+            .expect("conditions");
+        assert!(
+            conditions.iter().any(|found| found["expression"] == condition),
+            "{configuration}: {conditions:?}"
+        );
+    }
+    let both = template(&[&strict[..], &["--set=exemptPools={licensed}"]].concat());
+    assert!(both.stderr.contains("take it out of one of them"), "{both:?}");
+}
+
+#[test]
+fn a_policy_file_is_shipped_as_it_is_and_observe_warns_whatever_it_says() {
+    let text =
+        "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n# Ours.\nenforcement: enforce\noverLimit: report\n";
+    let files = directory(&[("policy.yaml", text)]);
+    let file = format!("--set-file=policy={}", files.path().join("policy.yaml").display());
+    let shipped = |values: &[&str]| {
+        let policy = &charted(values)["ConfigMap poolgate-system poolgate-policy"]["data"]["policy.yaml"];
+        policy.as_str().expect("a text").to_owned()
+    };
+    assert_eq!(shipped(&["--set=profile=enforce", &file]), text);
+    let required = &charted(&["--set=policyRequired=true"]);
+    let arguments = container(required, "poolgate")["args"]
+        .as_array()
+        .expect("arguments");
+    assert!(
+        arguments.contains(&json!("--policy-required")) && !arguments.contains(&json!("--policy-optional"))
+    );
+    let warned = shipped(&[&file]);
+    assert!(
+        warned.contains("enforcement: warn\n") && warned.contains("overLimit: report\n"),
+        "{warned}"
+    );
+}
+
+#[test]
+fn the_chart_is_of_this_version_and_takes_no_value_that_it_does_not_know() {
+    let chart = fs::read_to_string(format!("{CHART}/Chart.yaml")).expect("the chart");
+    for field in ["version", "appVersion"] {
+        let line = format!("\n{field}: {}\n", env!("CARGO_PKG_VERSION"));
+        assert!(chart.contains(&line), "{line}");
+    }
+    let misspelt = template(&["--set=replica=3"]);
+    assert!(misspelt.stderr.contains("'replica' not allowed"), "{misspelt:?}");
+    let everywhere = objects(&template(&["--set=profile=gate", "--namespace=elsewhere"]).success());
+    for (name, object) in everywhere {
+        assert!(
+            !object.to_string().contains("poolgate-system"),
+            "{name}: {object}"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! The Helm chart and the kustomizations of `manifests/`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use poolgate_core::manifest::{Limits, parse};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::assets::program;
+use super::files::directory;
+use super::process::{Outcome, run};
+
+/// Where both stand.
+pub(crate) const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
+
+/// The chart.
+pub(crate) const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/helm");
+
+/// Objects by kind, namespace and name.
+pub(crate) type Objects = BTreeMap<String, Value>;
+
+/// Runs `helm template` on the chart with more arguments.
+pub(crate) fn template(arguments: &[&str]) -> Outcome {
+    let home = directory(&[]);
+    let mut command = Command::new(program("helm"));
+    command.args(["template", "poolgate", CHART, "--namespace=poolgate-system"]);
+    run(command.args(arguments).env("HOME", home.path()), "")
+}
+
+/// What the chart installs with these arguments.
+#[track_caller]
+pub(crate) fn charted(arguments: &[&str]) -> Objects {
+    objects(&template(&[&["--no-hooks"], arguments].concat()).success())
+}
+
+/// What a directory of `manifests` or of a copy of it builds.
+pub(crate) fn build(directory: &Path) -> Outcome {
+    run(
+        Command::new(program("kubectl")).arg("kustomize").arg(directory),
+        "",
+    )
+}
+
+/// A copy of `manifests` with an overlay of a user's, `manifests/overlays/own`, in these files.
+pub(crate) fn with_overlay(files: &[(&str, &str)]) -> (TempDir, PathBuf) {
+    let copy = directory(&[]);
+    run(Command::new("cp").arg("-R").arg(MANIFESTS).arg(copy.path()), "").success();
+    let own = copy.path().join("manifests/overlays/own");
+    std::fs::create_dir(&own).expect("a directory");
+    for (name, text) in files {
+        std::fs::write(own.join(name), text).expect("a file");
+    }
+    (copy, own)
+}
+
+/// The overlay of profile gate-strict with these pools.
+pub(crate) fn strict_overlay(pools: &str) -> (TempDir, PathBuf) {
+    let named = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: strict-pools\n  annotations: \
+         {{config.kubernetes.io/local-config: \"true\"}}\ndata:\n  names: {pools}\n"
+    );
+    let overlay = "resources: [../gate, pools.yaml]\ncomponents: [../../components/gate-strict]\n";
+    with_overlay(&[("kustomization.yaml", overlay), ("pools.yaml", &named)])
+}
+
+/// The objects of a stream of YAML.
+pub(crate) fn objects(text: &str) -> Objects {
+    parse(text, &Limits::default())
+        .map(|document| {
+            assert!(document.problems().is_empty(), "{:?}", document.problems());
+            document.into_value()
+        })
+        .filter(|object| !object.is_null())
+        .map(|object| {
+            let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let metadata = &object["metadata"];
+            let name = [&object["kind"], &metadata["namespace"], &metadata["name"]].map(of);
+            (name.join(" "), object)
+        })
+        .collect()
+}
