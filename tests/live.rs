@@ -38,6 +38,7 @@ mod live {
         mod gate;
         mod harness;
         mod installed;
+        mod leaving;
         mod numbers;
         mod parity;
         mod policy;

@@ -1,0 +1,188 @@
+//! Who takes poolgate out keeps nothing of it.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::support::chart::strict_overlay;
+use crate::support::client::Client;
+use crate::support::control_plane::ControlPlane;
+use crate::support::fleet::Fleet;
+use crate::support::karpenter::start_controller_manager;
+use crate::support::kubelet::{Pod, run_job};
+use crate::support::nodeclaim::node_claim;
+use crate::support::process::Process;
+use crate::support::services::Services;
+use crate::support::shell::{shell, workplace};
+use crate::support::wait::wait_for;
+
+const NAMESPACE: &str = "poolgate-system";
+const JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/jobs/poolgate-leaving";
+
+/// A cluster with a full pool and one with room, whose nodes nobody marks.
+struct Cluster {
+    plane: ControlPlane,
+    services: Services,
+    fleet: Fleet,
+    _controllers: Process,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let (plane, services) = Services::with_control_plane();
+        // They end namespaces and what belongs to objects that are gone.
+        let controllers =
+            start_controller_manager(&plane, "namespace-controller,garbage-collector-controller");
+        let mut fleet = Fleet::in_cluster(&plane);
+        fleet.pool("full", 1, &json!({}));
+        fleet.busy("full", "full-a");
+        fleet.pool("roomy", 9, &json!({}));
+        Self {
+            plane,
+            services,
+            fleet,
+            _controllers: controllers,
+        }
+    }
+
+    /// Runs lines of shell in a clone of the repository.
+    #[track_caller]
+    fn run(&self, lines: &str) -> String {
+        shell(workplace().path(), Some(self.plane.kubeconfig()), lines).success()
+    }
+
+    /// Everything that the API server can list, and what users care about in nodes, pools and definitions.
+    fn everything(&self) -> BTreeMap<String, Value> {
+        let listed = "kubectl get -A -o json --ignore-not-found \
+                      \"$(kubectl api-resources --verbs=list -o name | grep -v componentstatuses | paste -sd,)\"";
+        let all: Value = serde_json::from_str(&self.run(listed)).expect("JSON");
+        let objects = all["items"].as_array().expect("objects").iter();
+        objects
+            .filter(|object| object["metadata"]["namespace"] != "kube-system")
+            .map(|object| {
+                let metadata = &object["metadata"];
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let name = [&object["kind"], &metadata["namespace"], &metadata["name"]].map(text);
+                let kinds = ["Node", "NodePool", "NodeClaim", "CustomResourceDefinition"];
+                let content = json!([metadata["labels"], metadata["annotations"], object["spec"]]);
+                let is_compared = kinds.contains(&&*name[0]);
+                (name.join(" "), if is_compared { content } else { Value::Null })
+            })
+            .collect()
+    }
+
+    /// Lets gate and reconciler do what they do: a ledger, a Lease, marks on a node, an event.
+    fn live(&mut self) {
+        self.run("certs/dev && certs/apply");
+        self.run(
+            "kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -",
+        );
+        let gate = Pod::start(&self.plane, NAMESPACE, "poolgate-gate");
+        self.services.route(
+            &self.plane,
+            NAMESPACE,
+            "poolgate-gate",
+            Some(gate.address("admission")),
+        );
+        let client = Client::of(&self.plane);
+        let ledger = format!("/api/v1/namespaces/{NAMESPACE}/configmaps/poolgate-ledger-roomy");
+        let claim = node_claim("roomy-a", "roomy");
+        wait_for("a ledger", || {
+            client.create("/apis/karpenter.sh/v1/nodeclaims", &claim);
+            client.delete("/apis/karpenter.sh/v1/nodeclaims/roomy-a");
+            client.get(&ledger)
+        });
+        let _reconciler = Pod::start(&self.plane, NAMESPACE, "poolgate-reconciler");
+        self.fleet.wait_until_held("full", &["full-a"]);
+        wait_for("an event", || {
+            (!self.fleet.events("full").is_empty()).then_some(())
+        });
+        self.services.route(&self.plane, NAMESPACE, "poolgate-gate", None);
+    }
+}
+
+#[track_caller]
+fn expect_same(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>, what: &str) {
+    let names = |objects: &BTreeMap<String, Value>| objects.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(before), names(after), "{what}");
+    for (name, object) in before {
+        assert_eq!(object, &after[name], "{what}: {name}");
+    }
+}
+
+#[test]
+fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
+    let mut cluster = Cluster::start();
+    cluster.run("kubectl create namespace platform");
+    let before = cluster.everything();
+    let (_copy, strict) = strict_overlay("licensed");
+    let strict = format!("kubectl apply -k {}", strict.display());
+    let helm = "helm install poolgate manifests/helm --create-namespace --set profile=gate-strict --set \
+                'gateStrict.pools={licensed}' --namespace";
+    for (install, uninstall) in [
+        ("kubectl apply -k manifests/base", "manifests/uninstall"),
+        (
+            "kubectl apply -k manifests/overlays/enforce",
+            "manifests/uninstall",
+        ),
+        ("kubectl apply -k manifests/overlays/gate", "manifests/uninstall"),
+        (&strict, "manifests/uninstall"),
+        (&format!("{helm} {NAMESPACE}"), "manifests/uninstall"),
+        (
+            &format!("{helm} platform"),
+            "manifests/uninstall --namespace platform",
+        ),
+    ] {
+        cluster.run(install);
+        let namespace = if install.ends_with("platform") {
+            "platform"
+        } else {
+            NAMESPACE
+        };
+        if install.contains("strict") && namespace == NAMESPACE {
+            cluster.live();
+        }
+        assert!(cluster.everything().len() > before.len() + 5, "{install}");
+        cluster.run(uninstall);
+        expect_same(&before, &cluster.everything(), install);
+    }
+}
+
+#[test]
+fn helm_uninstall_leaves_no_mark_on_a_node() {
+    let mut cluster = Cluster::start();
+    cluster.run(&format!(
+        "helm install poolgate manifests/helm --create-namespace --set profile=gate --namespace {NAMESPACE}"
+    ));
+    cluster.live();
+    let plane = &cluster.plane;
+    thread::scope(|scope| {
+        // Where a kubelet would: the pod of the hook's Job, by the rights that come with it.
+        scope.spawn(|| {
+            let client = Client::of(plane);
+            let mut job = wait_for("the Job", || client.get(JOB));
+            let ran = run_job(plane, NAMESPACE, &job);
+            assert!(ran.status.success(), "{ran:?}");
+            let now = "2026-01-01T00:00:00Z";
+            let condition = |name: &str| json!({"type": name, "status": "True", "lastTransitionTime": now});
+            job["status"] = json!({
+                "startTime": now,
+                "completionTime": now,
+                "succeeded": 1,
+                "conditions": [condition("SuccessCriteriaMet"), condition("Complete")],
+            });
+            client.replace(&format!("{JOB}/status"), &job);
+        });
+        cluster.run(&format!("helm uninstall poolgate --namespace {NAMESPACE}"));
+    });
+    cluster.fleet.wait_until_held("full", &[]);
+    let node = cluster.fleet.stored_node("full-a");
+    assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");
+    let left = cluster.everything();
+    let ours: Vec<_> = left.keys().filter(|name| name.contains("poolgate")).collect();
+    // What no release of Helm knows of: what the processes wrote, and the certificate.
+    for name in &ours {
+        assert!(name.contains(NAMESPACE) || name.starts_with("Event"), "{ours:?}");
+    }
+}
