@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::certificates::{self, CertificatesArgs};
 use crate::commands::admit::{self, AdmitArgs};
 use crate::commands::budgets::{self, BudgetsArgs};
 use crate::commands::completions::{self, CompletionsArgs, ManArgs};
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Keep node limits quiet: hold nodes that cannot be replaced, end what stands above a limit where that is chosen
     Reconcile(Box<ReconcileArgs>),
+    /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the webhooks
+    Certificates(Box<CertificatesArgs>),
     /// Check manifests: mistakes at their line and column, as the webhook would tell them of a new object
     ///
     /// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
@@ -101,6 +104,7 @@ impl Command {
         match self {
             Self::Serve(args) => Ok(webhook::serve(*args)?),
             Self::Reconcile(args) => Ok(reconciler::reconcile(*args)?),
+            Self::Certificates(args) => Ok(certificates::certificates(&args)?),
             Self::Lint(args) => lint::run(&args),
             Self::Admit(args) => admit::run(&args),
             Self::Default(args) => default::run(&args),
@@ -129,7 +133,8 @@ mod tests {
     #[test]
     fn every_flag_of_what_runs_on_has_a_variable() {
         let cli = Cli::command();
-        let commands = ["serve", "reconcile"].map(|name| cli.find_subcommand(name).expect(name));
+        let commands =
+            ["serve", "reconcile", "certificates"].map(|name| cli.find_subcommand(name).expect(name));
         for argument in commands
             .into_iter()
             .flat_map(clap::Command::get_arguments)

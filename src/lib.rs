@@ -4,6 +4,7 @@
 //! of the subcommands, and [`run`] starts one. What may import what stands in docs/architecture.md.
 
 pub mod admission;
+mod certificates;
 mod certs;
 mod cli;
 mod cluster;

@@ -34,6 +34,7 @@ mod live {
     mod kubernetes {
         mod admission;
         mod authority;
+        mod certificates;
         mod client_certificates;
         mod gate;
         mod harness;

@@ -98,7 +98,7 @@ impl Load for CertificateFiles {
                 key: self.key.clone(),
                 cause,
             })?;
-        self.metrics.leaf(pair.not_before, pair.not_after);
+        self.metrics.times.leaf(pair.not_before, pair.not_after);
         announce(&pair, unix_seconds(now));
         self.current.replace(pair);
         Ok(())

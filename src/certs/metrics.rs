@@ -7,11 +7,17 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::polled_file::LoadMetrics;
 use crate::telemetry::Registry;
 
+/// From when to when certificates hold.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CertificateTimes {
+    not_before: Family<CertificateLabel, Gauge>,
+    not_after: Family<CertificateLabel, Gauge>,
+}
+
 /// What is known of the serving certificate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CertificateMetrics {
-    not_before: Family<CertificateLabel, Gauge>,
-    not_after: Family<CertificateLabel, Gauge>,
+    pub(super) times: CertificateTimes,
     pub(super) loads: LoadMetrics,
 }
 
@@ -20,7 +26,7 @@ struct CertificateLabel {
     certificate: &'static str,
 }
 
-impl CertificateMetrics {
+impl CertificateTimes {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let not_before = registry.metric(
@@ -31,6 +37,30 @@ impl CertificateMetrics {
             "certificate_not_after_timestamp_seconds",
             "When the certificate in force ends, in seconds since 1970",
         );
+        Self {
+            not_before,
+            not_after,
+        }
+    }
+
+    /// The leaf holds from the one time to the other.
+    pub(crate) fn leaf(&self, not_before: i64, not_after: i64) {
+        let leaf = CertificateLabel { certificate: "leaf" };
+        self.not_before.get_or_create(&leaf).set(not_before);
+        self.not_after.get_or_create(&leaf).set(not_after);
+    }
+
+    /// The authority's certificate holds until then.
+    pub(crate) fn authority(&self, not_after: i64) {
+        let authority = CertificateLabel { certificate: "ca" };
+        self.not_after.get_or_create(&authority).set(not_after);
+    }
+}
+
+impl CertificateMetrics {
+    /// Registers the numbers.
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        let times = CertificateTimes::register(registry);
         let loads = [
             (
                 "certificate_loads",
@@ -46,22 +76,8 @@ impl CertificateMetrics {
             ),
         ];
         Self {
-            not_before,
-            not_after,
+            times,
             loads: LoadMetrics::register(registry, loads),
         }
-    }
-
-    /// The leaf holds from the one time to the other.
-    pub(super) fn leaf(&self, not_before: i64, not_after: i64) {
-        let leaf = CertificateLabel { certificate: "leaf" };
-        self.not_before.get_or_create(&leaf).set(not_before);
-        self.not_after.get_or_create(&leaf).set(not_after);
-    }
-
-    /// The authority's certificate holds until then.
-    pub(super) fn authority(&self, not_after: i64) {
-        let authority = CertificateLabel { certificate: "ca" };
-        self.not_after.get_or_create(&authority).set(not_after);
     }
 }

@@ -1,15 +1,21 @@
 //! Where the serving certificate and the clients' authority come from, and how they are replaced while connections go on.
 //! Knows nothing of sockets or requests.
 
+mod authority;
 mod client_authority;
 pub(crate) mod client_names;
 mod files;
 mod metrics;
 mod pair;
+mod pem;
 mod self_signed;
+mod trust;
 
+pub(crate) use authority::{Authority, AuthorityError, Issued};
 pub(crate) use client_authority::{ClientAuthorityError, ClientAuthorityFile};
 pub(crate) use files::{CertificateFiles, FileError};
-pub(crate) use metrics::CertificateMetrics;
-pub(crate) use pair::Current;
+pub(crate) use metrics::{CertificateMetrics, CertificateTimes};
+pub(crate) use pair::{Current, Leaf, PairError, unix_seconds};
+pub(crate) use pem::{read_certificates, write_certificates};
 pub(crate) use self_signed::{SelfSignedError, SelfSignedSource};
+pub(crate) use trust::verify;

@@ -98,6 +98,29 @@ impl Pair {
     }
 }
 
+/// A leaf as it is stored beside its key, for those who do not serve it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    /// The chain, the leaf first.
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    /// The first second at which it holds, since 1970.
+    pub(crate) not_before: i64,
+    /// The last one.
+    pub(crate) not_after: i64,
+}
+
+impl Leaf {
+    /// Reads a chain (leaf first) and the leaf's key.
+    pub(crate) fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, PairError> {
+        let pair = Pair::from_pem(chain, key)?;
+        Ok(Self {
+            chain: pair.key.cert.clone(),
+            not_before: pair.not_before,
+            not_after: pair.not_after,
+        })
+    }
+}
+
 /// The certificate that the next handshake shows, which reads it without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Current(ArcSwapOption<Pair>);
@@ -143,7 +166,7 @@ impl Need for Current {
 }
 
 /// Seconds since 1970, as certificates count.
-pub(super) fn unix_seconds(time: SystemTime) -> i64 {
+pub(crate) fn unix_seconds(time: SystemTime) -> i64 {
     let since = time
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or(Duration::ZERO);

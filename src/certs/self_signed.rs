@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose, SanType,
-};
+use rcgen::SanType;
 use rustls::pki_types::PrivateKeyDer;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::authority::{Authority, AuthorityError};
 use super::metrics::CertificateMetrics;
 use super::pair::{Current, Pair, PairError, unix_seconds};
 
@@ -27,9 +25,6 @@ const LEAF_LIFE: Duration = Duration::from_hours(30 * 24);
 /// A leaf is renewed when less than this is left of it.
 const RENEW_BEFORE: Duration = Duration::from_hours(10 * 24);
 
-/// How far before now a certificate begins to hold: clocks of clients lag.
-const BACKDATE: Duration = Duration::from_hours(1);
-
 /// How often the wall clock is compared with the end of the leaf. A timer for the end itself would stand still
 /// while a laptop sleeps.
 const CHECK: Duration = Duration::from_mins(1);
@@ -39,7 +34,7 @@ const CHECK: Duration = Duration::from_mins(1);
 pub(crate) enum SelfSignedError {
     /// It cannot be made.
     #[error("the certificate cannot be made: {0}")]
-    Issue(rcgen::Error),
+    Issue(AuthorityError),
     /// It cannot be used.
     #[error("the certificate that was made cannot be used: {0}")]
     Pair(PairError),
@@ -55,9 +50,15 @@ pub(crate) enum SelfSignedError {
 
 // The messages above hold their causes, so that a log line has them, too; named as sources they would be printed
 // twice.
+impl From<AuthorityError> for SelfSignedError {
+    fn from(cause: AuthorityError) -> Self {
+        Self::Issue(cause)
+    }
+}
+
 impl From<rcgen::Error> for SelfSignedError {
     fn from(cause: rcgen::Error) -> Self {
-        Self::Issue(cause)
+        Self::Issue(cause.into())
     }
 }
 
@@ -69,7 +70,7 @@ impl From<PairError> for SelfSignedError {
 
 /// The authority and its present leaf.
 pub(crate) struct SelfSignedSource {
-    authority: CertifiedIssuer<'static, KeyPair>,
+    authority: Authority,
     names: Vec<SanType>,
     leaf_not_after: i64,
     current: Arc<Current>,
@@ -83,15 +84,7 @@ impl SelfSignedSource {
         now: SystemTime,
         metrics: CertificateMetrics,
     ) -> Result<Self, SelfSignedError> {
-        let mut params = CertificateParams::default();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "poolgate of this process");
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        params.not_before = (now - BACKDATE).into();
-        params.not_after = (now + AUTHORITY_LIFE).into();
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        let authority = Authority::create("poolgate of this process", now, AUTHORITY_LIFE)?;
 
         let mut names = vec![SanType::DnsName("localhost".try_into()?)];
         let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
@@ -103,8 +96,8 @@ impl SelfSignedSource {
         );
 
         let leaf = issue(&authority, &names, now)?;
-        metrics.authority(unix_seconds(now + AUTHORITY_LIFE));
-        metrics.leaf(leaf.not_before, leaf.not_after);
+        metrics.times.authority(authority.validity().1);
+        metrics.times.leaf(leaf.not_before, leaf.not_after);
         metrics.loads.loaded();
         let (leaf_not_after, current) = (leaf.not_after, Arc::<Current>::default());
         current.replace(leaf);
@@ -148,7 +141,7 @@ impl SelfSignedSource {
             Ok(leaf) => {
                 tracing::info!(serial = leaf.serial, "certificate renewed");
                 self.leaf_not_after = leaf.not_after;
-                self.metrics.leaf(leaf.not_before, leaf.not_after);
+                self.metrics.times.leaf(leaf.not_before, leaf.not_after);
                 self.metrics.loads.loaded();
                 self.current.replace(leaf);
             }
@@ -160,25 +153,10 @@ impl SelfSignedSource {
     }
 }
 
-fn issue(
-    authority: &CertifiedIssuer<'static, KeyPair>,
-    names: &[SanType],
-    now: SystemTime,
-) -> Result<Pair, SelfSignedError> {
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, "poolgate");
-    params.subject_alt_names = names.to_vec();
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    params.use_authority_key_identifier_extension = true;
-    params.not_before = (now - BACKDATE).into();
-    params.not_after = (now + LEAF_LIFE).into();
-    let key = KeyPair::generate()?;
-    let leaf = params.signed_by(&key, authority)?;
-    Ok(Pair::from_der(
-        vec![leaf.der().clone()],
-        PrivateKeyDer::Pkcs8(key.serialize_der().into()),
-    )?)
+fn issue(authority: &Authority, names: &[SanType], now: SystemTime) -> Result<Pair, SelfSignedError> {
+    let issued = authority.issue(names, now, LEAF_LIFE)?;
+    let key = PrivateKeyDer::Pkcs8(issued.key.serialize_der().into());
+    Ok(Pair::from_der(vec![issued.certificate], key)?)
 }
 
 /// Writes a file beside `path` and moves it there: who waits for `path` never reads half of it.

@@ -7,9 +7,10 @@ use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use futures_util::Stream;
-use kube::api::{GetParams, ListParams, ObjectList, Request, WatchEvent, WatchParams};
+use kube::api::{GetParams, ListParams, ObjectList, Patch, PatchParams, Request, WatchEvent, WatchParams};
 use kube::{Client, Error, Resource, Result};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::objects::{Metadata, Object};
 
@@ -73,6 +74,12 @@ impl<K: DeserializeOwned> Collection<K> {
             Err(Error::Api(status)) if status.code == NOT_FOUND => Ok(None),
             read => read.map(Some),
         }
+    }
+
+    /// Changes the object of this name; what it is then.
+    pub(crate) async fn patch(&self, name: &str, params: &PatchParams, patch: &Patch<&Value>) -> Result<K> {
+        let request = self.request.patch(name, params, patch);
+        self.client.request(request.map_err(Error::BuildRequest)?).await
     }
 
     /// A page of the objects, of which the API server sends the metadata alone.

@@ -31,4 +31,4 @@ pub(crate) use lease::{
 pub(crate) use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
 pub(crate) use metrics::{ClusterMetrics, WatchMetrics};
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
-pub(crate) use watch::{Follower, Watch, described};
+pub(crate) use watch::{Follower, Watch, backoff, described};

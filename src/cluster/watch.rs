@@ -273,7 +273,8 @@ impl State {
     }
 }
 
-fn backoff() -> ExponentialBackoff {
+/// The pauses between tries that fail, without an end.
+pub(crate) fn backoff() -> ExponentialBackoff {
     ExponentialBuilder::default()
         .with_min_delay(FIRST_PAUSE)
         .with_max_delay(LONGEST_PAUSE)

@@ -50,7 +50,12 @@ fn every_metric_is_documented_and_every_documented_metric_is_there() {
         Running::directory(),
         &[&["reconcile"], &cluster[..]].concat(),
     ));
+    let certificates = registered(&Running::start(
+        Running::directory(),
+        &[&["certificates"], &cluster[..]].concat(),
+    ));
     for (families, one) in [
+        (&certificates, "certificates_errors_total"),
         (&serve, "webhook_findings_total"),
         (&gate, "gate_errors_total"),
         (&reconcile, "nodeclaims_terminated_total"),
@@ -60,7 +65,10 @@ fn every_metric_is_documented_and_every_documented_metric_is_there() {
             "{one} is there before it counts: {families:?}"
         );
     }
-    let all: BTreeSet<String> = [serve, gate, reconcile].into_iter().flatten().collect();
+    let all: BTreeSet<String> = [serve, gate, reconcile, certificates]
+        .into_iter()
+        .flatten()
+        .collect();
     let all: BTreeSet<&str> = all.iter().map(String::as_str).collect();
     let missing = |from: &BTreeSet<&str>, of: &BTreeSet<&str>| -> Vec<String> {
         of.difference(from)

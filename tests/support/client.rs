@@ -114,8 +114,13 @@ impl Client {
     /// Merges `change` into an object; null removes a field.
     #[track_caller]
     pub(crate) fn merge(&self, path: &str, change: &Value) -> Value {
-        self.send(&Method::PATCH, path, MERGE_PATCH, &change.to_string())
+        self.try_merge(path, change)
             .unwrap_or_else(|error| panic!("PATCH {path}: {error}"))
+    }
+
+    /// Merges a change that may be refused.
+    pub(crate) fn try_merge(&self, path: &str, change: &Value) -> Result<Value, Error> {
+        self.send(&Method::PATCH, path, MERGE_PATCH, &change.to_string())
     }
 
     /// Deletes an object, if it is there.

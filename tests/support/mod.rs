@@ -16,6 +16,8 @@ pub(crate) mod fleet;
 pub(crate) mod full;
 pub(crate) mod karpenter;
 pub(crate) mod kubelet;
+pub(crate) mod load;
+pub(crate) mod mount;
 pub(crate) mod nodeclaim;
 pub(crate) mod nodepool;
 pub(crate) mod pki;

@@ -46,7 +46,7 @@ impl Running {
     }
 
     /// Waits until it says that it is ready.
-    pub(super) fn wait_until_ready(&mut self) {
+    pub(crate) fn wait_until_ready(&mut self) {
         wait_for("poolgate to be ready", || {
             self.expect_alive();
             (self.probe("/readyz").0 == 200).then_some(())

@@ -3,22 +3,16 @@
 //! addresses: a relay stands for the Service.)
 
 use std::fs;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::shared::published;
-use crate::support::client::Client;
 use crate::support::full::full;
+use crate::support::load::Load;
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::relay::{Cut, Relay};
-use crate::support::wait::wait_for;
-
-const CLIENTS: u64 = 8;
 
 /// How long connections still come to a replica that ends, and how long it then waits for requests on those that it has.
 const SHUTDOWN_DELAY: Duration = Duration::from_secs(4);
@@ -34,15 +28,6 @@ fn replica() -> Poolgate {
     ])
 }
 
-/// Ends the clients, also where the test fails.
-struct SetAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for SetAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn rolling_restarts_lose_no_request() {
     let plane = &published().plane;
@@ -56,31 +41,12 @@ fn rolling_restarts_lose_no_request() {
 
     let restarts = if full() { 20 } else { 2 };
     let mut ends = Vec::new();
-    let (over, asked, lost) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        let _over = SetAtEnd(&over);
-        for client in 0..CLIENTS {
-            let (over, asked, lost) = (&over, &asked, &lost);
-            scope.spawn(move || {
-                let api = Client::of(plane);
-                let pool = node_pool(&format!("rolling-{client}"), &json!({}));
-                // Some ask all the time, some now and then: connections are new, in use, and kept.
-                let pause = Duration::from_millis(client * client * 10);
-                while !over.load(Ordering::Relaxed) {
-                    let path = "/apis/karpenter.sh/v1/nodepools?dryRun=All";
-                    match api.try_create(path, &pool) {
-                        Ok(_) => asked.fetch_add(1, Ordering::Relaxed),
-                        Err(error) => {
-                            lost.lock().expect("a lock").push(error.to_string());
-                            0
-                        }
-                    };
-                    thread::sleep(pause);
-                }
-            });
-        }
+    let request = |client| {
+        let pool = node_pool(&format!("rolling-{client}"), &json!({}));
+        ("/apis/karpenter.sh/v1/nodepools?dryRun=All", pool)
+    };
+    let load = Load::during(plane, request, |load| {
         for _ in 0..restarts {
-            let before = asked.load(Ordering::Relaxed);
             replicas.push(replica());
             publish(&replicas);
             let mut old = replicas.remove(0);
@@ -90,9 +56,7 @@ fn rolling_restarts_lose_no_request() {
             assert_eq!(old.wait_for_exit().code(), Some(0), "{}", old.log());
             publish(&replicas);
             assert_eq!(old.logged("stopped").len(), 1, "{}", old.log());
-            wait_for("requests", || {
-                (asked.load(Ordering::Relaxed) > before + CLIENTS).then_some(())
-            });
+            load.wait_for_more();
         }
     });
     // On one processor that is busy for that long, a client may take a kept connection just when its time is over.
@@ -101,7 +65,7 @@ fn rolling_restarts_lose_no_request() {
         end.is_some_and(|(_, end)| cut.at - *end >= 2 * SHUTDOWN_DELAY)
     };
     let (overdue, early): (Vec<Cut>, Vec<Cut>) = relay.cuts().into_iter().partition(overdue);
-    let (asked, lost) = (asked.into_inner(), lost.into_inner().expect("a lock"));
+    let (asked, lost) = (load.asked(), load.lost());
     println!(
         "{restarts} restarts, {asked} requests, {} on overdue connections",
         overdue.len()

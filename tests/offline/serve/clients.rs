@@ -10,8 +10,8 @@ use rustls::{ALL_VERSIONS, ClientConfig, SupportedProtocolVersion};
 use serde_json::Value;
 
 use super::client::{Connection, Response, bad_review, good_review, head, trusting};
-use super::mount::Mount;
 use crate::support::authority::{Authority, Issued};
+use crate::support::mount::Mount;
 use crate::support::poolgate::Poolgate;
 use crate::support::running::dial;
 use crate::support::wait::wait_for;

@@ -8,7 +8,6 @@ mod connections;
 mod crowds;
 mod deaf;
 mod memory;
-mod mount;
 mod observed;
 mod policy;
 mod readme;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::client::{Connection, assert_works, review};
-use super::mount::Mount;
+use crate::support::mount::Mount;
 use crate::support::poolgate::Poolgate;
 use crate::support::program;
 use crate::support::wait::wait_for;

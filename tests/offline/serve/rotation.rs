@@ -7,8 +7,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::client::{Connection, good_review};
-use super::mount::Mount;
 use crate::support::authority::Authority;
+use crate::support::mount::Mount;
 use crate::support::poolgate::Poolgate;
 use crate::support::wait::wait_for;
 

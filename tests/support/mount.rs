@@ -6,14 +6,14 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-pub(super) struct Mount {
+pub(crate) struct Mount {
     directory: TempDir,
     generation: u32,
 }
 
 impl Mount {
     /// One with these names, behind which there is nothing yet.
-    pub(super) fn of(names: &[&str]) -> Self {
+    pub(crate) fn of(names: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         for name in names {
             symlink(Path::new("..data").join(name), directory.path().join(name)).expect("a link");
@@ -24,13 +24,13 @@ impl Mount {
         }
     }
 
-    pub(super) fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         let path = self.directory.path().join(name);
         path.to_str().expect("a path in UTF-8").to_owned()
     }
 
     /// Replaces the contents as a kubelet does.
-    pub(super) fn swap(&mut self, files: &[(&str, &str)]) {
+    pub(crate) fn swap(&mut self, files: &[(&str, &str)]) {
         let directory = self.directory.path();
         let old = directory.join(format!("..{}", self.generation));
         self.generation += 1;

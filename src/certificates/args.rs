@@ -1,0 +1,80 @@
+//! What the user says about making certificates.
+
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+
+use super::decide::Settings;
+use crate::cluster::ClusterArgs;
+use crate::flags;
+use crate::http::ListenAddr;
+use crate::telemetry::LogArgs;
+
+/// What the user says about making certificates.
+#[derive(Debug, Args)]
+pub(crate) struct CertificatesArgs {
+    /// Where /livez, /readyz and /metrics are answered
+    #[arg(
+        long,
+        env = "POOLGATE_PROBE_LISTEN",
+        default_value = "8080",
+        value_name = "ADDR"
+    )]
+    pub(super) probe_listen: ListenAddr,
+
+    /// How long a new CA holds; it is replaced when two thirds of that are over
+    #[arg(long, env = "POOLGATE_CA_LIFE", default_value = "26280h", value_name = "TIME",
+        value_parser = flags::interval)]
+    ca_life: Duration,
+
+    /// How long a new serving certificate holds; it is replaced when two thirds of that are over
+    #[arg(long, env = "POOLGATE_LEAF_LIFE", default_value = "2160h", value_name = "TIME",
+        value_parser = flags::interval)]
+    leaf_life: Duration,
+
+    /// How long after a new CA stands in every caBundle its first certificate is stored: API servers learn of a caBundle late
+    #[arg(long, env = "POOLGATE_TRUST_WAIT", default_value = "1m", value_name = "TIME", value_parser = flags::time)]
+    trust_wait: Duration,
+
+    /// How long after a certificate of the new CA is stored the old CA stays in every caBundle: a kubelet brings a Secret to
+    /// its pods late
+    #[arg(long, env = "POOLGATE_SERVE_WAIT", default_value = "10m", value_name = "TIME", value_parser = flags::time)]
+    serve_wait: Duration,
+
+    /// How often Secrets and webhook configurations are looked at
+    #[arg(long, env = "POOLGATE_LOOK_INTERVAL", default_value = "10s", value_name = "TIME",
+        value_parser = flags::interval)]
+    pub(super) look_interval: Duration,
+
+    /// One more DNS name or IP address that the serving certificate is for, beside those of the Services; may be repeated
+    #[arg(long, env = "POOLGATE_NAME", value_name = "NAME", value_delimiter = ',',
+        value_parser = NonEmptyStringValueParser::new())]
+    pub(super) name: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+
+    #[command(flatten)]
+    pub(super) log: LogArgs,
+}
+
+/// A certificate cannot outlive its CA.
+#[derive(Debug, thiserror::Error)]
+#[error("--leaf-life is longer than --ca-life: no certificate outlives its CA")]
+pub(crate) struct LeafOutlivesAuthority;
+
+impl CertificatesArgs {
+    /// How long things last.
+    pub(super) fn settings(&self) -> Result<Settings, LeafOutlivesAuthority> {
+        if self.leaf_life > self.ca_life {
+            return Err(LeafOutlivesAuthority);
+        }
+        Ok(Settings {
+            authority_life: self.ca_life,
+            leaf_life: self.leaf_life,
+            trust_wait: self.trust_wait,
+            serve_wait: self.serve_wait,
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! What to do next about the certificates: a pure function of what was seen. Knows nothing of how that is read, made or
+//! written.
+//!
+//! A leaf is served only while every API server trusts the authority that signed it. So a new authority goes into every
+//! bundle first, beside the old one; the new leaf follows when API servers have had time to learn of it; and the old
+//! authority leaves the bundles when every pod has had time to take the new leaf. Which of these steps is next shows in what is
+//! stored: whoever begins in the middle goes on from there. Waits are measured by a clock that never goes back, from when
+//! this process saw the state for itself: whoever begins anew waits again.
+
+use std::time::{Duration, Instant};
+
+use rustls::pki_types::CertificateDer;
+
+/// A certificate, told from others by all of its bytes.
+pub(super) type Certificate = CertificateDer<'static>;
+
+/// What is stored. It was read in this order: what depends on something is read before it, so that nothing here is newer
+/// than what it depends on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen {
+    /// What each webhook trusts in.
+    pub(super) bundles: Vec<Bundle>,
+    /// The leaf, if it is of the authority and for every name.
+    pub(super) leaf: Option<Lasting>,
+    /// The authority that signs, if it can be used.
+    pub(super) authority: Option<Lasting>,
+    /// Those that were stored before it, and whose leaves may still be served.
+    pub(super) previous: Vec<Certificate>,
+}
+
+/// The `caBundle` of a webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bundle {
+    /// The certificates in it.
+    pub(super) certificates: Vec<Certificate>,
+    /// Whether there is nothing else in it.
+    pub(super) is_clean: bool,
+}
+
+/// A certificate, and from when to when it holds, in seconds since 1970.
+#[derive(Debug, Clone)]
+pub(super) struct Lasting {
+    pub(super) certificate: Certificate,
+    pub(super) not_before: i64,
+    pub(super) not_after: i64,
+}
+
+/// How long things last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    /// A new authority.
+    pub(super) authority_life: Duration,
+    /// A new leaf.
+    pub(super) leaf_life: Duration,
+    /// Until API servers know of what a bundle has been read to hold.
+    pub(super) trust_wait: Duration,
+    /// Until every pod serves the leaf that is stored.
+    pub(super) serve_wait: Duration,
+}
+
+/// The time by both clocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Now {
+    /// Seconds since 1970; may be set, forward and back.
+    pub(super) wall: i64,
+    /// Never goes back.
+    pub(super) at: Instant,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Make an authority and store it before these.
+    MakeAuthority { previous: Vec<Certificate> },
+    /// Let every webhook trust in exactly these.
+    Trust(Vec<Certificate>),
+    /// Make a leaf and store it.
+    MakeLeaf,
+    /// Store the authority alone: nobody serves a leaf of those before it any more.
+    ForgetPrevious,
+    /// Nothing, for so long at most.
+    Wait(Duration),
+    /// Nothing, for ever: all is as it should be, until that changes.
+    Rest,
+    /// Nothing: the clock stands before the time at which the certificates were made. What was made by it would have ended for
+    /// everybody else.
+    ClockIsBehind,
+}
+
+/// Since when this process has seen what it waits for.
+#[derive(Debug, Default)]
+pub(super) struct Since {
+    authority: Option<Certificate>,
+    /// Whether no webhook trusted in anything before this authority.
+    is_first: bool,
+    /// Since when every bundle has held the authority.
+    trusted: Option<Instant>,
+    /// Since when this leaf has been stored.
+    leaf: Option<(Certificate, Instant)>,
+    /// Since when the bundles have held these.
+    present: Option<(Vec<Certificate>, Instant)>,
+}
+
+impl Since {
+    /// Takes notice of what is stored now.
+    pub(super) fn saw(&mut self, seen: &Seen, at: Instant) {
+        let authority = seen.authority.as_ref().map(|authority| &authority.certificate);
+        if self.authority.as_ref() != authority {
+            *self = Self {
+                authority: authority.cloned(),
+                is_first: seen.present().is_empty(),
+                ..Self::default()
+            };
+        }
+        let is_trusted = authority.is_some_and(|authority| seen.is_trusted(authority));
+        self.trusted = self.trusted.filter(|_| is_trusted).or(is_trusted.then_some(at));
+        let leaf = seen.leaf.as_ref().map(|leaf| leaf.certificate.clone());
+        // From now on there is somebody to be trusted.
+        self.is_first &= leaf.is_none();
+        keep(&mut self.leaf, leaf, at);
+        keep(&mut self.present, Some(seen.present()), at);
+    }
+
+    /// How long it takes until API servers trust in the authority.
+    fn until_trusted(&self, at: Instant, settings: &Settings) -> Option<Duration> {
+        let since = self.trusted?;
+        if self.is_first {
+            return Some(Duration::ZERO);
+        }
+        Some(left(settings.trust_wait, since, at))
+    }
+
+    /// How long it takes until no pod serves any other leaf than the one that is stored, and nobody has changed a bundle
+    /// lately, who might be about to change the leaf.
+    fn until_served(&self, at: Instant, settings: &Settings) -> Option<Duration> {
+        let ((_, leaf), (_, present)) = (self.leaf.as_ref()?, self.present.as_ref()?);
+        Some(left(settings.serve_wait, *leaf.max(present), at))
+    }
+}
+
+/// Keeps since when something has been the same.
+fn keep<T: PartialEq>(kept: &mut Option<(T, Instant)>, now: Option<T>, at: Instant) {
+    if kept.as_ref().map(|(before, _)| before) != now.as_ref() {
+        *kept = now.map(|now| (now, at));
+    }
+}
+
+fn left(wait: Duration, since: Instant, at: Instant) -> Duration {
+    wait.saturating_sub(at.saturating_duration_since(since))
+}
+
+impl Seen {
+    /// All that any webhook trusts in, each once and in an order of its own.
+    fn present(&self) -> Vec<Certificate> {
+        let bundles = self.bundles.iter();
+        let mut present: Vec<Certificate> = bundles
+            .flat_map(|bundle| bundle.certificates.iter().cloned())
+            .collect();
+        present.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
+        present.dedup();
+        present
+    }
+
+    /// Whether every webhook trusts in this authority.
+    fn is_trusted(&self, authority: &Certificate) -> bool {
+        self.bundles
+            .iter()
+            .all(|bundle| bundle.certificates.contains(authority))
+    }
+
+    /// Whether every webhook trusts in the leaf that is stored.
+    pub(super) fn is_complete(&self) -> bool {
+        let authority = self.authority.as_ref();
+        self.leaf.is_some() && authority.is_some_and(|authority| self.is_trusted(&authority.certificate))
+    }
+}
+
+impl Bundle {
+    /// Whether it holds exactly these, in whatever order.
+    pub(super) fn is(&self, certificates: &[Certificate]) -> bool {
+        self.is_clean
+            && self.certificates.len() == certificates.len()
+            && certificates.iter().all(|one| self.certificates.contains(one))
+    }
+}
+
+impl Lasting {
+    /// Whether two thirds of its life are over.
+    fn is_due(&self, life: Duration, wall: i64) -> bool {
+        let third = i64::try_from(life.as_secs() / 3).unwrap_or(i64::MAX);
+        self.not_after.saturating_sub(wall) <= third
+    }
+}
+
+/// What to do now that this is seen. `since` has taken notice of it.
+pub(super) fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Settings) -> Step {
+    let Some(authority) = &seen.authority else {
+        return Step::MakeAuthority {
+            previous: seen.previous.clone(),
+        };
+    };
+    let made = seen.leaf.iter().chain([authority]).map(|made| made.not_before);
+    let is_behind = made.max().is_some_and(|made| made > now.wall);
+    if authority.is_due(settings.authority_life, now.wall) && !is_behind {
+        let previous = [&[authority.certificate.clone()], &seen.previous[..]].concat();
+        return Step::MakeAuthority { previous };
+    }
+    let served_in = since.until_served(now.at, settings);
+    let target = target(seen, authority, served_in == Some(Duration::ZERO));
+    if seen.bundles.iter().any(|bundle| !bundle.is(&target)) {
+        return Step::Trust(target);
+    }
+    let wants_leaf = match &seen.leaf {
+        None => true,
+        Some(leaf) => leaf.is_due(settings.leaf_life, now.wall),
+    };
+    if is_behind {
+        return Step::ClockIsBehind;
+    }
+    if wants_leaf {
+        return match since.until_trusted(now.at, settings) {
+            Some(Duration::ZERO) => Step::MakeLeaf,
+            wait => Step::Wait(wait.unwrap_or_default()),
+        };
+    }
+    match served_in {
+        Some(Duration::ZERO) if seen.previous.is_empty() => Step::Rest,
+        Some(Duration::ZERO) => Step::ForgetPrevious,
+        wait => Step::Wait(wait.unwrap_or_default()),
+    }
+}
+
+/// What every webhook should trust in: the authority and those before it; and until all pods serve its leaf, whatever any
+/// webhook trusts in already.
+fn target(seen: &Seen, authority: &Lasting, is_served: bool) -> Vec<Certificate> {
+    let mut target = vec![authority.certificate.clone()];
+    let present = if is_served { Vec::new() } else { seen.present() };
+    for certificate in seen.previous.iter().cloned().chain(present) {
+        if !target.contains(&certificate) {
+            target.push(certificate);
+        }
+    }
+    target
+}
+
+#[cfg(test)]
+mod tests;

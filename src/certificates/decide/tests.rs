@@ -1,0 +1,477 @@
+//! A cluster of numbers instead of certificates, in which anything may happen at any moment.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SETTINGS: Settings = Settings {
+    authority_life: Duration::from_secs(30_000),
+    leaf_life: Duration::from_secs(9_000),
+    trust_wait: Duration::from_secs(60),
+    serve_wait: Duration::from_secs(600),
+};
+
+/// How old what a process has read may be when it acts on it.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// The authorities of somebody else have numbers from here on.
+const FOREIGN: u32 = 1_000_000;
+
+fn certificate(number: u32) -> Certificate {
+    CertificateDer::from(number.to_be_bytes().to_vec())
+}
+
+fn number(certificate: &Certificate) -> u32 {
+    u32::from_be_bytes(certificate.as_ref().try_into().expect("four bytes"))
+}
+
+fn lasting(number: u32, (not_before, not_after): (i64, i64)) -> Lasting {
+    Lasting {
+        certificate: certificate(number),
+        not_before,
+        not_after,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Leaf {
+    number: u32,
+    signer: u32,
+    validity: (i64, i64),
+}
+
+/// What somebody may do, or what may happen.
+#[derive(Debug, Clone)]
+enum Event {
+    Pass(u64),
+    Look(usize),
+    Act(usize),
+    Crash(usize),
+    SetClock(i64),
+    EmptyAuthority,
+    BreakKey,
+    EmptyLeaf,
+    AddForeign,
+    /// Stores a leaf of somebody else, if that has been trusted for long enough.
+    SwapLeaf,
+    Install,
+    Uninstall,
+}
+
+/// One of several processes that all believe to be the only one.
+#[derive(Default)]
+struct Process {
+    since: Since,
+    look: Option<(Seen, [u64; 3], Duration)>,
+}
+
+/// Everything that is stored, with the version of each object, and what was stored before.
+struct World {
+    begun: Instant,
+    passed: Duration,
+    clock: i64,
+    next: u32,
+    authority: Option<(u32, (i64, i64), bool)>,
+    previous: Vec<u32>,
+    /// What each webhook trusts in, and what it trusted in from when on.
+    bundles: Vec<Vec<u32>>,
+    trusted: Vec<(Duration, Vec<Vec<u32>>)>,
+    leaf: Option<Leaf>,
+    served: Vec<(Duration, Option<Leaf>)>,
+    /// Of the bundles, the leaf, the authority.
+    versions: [u64; 3],
+    processes: [Process; 2],
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            begun: Instant::now(),
+            passed: Duration::ZERO,
+            clock: 1_700_000_000,
+            next: 0,
+            authority: None,
+            previous: Vec::new(),
+            bundles: vec![Vec::new(); 2],
+            trusted: Vec::new(),
+            leaf: None,
+            served: Vec::new(),
+            versions: [0; 3],
+            processes: Default::default(),
+        }
+    }
+
+    /// Somebody else has brought an authority and a leaf, as `certs/apply` does.
+    fn belong_to_somebody_else(&mut self) {
+        self.set_bundles(vec![vec![FOREIGN]; 2]);
+        let validity = self.validity(SETTINGS.leaf_life);
+        self.passed += SETTINGS.trust_wait;
+        let leaf = Leaf {
+            number: FOREIGN,
+            signer: FOREIGN,
+            validity,
+        };
+        self.set_leaf(Some(leaf));
+    }
+
+    fn wall(&self) -> i64 {
+        self.clock + i64::try_from(self.passed.as_secs()).expect("a short test")
+    }
+
+    fn validity(&self, life: Duration) -> (i64, i64) {
+        (
+            self.wall() - 3_600,
+            self.wall() + i64::try_from(life.as_secs()).expect("short"),
+        )
+    }
+
+    fn new_number(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+
+    fn set_bundles(&mut self, bundles: Vec<Vec<u32>>) {
+        self.bundles.clone_from(&bundles);
+        self.trusted.push((self.passed, bundles));
+        self.versions[0] += 1;
+    }
+
+    fn set_leaf(&mut self, leaf: Option<Leaf>) {
+        self.leaf = leaf;
+        self.served.push((self.passed, leaf));
+        self.versions[1] += 1;
+    }
+
+    fn seen(&self) -> Seen {
+        let usable = self.authority.filter(|(.., has_key)| *has_key);
+        let leaf = self
+            .leaf
+            .filter(|leaf| usable.is_some_and(|(number, ..)| leaf.signer == number));
+        let broken = self.authority.filter(|(.., has_key)| !has_key);
+        // The Secret of a leaf holds its authority as well.
+        let of_leaf = self.leaf.filter(|_| leaf.is_none()).map(|leaf| leaf.signer);
+        Seen {
+            bundles: self
+                .bundles
+                .iter()
+                .map(|bundle| Bundle {
+                    certificates: bundle.iter().copied().map(certificate).collect(),
+                    is_clean: true,
+                })
+                .collect(),
+            leaf: leaf.map(|leaf| lasting(leaf.number, leaf.validity)),
+            authority: usable.map(|(number, validity, _)| lasting(number, validity)),
+            previous: broken
+                .iter()
+                .map(|(number, ..)| number)
+                .chain(&self.previous)
+                .chain(&of_leaf)
+                .copied()
+                .map(certificate)
+                .collect(),
+        }
+    }
+
+    fn look(&mut self, process: usize) {
+        let (seen, versions, at) = (self.seen(), self.versions, self.begun + self.passed);
+        let process = &mut self.processes[process];
+        process.since.saw(&seen, at);
+        process.look = Some((seen, versions, self.passed));
+    }
+
+    /// Does what a process decides by what it has seen, unless somebody else was faster.
+    fn act(&mut self, process: usize) -> Option<Step> {
+        let now = Now {
+            wall: self.wall(),
+            at: self.begun + self.passed,
+        };
+        let one = &mut self.processes[process];
+        let (seen, versions, looked) = one.look.take()?;
+        if self.passed - looked > LOOK {
+            return None;
+        }
+        let step = next_step(&seen, &one.since, now, &SETTINGS);
+        let is_current = |object: usize| versions[object] == self.versions[object];
+        match &step {
+            Step::MakeAuthority { previous } if is_current(2) => {
+                self.previous = previous.iter().map(number).collect();
+                self.authority = Some((self.new_number(), self.validity(SETTINGS.authority_life), true));
+                self.versions[2] += 1;
+            }
+            Step::ForgetPrevious if is_current(2) => {
+                self.previous.clear();
+                self.versions[2] += 1;
+            }
+            Step::Trust(target) if is_current(0) => {
+                assert!(!target.is_empty());
+                let target: Vec<u32> = target.iter().map(number).collect();
+                self.set_bundles(vec![target; self.bundles.len()]);
+            }
+            Step::MakeLeaf if is_current(1) => {
+                let authority = seen.authority.as_ref().expect("an authority signs");
+                let leaf = Leaf {
+                    number: self.new_number(),
+                    signer: number(&authority.certificate),
+                    validity: self.validity(SETTINGS.leaf_life),
+                };
+                self.set_leaf(Some(leaf));
+            }
+            _ => {}
+        }
+        Some(step)
+    }
+
+    fn happens(&mut self, event: &Event) {
+        match *event {
+            Event::Pass(seconds) => self.passed += Duration::from_secs(seconds),
+            Event::Look(process) => self.look(process),
+            Event::Act(process) => drop(self.act(process)),
+            Event::Crash(process) => self.processes[process] = Process::default(),
+            Event::SetClock(seconds) => self.clock += seconds,
+            Event::EmptyAuthority => {
+                (self.authority, self.previous) = (None, Vec::new());
+                self.versions[2] += 1;
+            }
+            Event::BreakKey => {
+                self.authority = self
+                    .authority
+                    .map(|(number, validity, _)| (number, validity, false));
+                self.versions[2] += 1;
+            }
+            Event::EmptyLeaf => self.set_leaf(None),
+            Event::AddForeign => {
+                let foreign = FOREIGN + self.new_number();
+                // One that is still empty is nobody's yet.
+                let add = |bundle: &Vec<u32>| match &bundle[..] {
+                    [] => Vec::new(),
+                    bundle => [bundle, &[foreign]].concat(),
+                };
+                self.set_bundles(self.bundles.iter().map(add).collect());
+            }
+            Event::SwapLeaf => {
+                let number = self.new_number();
+                let old = window(&self.trusted, self.passed, SETTINGS.trust_wait);
+                // Nor may it take so long that the authority is taken out again just then.
+                let before = window(&self.trusted, self.passed, SETTINGS.serve_wait - LOOK);
+                let known = self.bundles.iter().flatten().copied();
+                let signer = known.filter(|number| *number >= FOREIGN).find(|number| {
+                    let all = |bundles: &Vec<Vec<u32>>| bundles.iter().all(|bundle| bundle.contains(number));
+                    old.iter().all(|bundles| all(bundles)) && !before.iter().all(|bundles| all(bundles))
+                });
+                if let Some(signer) = signer {
+                    let validity = self.validity(SETTINGS.leaf_life);
+                    self.set_leaf(Some(Leaf {
+                        number,
+                        signer,
+                        validity,
+                    }));
+                }
+            }
+            Event::Install => self.set_bundles([&self.bundles[..], &[Vec::new()]].concat()),
+            // Where nothing is left that remembers an authority, nobody can know of it.
+            Event::Uninstall if self.bundles.len() == 1 => {}
+            Event::Uninstall => {
+                let mut left = self.bundles.clone();
+                left.pop();
+                // Nobody is asked by what is not there.
+                for (_, bundles) in &mut self.trusted {
+                    bundles.truncate(left.len());
+                }
+                self.set_bundles(left);
+            }
+        }
+    }
+
+    /// Every pod may serve any leaf of the last `serve_wait`, and every API server trust in what stood in a bundle at any
+    /// time of the last `trust_wait`.
+    fn assert_trusted(&self) {
+        for leaf in window(&self.served, self.passed, SETTINGS.serve_wait)
+            .into_iter()
+            .flatten()
+        {
+            for bundles in window(&self.trusted, self.passed, SETTINGS.trust_wait) {
+                for bundle in bundles.iter().filter(|bundle| !bundle.is_empty()) {
+                    assert!(
+                        bundle.contains(&leaf.signer),
+                        "{leaf:?} is not trusted by {bundle:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Lets one process work alone until nothing is left to do.
+    fn settle(&mut self) {
+        for _ in 0..200 {
+            self.look(0);
+            match self.act(0) {
+                Some(Step::Rest) => return,
+                Some(Step::Wait(wait)) => {
+                    assert!(!wait.is_zero(), "it would wait for nothing");
+                    self.passed += wait;
+                }
+                Some(Step::ClockIsBehind) => self.clock += 20_000,
+                _ => self.passed += Duration::from_secs(1),
+            }
+            self.assert_trusted();
+        }
+        panic!("it never comes to rest");
+    }
+}
+
+/// What stood there at any time of the last `wait`.
+fn window<T>(history: &[(Duration, T)], now: Duration, wait: Duration) -> Vec<&T> {
+    let oldest = history.iter().rposition(|(from, _)| *from + wait <= now);
+    let rest = history.get(oldest.unwrap_or_default()..).unwrap_or_default();
+    rest.iter().map(|(_, value)| value).collect()
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let process = || 0_usize..2;
+    prop_oneof![
+        6 => prop_oneof![0..5_u64, 50..70_u64, 590..620_u64, 1_000..12_000_u64].prop_map(Event::Pass),
+        8 => process().prop_map(Event::Look),
+        10 => process().prop_map(Event::Act),
+        1 => process().prop_map(Event::Crash),
+        1 => prop_oneof![-20_000..-1_i64, 1..20_000_i64].prop_map(Event::SetClock),
+        1 => Just(Event::EmptyAuthority),
+        1 => Just(Event::BreakKey),
+        1 => Just(Event::EmptyLeaf),
+        1 => Just(Event::AddForeign),
+        2 => Just(Event::SwapLeaf),
+        1 => Just(Event::Install),
+        1 => Just(Event::Uninstall),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn no_leaf_is_served_that_an_api_server_does_not_trust(
+        start in 0..3,
+        events in prop::collection::vec(event(), 0..120),
+    ) {
+        let mut world = World::new();
+        match start {
+            0 => {}
+            1 => world.settle(),
+            _ => world.belong_to_somebody_else(),
+        }
+        for event in &events {
+            world.happens(event);
+            world.assert_trusted();
+        }
+        world.settle();
+        let (authority, ..) = world.authority.expect("an authority");
+        prop_assert!(world.bundles.iter().all(|bundle| *bundle == [authority]));
+        prop_assert_eq!(world.leaf.map(|leaf| leaf.signer), Some(authority));
+        prop_assert!(world.previous.is_empty());
+    }
+}
+
+/// Looks and acts at once.
+fn step(world: &mut World) -> Step {
+    world.look(0);
+    world.act(0).expect("a step")
+}
+
+#[test]
+fn from_nothing_a_leaf_is_stored_as_soon_as_the_bundles_are_read_back() {
+    let mut world = World::new();
+    assert_eq!(step(&mut world), Step::MakeAuthority { previous: Vec::new() });
+    assert_eq!(step(&mut world), Step::Trust(vec![certificate(1)]));
+    assert_eq!(step(&mut world), Step::MakeLeaf);
+    assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
+    world.settle();
+
+    // With no webhook there is nobody to be trusted by.
+    let mut world = World::new();
+    world.bundles = Vec::new();
+    assert!(matches!(step(&mut world), Step::MakeAuthority { .. }));
+    assert_eq!(step(&mut world), Step::MakeLeaf);
+}
+
+#[test]
+fn an_authority_is_replaced_step_by_step_and_each_wait_is_kept() {
+    let mut world = World::new();
+    world.settle();
+    let (old, _, _) = world.authority.expect("an authority");
+    world.passed += SETTINGS.authority_life * 2 / 3;
+    let previous = vec![certificate(old)];
+    assert_eq!(step(&mut world), Step::MakeAuthority { previous });
+    let (new, ..) = world.authority.expect("an authority");
+    let both = vec![certificate(new), certificate(old)];
+    assert_eq!(step(&mut world), Step::Trust(both));
+    assert_eq!(step(&mut world), Step::Wait(SETTINGS.trust_wait));
+    world.passed += SETTINGS.trust_wait;
+    assert_eq!(step(&mut world), Step::MakeLeaf);
+    assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
+    world.passed += SETTINGS.serve_wait - Duration::from_secs(1);
+    assert_eq!(step(&mut world), Step::Wait(Duration::from_secs(1)));
+    // Whoever begins anew has seen nothing, and waits again.
+    world.processes = Default::default();
+    assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
+    world.passed += SETTINGS.serve_wait;
+    assert_eq!(step(&mut world), Step::ForgetPrevious);
+    assert_eq!(step(&mut world), Step::Trust(vec![certificate(new)]));
+}
+
+#[test]
+fn a_leaf_is_renewed_when_two_thirds_of_its_life_are_over() {
+    let mut world = World::new();
+    world.settle();
+    let until = world.leaf.expect("a leaf").validity.1 - 3_000;
+    world.clock += until - world.wall() - 1;
+    assert_eq!(step(&mut world), Step::Rest);
+    world.clock += 1;
+    assert_eq!(step(&mut world), Step::MakeLeaf);
+    assert!(matches!(step(&mut world), Step::Wait(_)));
+}
+
+#[test]
+fn nothing_is_made_while_the_clock_stands_before_what_was_made() {
+    let mut world = World::new();
+    world.settle();
+    world.clock -= 20_000;
+    world.set_leaf(None);
+    assert_eq!(step(&mut world), Step::ClockIsBehind);
+    // Trust needs no clock.
+    world.happens(&Event::Install);
+    assert!(matches!(step(&mut world), Step::Trust(_)));
+    world.clock += 20_000;
+    assert_eq!(step(&mut world), Step::Wait(SETTINGS.trust_wait));
+}
+
+#[test]
+fn an_authority_of_somebody_else_stays_until_nobody_can_need_it() {
+    let mut world = World::new();
+    world.settle();
+    world.happens(&Event::AddForeign);
+    assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
+    world.passed += SETTINGS.trust_wait;
+    world.happens(&Event::SwapLeaf);
+    assert_eq!(step(&mut world), Step::MakeLeaf);
+    world.assert_trusted();
+    assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
+    world.passed += SETTINGS.serve_wait;
+    let (own, ..) = world.authority.expect("an authority");
+    assert_eq!(step(&mut world), Step::Trust(vec![certificate(own)]));
+}
+
+#[test]
+fn what_is_no_certificate_is_taken_out_of_a_bundle() {
+    let mut world = World::new();
+    world.settle();
+    let mut seen = world.seen();
+    seen.bundles[0].is_clean = false;
+    let now = Now {
+        wall: world.wall(),
+        at: world.begun + world.passed,
+    };
+    let (own, ..) = world.authority.expect("an authority");
+    assert_eq!(
+        next_step(&seen, &world.processes[0].since, now, &SETTINGS),
+        Step::Trust(vec![certificate(own)])
+    );
+}

@@ -1,0 +1,208 @@
+//! Looks at what is stored, does the next step, and looks again, for ever.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwap;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::decide::{Certificate, Now, Settings, Since, Step, next_step};
+use super::metrics::{CertificatesMetrics, Written};
+use super::objects::{AUTHORITY, LEAF, Meaning, Names, Read};
+use super::store::{Store, StoreError};
+use crate::certs::{Authority, AuthorityError, unix_seconds};
+use crate::cluster::backoff;
+use crate::lifecycle::Readiness;
+
+/// How long a look and the step that follows from it may take. Less than the shortest wait: by then nobody else can have
+/// gone so far that the step does harm.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// How long to wait after somebody else was faster.
+const AFTER_CONFLICT: Duration = Duration::from_secs(1);
+
+/// What a new authority is called.
+const NAME: &str = "poolgate CA";
+
+/// Why a step is not done.
+#[derive(Debug, thiserror::Error)]
+enum KeepError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("no certificate can be made: {0}")]
+    Issue(AuthorityError),
+    #[error(
+        "the clock stands before the time at which the certificates were made, and nothing is made by it; if they were \
+         made by a clock that was ahead, empty the Secret {AUTHORITY}"
+    )]
+    ClockIsBehind,
+    #[error("a look at the certificates took more than {} s", LOOK.as_secs())]
+    TooLong(#[from] tokio::time::error::Elapsed),
+}
+
+// The message holds its cause: named as a source it would be printed twice.
+impl From<AuthorityError> for KeepError {
+    fn from(cause: AuthorityError) -> Self {
+        Self::Issue(cause)
+    }
+}
+
+/// Keeps certificates.
+pub(super) struct Keeper {
+    pub(super) store: Store,
+    pub(super) names: Names,
+    pub(super) settings: Settings,
+    pub(super) interval: Duration,
+    pub(super) metrics: CertificatesMetrics,
+    pub(super) line: Arc<ArcSwap<String>>,
+    pub(super) readiness: Arc<Readiness>,
+}
+
+impl Keeper {
+    /// Goes on for ever.
+    pub(super) async fn run(self) {
+        let (mut since, mut pauses, mut logged) = (Since::default(), backoff(), None);
+        loop {
+            let done = timeout(LOOK, self.once(&mut since)).await;
+            let pause = match done.map_err(KeepError::from).and_then(|done| done) {
+                Ok(pause) => {
+                    self.metrics.succeeded();
+                    (pauses, logged) = (backoff(), None);
+                    pause
+                }
+                Err(KeepError::Store(StoreError::Conflict)) => AFTER_CONFLICT,
+                Err(error) => {
+                    self.metrics.failed();
+                    let text = error.to_string();
+                    self.line.store(Arc::new(text.clone()));
+                    if logged.as_ref() != Some(&text) {
+                        tracing::error!(
+                            error = text,
+                            "the certificates are not kept; those that are stored stay"
+                        );
+                        logged = Some(text);
+                    }
+                    pauses.next().unwrap_or(self.interval)
+                }
+            };
+            sleep(pause).await;
+        }
+    }
+
+    /// Looks once and does one step. How long to wait then.
+    async fn once(&self, since: &mut Since) -> Result<Duration, KeepError> {
+        let read = self.store.read().await?;
+        let meaning = read.understand(&self.names);
+        let clock = SystemTime::now();
+        let now = Now {
+            wall: unix_seconds(clock),
+            at: Instant::now().into_std(),
+        };
+        since.saw(&meaning.seen, now.at);
+        self.show(&meaning);
+        let step = next_step(&meaning.seen, since, now, &self.settings);
+        self.line.store(Arc::new(described(&step, &meaning)));
+        match step {
+            Step::MakeAuthority { previous } => {
+                self.make_authority(&read, &meaning, &previous, clock).await?
+            }
+            Step::Trust(certificates) => self.trust(&read, &certificates).await?,
+            Step::MakeLeaf => self.make_leaf(&read, &meaning, clock).await?,
+            Step::ForgetPrevious => {
+                let patch = read.authority.without_previous();
+                self.store.write_secret(AUTHORITY, &patch).await?;
+                self.metrics.written(Written::Authority);
+            }
+            Step::Wait(wait) => return Ok(wait.min(self.interval)),
+            Step::Rest => return Ok(self.interval),
+            Step::ClockIsBehind => return Err(KeepError::ClockIsBehind),
+        }
+        Ok(Duration::ZERO)
+    }
+
+    /// Shows what is stored.
+    fn show(&self, meaning: &Meaning) {
+        if let Some(authority) = &meaning.seen.authority {
+            self.metrics.times.authority(authority.not_after);
+        }
+        if let Some(leaf) = &meaning.seen.leaf {
+            self.metrics.times.leaf(leaf.not_before, leaf.not_after);
+        }
+        if meaning.seen.is_complete() {
+            self.readiness.ready();
+        }
+    }
+
+    async fn make_authority(
+        &self,
+        read: &Read,
+        meaning: &Meaning,
+        previous: &[Certificate],
+        clock: SystemTime,
+    ) -> Result<(), KeepError> {
+        let authority = Authority::create(NAME, clock, self.settings.authority_life)?;
+        let patch = read.authority.with_authority(&authority, previous);
+        self.store.write_secret(AUTHORITY, &patch).await?;
+        self.metrics.written(Written::Authority);
+        let before = match &meaning.authority {
+            Ok(_) => "two thirds of its life are over".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        tracing::info!(before, previous = previous.len(), "a new CA is stored");
+        Ok(())
+    }
+
+    async fn trust(&self, read: &Read, certificates: &[Certificate]) -> Result<(), KeepError> {
+        for (path, configuration) in &read.configurations {
+            let Some(patch) = configuration.trusting(certificates) else {
+                continue;
+            };
+            let name = &configuration.metadata.name;
+            self.store.write_configuration(path, name, &patch).await?;
+            self.metrics.written(Written::Bundle);
+            let kind = path.rsplit('/').next();
+            tracing::info!(kind, %name, certificates = certificates.len(), "caBundle is written");
+        }
+        Ok(())
+    }
+
+    async fn make_leaf(&self, read: &Read, meaning: &Meaning, clock: SystemTime) -> Result<(), KeepError> {
+        // Without an authority no leaf is wanted.
+        let Ok(authority) = &meaning.authority else {
+            return Ok(());
+        };
+        let issued = authority.issue(&self.names.signed, clock, self.settings.leaf_life)?;
+        let patch = read.leaf.with_leaf(&issued, authority);
+        self.store.write_secret(LEAF, &patch).await?;
+        self.metrics.written(Written::Leaf);
+        let before = match &meaning.leaf_fault {
+            Some(fault) => fault.to_string(),
+            None => "two thirds of its life are over".to_owned(),
+        };
+        tracing::info!(before, "a new serving certificate is stored");
+        Ok(())
+    }
+}
+
+/// What goes on, for `/readyz`.
+fn described(step: &Step, meaning: &Meaning) -> String {
+    let trusted = if meaning.seen.bundles.is_empty() {
+        "no webhook configuration is there"
+    } else {
+        "every webhook trusts the CA"
+    };
+    match step {
+        Step::MakeAuthority { .. } => "a new CA is made".into(),
+        Step::Trust(_) => "caBundle is written".into(),
+        Step::MakeLeaf => "a new serving certificate is made".into(),
+        Step::ForgetPrevious => "the CA before is forgotten".into(),
+        Step::Wait(_) if meaning.seen.leaf.is_none() => {
+            format!("{trusted}; its serving certificate follows when API servers know it")
+        }
+        Step::Wait(_) => {
+            format!("{trusted}; what they trusted before stays until every pod serves what is stored")
+        }
+        Step::Rest => trusted.into(),
+        Step::ClockIsBehind => KeepError::ClockIsBehind.to_string(),
+    }
+}

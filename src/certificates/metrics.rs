@@ -1,0 +1,70 @@
+//! The numbers of making certificates.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use crate::certs::CertificateTimes;
+use crate::telemetry::Registry;
+
+/// What is counted.
+#[derive(Debug, Clone)]
+pub(super) struct CertificatesMetrics {
+    pub(super) times: CertificateTimes,
+    writes: Family<WrittenLabel, Counter>,
+    errors: Counter,
+    failing: Gauge,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WrittenLabel {
+    what: &'static str,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Written {
+    /// The Secret of the authority.
+    Authority,
+    /// The `caBundle` of a webhook configuration.
+    Bundle,
+    /// The Secret of the leaf.
+    Leaf,
+}
+
+impl CertificatesMetrics {
+    /// Registers the numbers.
+    pub(super) fn register(registry: &mut Registry) -> Self {
+        Self {
+            times: CertificateTimes::register(registry),
+            writes: registry.metric(
+                "certificates_writes",
+                "How often the CA's Secret, a webhook configuration's caBundle or the serving certificate's Secret was written",
+            ),
+            errors: registry.metric(
+                "certificates_errors",
+                "How often a look at Secrets and webhook configurations, or a write to them, failed",
+            ),
+            failing: registry.metric("certificates_failing", "1 while that fails"),
+        }
+    }
+
+    pub(super) fn written(&self, what: Written) {
+        let what = match what {
+            Written::Authority => "ca",
+            Written::Bundle => "ca_bundle",
+            Written::Leaf => "leaf",
+        };
+        self.writes.get_or_create(&WrittenLabel { what }).inc();
+    }
+
+    pub(super) fn failed(&self) {
+        self.errors.inc();
+        self.failing.set(1);
+    }
+
+    pub(super) fn succeeded(&self) {
+        self.failing.set(0);
+    }
+}

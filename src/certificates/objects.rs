@@ -1,0 +1,278 @@
+//! What is stored where: two Secrets and the webhook configurations, as far as they are read.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::SanType;
+use rustls::pki_types::ServerName;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::decide::{Bundle, Certificate, Lasting, Seen};
+use crate::certs::{
+    Authority, AuthorityError, Issued, Leaf, PairError, read_certificates, verify, write_certificates,
+};
+use crate::objects::Metadata;
+
+/// The Secret that holds the authority's key.
+pub(super) const AUTHORITY: &str = "poolgate-certificates";
+
+/// The Secret that servers read.
+pub(super) const LEAF: &str = "poolgate-tls";
+
+/// Where an authority stands in its Secret.
+const AUTHORITY_CERTIFICATE: &str = "ca.crt";
+const AUTHORITY_KEY: &str = "ca.key";
+const PREVIOUS: &str = "previous.crt";
+
+/// Where a leaf stands in its Secret.
+const LEAF_CERTIFICATE: &str = "tls.crt";
+const LEAF_KEY: &str = "tls.key";
+
+/// The Services by which API servers call.
+const SERVICES: [&str; 2] = ["poolgate", "poolgate-gate"];
+
+/// A Secret.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Secret {
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+    #[serde(default)]
+    data: Option<BTreeMap<String, String>>,
+}
+
+/// A webhook configuration of either kind.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Configuration {
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+    #[serde(default)]
+    webhooks: Vec<Webhook>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Webhook {
+    name: String,
+    client_config: ClientConfig,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClientConfig {
+    #[serde(default)]
+    ca_bundle: Option<String>,
+}
+
+/// The names that a leaf is for, as they are signed and as they are checked.
+pub(super) struct Names {
+    pub(super) signed: Vec<SanType>,
+    checked: Vec<ServerName<'static>>,
+}
+
+/// A name that no certificate can have.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is no DNS name and no IP address")]
+pub(crate) struct BadName(String);
+
+impl Names {
+    /// Those of the Services in `namespace`, and these.
+    pub(super) fn of(namespace: &str, more: &[String]) -> Result<Self, BadName> {
+        let services = SERVICES.map(|service| format!("{service}.{namespace}.svc"));
+        let mut names = Self {
+            signed: Vec::new(),
+            checked: Vec::new(),
+        };
+        for name in services.iter().chain(more) {
+            let bad = || BadName(name.clone());
+            names.signed.push(match name.parse() {
+                Ok(address) => SanType::IpAddress(address),
+                Err(_) => SanType::DnsName(name.as_str().try_into().map_err(|_| bad())?),
+            });
+            names
+                .checked
+                .push(ServerName::try_from(name.clone()).map_err(|_| bad())?);
+        }
+        Ok(names)
+    }
+}
+
+/// What was read, in the order in which it was read.
+pub(super) struct Read {
+    pub(super) configurations: Vec<(&'static str, Configuration)>,
+    pub(super) leaf: Secret,
+    pub(super) authority: Secret,
+}
+
+/// What it means.
+pub(super) struct Meaning {
+    pub(super) seen: Seen,
+    /// What signs.
+    pub(super) authority: Result<Authority, AuthorityError>,
+    /// Why the leaf is not as it should be.
+    pub(super) leaf_fault: Option<LeafFault>,
+}
+
+/// Why a leaf is not as it should be.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LeafFault {
+    #[error("there is none")]
+    Missing,
+    #[error("{0}")]
+    Unusable(PairError),
+    #[error("it is not of this CA, or not for every name: {0}")]
+    Foreign(rustls::Error),
+}
+
+impl Read {
+    /// Makes sense of it.
+    pub(super) fn understand(&self, names: &Names) -> Meaning {
+        let webhooks = self
+            .configurations
+            .iter()
+            .flat_map(|(_, configuration)| &configuration.webhooks);
+        let authority = self.authority.authority();
+        let leaf = match &authority {
+            Ok(authority) => self.leaf.leaf(authority, names).map_err(Some),
+            Err(_) => Err(None),
+        };
+        let (leaf, leaf_fault) = match leaf {
+            Ok(leaf) => (Some(leaf), None),
+            Err(fault) => (None, fault),
+        };
+        let leaf_is_known = leaf.is_some();
+        let seen = Seen {
+            bundles: webhooks.map(Webhook::bundle).collect(),
+            leaf,
+            previous: self.previous(authority.as_ref().ok(), leaf_is_known),
+            authority: authority.as_ref().ok().map(|authority| {
+                let (not_before, not_after) = authority.validity();
+                Lasting {
+                    certificate: authority.certificate().clone(),
+                    not_before,
+                    not_after,
+                }
+            }),
+        };
+        Meaning {
+            seen,
+            authority,
+            leaf_fault,
+        }
+    }
+}
+
+impl Read {
+    /// The authorities before this one: those that are stored as such, one whose key cannot be used, and that of a leaf which
+    /// is of another one.
+    fn previous(&self, authority: Option<&Authority>, leaf_is_known: bool) -> Vec<Certificate> {
+        let own = authority.map(Authority::certificate);
+        let of_leaf = (!leaf_is_known).then(|| self.leaf.get(AUTHORITY_CERTIFICATE));
+        let stored = [AUTHORITY_CERTIFICATE, PREVIOUS].map(|key| self.authority.get(key));
+        let mut previous = Vec::new();
+        for pem in stored.into_iter().chain(of_leaf) {
+            let (certificates, _) = read_certificates(&pem);
+            for certificate in certificates {
+                if Some(&certificate) != own && !previous.contains(&certificate) {
+                    previous.push(certificate);
+                }
+            }
+        }
+        previous
+    }
+}
+
+impl Secret {
+    /// What stands under a key; nothing where that is no base64.
+    fn get(&self, key: &str) -> Vec<u8> {
+        let text = self.data.as_ref().and_then(|data| data.get(key));
+        text.and_then(|text| STANDARD.decode(text).ok())
+            .unwrap_or_default()
+    }
+
+    fn authority(&self) -> Result<Authority, AuthorityError> {
+        Authority::from_pem(&self.get(AUTHORITY_CERTIFICATE), &self.get(AUTHORITY_KEY))
+    }
+
+    fn leaf(&self, authority: &Authority, names: &Names) -> Result<Lasting, LeafFault> {
+        let [chain, key] = [LEAF_CERTIFICATE, LEAF_KEY].map(|key| self.get(key));
+        if chain.is_empty() || key.is_empty() {
+            return Err(LeafFault::Missing);
+        }
+        let leaf = Leaf::from_pem(&chain, &key).map_err(LeafFault::Unusable)?;
+        // At its end, when the authority holds as well: by no clock.
+        let authorities = std::slice::from_ref(authority.certificate());
+        verify(&leaf.chain, authorities, &names.checked, leaf.not_after).map_err(LeafFault::Foreign)?;
+        let certificate = leaf.chain.into_iter().next().ok_or(LeafFault::Missing)?;
+        Ok(Lasting {
+            certificate,
+            not_before: leaf.not_before,
+            not_after: leaf.not_after,
+        })
+    }
+
+    /// The patch that stores an authority over what was read, and these before it.
+    pub(super) fn with_authority(&self, authority: &Authority, previous: &[Certificate]) -> Value {
+        self.with_data(&json!({
+            AUTHORITY_CERTIFICATE: STANDARD.encode(authority.pem()),
+            AUTHORITY_KEY: STANDARD.encode(authority.key_pem()),
+            PREVIOUS: (!previous.is_empty()).then(|| STANDARD.encode(write_certificates(previous))),
+        }))
+    }
+
+    /// The patch that leaves nobody before the authority.
+    pub(super) fn without_previous(&self) -> Value {
+        self.with_data(&json!({PREVIOUS: null}))
+    }
+
+    /// The patch that stores a leaf over what was read.
+    pub(super) fn with_leaf(&self, issued: &Issued, authority: &Authority) -> Value {
+        self.with_data(&json!({
+            LEAF_CERTIFICATE: STANDARD.encode(write_certificates([&issued.certificate])),
+            LEAF_KEY: STANDARD.encode(issued.key.serialize_pem()),
+            AUTHORITY_CERTIFICATE: STANDARD.encode(authority.pem()),
+        }))
+    }
+
+    fn with_data(&self, data: &Value) -> Value {
+        json!({"metadata": {"resourceVersion": self.metadata.resource_version}, "data": data})
+    }
+}
+
+impl Configuration {
+    /// The patch by which every webhook trusts in exactly these; none where all do.
+    pub(super) fn trusting(&self, certificates: &[Certificate]) -> Option<Value> {
+        if self
+            .webhooks
+            .iter()
+            .all(|webhook| webhook.bundle().is(certificates))
+        {
+            return None;
+        }
+        let bundle = STANDARD.encode(write_certificates(certificates));
+        let webhooks = self.webhooks.iter();
+        let webhooks: Vec<Value> = webhooks
+            .map(|webhook| json!({"name": webhook.name, "clientConfig": {"caBundle": bundle}}))
+            .collect();
+        Some(json!({
+            "metadata": {"resourceVersion": self.metadata.resource_version},
+            "webhooks": webhooks,
+        }))
+    }
+}
+
+impl Webhook {
+    fn bundle(&self) -> Bundle {
+        let text = self.client_config.ca_bundle.as_deref().unwrap_or_default();
+        let pem = STANDARD.decode(text);
+        let (certificates, is_clean) = read_certificates(pem.as_deref().unwrap_or_default());
+        Bundle {
+            certificates,
+            is_clean: is_clean && pem.is_ok(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

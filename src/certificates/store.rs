@@ -1,0 +1,137 @@
+//! The API server, as far as certificates are stored there: each call has a deadline, and a write is refused if somebody
+//! else has written since what it rests on was read.
+
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Patch, PatchParams};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::objects::{AUTHORITY, Configuration, LEAF, Read, Secret};
+use crate::cluster::{Collection, described};
+
+/// How long a call may take.
+const CALL: Duration = Duration::from_secs(10);
+
+/// The name by which these writes are known: that of `certs/apply`, which does the same by hand.
+const MANAGER: &str = "poolgate-certs";
+
+const CONFLICT: u16 = 409;
+
+/// The webhook configurations that poolgate's manifests have, of both kinds. They need not be there.
+const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const CONFIGURATIONS: [(&str, &str); 4] = [
+    (MUTATING, "poolgate"),
+    (VALIDATING, "poolgate"),
+    (VALIDATING, "poolgate-gate"),
+    (VALIDATING, "poolgate-gate-strict"),
+];
+
+/// Why something was not read or not written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreError {
+    /// Somebody else has written it meanwhile: read it again.
+    #[error("somebody else was faster")]
+    Conflict,
+    /// It is not there.
+    #[error(
+        "the Secret {name} is not there: poolgate may fill it, and not create it; apply the manifests again"
+    )]
+    NoSecret {
+        /// Which one.
+        name: &'static str,
+    },
+    /// The API server did not do it.
+    #[error("{what}: {}", described(.error))]
+    Client {
+        /// What of.
+        what: String,
+        /// Why.
+        error: kube::Error,
+    },
+    /// It did not answer. Whether something was written is not known.
+    #[error("{what}: no answer from the API server within {} s", CALL.as_secs())]
+    NoAnswer {
+        /// What of.
+        what: String,
+    },
+}
+
+/// Where everything is stored.
+pub(super) struct Store {
+    client: Client,
+    secrets: String,
+}
+
+impl Store {
+    /// The Secrets in `namespace`.
+    pub(super) fn new(client: Client, namespace: &str) -> Self {
+        Self {
+            client,
+            secrets: format!("/api/v1/namespaces/{namespace}/secrets"),
+        }
+    }
+
+    /// Reads everything, what depends on something before it.
+    pub(super) async fn read(&self) -> Result<Read, StoreError> {
+        let mut configurations = Vec::new();
+        for (path, name) in CONFIGURATIONS {
+            let collection = Collection::<Configuration>::new(self.client.clone(), path);
+            let read = call(path, name, collection.get_opt(name)).await?;
+            configurations.extend(read.map(|configuration| (path, configuration)));
+        }
+        Ok(Read {
+            configurations,
+            leaf: self.secret(LEAF).await?,
+            authority: self.secret(AUTHORITY).await?,
+        })
+    }
+
+    async fn secret(&self, name: &'static str) -> Result<Secret, StoreError> {
+        let secrets = Collection::new(self.client.clone(), &self.secrets);
+        let read = call(&self.secrets, name, secrets.get_opt(name)).await?;
+        read.ok_or(StoreError::NoSecret { name })
+    }
+
+    /// Writes into a Secret.
+    pub(super) async fn write_secret(&self, name: &str, patch: &Value) -> Result<(), StoreError> {
+        self.patch(&self.secrets, name, &Patch::Merge(patch)).await
+    }
+
+    /// Writes into a webhook configuration; its webhooks are told apart by their names.
+    pub(super) async fn write_configuration(
+        &self,
+        path: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<(), StoreError> {
+        self.patch(path, name, &Patch::Strategic(patch)).await
+    }
+
+    async fn patch(&self, path: &str, name: &str, patch: &Patch<&Value>) -> Result<(), StoreError> {
+        let collection = Collection::<serde::de::IgnoredAny>::new(self.client.clone(), path);
+        let params = PatchParams {
+            field_manager: Some(MANAGER.into()),
+            ..PatchParams::default()
+        };
+        call(path, name, collection.patch(name, &params, patch)).await?;
+        Ok(())
+    }
+}
+
+async fn call<T>(
+    path: &str,
+    name: &str,
+    call: impl Future<Output = kube::Result<T>>,
+) -> Result<T, StoreError> {
+    let kind = path.rsplit('/').next().unwrap_or_default();
+    let what = || format!("{kind} {name}");
+    match timeout(CALL, call).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(kube::Error::Api(status))) if status.code == CONFLICT => Err(StoreError::Conflict),
+        Ok(Err(error)) => Err(StoreError::Client { what: what(), error }),
+        Err(_) => Err(StoreError::NoAnswer { what: what() }),
+    }
+}

@@ -1,0 +1,231 @@
+//! An authority that signs serving certificates: made here, and read again from where its key is stored.
+
+use std::time::{Duration, SystemTime};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PublicKeyData as _, SanType,
+};
+use rustls::pki_types::CertificateDer;
+
+use super::pair::unix_seconds;
+use super::pem::{read_certificates, write_certificates};
+
+/// How far before now a certificate begins to hold: clocks of clients lag.
+const BACKDATE: Duration = Duration::from_hours(1);
+
+/// Why there is no authority to sign with.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AuthorityError {
+    /// It cannot be made, or does not sign.
+    #[error("{0}")]
+    Issue(rcgen::Error),
+    /// There is no certificate, or more than one, or one that is damaged.
+    #[error("there is not one certificate (a block BEGIN CERTIFICATE)")]
+    Certificate,
+    /// The certificate is not one of an authority that was made here.
+    #[error("the certificate is not of an authority that poolgate made")]
+    Foreign,
+    /// The key is none.
+    #[error("the key cannot be read: {0}")]
+    Key(rcgen::Error),
+    /// The key is that of another certificate.
+    #[error("certificate and key do not belong together")]
+    Mismatch,
+}
+
+// The message holds its cause: named as a source it would be printed twice.
+impl From<rcgen::Error> for AuthorityError {
+    fn from(cause: rcgen::Error) -> Self {
+        Self::Issue(cause)
+    }
+}
+
+/// An authority and its key.
+pub(crate) struct Authority {
+    certificate: CertificateDer<'static>,
+    issuer: Issuer<'static, KeyPair>,
+    not_before: i64,
+    not_after: i64,
+}
+
+/// A certificate that an authority has signed, and its key.
+pub(crate) struct Issued {
+    /// The certificate.
+    pub(crate) certificate: CertificateDer<'static>,
+    /// Its key.
+    pub(crate) key: KeyPair,
+}
+
+impl Authority {
+    /// Makes one that holds for so long.
+    pub(crate) fn create(name: &str, now: SystemTime, life: Duration) -> Result<Self, AuthorityError> {
+        let mut params = named(name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let (not_before, not_after) = (now - BACKDATE, now + life);
+        params.not_before = not_before.into();
+        params.not_after = not_after.into();
+        let key = KeyPair::generate()?;
+        Ok(Self {
+            certificate: params.self_signed(&key)?.der().clone(),
+            issuer: Issuer::new(params, key),
+            not_before: unix_seconds(not_before),
+            not_after: unix_seconds(not_after),
+        })
+    }
+
+    /// Reads one that was made here.
+    pub(crate) fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, AuthorityError> {
+        let (certificates, is_clean) = read_certificates(certificate);
+        let [certificate] = &certificates[..] else {
+            return Err(AuthorityError::Certificate);
+        };
+        if !is_clean {
+            return Err(AuthorityError::Certificate);
+        }
+        let (_, parsed) =
+            x509_parser::parse_x509_certificate(certificate).map_err(|_| AuthorityError::Certificate)?;
+        let mut names = parsed.subject().iter_common_name();
+        let (Some(name), 1, true) = (
+            names.next().and_then(|name| name.as_str().ok()),
+            parsed.subject().iter_attributes().count(),
+            parsed.is_ca(),
+        ) else {
+            return Err(AuthorityError::Foreign);
+        };
+        let key = KeyPair::from_pem(&String::from_utf8_lossy(key)).map_err(AuthorityError::Key)?;
+        if key.subject_public_key_info() != parsed.public_key().raw {
+            return Err(AuthorityError::Mismatch);
+        }
+        let mut params = named(name);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        Ok(Self {
+            not_before: parsed.validity().not_before.timestamp(),
+            not_after: parsed.validity().not_after.timestamp(),
+            certificate: certificate.clone(),
+            issuer: Issuer::new(params, key),
+        })
+    }
+
+    /// Its certificate.
+    pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
+        &self.certificate
+    }
+
+    /// Its certificate, as PEM.
+    pub(crate) fn pem(&self) -> String {
+        write_certificates([&self.certificate])
+    }
+
+    /// Its key, as PEM.
+    pub(crate) fn key_pem(&self) -> String {
+        self.issuer.key().serialize_pem()
+    }
+
+    /// From when to when it holds, in seconds since 1970.
+    pub(crate) fn validity(&self) -> (i64, i64) {
+        (self.not_before, self.not_after)
+    }
+
+    /// Signs a serving certificate for these names, which holds for so long, but no longer than the authority.
+    pub(crate) fn issue(
+        &self,
+        names: &[SanType],
+        now: SystemTime,
+        life: Duration,
+    ) -> Result<Issued, AuthorityError> {
+        let mut params = named("poolgate");
+        params.subject_alt_names = names.to_vec();
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        params.not_before = (now - BACKDATE).into();
+        let end = Duration::from_secs(u64::try_from(self.not_after).unwrap_or_default());
+        params.not_after = (now + life).min(SystemTime::UNIX_EPOCH + end).into();
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?.der().clone();
+        Ok(Issued { certificate, key })
+    }
+}
+
+fn named(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::pki_types::ServerName;
+
+    use super::*;
+    use crate::certs::verify;
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + 20_000 * DAY
+    }
+
+    fn authority() -> Authority {
+        Authority::create("a test's", now(), 90 * DAY).expect("an authority")
+    }
+
+    #[test]
+    fn an_authority_that_was_stored_goes_on_signing() {
+        let made = authority();
+        let read = Authority::from_pem(made.pem().as_bytes(), made.key_pem().as_bytes()).expect("read");
+        assert_eq!(
+            (read.certificate(), read.validity()),
+            (made.certificate(), made.validity())
+        );
+        let names = vec![SanType::DnsName("a.example".try_into().expect("a name"))];
+        for authority in [&made, &read] {
+            let issued = authority.issue(&names, now(), 30 * DAY).expect("a certificate");
+            let verify = |name: &'static str, after: Duration| {
+                verify(
+                    std::slice::from_ref(&issued.certificate),
+                    &[made.certificate().clone()],
+                    &[ServerName::try_from(name).expect("a name")],
+                    unix_seconds(now() + after),
+                )
+            };
+            assert_eq!(verify("a.example", DAY), Ok(()));
+            assert!(verify("b.example", DAY).is_err(), "another name");
+            assert!(verify("a.example", 31 * DAY).is_err(), "after its end");
+        }
+        let other = authority();
+        let issued = other.issue(&names, now(), DAY).expect("a certificate");
+        let chain = [issued.certificate];
+        assert!(verify(&chain, &[made.certificate().clone()], &[], unix_seconds(now())).is_err());
+        let both = [made.certificate().clone(), other.certificate().clone()];
+        assert_eq!(verify(&chain, &both, &[], unix_seconds(now())), Ok(()));
+    }
+
+    #[test]
+    fn a_certificate_ends_with_its_authority_at_the_latest() {
+        let authority = authority();
+        let issued = authority
+            .issue(&[], now() + 80 * DAY, 30 * DAY)
+            .expect("a certificate");
+        let (_, parsed) = x509_parser::parse_x509_certificate(&issued.certificate).expect("X.509");
+        assert_eq!(parsed.validity().not_after.timestamp(), authority.validity().1);
+    }
+
+    #[test]
+    fn what_cannot_sign_is_refused_with_its_reason() {
+        let (one, other) = (authority(), authority());
+        let refused = |certificate: &str, key: &str| {
+            let read = Authority::from_pem(certificate.as_bytes(), key.as_bytes());
+            read.err().expect("an error").to_string()
+        };
+        let (pem, key) = (one.pem(), one.key_pem());
+        assert!(refused("", &key).starts_with("there is not one certificate"));
+        assert!(refused(&(pem.clone() + &other.pem()), &key).starts_with("there is not one certificate"));
+        assert!(refused(&pem, "").starts_with("the key cannot be read"));
+        assert!(refused(&pem, &other.key_pem()).starts_with("certificate and key do not belong"));
+        let foreign = rcgen::generate_simple_self_signed(["a".to_owned()]).expect("a certificate");
+        assert!(refused(&foreign.cert.pem(), &foreign.signing_key.serialize_pem()).contains("poolgate made"));
+    }
+}
