@@ -202,7 +202,7 @@ pub(super) fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Setting
     let made = seen.leaf.iter().chain([authority]).map(|made| made.not_before);
     let is_behind = made.max().is_some_and(|made| made > now.wall);
     if authority.is_due(settings.authority_life, now.wall) && !is_behind {
-        let previous = [&[authority.certificate.clone()], &seen.previous[..]].concat();
+        let previous = [std::slice::from_ref(&authority.certificate), &seen.previous[..]].concat();
         return Step::MakeAuthority { previous };
     }
     let served_in = since.until_served(now.at, settings);

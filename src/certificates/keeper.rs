@@ -104,7 +104,7 @@ impl Keeper {
         self.line.store(Arc::new(described(&step, &meaning)));
         match step {
             Step::MakeAuthority { previous } => {
-                self.make_authority(&read, &meaning, &previous, clock).await?
+                self.make_authority(&read, &meaning, &previous, clock).await?;
             }
             Step::Trust(certificates) => self.trust(&read, &certificates).await?,
             Step::MakeLeaf => self.make_leaf(&read, &meaning, clock).await?,

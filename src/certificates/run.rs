@@ -89,7 +89,7 @@ async fn run(args: &CertificatesArgs) -> Result<ExitCode, CertificatesError> {
     let namespace = connector.namespace().to_owned();
     let keep = async move {
         let client = client_for_watches(&config, std::slice::from_ref(&line), MEANWHILE, || {
-            metrics.failed()
+            metrics.failed();
         })
         .await;
         let keeper = Keeper {

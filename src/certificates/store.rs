@@ -96,8 +96,8 @@ impl Store {
     }
 
     /// Writes into a Secret.
-    pub(super) async fn write_secret(&self, name: &str, patch: &Value) -> Result<(), StoreError> {
-        self.patch(&self.secrets, name, &Patch::Merge(patch)).await
+    pub(super) async fn write_secret(&self, name: &str, change: &Value) -> Result<(), StoreError> {
+        self.patch(&self.secrets, name, &Patch::Merge(change)).await
     }
 
     /// Writes into a webhook configuration; its webhooks are told apart by their names.
@@ -105,18 +105,18 @@ impl Store {
         &self,
         path: &str,
         name: &str,
-        patch: &Value,
+        change: &Value,
     ) -> Result<(), StoreError> {
-        self.patch(path, name, &Patch::Strategic(patch)).await
+        self.patch(path, name, &Patch::Strategic(change)).await
     }
 
-    async fn patch(&self, path: &str, name: &str, patch: &Patch<&Value>) -> Result<(), StoreError> {
+    async fn patch(&self, path: &str, name: &str, change: &Patch<&Value>) -> Result<(), StoreError> {
         let collection = Collection::<serde::de::IgnoredAny>::new(self.client.clone(), path);
         let params = PatchParams {
             field_manager: Some(MANAGER.into()),
             ..PatchParams::default()
         };
-        call(path, name, collection.patch(name, &params, patch)).await?;
+        call(path, name, collection.patch(name, &params, change)).await?;
         Ok(())
     }
 }

@@ -26,6 +26,7 @@ mod written;
 mod support {
     pub(crate) mod authority;
     pub(crate) mod files;
+    pub(crate) mod mount;
     pub(crate) mod nodepool;
     pub(crate) mod poolgate;
     pub(crate) mod process;

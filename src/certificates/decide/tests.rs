@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::*;
 
 const SETTINGS: Settings = Settings {
-    authority_life: Duration::from_secs(30_000),
-    leaf_life: Duration::from_secs(9_000),
-    trust_wait: Duration::from_secs(60),
-    serve_wait: Duration::from_secs(600),
+    authority_life: Duration::from_mins(500),
+    leaf_life: Duration::from_mins(150),
+    trust_wait: Duration::from_mins(1),
+    serve_wait: Duration::from_mins(10),
 };
 
 /// How old what a process has read may be when it acts on it.
@@ -187,7 +187,7 @@ impl World {
         };
         let one = &mut self.processes[process];
         let (seen, versions, looked) = one.look.take()?;
-        if self.passed - looked > LOOK {
+        if self.passed > looked + LOOK {
             return None;
         }
         let step = next_step(&seen, &one.since, now, &SETTINGS);
@@ -252,7 +252,11 @@ impl World {
                 let number = self.new_number();
                 let old = window(&self.trusted, self.passed, SETTINGS.trust_wait);
                 // Nor may it take so long that the authority is taken out again just then.
-                let before = window(&self.trusted, self.passed, SETTINGS.serve_wait - LOOK);
+                let before = window(
+                    &self.trusted,
+                    self.passed,
+                    SETTINGS.serve_wait.saturating_sub(LOOK),
+                );
                 let known = self.bundles.iter().flatten().copied();
                 let signer = known.filter(|number| *number >= FOREIGN).find(|number| {
                     let all = |bundles: &Vec<Vec<u32>>| bundles.iter().all(|bundle| bundle.contains(number));
@@ -407,7 +411,7 @@ fn an_authority_is_replaced_step_by_step_and_each_wait_is_kept() {
     world.passed += SETTINGS.trust_wait;
     assert_eq!(step(&mut world), Step::MakeLeaf);
     assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
-    world.passed += SETTINGS.serve_wait - Duration::from_secs(1);
+    world.passed += SETTINGS.serve_wait.saturating_sub(Duration::from_secs(1));
     assert_eq!(step(&mut world), Step::Wait(Duration::from_secs(1)));
     // Whoever begins anew has seen nothing, and waits again.
     world.processes = Default::default();

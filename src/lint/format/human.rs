@@ -90,15 +90,12 @@ impl Shown<'_> {
         let Some(suggestion) = &finding.suggestion else {
             return renderer.render(&[group]);
         };
-        match finding.edit.as_ref().and_then(|edit| patch(name, text, edit)) {
-            Some(patch) => {
-                let help = Level::HELP.secondary_title(self.wrapped(suggestion, "help: ".len()));
-                renderer.render(&[group, help.element(patch)])
-            }
-            None => {
-                let help = Level::HELP.message(self.wrapped(suggestion, "   = help: ".len()));
-                renderer.render(&[group.element(help)])
-            }
+        if let Some(patch) = finding.edit.as_ref().and_then(|edit| patch(name, text, edit)) {
+            let help = Level::HELP.secondary_title(self.wrapped(suggestion, "help: ".len()));
+            renderer.render(&[group, help.element(patch)])
+        } else {
+            let help = Level::HELP.message(self.wrapped(suggestion, "   = help: ".len()));
+            renderer.render(&[group.element(help)])
         }
     }
 

@@ -180,8 +180,8 @@ fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
         },
         "defaultConfiguration": configuration(severity),
     });
-    if let Some(page) = pages.of(id) {
-        descriptor["helpUri"] = page.into();
+    if let (Some(page), Some(fields)) = (pages.of(id), descriptor.as_object_mut()) {
+        fields.insert("helpUri".into(), page.into());
     }
     descriptor
 }

@@ -1,0 +1,155 @@
+//! What the account of `poolgate certificates` may not do.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::{Installed, MUTATING, SECRETS, VALIDATING};
+use crate::support::authority::Authority;
+use crate::support::client::Client;
+use crate::support::wait::wait_for;
+
+/// Tries one change of a configuration by the account of what keeps certificates; why it is refused, if it is.
+fn refusal(account: &Client, path: &str, before: &Value, change: impl FnOnce(&mut Value)) -> Option<String> {
+    let mut changed = before.clone();
+    for unchecked in ["managedFields", "resourceVersion"] {
+        changed["metadata"]
+            .as_object_mut()
+            .expect("metadata")
+            .remove(unchecked);
+    }
+    change(&mut changed);
+    let name = before["metadata"]["name"].as_str().expect("a name");
+    let merged = json!({
+        "metadata": changed["metadata"],
+        "webhooks": changed["webhooks"],
+    });
+    account
+        .try_merge(&format!("{path}/{name}?dryRun=All"), &merged)
+        .err()
+        .map(|error| error.to_string())
+}
+
+#[test]
+fn the_account_changes_ca_bundle_and_nothing_else() {
+    let installed = Installed::new();
+    let account = installed
+        .plane
+        .kubeconfig_of("poolgate-system", "poolgate-certificates");
+    let account = Client::by(&account);
+    let bundle = json!(STANDARD.encode(Authority::named("any").pem()));
+    let [mutating, validating] =
+        [MUTATING, VALIDATING].map(|path| installed.configuration((path, "poolgate")));
+    // The policy takes effect late.
+    wait_for("the policy to take effect", || {
+        refusal(&account, MUTATING, &mutating, |changed| {
+            changed["webhooks"][0]["timeoutSeconds"] = json!(4);
+        })
+    });
+
+    // Every field that the API has, with another value than it has here.
+    let others = json!({
+        "admissionReviewVersions": ["v1", "v1beta1"],
+        "failurePolicy": "Fail",
+        "matchConditions": [{"name": "never", "expression": "false"}],
+        "matchPolicy": "Exact",
+        "name": "other.nodepools.poolgate.dev",
+        "namespaceSelector": {"matchLabels": {"a": "b"}},
+        "objectSelector": {"matchLabels": {"a": "b"}},
+        "reinvocationPolicy": "Never",
+        "rules": [],
+        "sideEffects": "NoneOnDryRun",
+        "timeoutSeconds": 5,
+    });
+    let served = "/openapi/v3/apis/admissionregistration.k8s.io/v1";
+    let schemas = installed.client.get(served).expect("a schema")["components"]["schemas"].clone();
+    let fields = |kind: &str| {
+        let schema = &schemas[format!("io.k8s.api.admissionregistration.v1.{kind}")];
+        let properties = schema["properties"].as_object().expect(kind);
+        properties.keys().cloned().collect::<Vec<String>>()
+    };
+    for (path, kind, before) in [
+        (MUTATING, "MutatingWebhook", mutating),
+        (VALIDATING, "ValidatingWebhook", validating),
+    ] {
+        let refuses = |what: &str, change: &dyn Fn(&mut Value)| {
+            let refused =
+                refusal(&account, path, &before, change).unwrap_or_else(|| panic!("{kind}: {what}"));
+            assert!(refused.contains("this account"), "{kind} {what}: {refused}");
+        };
+        for field in fields(kind).iter().filter(|field| *field != "clientConfig") {
+            let mut other = others[field].clone();
+            assert!(
+                !other.is_null(),
+                "{kind} has a new field {field}: name it in the policy, and here"
+            );
+            if before["webhooks"][0][field] == other {
+                other = json!("Ignore");
+            }
+            refuses(field, &|changed| changed["webhooks"][0][field] = other.clone());
+        }
+        assert_eq!(fields("WebhookClientConfig"), ["caBundle", "service", "url"]);
+        let client_config = |config: Value| {
+            move |changed: &mut Value| changed["webhooks"][0]["clientConfig"] = config.clone()
+        };
+        refuses("service", &|changed| {
+            changed["webhooks"][0]["clientConfig"]["service"]["path"] = json!("/other");
+        });
+        refuses(
+            "url",
+            &client_config(json!({"url": "https://127.0.0.1:1", "service": null})),
+        );
+        for (field, other) in [
+            ("labels", json!({"a": "b"})),
+            ("annotations", json!({"a": "b"})),
+            ("finalizers", json!(["example.com/stay"])),
+            (
+                "ownerReferences",
+                json!([{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "1"}]),
+            ),
+        ] {
+            refuses(field, &|changed| changed["metadata"][field] = other.clone());
+        }
+        refuses("no webhook", &|changed| changed["webhooks"] = json!([]));
+        refuses("one more webhook", &|changed| {
+            let mut more = changed["webhooks"][0].clone();
+            more["name"] = json!("more.nodepools.poolgate.dev");
+            changed["webhooks"].as_array_mut().expect("webhooks").push(more);
+        });
+        let trusts = refusal(&account, path, &before, |changed| {
+            changed["webhooks"][0]["clientConfig"]["caBundle"] = bundle.clone();
+        });
+        assert_eq!(trusts, None, "{kind}");
+    }
+}
+
+#[test]
+fn the_account_creates_nothing_and_touches_no_other_object() {
+    let installed = Installed::new();
+    let account = installed
+        .plane
+        .kubeconfig_of("poolgate-system", "poolgate-certificates");
+    let account = Client::by(&account);
+    let forbidden = |what: &str, result: Result<Value, kube::Error>| {
+        let refused = result.expect_err(what).to_string();
+        assert!(refused.contains("forbidden"), "{what}: {refused}");
+    };
+    let secret = json!({
+        "metadata": {"name": "token", "annotations": {"kubernetes.io/service-account.name": "poolgate-gate"}},
+        "type": "kubernetes.io/service-account-token",
+    });
+    forbidden("a new Secret", account.try_create(SECRETS, &secret));
+    forbidden(
+        "another Secret",
+        account.try_merge(&format!("{SECRETS}/other"), &json!({})),
+    );
+    let configuration = json!({"metadata": {"name": "mine"}, "webhooks": []});
+    forbidden(
+        "a new configuration",
+        account.try_create(VALIDATING, &configuration),
+    );
+    forbidden(
+        "another configuration",
+        account.try_merge(&format!("{VALIDATING}/other"), &json!({})),
+    );
+}
