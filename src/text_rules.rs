@@ -152,7 +152,7 @@ pub(crate) static RULES: [TextRule; 18] = [
         id: UNREADABLE,
         severity: Severity::Error,
         title: "Every path can be read, and with `--fix` be changed",
-        why: "What was not read was not judged, so the exit code is 2. No comment, no baseline and no `--ignore` hides \
+        why: "What was not read was not judged, so the exit code is 2. No comment and no baseline hides \
               it.",
     },
     TextRule {
