@@ -54,7 +54,7 @@ pub(crate) fn usual() -> Result<Vec<Case>> {
 
 /// One NodePool with longer and longer lists of values.
 pub(crate) fn growing() -> Result<Vec<Case>> {
-    [1, 10, 30, 100, 300, 1_000]
+    [1, 10, 30, 100, 300, 550]
         .into_iter()
         .map(|values| {
             let object = pool(50, values);
