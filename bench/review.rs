@@ -6,6 +6,7 @@
 // A benchmark prints, and numbers of bytes are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
+mod largest;
 mod table;
 
 use std::hint::black_box;
@@ -17,6 +18,7 @@ use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Map, Value, json};
 
+use crate::largest::{Largest, largest};
 use crate::table::Table;
 
 /// How large a hostile object is made.
@@ -117,32 +119,17 @@ fn legal() -> Vec<(&'static str, Value)> {
             {"key": "karpenter.k8s.aws/instance-generation", "operator": "Gt", "values": ["4"]},
         ]}}),
     );
-    let text = |letter: &str| letter.repeat(63);
-    let requirements: Vec<Value> = (0..60)
-        .map(|number| {
-            let values: Vec<String> = (0..50)
-                .map(|value| format!("{}{value:02}", "v".repeat(61)))
-                .collect();
-            json!({"key": format!("{}.example.com/r{number}", text("d")), "operator": "In", "values": values})
-        })
-        .collect();
-    let labels: Map<String, Value> = (0..35)
-        .map(|number| (format!("{}.example.com/l{number}", text("d")), json!(text("v"))))
-        .collect();
-    let budgets: Vec<Value> = (0..50)
-        .map(|number| {
-            let schedule = format!("{number} {}-23/2,0 * * sun,mon-fri,sat", number % 20);
-            json!({"nodes": format!("{number}%"), "schedule": schedule, "duration": "1h30m", "reasons": ["Empty", "Drifted"]})
-        })
-        .collect();
-    let taints: Vec<Value> = (0..50)
-        .map(|number| json!({"key": format!("example.com/t{number}"), "value": text("v"), "effect": "NoSchedule"}))
-        .collect();
-    let largest = pool(
+    let Largest {
+        requirements,
+        labels,
+        budgets,
+        taints,
+    } = largest(50);
+    let whole = pool(
         json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}}),
         json!({"metadata": {"labels": labels}, "spec": {"requirements": requirements, "taints": taints}}),
     );
-    vec![("usual", usual), ("largest legal", largest)]
+    vec![("usual", usual), ("largest legal", whole)]
 }
 
 fn numbers(count: usize) -> Vec<String> {

@@ -9,6 +9,8 @@
 // A benchmark prints, and counts of requests are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
+#[path = "../largest.rs"]
+mod largest;
 mod load;
 mod reviews;
 mod server;

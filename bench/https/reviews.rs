@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use hyper::body::Bytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::largest::largest;
 
 /// A review, where it goes, and what the answer must be.
 #[derive(Debug, Clone)]
@@ -44,7 +46,13 @@ pub(crate) fn usual() -> Result<Vec<Case>> {
             true,
         ),
         ("five mistakes: validate", "/validate", &mistaken(), None, false),
-        ("largest legal: validate", "/validate", &largest(), None, true),
+        (
+            "largest legal: validate",
+            "/validate",
+            &largest_legal(),
+            None,
+            true,
+        ),
     ];
     cases
         .into_iter()
@@ -194,35 +202,15 @@ fn mistaken() -> Value {
     pool
 }
 
-/// 60 requirements of 50 long values, long labels, and as many budgets and taints as the definition takes.
-fn largest() -> Value {
-    let text = |letter: &str| letter.repeat(63);
-    let requirements: Vec<Value> = (0..60)
-        .map(|number| {
-            let values: Vec<String> = (0..30)
-                .map(|value| format!("{}{value:02}", "v".repeat(61)))
-                .collect();
-            json!({"key": format!("{}.example.com/r{number}", text("d")), "operator": "In", "values": values})
-        })
-        .collect();
-    let labels: Map<String, Value> = (0..35)
-        .map(|number| (format!("{}.example.com/l{number}", text("d")), json!(text("v"))))
-        .collect();
-    let budgets: Vec<Value> = (0..50)
-        .map(|number| {
-            let schedule = format!("{number} {}-23/2,0 * * sun,mon-fri,sat", number % 20);
-            json!({"nodes": format!("{number}%"), "schedule": schedule, "duration": "1h30m", "reasons": ["Empty", "Drifted"]})
-        })
-        .collect();
-    let taints: Vec<Value> = (0..50)
-        .map(|number| json!({"key": format!("example.com/t{number}"), "value": text("v"), "effect": "NoSchedule"}))
-        .collect();
+/// About the largest that the definition accepts, as kubectl creates it.
+fn largest_legal() -> Value {
+    let largest = largest(30);
     let mut pool = pool(0, 0);
     for (pointer, value) in [
-        ("/spec/template/spec/requirements", json!(requirements)),
-        ("/spec/template/metadata/labels", json!(labels)),
-        ("/spec/disruption/budgets", json!(budgets)),
-        ("/spec/template/spec/taints", json!(taints)),
+        ("/spec/template/spec/requirements", json!(largest.requirements)),
+        ("/spec/template/metadata/labels", json!(largest.labels)),
+        ("/spec/disruption/budgets", json!(largest.budgets)),
+        ("/spec/template/spec/taints", json!(largest.taints)),
     ] {
         if let Some(field) = pool.pointer_mut(pointer) {
             *field = value;
