@@ -1,13 +1,14 @@
 //! Which cluster there is, found as kubectl finds it.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args};
 use kube::Config;
-use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
+
+use super::kubeconfig::{self, UnusableKubeconfig};
 
 /// How long a connection may take to come about, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -54,7 +55,7 @@ pub(crate) enum ClusterConfigError {
         /// The flag, with its value.
         what: String,
         /// What is wrong.
-        cause: KubeconfigError,
+        cause: UnusableKubeconfig,
     },
     /// Two flags that cannot both be meant.
     #[error("--no-cluster watches no cluster: leave it out, or --kubeconfig and --context")]
@@ -79,7 +80,7 @@ pub(crate) enum Found {
 pub(crate) enum UnusableConfig {
     /// The kubeconfig is broken.
     #[error("kubeconfig: {0}")]
-    Kubeconfig(#[from] KubeconfigError),
+    Kubeconfig(#[from] UnusableKubeconfig),
     /// The pod has no account.
     #[error("the pod's account: {0}")]
     InCluster(#[from] InClusterError),
@@ -105,7 +106,7 @@ pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError
     Ok(match (from_file, named) {
         (Ok(config), _) => with_namespace(config),
         (Err(cause), Some(what)) => return Err(ClusterConfigError::Named { what, cause }),
-        (Err(cause), None) if is_missing(&cause) => match in_cluster() {
+        (Err(cause), None) if cause.is_missing() => match in_cluster() {
             Found::Cluster(config) => with_namespace(*config),
             other => other,
         },
@@ -124,10 +125,10 @@ fn named(args: &ClusterArgs) -> Option<String> {
     }
 }
 
-async fn from_kubeconfig(args: &ClusterArgs) -> Result<Config, KubeconfigError> {
+async fn from_kubeconfig(args: &ClusterArgs) -> Result<Config, UnusableKubeconfig> {
     let kubeconfig = match &args.kubeconfig {
-        Some(path) => Kubeconfig::read_from(path)?,
-        None => Kubeconfig::read()?,
+        Some(path) => kubeconfig::read_from(path)?,
+        None => kubeconfig::read()?,
     };
     let options = KubeConfigOptions {
         context: args.context.clone(),
@@ -151,15 +152,6 @@ fn authority_file(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<Path
     match &cluster.certificate_authority_data {
         Some(_) => None,
         None => cluster.certificate_authority.as_ref().map(PathBuf::from),
-    }
-}
-
-/// Whether there is no kubeconfig, or one without a context, which is how kubectl treats a missing one.
-fn is_missing(error: &KubeconfigError) -> bool {
-    match error {
-        KubeconfigError::FindPath | KubeconfigError::CurrentContextNotSet => true,
-        KubeconfigError::ReadConfig(cause, _) => cause.kind() == ErrorKind::NotFound,
-        _ => false,
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod config;
 pub(crate) mod connect;
 pub(crate) mod definition;
 pub(crate) mod gate_metrics;
+mod kubeconfig;
 mod lease;
 pub(crate) mod ledgers;
 pub(crate) mod metrics;
