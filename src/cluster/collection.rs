@@ -3,7 +3,6 @@
 //! kube's `Api` reads all of the metadata. A [`Collection`] does not: the type that its objects are read into holds as
 //! few fields as its reader needs.
 
-use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use futures_util::Stream;
@@ -11,6 +10,7 @@ use kube::api::{GetParams, ListParams, ObjectList, Patch, PatchParams, Request, 
 use kube::{Client, Error, Resource, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::objects::{Metadata, Object};
 
@@ -35,17 +35,20 @@ impl<L, A, S, T> Versioned for Object<Metadata<L, A>, S, T> {
     }
 }
 
-/// Where objects of one kind are listed and watched.
-pub(crate) trait Source<K: Clone> {
+/// An object as the API server sent it.
+pub(crate) type RawObject = Box<RawValue>;
+
+/// Where objects of one kind are listed and watched, undecoded: that is compiled once, not once for each kind.
+pub(crate) trait Source {
     /// A page of them.
-    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>>;
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<RawObject>>;
 
     /// Their changes after a version.
     async fn watch(
         &self,
         params: &WatchParams,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<Self, K>>;
+    ) -> Result<impl Stream<Item = Result<WatchEvent<RawObject>>> + use<Self>>;
 }
 
 /// All objects of one kind in the cluster, read into a type that need not be a whole object.
@@ -61,6 +64,15 @@ impl<K> Collection<K> {
         Self {
             client,
             request: Request::new(path),
+            objects: PhantomData,
+        }
+    }
+
+    /// The same objects, undecoded.
+    pub(super) fn raw(self) -> Collection<RawObject> {
+        Collection {
+            client: self.client,
+            request: self.request,
             objects: PhantomData,
         }
     }
@@ -82,6 +94,15 @@ impl<K: DeserializeOwned> Collection<K> {
         self.client.request(request.map_err(Error::BuildRequest)?).await
     }
 
+    /// A page of the objects.
+    pub(crate) async fn list(&self, params: &ListParams) -> Result<ObjectList<K>>
+    where
+        K: Clone,
+    {
+        let request = self.request.list(params).map_err(Error::BuildRequest)?;
+        self.client.request(request).await
+    }
+
     /// A page of the objects, of which the API server sends the metadata alone.
     pub(crate) async fn list_metadata(&self, params: &ListParams) -> Result<ObjectList<K>>
     where
@@ -92,17 +113,16 @@ impl<K: DeserializeOwned> Collection<K> {
     }
 }
 
-impl<K: Clone + DeserializeOwned + Debug> Source<K> for Collection<K> {
-    async fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
-        let request = self.request.list(params).map_err(Error::BuildRequest)?;
-        self.client.request(request).await
+impl Source for Collection<RawObject> {
+    async fn list(&self, params: &ListParams) -> Result<ObjectList<RawObject>> {
+        self.list(params).await
     }
 
     async fn watch(
         &self,
         params: &WatchParams,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<K>> {
+    ) -> Result<impl Stream<Item = Result<WatchEvent<RawObject>>> + use<>> {
         let request = self.request.watch(params, version).map_err(Error::BuildRequest)?;
         self.client.request_events(request).await
     }

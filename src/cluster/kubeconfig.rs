@@ -54,7 +54,9 @@ impl UnusableKubeconfig {
 
 /// The kubeconfig that kubectl takes where none is named.
 pub(crate) fn read() -> Result<Kubeconfig, UnusableKubeconfig> {
-    if let Some(paths) = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty()) { read_all(&paths) } else {
+    if let Some(paths) = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty()) {
+        read_all(&paths)
+    } else {
         let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
         read_from(&home.ok_or(UnusableKubeconfig::Nowhere)?.join(".kube/config"))
     }
@@ -147,7 +149,7 @@ fn resolve(kubeconfig: &mut Kubeconfig, directory: &Path) {
         });
     for path in authorities.chain(of_users.flatten()) {
         if let Some(absolute) = directory.join(&*path).to_str() {
-            *path = absolute.to_owned();
+            absolute.clone_into(path);
         }
     }
 }

@@ -20,7 +20,7 @@ mod pool_ledgers;
 pub(crate) mod pools;
 pub(crate) mod watch;
 
-pub(crate) use collection::{Collection, Source, Versioned};
+pub(crate) use collection::{Collection, Versioned};
 pub(crate) use config::ClusterArgs;
 pub(crate) use connect::{ConnectError, Connector, client_for_watches, without_kept_connections};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;

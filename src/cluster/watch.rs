@@ -3,7 +3,8 @@
 //! Each step has a deadline, tries become rarer while they fail, and a change of state is logged once. Knows
 //! nothing of what is watched.
 
-use std::fmt::Debug;
+mod follower;
+
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +12,13 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures_util::StreamExt;
-use futures_util::future::LocalBoxFuture;
 use kube::api::{ListParams, WatchEvent, WatchParams};
-use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::time::{Instant, error::Elapsed, sleep, timeout};
 
-use super::collection::{Source, Versioned};
+pub(crate) use self::follower::Follower;
+use self::follower::{RawFollower, UnreadableObject};
+use super::collection::{Collection, Source};
 use super::metrics::WatchMetrics;
 
 /// How many objects a list brings at once: what bounds the memory that a list takes.
@@ -38,31 +39,6 @@ const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
 /// The pauses between tries that fail: doubled each time, with some chance in it, so that replicas part.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-
-/// Who takes what a watch brings.
-pub(crate) trait Follower {
-    /// What is watched.
-    type Object: Versioned + Clone + DeserializeOwned + Debug;
-
-    /// A list begins: what was known before is replaced once it is complete.
-    fn list_begins(&mut self);
-    /// An object of the list.
-    fn listed(&mut self, object: Self::Object);
-    /// The list is complete.
-    fn list_ends(&mut self);
-    /// An object is new or has changed.
-    fn changed(&mut self, object: Self::Object);
-    /// An object is gone.
-    fn gone(&mut self, object: &Self::Object);
-    /// What was seen is complete up to this resourceVersion.
-    fn complete_up_to(&mut self, _version: &str) {}
-    /// The watch is down: from now on what is known may be out of date.
-    fn lost(&mut self) {}
-    /// Waits until there is reason to list everything again, although nothing is wrong.
-    fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
-        Box::pin(std::future::pending())
-    }
-}
 
 /// What a watch is called, and where it reports its state.
 #[derive(Debug)]
@@ -96,6 +72,8 @@ enum Failure {
     NoAnswer(#[from] Elapsed),
     #[error("the API server's list has no version to go on from")]
     NoVersion,
+    #[error(transparent)]
+    Unreadable(#[from] UnreadableObject),
     /// The version is too old to go on from.
     #[error("the version to go on from is too old")]
     Expired,
@@ -120,10 +98,14 @@ impl Failure {
 
 impl Watch {
     /// Watches for ever.
-    pub(crate) async fn run<F: Follower>(self, objects: impl Source<F::Object>, mut follower: F) {
+    pub(crate) async fn run<F: Follower>(self, objects: Collection<F::Object>, mut follower: F) {
+        self.run_raw(&objects.raw(), &mut follower).await;
+    }
+
+    async fn run_raw(self, objects: &impl Source, follower: &mut dyn RawFollower) {
         let mut state = State::starting(&self);
         loop {
-            let failure = self.once(&objects, &mut follower, &mut state).await;
+            let failure = self.once(objects, follower, &mut state).await;
             if failure.is_fixed_by_a_list() {
                 tracing::debug!(watch = self.name, "listing again");
             } else {
@@ -139,10 +121,10 @@ impl Watch {
     }
 
     /// Lists and follows until that fails.
-    async fn once<F: Follower>(
+    async fn once(
         &self,
-        objects: &impl Source<F::Object>,
-        follower: &mut F,
+        objects: &impl Source,
+        follower: &mut dyn RawFollower,
         state: &mut State,
     ) -> Failure {
         let mut version = match self.list(objects, follower).await {
@@ -163,11 +145,7 @@ impl Watch {
         }
     }
 
-    async fn list<F: Follower>(
-        &self,
-        objects: &impl Source<F::Object>,
-        follower: &mut F,
-    ) -> Result<String, Failure> {
+    async fn list(&self, objects: &impl Source, follower: &mut dyn RawFollower) -> Result<String, Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = self.fields.map(Into::into);
         params.label_selector = self.labels.map(Into::into);
@@ -175,7 +153,7 @@ impl Watch {
         loop {
             let page = timeout(ANSWER, objects.list(&params)).await??;
             for object in page.items {
-                follower.listed(object);
+                follower.listed(&object)?;
             }
             params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
             if params.continue_token.is_none() {
@@ -188,10 +166,10 @@ impl Watch {
     }
 
     /// Follows the changes after `version` until the API server ends that in time.
-    async fn follow<F: Follower>(
+    async fn follow(
         &self,
-        objects: &impl Source<F::Object>,
-        follower: &mut F,
+        objects: &impl Source,
+        follower: &mut dyn RawFollower,
         version: &mut String,
         state: &mut State,
     ) -> Result<(), Failure> {
@@ -215,13 +193,9 @@ impl Watch {
             };
             match event? {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    object.version().ok_or(Failure::NoVersion)?.clone_into(version);
-                    follower.changed(object);
+                    follower.changed(&object, version)?;
                 }
-                WatchEvent::Deleted(object) => {
-                    object.version().ok_or(Failure::NoVersion)?.clone_into(version);
-                    follower.gone(&object);
-                }
+                WatchEvent::Deleted(object) => follower.gone(&object, version)?,
                 WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
                 WatchEvent::Error(status) if status.code == GONE => return Err(Failure::Expired),
                 WatchEvent::Error(status) => return Err(Failure::Ended(status.message)),

@@ -6,7 +6,7 @@ use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::ClaimView;
 
 use super::object::NodeClaim;
-use crate::cluster::collection::{Collection, Source as _};
+use crate::cluster::collection::Collection;
 use crate::objects::NODE_CLAIMS;
 
 /// How many claims a page brings: what bounds the memory that a list takes. Of metadata alone as many take as much, and

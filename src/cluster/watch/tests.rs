@@ -9,6 +9,7 @@ use kube::api::ObjectList;
 use kube::core::Status;
 
 use super::*;
+use crate::cluster::collection::RawObject;
 
 #[test]
 fn tries_become_rarer_and_never_end() {
@@ -32,8 +33,8 @@ struct Server {
     is_silent: bool,
 }
 
-impl Source<ConfigMap> for Server {
-    async fn list(&self, _: &ListParams) -> kube::Result<ObjectList<ConfigMap>> {
+impl Source for Server {
+    async fn list(&self, _: &ListParams) -> kube::Result<ObjectList<RawObject>> {
         let list = serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": []});
         Ok(serde_json::from_value(list).expect("a list"))
     }
@@ -42,7 +43,7 @@ impl Source<ConfigMap> for Server {
         &self,
         _: &WatchParams,
         _: &str,
-    ) -> kube::Result<impl Stream<Item = kube::Result<WatchEvent<ConfigMap>>> + use<>> {
+    ) -> kube::Result<impl Stream<Item = kube::Result<WatchEvent<RawObject>>> + use<>> {
         self.watches.set(self.watches.get() + 1);
         Ok(if self.is_silent {
             stream::pending().left_stream()
@@ -80,7 +81,7 @@ async fn watched_for(is_silent: bool, time: Duration) -> (u32, String) {
         watches: Rc::clone(&watches),
         is_silent,
     };
-    let _ = timeout(time, watch.run(server, Nobody)).await;
+    let _ = timeout(time, watch.run_raw(&server, &mut Nobody)).await;
     (watches.get(), line.load().to_string())
 }
 

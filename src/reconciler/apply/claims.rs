@@ -8,7 +8,7 @@ use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::ClaimRef;
 
 use super::{WriteError, Writer};
-use crate::cluster::{Collection, Source as _};
+use crate::cluster::Collection;
 use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim};
 use crate::reconciler::metrics::Write;
 use crate::reconciler::objects::PoolObject;

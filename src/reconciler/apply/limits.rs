@@ -10,7 +10,7 @@ use poolgate_core::policy::Policy;
 use serde_json::json;
 
 use super::{WriteError, Writer};
-use crate::cluster::{Collection, Source as _};
+use crate::cluster::Collection;
 use crate::objects::NODE_POOLS;
 use crate::reconciler::metrics::Write;
 use crate::reconciler::objects::PoolObject;
