@@ -31,7 +31,7 @@ impl Subject {
 }
 
 /// As much of an object as any rule reads. The rest is often the larger part of a stored one.
-pub const REVIEWED: Part = Part::AllBut(&[
+pub const REVIEWED: Part<'_> = Part::AllBut(&[
     (
         "metadata",
         Part::AllBut(&[
@@ -46,7 +46,7 @@ pub const REVIEWED: Part = Part::AllBut(&[
 ]);
 
 /// As much of a stored NodePool as is read unless the new one has an error ([`Review::needs_all_of_old`]).
-pub const STORED_OUTLINE: Part = Part::Only(&[
+pub const STORED_OUTLINE: Part<'_> = Part::Only(&[
     (
         "metadata",
         Part::Only(&[

@@ -21,6 +21,9 @@ const TOO_LARGE: u16 = 413;
 /// HTTP status "bad request", for an object that cannot be read at all.
 const BAD_REQUEST: u16 = 400;
 
+/// Room for an answer apart from its texts, in bytes, so that most answers are allocated once.
+const USUAL_ANSWER: usize = 512;
+
 /// A serialised answer, and what logs and metrics want to know of it.
 #[derive(Debug)]
 pub struct Answer<'b> {
@@ -87,20 +90,16 @@ pub(super) fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultV
 
 /// The object is refused for what the report holds against it.
 pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
-    let errors: Vec<&Diagnostic> = report.with_severity(Severity::Error).collect();
-    let mut causes: Vec<Cause> = errors.iter().map(|error| Cause::of(error)).collect();
-    let mut lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let mut causes: Vec<Cause> = report.with_severity(Severity::Error).map(Cause::of).collect();
     let omitted = report.omitted(Severity::Error);
     if omitted > 0 {
-        let more = format!("{omitted} more mistakes are not shown");
         causes.push(Cause {
             reason: "FieldValueInvalid",
-            message: more.clone(),
+            message: format!("{omitted} more mistakes are not shown"),
             field: String::new(),
         });
-        lines.push(more);
     }
-    let message = format!("{} is invalid: {}", named(request), listed(&lines));
+    let message = format!("{} is invalid: {}", named(request), listed(&causes));
     let mut response = Response::refused(request, UNPROCESSABLE, "Invalid", message, causes);
     response.speak(report);
     response.into_answer(request, rules(report.diagnostics().iter()))
@@ -292,6 +291,13 @@ impl<'a> Response<'a> {
         }
     }
 
+    /// About how many bytes its texts take; each of several causes stands in the message as well.
+    fn length_of_texts(&self) -> usize {
+        let message = self.status.as_ref().map_or(0, |status| 2 * status.message.len());
+        let patch = self.patch.as_ref().map_or(0, String::len);
+        message + patch + self.warnings.iter().map(String::len).sum::<usize>()
+    }
+
     fn into_answer<'b>(self, request: &AdmissionRequest<'b>, rules: Vec<RuleId>) -> Answer<'b> {
         let summary = Summary {
             verdict: if self.allowed {
@@ -311,21 +317,37 @@ impl<'a> Response<'a> {
             kind: "AdmissionReview",
             response: self,
         };
+        let mut body = Vec::with_capacity(USUAL_ANSWER + envelope.response.length_of_texts());
         // Strings and string maps always have a JSON form: this cannot fail, and an empty body would be a
         // webhook failure, which the failure policy decides.
-        Answer {
-            body: serde_json::to_vec(&envelope).unwrap_or_default(),
-            summary,
+        if serde_json::to_writer(&mut body, &envelope).is_err() {
+            body.clear();
         }
+        Answer { body, summary }
     }
 }
 
 /// Several errors as the API server lists them in one message.
-fn listed(lines: &[String]) -> String {
-    match lines {
-        [line] => line.clone(),
-        lines => format!("[{}]", lines.join(", ")),
+fn listed(causes: &[Cause]) -> String {
+    let length = causes
+        .iter()
+        .map(|cause| cause.field.len() + cause.message.len() + 4)
+        .sum();
+    let mut text = String::with_capacity(length);
+    let (open, close) = if causes.len() == 1 { ("", "") } else { ("[", "]") };
+    text.push_str(open);
+    for (position, cause) in causes.iter().enumerate() {
+        if position > 0 {
+            text.push_str(", ");
+        }
+        if !cause.field.is_empty() {
+            text.push_str(&cause.field);
+            text.push_str(": ");
+        }
+        text.push_str(&cause.message);
     }
+    text.push_str(close);
+    text
 }
 
 fn rules<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic>) -> Vec<RuleId> {

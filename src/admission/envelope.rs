@@ -1,9 +1,9 @@
 //! The AdmissionReview that comes in, read in one pass: who asks for it says how much of the objects in it.
 
 use std::borrow::Cow;
+use std::str::Utf8Error;
 
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
+use poolgate_core::json::{self, Json, Part};
 
 /// Text that is borrowed from the request's body unless it holds escapes.
 pub(super) type Text<'b> = Cow<'b, str>;
@@ -17,6 +17,9 @@ pub enum Malformed {
     /// Not JSON, or not of the shape of a review.
     #[error("the body is no AdmissionReview: {0}")]
     NotAReview(#[from] serde_json::Error),
+    /// Bytes that are no UTF-8, which JSON must be.
+    #[error("the body is no AdmissionReview: {0}")]
+    NotText(#[from] Utf8Error),
     /// A review of another version, or another kind of object.
     #[error("the body is `{kind}` of `{api_version}`; send an AdmissionReview of {API_VERSION}")]
     WrongKind {
@@ -33,37 +36,6 @@ pub enum Malformed {
     NoUid,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AdmissionReview<'b, N, O> {
-    #[serde(borrow, default)]
-    api_version: Text<'b>,
-    #[serde(borrow, default)]
-    kind: Text<'b>,
-    request: Option<RequestWithObjects<'b, N, O>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RequestWithObjects<'b, N, O> {
-    #[serde(borrow, default)]
-    uid: Text<'b>,
-    #[serde(borrow, default)]
-    kind: GroupVersionKind<'b>,
-    #[serde(borrow, default)]
-    resource: GroupVersionResource<'b>,
-    #[serde(borrow, default)]
-    sub_resource: Text<'b>,
-    #[serde(borrow, default)]
-    name: Text<'b>,
-    #[serde(default)]
-    operation: Operation,
-    object: Option<N>,
-    old_object: Option<O>,
-    #[serde(default)]
-    dry_run: bool,
-}
-
 /// The fields of a request that poolgate looks at, but for its objects.
 #[derive(Debug)]
 pub(super) struct AdmissionRequest<'b> {
@@ -78,28 +50,24 @@ pub(super) struct AdmissionRequest<'b> {
 
 /// The objects of a request, as far as they were read.
 #[derive(Debug)]
-pub(super) struct Objects<N, O> {
-    pub(super) new: Option<N>,
-    pub(super) old: Option<O>,
+pub(super) struct Objects<'b> {
+    /// Null where there is none, of which a review says what it says of everything that is no object.
+    pub(super) new: Json<'b>,
+    pub(super) old: Option<Json<'b>>,
 }
 
 /// Group, version and kind of an object.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug)]
 pub(super) struct GroupVersionKind<'b> {
-    #[serde(borrow, default)]
     pub(super) group: Text<'b>,
-    #[serde(borrow, default)]
     pub(super) version: Text<'b>,
-    #[serde(borrow, default)]
     pub(super) kind: Text<'b>,
 }
 
 /// Group and name of the resource that is written to, which for a subresource is not the object's kind.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug)]
 pub(super) struct GroupVersionResource<'b> {
-    #[serde(borrow, default)]
     pub(super) group: Text<'b>,
-    #[serde(borrow, default)]
     pub(super) resource: Text<'b>,
 }
 
@@ -123,13 +91,13 @@ impl Operation {
     }
 }
 
-impl<'de> Deserialize<'de> for Operation {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Ok(match Cow::<str>::deserialize(from)?.as_ref() {
+impl From<&str> for Operation {
+    fn from(name: &str) -> Self {
+        match name {
             "CREATE" => Self::Create,
             "UPDATE" => Self::Update,
             _ => Self::Other,
-        })
+        }
     }
 }
 
@@ -156,42 +124,80 @@ impl AdmissionRequest<'_> {
     }
 }
 
-/// A request, and as much of its new and its old object as `N` and `O` read.
-pub(super) fn open<'b, N, O>(body: &'b [u8]) -> Result<(AdmissionRequest<'b>, Objects<N, O>), Malformed>
-where
-    N: Deserialize<'b>,
-    O: Deserialize<'b>,
-{
-    let review: AdmissionReview<'b, N, O> = serde_json::from_slice(body)?;
-    if review.api_version != API_VERSION || review.kind != "AdmissionReview" {
+/// A request, and as much of its new and its old object as is asked for.
+pub(super) fn open<'b>(
+    body: &'b [u8],
+    new: Part<'_>,
+    old: Part<'_>,
+) -> Result<(AdmissionRequest<'b>, Objects<'b>), Malformed> {
+    let request = [
+        ("uid", Part::All),
+        ("kind", Part::All),
+        ("resource", Part::All),
+        ("subResource", Part::All),
+        ("name", Part::All),
+        ("operation", Part::All),
+        ("object", new),
+        ("oldObject", old),
+        ("dryRun", Part::All),
+    ];
+    let review = [
+        ("apiVersion", Part::All),
+        ("kind", Part::All),
+        ("request", Part::Only(&request)),
+    ];
+    // Checked once for all of the body, not for each of its texts.
+    let mut review = json::read(str::from_utf8(body)?, Part::Only(&review))?;
+    let (api_version, kind) = (text(&mut review, "apiVersion"), text(&mut review, "kind"));
+    if api_version != API_VERSION || kind != "AdmissionReview" {
         return Err(Malformed::WrongKind {
-            api_version: short(&review.api_version),
-            kind: short(&review.kind),
+            api_version: short(&api_version),
+            kind: short(&kind),
         });
     }
-    let request = review.request.ok_or(Malformed::NoRequest)?;
+    let mut request = review.take("request");
+    if request.is_null() {
+        return Err(Malformed::NoRequest);
+    }
+    let objects = Objects {
+        new: request.take("object"),
+        old: Some(request.take("oldObject")).filter(|old| !old.is_null()),
+    };
+    let mut kind = request.take("kind");
+    let mut resource = request.take("resource");
+    let request = AdmissionRequest {
+        uid: text(&mut request, "uid"),
+        kind: GroupVersionKind {
+            group: text(&mut kind, "group"),
+            version: text(&mut kind, "version"),
+            kind: text(&mut kind, "kind"),
+        },
+        resource: GroupVersionResource {
+            group: text(&mut resource, "group"),
+            resource: text(&mut resource, "resource"),
+        },
+        sub_resource: text(&mut request, "subResource"),
+        name: text(&mut request, "name"),
+        operation: Operation::from(&*text(&mut request, "operation")),
+        dry_run: request.take("dryRun") == Json::Bool(true),
+    };
     if request.uid.is_empty() {
         return Err(Malformed::NoUid);
     }
-    let objects = Objects {
-        new: request.object,
-        old: request.old_object,
-    };
-    let request = AdmissionRequest {
-        uid: request.uid,
-        kind: request.kind,
-        resource: request.resource,
-        sub_resource: request.sub_resource,
-        name: request.name,
-        operation: request.operation,
-        dry_run: request.dry_run,
-    };
     Ok((request, objects))
 }
 
 /// A request without its objects: also where one of them is nonsense, so that there is somebody to answer.
 pub(super) fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
-    open::<IgnoredAny, IgnoredAny>(body).map(|(request, _)| request)
+    open(body, Part::Nothing, Part::Nothing).map(|(request, _)| request)
+}
+
+/// The text of a field; empty where there is none.
+pub(super) fn text<'b>(json: &mut Json<'b>, field: &str) -> Text<'b> {
+    match json.take(field) {
+        Json::String(text) => text,
+        _ => Text::default(),
+    }
 }
 
 /// Enough of a text for an error message, whatever it holds.

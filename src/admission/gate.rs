@@ -2,16 +2,51 @@
 
 use std::fmt::Write as _;
 
+use poolgate_core::json::{Json, Part};
 use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
 use poolgate_core::nodelimit::ledger::{Full, Refused};
 use poolgate_core::value::label::label_value;
 
 use super::answer::{self, Answer, Refusal};
-use super::envelope::{self, AdmissionRequest, Malformed, Operation};
-use crate::objects::{Metadata, NodeClaim, PoolLabel};
+use super::envelope::{self, AdmissionRequest, Malformed, Operation, Text, text};
 
 /// The name under which audit annotations file a refusal of the gate.
 const RULE: &str = "node-limit";
+
+/// As much of a NodeClaim as is read.
+const CLAIM: Part<'_> = Part::Only(&[(
+    "metadata",
+    Part::Only(&[
+        ("name", Part::All),
+        ("uid", Part::All),
+        ("deletionTimestamp", Part::All),
+        ("labels", Part::Only(&[(NODEPOOL_LABEL, Part::All)])),
+    ]),
+)]);
+
+/// A NodeClaim, as far as it is read.
+struct Claim<'b> {
+    pool: Option<Text<'b>>,
+    uid: Text<'b>,
+    name: Text<'b>,
+    is_deleted: bool,
+}
+
+impl<'b> Claim<'b> {
+    fn of(mut claim: Json<'b>) -> Self {
+        let mut metadata = claim.take("metadata");
+        let pool = match metadata.take("labels").take(NODEPOOL_LABEL) {
+            Json::String(pool) => Some(pool),
+            _ => None,
+        };
+        Self {
+            pool,
+            uid: text(&mut metadata, "uid"),
+            name: text(&mut metadata, "name"),
+            is_deleted: !metadata.take("deletionTimestamp").is_null(),
+        }
+    }
+}
 
 /// What a review asks of the gate.
 #[derive(Debug)]
@@ -36,7 +71,7 @@ pub(crate) struct NodeClaimReview {
 
 /// Reads a review. Fails only where there is no request to answer.
 pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
-    let (request, objects) = match envelope::open::<NodeClaim, NodeClaim>(body) {
+    let (request, objects) = match envelope::open(body, CLAIM, CLAIM) {
         Ok(read) => read,
         Err(Malformed::NotAReview(error)) => {
             let request = envelope::open_without_objects(body)?;
@@ -51,10 +86,12 @@ pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
     if !is_judged(&request) {
         return Ok(GateReview::Answered(answer::admitted(&request, None)));
     }
-    let metadata = |claim: Option<NodeClaim>| claim.map(|claim| claim.metadata).unwrap_or_default();
-    let (claim, old) = (metadata(objects.new), objects.old);
+    let claim = Claim::of(objects.new);
     Ok(match request.operation {
-        Operation::Update => GateReview::Answered(moved(&request, &claim, &metadata(old))),
+        Operation::Update => {
+            let old = Claim::of(objects.old.unwrap_or_default());
+            GateReview::Answered(moved(&request, &claim, &old))
+        }
         _ => created(request, claim),
     })
 }
@@ -68,17 +105,15 @@ fn is_judged(request: &AdmissionRequest<'_>) -> bool {
         && request.operation != Operation::Other
 }
 
-fn created(request: AdmissionRequest<'_>, claim: Metadata<PoolLabel>) -> GateReview<'_> {
-    match claim.labels.pool {
+fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> GateReview<'b> {
+    match claim.pool {
         // What the API server refuses as a label is no pool's name, and no path either.
-        Some(pool)
-            if claim.deletion_timestamp.is_none() && !pool.is_empty() && label_value(&pool).is_ok() =>
-        {
+        Some(pool) if !claim.is_deleted && !pool.is_empty() && label_value(&pool).is_ok() => {
             GateReview::NodeClaim(NodeClaimReview {
                 request: request.detached(),
-                pool,
-                uid: claim.uid,
-                name: claim.name,
+                pool: pool.into(),
+                uid: claim.uid.into(),
+                name: claim.name.into(),
             })
         }
         _ => GateReview::Answered(answer::admitted(&request, None)),
@@ -86,15 +121,11 @@ fn created(request: AdmissionRequest<'_>, claim: Metadata<PoolLabel>) -> GateRev
 }
 
 /// A NodeClaim that changes its pool was never counted in the new one.
-fn moved<'b>(
-    request: &AdmissionRequest<'b>,
-    claim: &Metadata<PoolLabel>,
-    old: &Metadata<PoolLabel>,
-) -> Answer<'b> {
-    if claim.labels == old.labels || old.deletion_timestamp.is_some() || claim.deletion_timestamp.is_some() {
+fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>) -> Answer<'b> {
+    if claim.pool == old.pool || old.is_deleted || claim.is_deleted {
         return answer::admitted(request, None);
     }
-    let pool = |labels: &PoolLabel| labels.pool.as_deref().unwrap_or("none").to_owned();
+    let pool = |claim: &Claim<'_>| claim.pool.as_deref().unwrap_or("none").to_owned();
     answer::refused(
         request,
         Refusal::Field {
@@ -102,8 +133,8 @@ fn moved<'b>(
             message: format!(
                 "Forbidden: a NodeClaim cannot change its NodePool (from {} to {}): the new one has \
                  not counted it; delete it, and let Karpenter make another one",
-                pool(&old.labels),
-                pool(&claim.labels)
+                pool(old),
+                pool(claim)
             ),
         },
         RULE,

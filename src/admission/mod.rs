@@ -13,10 +13,8 @@ mod weight;
 
 use std::sync::Arc;
 
-use poolgate_core::json::{self, Json};
+use poolgate_core::json::{Json, Part};
 use poolgate_core::review::{REVIEWED, Request, Review, STORED_OUTLINE, Subject, review};
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
 
 use crate::policy_file::PolicyInForce;
 
@@ -90,7 +88,7 @@ impl Reviewer {
                 None => self.answer(endpoint, &request, &Review::default()),
             });
         }
-        let (request, objects) = match envelope::open::<Reviewed<'_>, Outline<'_>>(body) {
+        let (request, objects) = match envelope::open(body, REVIEWED, STORED_OUTLINE) {
             Ok(read) => read,
             Err(Malformed::NotAReview(error)) => {
                 let request = envelope::open_without_objects(body)?;
@@ -101,15 +99,12 @@ impl Reviewer {
             }
             Err(error) => return Err(error),
         };
-        // A missing object is `null`, of which the review says what it says of every object that is none.
-        let object = objects.new.map_or(Json::Null, |object| object.0);
+        let object = objects.new;
         let review = if let Some(subject) = subject_of(&request) {
-            let old = objects.old.map(|old| old.0);
-            let review = self.review(&request, subject, &object, old.as_ref());
-            if review.needs_all_of_old && old.is_some() {
-                let (_, objects) = envelope::open::<IgnoredAny, Reviewed<'_>>(body)?;
-                let old = objects.old.map(|old| old.0);
-                self.review(&request, subject, &object, old.as_ref())
+            let review = self.review(&request, subject, &object, objects.old.as_ref());
+            if review.needs_all_of_old && objects.old.is_some() {
+                let (_, objects) = envelope::open(body, Part::Nothing, REVIEWED)?;
+                self.review(&request, subject, &object, objects.old.as_ref())
             } else {
                 review
             }
@@ -155,24 +150,6 @@ fn subject_of(request: &AdmissionRequest<'_>) -> Option<Subject> {
     let is_judged = request.operation != Operation::Other && request.sub_resource.is_empty();
     let kind = &request.kind;
     Subject::of(&kind.group, &kind.version, &kind.kind).filter(|_| is_judged)
-}
-
-/// An object that is read as far as any rule looks.
-struct Reviewed<'b>(Json<'b>);
-
-impl<'de> Deserialize<'de> for Reviewed<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        json::deserialize(from, REVIEWED).map(Self)
-    }
-}
-
-/// A stored object that is read as far as it is always looked at.
-struct Outline<'b>(Json<'b>);
-
-impl<'de> Deserialize<'de> for Outline<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        json::deserialize(from, STORED_OUTLINE).map(Self)
-    }
 }
 
 #[cfg(test)]

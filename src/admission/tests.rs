@@ -356,7 +356,13 @@ fn a_body_that_is_no_review_gets_a_sentence() {
             .to_string()
     };
     assert!(sentence("").starts_with("the body is no AdmissionReview: "));
-    assert!(sentence("{\"request\": 5}").starts_with("the body is no AdmissionReview: "));
+    assert!(
+        REVIEWER()
+            .respond(Endpoint::Validate, b"{\"kind\": \"\xff\"}")
+            .unwrap_err()
+            .to_string()
+            .starts_with("the body is no AdmissionReview: invalid utf-8 sequence")
+    );
     assert_eq!(
         sentence("{}"),
         "the body is `` of ``; send an AdmissionReview of admission.k8s.io/v1"
@@ -369,6 +375,10 @@ fn a_body_that_is_no_review_gets_a_sentence() {
     assert_eq!(
         sentence(&format!("{review}}}")),
         "the AdmissionReview has no request"
+    );
+    assert_eq!(
+        sentence(&format!("{review}, \"request\": 5}}")),
+        "the AdmissionReview's request has no uid"
     );
     assert_eq!(
         sentence(&format!("{review}, \"request\": {{}}}}")),

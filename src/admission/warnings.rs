@@ -35,7 +35,10 @@ fn one_line(diagnostic: &Diagnostic) -> String {
     let length = text.chars().count();
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     if length <= LONGEST {
-        return text.chars().map(plain).collect();
+        return match text.contains(char::is_control) {
+            true => text.chars().map(plain).collect(),
+            false => text,
+        };
     }
     let end = match &diagnostic.suggestion {
         Some(suggestion) => format!("; {suggestion} [{}]", diagnostic.rule),

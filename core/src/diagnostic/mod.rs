@@ -9,7 +9,7 @@ mod problem;
 mod report;
 mod suggestion;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 pub use origin::Origin;
 pub use path::{FieldPath, Segment};
@@ -38,6 +38,9 @@ impl fmt::Display for RuleId {
         f.write_str(self.0)
     }
 }
+
+/// Room for a problem and the name of a rule, in bytes, so that most messages are allocated once.
+const USUAL_PROBLEM: usize = 96;
 
 /// How much a diagnostic weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,10 +128,13 @@ impl Diagnostic {
 
     /// The sentence after the field path: problem, reason, suggestion and rule, on one line.
     pub fn message(&self) -> String {
-        let mut text = format!("{}: {}", self.problem, self.reason);
-        if let Some(suggestion) = &self.suggestion {
+        let suggestion = self.suggestion.as_ref().map_or("", |suggestion| &suggestion.text);
+        let mut text = String::with_capacity(self.reason.len() + suggestion.len() + USUAL_PROBLEM);
+        let _ = write!(text, "{}: ", self.problem);
+        text.push_str(&self.reason);
+        if self.suggestion.is_some() {
             text.push_str("; ");
-            text.push_str(&suggestion.text);
+            text.push_str(suggestion);
         }
         text.push_str(" [");
         text.push_str(self.rule.as_str());

@@ -104,7 +104,7 @@ impl fmt::Display for FieldPath {
             match segment {
                 Segment::Key(key) if is_plain(key) => {
                     if position > 0 {
-                        f.write_char('.')?;
+                        f.write_str(".")?;
                     }
                     f.write_str(key)?;
                 }

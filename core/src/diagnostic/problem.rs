@@ -99,12 +99,17 @@ impl fmt::Display for Problem {
 pub fn quoted(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(LONGEST_QUOTE) + 5);
     shown.push('"');
-    let mut characters = text.chars();
-    for character in characters.by_ref().take(LONGEST_QUOTE) {
-        shown.extend(character.escape_debug());
-    }
-    if characters.next().is_some() {
-        shown.push('…');
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\'' | b'\\');
+    if text.len() <= LONGEST_QUOTE && text.bytes().all(is_plain) {
+        shown.push_str(text);
+    } else {
+        let mut characters = text.chars();
+        for character in characters.by_ref().take(LONGEST_QUOTE) {
+            shown.extend(character.escape_debug());
+        }
+        if characters.next().is_some() {
+            shown.push('…');
+        }
     }
     shown.push('"');
     shown

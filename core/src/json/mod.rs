@@ -13,13 +13,14 @@ use std::fmt;
 use serde_json::{Number, Value};
 
 pub use object::{Entries, Object};
-pub use read::{Fields, Part, deserialize, read};
+pub use read::{Fields, Part, read};
 pub use tree::Tree;
 
 /// A JSON value that borrows what it can.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum Json<'a> {
     /// `null`.
+    #[default]
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -37,6 +38,15 @@ impl<'a> Json<'a> {
     /// What stands under a key; none where this is no object.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
+    }
+
+    /// What stands under a key, taken out of it; null where there is nothing.
+    #[must_use]
+    pub fn take(&mut self, key: &str) -> Self {
+        match self {
+            Self::Object(object) => object.get_mut(key).map_or(Self::Null, std::mem::take),
+            _ => Self::Null,
+        }
     }
 
     /// The text of a string.

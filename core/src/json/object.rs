@@ -29,6 +29,11 @@ impl<'a> Object<'a> {
         self.0.get(index).map(|(_, value)| value)
     }
 
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Json<'a>> {
+        let entry = self.0.iter_mut().find(|(name, _)| name == key)?;
+        Some(&mut entry.1)
+    }
+
     /// Whether the key is there, whatever stands under it.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()

@@ -11,22 +11,22 @@ use serde_json::Number;
 use super::Json;
 
 /// Fields by name, and how much of each is read.
-pub type Fields = &'static [(&'static str, Part)];
+pub type Fields<'p> = &'p [(&'p str, Part<'p>)];
 
 /// How much of a value is read.
 #[derive(Debug, Clone, Copy)]
-pub enum Part {
+pub enum Part<'p> {
     /// All of it.
     All,
     /// Nothing: it is left out.
     Nothing,
     /// Of an object every field, but of these fields no more than is said. Anything else is read whole.
-    AllBut(Fields),
+    AllBut(Fields<'p>),
     /// Of an object these fields and no other one. Anything else is read whole.
-    Only(Fields),
+    Only(Fields<'p>),
 }
 
-impl Part {
+impl Part<'_> {
     fn of_field(self, name: &str) -> Self {
         let (fields, others) = match self {
             Self::AllBut(fields) => (fields, Self::All),
@@ -39,22 +39,17 @@ impl Part {
 }
 
 /// Reads a text of JSON, which may be nested 128 deep. What is left out has to be JSON, too.
-pub fn read(text: &str, part: Part) -> Result<Json<'_>, serde_json::Error> {
+pub fn read<'t>(text: &'t str, part: Part<'_>) -> Result<Json<'t>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let json = deserialize(&mut reader, part)?;
+    let json = Reader(part).deserialize(&mut reader)?;
     reader.end()?;
     Ok(json)
 }
 
-/// Reads a value that stands within a larger text.
-pub fn deserialize<'de, D: Deserializer<'de>>(from: D, part: Part) -> Result<Json<'de>, D::Error> {
-    Reader(part).deserialize(from)
-}
-
 #[derive(Clone, Copy)]
-struct Reader(Part);
+struct Reader<'p>(Part<'p>);
 
-impl<'de> DeserializeSeed<'de> for Reader {
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Json<'de>, D::Error> {
@@ -62,7 +57,7 @@ impl<'de> DeserializeSeed<'de> for Reader {
     }
 }
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for Reader<'_> {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    const WITHOUT_STATUS: Part = Part::AllBut(&[
+    const WITHOUT_STATUS: Part<'_> = Part::AllBut(&[
         ("metadata", Part::AllBut(&[("managedFields", Part::Nothing)])),
         ("status", Part::Nothing),
     ]);
