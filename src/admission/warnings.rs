@@ -35,9 +35,10 @@ fn one_line(diagnostic: &Diagnostic) -> String {
     let length = text.chars().count();
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     if length <= LONGEST {
-        return match text.contains(char::is_control) {
-            true => text.chars().map(plain).collect(),
-            false => text,
+        return if text.contains(char::is_control) {
+            text.chars().map(plain).collect()
+        } else {
+            text
         };
     }
     let end = match &diagnostic.suggestion {
