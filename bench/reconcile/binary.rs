@@ -59,22 +59,26 @@ impl Reconciler {
         Ok(Self { child, probe })
     }
 
-    /// Waits until everything was seen and no pool waits.
-    pub(crate) async fn wait_until_settled(&self, begun: Instant) -> Result<()> {
+    /// Waits until everything was seen and no pool waits. When the last pool was looked at.
+    pub(crate) async fn wait_until_settled(&self, begun: Instant) -> Result<Instant> {
         let mut quiet = 0;
+        let (mut last, mut known) = (begun, -1.0);
         while quiet < 4 {
             if begun.elapsed() > SYNC {
                 bail!("not settled after {SYNC:?}");
             }
             sleep(Duration::from_millis(250)).await;
             let looks = self.looks().await.unwrap_or(-1.0);
+            if looks > known {
+                (last, known) = (Instant::now(), looks);
+            }
             let cpu = self.cpu()?;
             sleep(Duration::from_millis(250)).await;
             let is_idle = self.cpu()?.saturating_sub(cpu) <= IDLE;
             let is_quiet = looks > 0.0 && self.looks().await.is_ok_and(|later| later <= looks) && is_idle;
             quiet = if is_quiet { quiet + 1 } else { 0 };
         }
-        Ok(())
+        Ok(last)
     }
 
     /// How many looks at pools there were.

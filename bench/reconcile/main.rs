@@ -2,21 +2,24 @@
 //! for: 1,000 NodePools with a limit, 100,000 NodeClaims and their nodes, and the pods on them.
 //!
 //! A scripted API server on loopback lists and streams the objects; the release binary watches them with `--observe`,
-//! which does everything but writing. `--claims=N` and `--pods-per-node=N` change the size.
+//! which does everything but writing. `--claims=N` (several with commas between, the last for the events) and
+//! `--pods-per-node=N` change the size.
 
 // A benchmark prints, and counts are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
 mod binary;
 mod objects;
+mod picture;
 mod script;
 #[path = "../table.rs"]
 mod table;
 
 use std::net::SocketAddr;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use axum::Router;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -34,22 +37,71 @@ const POOLS: usize = 1_000;
 const EVENTS: usize = 20_000;
 
 fn main() -> Result<()> {
-    let claims = table::argument("--claims", 100_000);
-    let script = Script {
+    let sizes = table::argument("--claims", "10000,25000,50000,100000".to_owned());
+    let sizes: Vec<usize> = sizes.split(',').map(str::parse).collect::<Result<_, _>>()?;
+    let pods_per_node = table::argument("--pods-per-node", 3);
+    let scripts = sizes.into_iter().map(|claims| Script {
         claims,
-        pods: claims * table::argument("--pods-per-node", 3),
-        streams: std::sync::Arc::default(),
-    };
+        pods: claims * pods_per_node,
+        ..Script::default()
+    });
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?
-        .block_on(run(script))
+        .block_on(run(scripts.collect()))
 }
+
 /// Makes the object of the event with this number.
 type MakeObject = fn(&Script, usize) -> String;
 
-async fn run(script: Script) -> Result<()> {
+async fn run(scripts: Vec<Script>) -> Result<()> {
+    let mut cluster = Table::new(
+        "cluster",
+        &[
+            "pools",
+            "claims and nodes",
+            "pods",
+            "listed after s",
+            "judged s later",
+            "CPU s",
+            "resident MiB",
+            "at most MiB",
+        ],
+    );
+    let mut memory = Vec::new();
+    let mut last = None;
+    for script in scripts {
+        // One at a time.
+        drop(last.take());
+        let (script, reconciler, begun, judged) = started(script).await?;
+        let listed = *script.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = listed.unwrap_or(begun);
+        let resident = reconciler.memory("VmRSS")? as f64;
+        cluster.push(
+            &POOLS.to_string(),
+            &[
+                script.claims as f64,
+                script.pods as f64,
+                (listed - begun).as_secs_f64(),
+                judged.saturating_duration_since(listed).as_secs_f64(),
+                reconciler.cpu()?.as_secs_f64(),
+                resident,
+                reconciler.memory("VmHWM")? as f64,
+            ],
+        );
+        memory.push((script.claims as f64, resident));
+        last = Some((script, reconciler));
+    }
+    let (script, reconciler) = last.context("at least one size")?;
+    let events = measure_events(&script, &reconciler).await?;
+    picture::leave(&memory)?;
+    table::leave(vec![cluster, events])?;
+    Ok(())
+}
+
+/// A reconciler that has seen and judged all of this; when it began, and when it had.
+async fn started(script: Script) -> Result<(Script, Reconciler, Instant, Instant)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let router = Router::new().fallback(answer).with_state(script.clone());
@@ -59,30 +111,11 @@ async fn run(script: Script) -> Result<()> {
     std::fs::write(&kubeconfig, kubeconfig_for(address).to_string())?;
     let begun = Instant::now();
     let reconciler = Reconciler::start(&kubeconfig)?;
-    reconciler.wait_until_settled(begun).await?;
-    let mut cluster = Table::new(
-        "cluster",
-        &[
-            "pools",
-            "claims and nodes",
-            "pods",
-            "seen and judged after s",
-            "CPU s",
-            "resident MiB",
-            "at most MiB",
-        ],
-    );
-    cluster.push(
-        &POOLS.to_string(),
-        &[
-            script.claims as f64,
-            script.pods as f64,
-            begun.elapsed().as_secs_f64(),
-            reconciler.cpu()?.as_secs_f64(),
-            reconciler.memory("VmRSS")? as f64,
-            reconciler.memory("VmHWM")? as f64,
-        ],
-    );
+    let judged = reconciler.wait_until_settled(begun).await?;
+    Ok((script, reconciler, begun, judged))
+}
+
+async fn measure_events(script: &Script, reconciler: &Reconciler) -> Result<Table> {
     let mut events = Table::new(
         "events",
         &["", "CPU µs each", "all after s", "looks at pools", "resident MiB"],
@@ -107,10 +140,7 @@ async fn run(script: Script) -> Result<()> {
         let (cpu, begun) = (reconciler.cpu()?, Instant::now());
         let looks = reconciler.looks().await?;
         for event in 0..EVENTS {
-            let line = format!(
-                "{{\"type\":\"MODIFIED\",\"object\":{}}}\n",
-                object(&script, event)
-            );
+            let line = format!("{{\"type\":\"MODIFIED\",\"object\":{}}}\n", object(script, event));
             script.send(path, line)?;
             if event % 500 == 499 {
                 sleep(Duration::from_millis(20)).await;
@@ -128,8 +158,7 @@ async fn run(script: Script) -> Result<()> {
             ],
         );
     }
-    table::leave(vec![cluster, events])?;
-    Ok(())
+    Ok(events)
 }
 
 fn kubeconfig_for(address: SocketAddr) -> Value {

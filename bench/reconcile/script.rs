@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use axum::body::{Body, Bytes};
@@ -12,6 +13,7 @@ use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
 
 use crate::POOLS;
 use crate::objects::{claim, node, pod, pool};
@@ -19,12 +21,17 @@ use crate::objects::{claim, node, pod, pool};
 /// The watches that run, by the path of what is watched.
 type Streams = Arc<Mutex<HashMap<String, UnboundedSender<Bytes>>>>;
 
+/// How often a watch that brings nothing else brings a bookmark.
+const BOOKMARKS: Duration = Duration::from_secs(20);
+
 /// What there is.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Script {
     pub(crate) claims: usize,
     pub(crate) pods: usize,
     pub(crate) streams: Streams,
+    /// When the last page of a list was asked for.
+    pub(crate) listed: Arc<Mutex<Option<Instant>>>,
 }
 
 pub(crate) const POOLS_PATH: &str = "/apis/karpenter.sh/v1/nodepools";
@@ -73,6 +80,7 @@ pub(crate) async fn answer(State(script): State<Script>, uri: Uri) -> Response {
         streams.insert(path.to_owned(), sender);
         return Body::from_stream(lines(receiver)).into_response();
     }
+    *script.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     let number = |name: &str| query.get(name).and_then(|text| text.parse::<usize>().ok());
     let (begin, limit) = (number("continue").unwrap_or(0), number("limit").unwrap_or(500));
     let count = script.count(path);
@@ -97,7 +105,11 @@ pub(crate) async fn answer(State(script): State<Script>, uri: Uri) -> Response {
 
 fn lines(receiver: UnboundedReceiver<Bytes>) -> impl futures_util::Stream<Item = Result<Bytes, Infallible>> {
     futures_util::stream::unfold(receiver, |mut receiver| async move {
-        let line = receiver.recv().await?;
+        let bookmark = "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Any\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"2\"}}}\n";
+        let line = match timeout(BOOKMARKS, receiver.recv()).await {
+            Ok(line) => line?,
+            Err(_) => Bytes::from_static(bookmark.as_bytes()),
+        };
         Some((Ok(line), receiver))
     })
     .boxed()

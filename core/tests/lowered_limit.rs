@@ -13,7 +13,7 @@ use poolgate_core::nodelimit::ClaimCounts;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
     Claim, ClaimState, Conditions, DISRUPTED_TAINT, Effect, LedgerState, Marks, Memory, Node, Now, Pool,
-    PoolState, Resources, SETTLE, Settings, Taint, plan,
+    PoolState, SETTLE, Settings, Taint, plan,
 };
 use poolgate_core::policy::{OverLimit, Policy};
 use poolgate_core::review::{Request, Subject, review};
@@ -87,7 +87,6 @@ fn claim(number: usize, (deleted, _): Going, now: Timestamp) -> Claim {
         created: now - SignedDuration::from_hours(1),
         deleted: deleted.then_some(now),
         is_launched: true,
-        node_name: None,
         expire_after: None,
         has_grace_period: false,
         conditions: Conditions::default(),
@@ -103,11 +102,11 @@ fn node(number: usize, disrupted: bool) -> Node {
     Node {
         name: Arc::from(format!("node-{number}")),
         uid: Arc::from(format!("node-uid-{number}")),
-        labels: [].into(),
+        labels: Arc::default(),
         taints: disrupted.then_some(taint).into_iter().collect(),
         is_cordoned: false,
         is_ready: true,
-        allocatable: Resources::default(),
+        allocatable: Arc::default(),
         marks: Marks::default(),
     }
 }

@@ -64,6 +64,7 @@ struct Inner {
     defined: RefCell<Option<Moment>>,
     clock: Clock,
     changed: Notify,
+    completed: Notify,
     relist_nodes: Rc<Notify>,
 }
 
@@ -75,6 +76,7 @@ impl Seen {
             defined: RefCell::default(),
             clock: Clock::start(),
             changed: Notify::new(),
+            completed: Notify::new(),
             relist_nodes: Rc::default(),
         }))
     }
@@ -116,6 +118,14 @@ impl Seen {
     pub(super) fn complete(&self, watch: Watched) {
         self.0.up.borrow_mut().entry(watch).or_insert_with(|| self.now());
         self.0.changed.notify_one();
+        self.0.completed.notify_waiters();
+    }
+
+    /// Waits until a watch is complete.
+    pub(super) async fn completed(&self, watch: Watched) {
+        while !self.is_up(watch) {
+            self.0.completed.notified().await;
+        }
     }
 
     /// A watch is down.

@@ -167,8 +167,14 @@ impl Work {
                 .run(pools, KindFollower::new(seen, Pools)),
             self.one(Watched::Claims)
                 .run(claims, KindFollower::new(seen, Claims::default())),
-            self.one(Watched::Nodes)
-                .run(nodes, KindFollower::new(seen, Nodes::default())),
+            async {
+                // Pods say which labels of nodes are kept. Without them every node would be listed twice at the start,
+                // and judged by half of what it offers in between.
+                seen.completed(Watched::Pods).await;
+                self.one(Watched::Nodes)
+                    .run(nodes, KindFollower::new(seen, Nodes::default()))
+                    .await;
+            },
             self.one(Watched::Pods)
                 .run(pods, KindFollower::new(seen, Pods::default())),
             self.one(Watched::Ledgers)

@@ -125,6 +125,9 @@ fn every_recorded_table_stands_in_a_document() {
     let (shown, _) = with_tables(&read(TABLES));
     for entry in std::fs::read_dir(path("bench/results")).expect("records") {
         let file = entry.expect("a record").path();
+        if file.extension().is_some_and(|extension| extension == "svg") {
+            continue;
+        }
         let name = file.file_stem().and_then(|name| name.to_str()).expect("a name");
         let record = record(name).expect("it was just listed");
         for table in record["tables"].as_object().expect(name).keys() {
@@ -211,7 +214,8 @@ fn the_reconcilers_manifest_says_what_was_measured() {
     let of = |column: &str| {
         let columns = table["columns"].as_array().expect("columns");
         let number = columns.iter().position(|name| name == column).expect(column);
-        cell(&table["rows"][0][number])
+        let largest = table["rows"].as_array().and_then(|rows| rows.last());
+        cell(&largest.expect("a row")[number])
     };
     let (nodes, pods, most) = (of("claims and nodes"), of("pods"), of("at most MiB"));
     assert_states(

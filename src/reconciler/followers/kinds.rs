@@ -1,16 +1,18 @@
 //! What becomes of objects of each kind.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
-use poolgate_core::nodelimit::plan::Needs;
 
 use super::Kind;
 use crate::cluster::read_ledger;
 use crate::objects::Definition;
 use crate::reconciler::index::Index;
-use crate::reconciler::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
+use crate::reconciler::objects::{
+    ClaimObject, Interned, Key, NodeKinds, NodeObject, PodKinds, PodObject, PoolObject,
+};
 use crate::reconciler::seen::{Seen, Watched};
 
 /// The definition of NodePools: how it reads is not asked, only whether it changes.
@@ -22,10 +24,13 @@ pub(in crate::reconciler) struct Definitions {
 
 impl Kind for Definitions {
     type Object = Definition;
+    type Key = ();
     const WATCHED: Watched = Watched::Definition;
 
-    fn key(object: &Definition) -> Box<str> {
-        object.metadata.name.clone()
+    fn key(_: &Definition) {}
+
+    fn begin(&mut self, _: &Seen) -> HashSet<()> {
+        HashSet::new()
     }
 
     fn put(&mut self, seen: &Seen, object: Definition) {
@@ -36,12 +41,10 @@ impl Kind for Definitions {
         }
     }
 
-    fn remove(&mut self, seen: &Seen, _: &str) {
+    fn remove(&mut self, seen: &Seen, (): &()) {
         self.known = None;
         seen.redefined();
     }
-
-    fn keep(&mut self, _: &Seen, _: HashSet<Box<str>>) {}
 }
 
 /// `NodePools`.
@@ -50,22 +53,23 @@ pub(in crate::reconciler) struct Pools;
 
 impl Kind for Pools {
     type Object = PoolObject;
+    type Key = Arc<str>;
     const WATCHED: Watched = Watched::Pools;
 
-    fn key(object: &PoolObject) -> Box<str> {
-        object.metadata.name.clone()
+    fn key(object: &PoolObject) -> Arc<str> {
+        (*object.metadata.name).into()
+    }
+
+    fn begin(&mut self, seen: &Seen) -> HashSet<Arc<str>> {
+        seen.look(|index| index.pools().cloned().collect())
     }
 
     fn put(&mut self, seen: &Seen, object: PoolObject) {
         seen.change(|index| index.put_pool(object));
     }
 
-    fn remove(&mut self, seen: &Seen, name: &str) {
+    fn remove(&mut self, seen: &Seen, name: &Arc<str>) {
         seen.change(|index| index.remove_pool(name));
-    }
-
-    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
-        seen.change(|index| index.keep_pools(&listed));
     }
 }
 
@@ -77,10 +81,15 @@ pub(in crate::reconciler) struct Claims {
 
 impl Kind for Claims {
     type Object = ClaimObject;
+    type Key = Arc<str>;
     const WATCHED: Watched = Watched::Claims;
 
-    fn key(object: &ClaimObject) -> Box<str> {
-        object.metadata.uid.clone()
+    fn key(object: &ClaimObject) -> Arc<str> {
+        (*object.metadata.uid).into()
+    }
+
+    fn begin(&mut self, seen: &Seen) -> HashSet<Arc<str>> {
+        seen.look(|index| index.claims().cloned().collect())
     }
 
     fn put(&mut self, seen: &Seen, object: ClaimObject) {
@@ -91,32 +100,30 @@ impl Kind for Claims {
         }
     }
 
-    fn remove(&mut self, seen: &Seen, uid: &str) {
+    fn remove(&mut self, seen: &Seen, uid: &Arc<str>) {
         seen.change(|index| index.remove_claim(uid));
-    }
-
-    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
-        seen.change(|index| index.keep_claims(&listed));
     }
 }
 
 /// Nodes.
 #[derive(Default)]
 pub(in crate::reconciler) struct Nodes {
-    names: Interned<str>,
+    kinds: NodeKinds,
     labels: BTreeSet<Box<str>>,
 }
 
 impl Kind for Nodes {
     type Object = NodeObject;
+    type Key = Arc<str>;
     const WATCHED: Watched = Watched::Nodes;
 
-    fn key(object: &NodeObject) -> Box<str> {
-        object.metadata.name.clone()
+    fn key(object: &NodeObject) -> Arc<str> {
+        (*object.metadata.name).into()
     }
 
-    fn begin(&mut self, seen: &Seen) {
+    fn begin(&mut self, seen: &Seen) -> HashSet<Arc<str>> {
         self.labels = seen.change(Index::selected_labels);
+        seen.look(|index| index.nodes().cloned().collect())
     }
 
     fn wants_list(seen: &Seen) -> LocalBoxFuture<'static, ()> {
@@ -126,50 +133,46 @@ impl Kind for Nodes {
 
     fn put(&mut self, seen: &Seen, object: NodeObject) {
         let name = Self::key(&object);
-        match object.seen(&mut self.names, &self.labels) {
+        match object.seen(&mut self.kinds, &self.labels) {
             Some(node) => seen.change(|index| index.put_node(node)),
             None => self.remove(seen, &name),
         }
     }
 
-    fn remove(&mut self, seen: &Seen, name: &str) {
+    fn remove(&mut self, seen: &Seen, name: &Arc<str>) {
         seen.change(|index| index.remove_node(name));
-    }
-
-    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
-        seen.change(|index| index.keep_nodes(&listed));
     }
 }
 
 /// Pods.
 #[derive(Default)]
 pub(in crate::reconciler) struct Pods {
-    names: Interned<str>,
-    needs: Interned<Needs>,
+    kinds: PodKinds,
 }
 
 impl Kind for Pods {
     type Object = PodObject;
+    type Key = Key;
     const WATCHED: Watched = Watched::Pods;
 
-    fn key(object: &PodObject) -> Box<str> {
-        object.metadata.uid.clone()
+    fn key(object: &PodObject) -> Key {
+        Key::of(&object.metadata.uid)
+    }
+
+    fn begin(&mut self, seen: &Seen) -> HashSet<Key> {
+        seen.look(|index| index.pods().collect())
     }
 
     fn put(&mut self, seen: &Seen, object: PodObject) {
-        let uid = Self::key(&object);
-        match object.seen(&mut self.names, &mut self.needs) {
+        let key = Self::key(&object);
+        match object.seen(key, &mut self.kinds) {
             Some(pod) => seen.change(|index| index.put_pod(pod)),
-            None => self.remove(seen, &uid),
+            None => self.remove(seen, &key),
         }
     }
 
-    fn remove(&mut self, seen: &Seen, uid: &str) {
-        seen.change(|index| index.remove_pod(uid));
-    }
-
-    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
-        seen.change(|index| index.keep_pods(&listed));
+    fn remove(&mut self, seen: &Seen, key: &Key) {
+        seen.change(|index| index.remove_pod(*key));
     }
 }
 
@@ -184,10 +187,15 @@ pub(in crate::reconciler) struct Ledgers {
 
 impl Kind for Ledgers {
     type Object = ConfigMap;
+    type Key = Box<str>;
     const WATCHED: Watched = Watched::Ledgers;
 
     fn key(object: &ConfigMap) -> Box<str> {
         object.metadata.name.as_deref().unwrap_or_default().into()
+    }
+
+    fn begin(&mut self, _: &Seen) -> HashSet<Box<str>> {
+        self.pools.keys().chain(self.logged.keys()).cloned().collect()
     }
 
     fn put(&mut self, seen: &Seen, object: ConfigMap) {
@@ -205,27 +213,21 @@ impl Kind for Ledgers {
                     tracing::warn!(%error, "a ledger cannot be read");
                     self.logged.insert(name.clone(), text);
                 }
-                self.remove(seen, &name);
+                self.take_out(seen, &name);
             }
         }
     }
 
-    fn remove(&mut self, seen: &Seen, name: &str) {
+    fn remove(&mut self, seen: &Seen, name: &Box<str>) {
+        self.logged.remove(name);
+        self.take_out(seen, name);
+    }
+}
+
+impl Ledgers {
+    fn take_out(&mut self, seen: &Seen, name: &str) {
         if let Some(pool) = self.pools.remove(name) {
             seen.change(|index| index.remove_ledger(&pool));
-        }
-    }
-
-    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>) {
-        self.logged.retain(|name, _| listed.contains(name));
-        let gone: Vec<_> = self
-            .pools
-            .keys()
-            .filter(|name| !listed.contains(*name))
-            .cloned()
-            .collect();
-        for name in gone {
-            self.remove(seen, &name);
         }
     }
 }

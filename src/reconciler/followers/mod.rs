@@ -3,6 +3,7 @@
 mod kinds;
 
 use std::collections::HashSet;
+use std::hash::Hash;
 
 use futures_util::future::LocalBoxFuture;
 
@@ -18,9 +19,11 @@ pub(super) trait Kind {
     /// Which watch brings them.
     const WATCHED: Watched;
     /// What tells them apart.
-    fn key(object: &Self::Object) -> Box<str>;
-    /// A list is about to begin.
-    fn begin(&mut self, _: &Seen) {}
+    type Key: Eq + Hash;
+    /// What tells this one from others.
+    fn key(object: &Self::Object) -> Self::Key;
+    /// A list is about to begin. What is known: what the list lacks of it is gone.
+    fn begin(&mut self, seen: &Seen) -> HashSet<Self::Key>;
     /// Waits until there is reason to list them again.
     fn wants_list(_: &Seen) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::pending())
@@ -28,16 +31,15 @@ pub(super) trait Kind {
     /// One is new or has changed.
     fn put(&mut self, seen: &Seen, object: Self::Object);
     /// One is gone.
-    fn remove(&mut self, seen: &Seen, key: &str);
-    /// All but these are gone.
-    fn keep(&mut self, seen: &Seen, listed: HashSet<Box<str>>);
+    fn remove(&mut self, seen: &Seen, key: &Self::Key);
 }
 
 /// Follows objects of one kind.
-pub(super) struct KindFollower<K> {
+pub(super) struct KindFollower<K: Kind> {
     seen: Seen,
     kind: K,
-    listed: HashSet<Box<str>>,
+    /// What was known when the list began and has not been listed yet.
+    unlisted: HashSet<K::Key>,
 }
 
 impl<K: Kind> KindFollower<K> {
@@ -45,7 +47,7 @@ impl<K: Kind> KindFollower<K> {
         Self {
             seen: seen.clone(),
             kind,
-            listed: HashSet::new(),
+            unlisted: HashSet::new(),
         }
     }
 }
@@ -54,18 +56,18 @@ impl<K: Kind> Follower for KindFollower<K> {
     type Object = K::Object;
 
     fn list_begins(&mut self) {
-        self.listed.clear();
-        self.kind.begin(&self.seen);
+        self.unlisted = self.kind.begin(&self.seen);
     }
 
     fn listed(&mut self, object: K::Object) {
-        self.listed.insert(K::key(&object));
+        self.unlisted.remove(&K::key(&object));
         self.kind.put(&self.seen, object);
     }
 
     fn list_ends(&mut self) {
-        let listed = std::mem::take(&mut self.listed);
-        self.kind.keep(&self.seen, listed);
+        for gone in std::mem::take(&mut self.unlisted) {
+            self.kind.remove(&self.seen, &gone);
+        }
         self.seen.complete(K::WATCHED);
     }
 
@@ -85,3 +87,6 @@ impl<K: Kind> Follower for KindFollower<K> {
         K::wants_list(&self.seen)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,11 @@
 //! NodeClaims in the index.
 
-use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Moment;
 
-use super::{Index, KnownClaim, unlisted};
+use super::{Index, KnownClaim};
 use crate::reconciler::objects::SeenClaim;
 
 impl Index {
@@ -28,9 +27,8 @@ impl Index {
             }
         }
         let pool = Arc::clone(&seen.pool);
-        if !seen.provider_id.is_empty() {
-            self.pool_of_machine
-                .insert(seen.provider_id.clone(), Arc::clone(&pool));
+        if let Some(machine) = seen.machine {
+            self.pool_of_machine.insert(machine, Arc::clone(&pool));
         }
         self.claims_of
             .entry(Arc::clone(&pool))
@@ -45,7 +43,9 @@ impl Index {
         let Some(KnownClaim { seen: known, .. }) = self.claims.remove(uid) else {
             return;
         };
-        self.pool_of_machine.remove(&known.provider_id);
+        if let Some(machine) = known.machine {
+            self.pool_of_machine.remove(&machine);
+        }
         if let Entry::Occupied(mut uids) = self.claims_of.entry(Arc::clone(&known.pool)) {
             uids.get_mut().remove(uid);
             if uids.get().is_empty() {
@@ -55,10 +55,8 @@ impl Index {
         self.note(&known.pool);
     }
 
-    /// A list of claims is complete: the others are gone.
-    pub(in crate::reconciler) fn keep_claims(&mut self, listed: &HashSet<Box<str>>) {
-        for uid in unlisted(self.claims.keys(), listed) {
-            self.remove_claim(&uid);
-        }
+    /// The UIDs of all claims.
+    pub(in crate::reconciler) fn claims(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.claims.keys()
     }
 }

@@ -14,15 +14,14 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool};
 use poolgate_core::policy::Policy;
-use serde_json::Value;
 
-use super::objects::{SeenClaim, SeenNode};
+use super::objects::{Key, SeenClaim, SeenNode};
 
 pub(super) use snapshot::{PlanInputs, Snapshot};
 
@@ -57,16 +56,16 @@ pub(super) struct Index {
     claims: HashMap<Arc<str>, KnownClaim>,
     /// The UIDs of a pool's claims, by the pool's name.
     claims_of: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
-    /// The pools of claims, by what names the machine.
-    pool_of_machine: HashMap<Box<str>, Arc<str>>,
+    /// The pools of claims, by machine.
+    pool_of_machine: HashMap<Key, Arc<str>>,
     /// The nodes, by name.
     nodes: HashMap<Arc<str>, SeenNode>,
-    /// The names of nodes, by what names the machine.
-    node_of_machine: HashMap<Box<str>, Arc<str>>,
+    /// The names of nodes, by machine.
+    node_of_machine: HashMap<Key, Arc<str>>,
     /// The names of nodes with marks of poolgate's, by pool.
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
-    placements: HashMap<Arc<str>, PodPlacement>,
+    placements: HashMap<Key, PodPlacement>,
     /// The pods on each node, by its name.
     pods_on: HashMap<Arc<str>, Vec<Arc<Pod>>>,
     /// What pods without a node need, and how many of them do.
@@ -85,7 +84,8 @@ pub(super) struct Index {
 
 #[derive(Debug)]
 struct KnownPool {
-    object: Value,
+    /// From which it is read again under another policy. As text it takes a tenth of the memory.
+    object: Box<str>,
     pool: Arc<Pool>,
 }
 
@@ -105,7 +105,7 @@ struct KnownLedger {
 
 #[derive(Debug)]
 enum PodPlacement {
-    On(Arc<str>),
+    On(Arc<str>, Arc<Pod>),
     Nowhere(Arc<Needs>),
 }
 
@@ -192,9 +192,4 @@ impl Index {
         }
         false
     }
-}
-
-/// Which of these a complete list lacks.
-fn unlisted<'k>(known: impl Iterator<Item = &'k Arc<str>>, listed: &HashSet<Box<str>>) -> Vec<Arc<str>> {
-    known.filter(|key| !listed.contains(&***key)).cloned().collect()
 }

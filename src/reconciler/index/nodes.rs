@@ -1,15 +1,15 @@
 //! Nodes in the index.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Index, unlisted};
+use super::Index;
 use crate::reconciler::objects::SeenNode;
 
 impl Index {
     /// A node is new or has changed.
-    pub(in crate::reconciler) fn put_node(&mut self, seen: SeenNode) {
-        let name = Arc::clone(&seen.node.name);
+    pub(in crate::reconciler) fn put_node(&mut self, mut seen: SeenNode) {
+        let name = self.node_name(&seen.node.name);
         match self.nodes.get(&name) {
             Some(known) if *known == seen => return,
             Some(_) => self.remove_node(&name),
@@ -20,9 +20,11 @@ impl Index {
                 }
             }
         }
-        if !seen.provider_id.is_empty() {
-            self.node_of_machine
-                .insert(seen.provider_id.clone(), Arc::clone(&name));
+        if let Some(node) = Arc::get_mut(&mut seen.node) {
+            node.name = Arc::clone(&name);
+        }
+        if let Some(machine) = seen.machine {
+            self.node_of_machine.insert(machine, Arc::clone(&name));
         }
         let marks = seen.node.marks;
         if marks.held_label || marks.held_annotation {
@@ -39,12 +41,13 @@ impl Index {
         let Some(known) = self.nodes.remove(name) else {
             return;
         };
-        if self
-            .node_of_machine
-            .get(&known.provider_id)
-            .is_some_and(|node| **node == *name)
+        if let Some(machine) = known.machine
+            && self
+                .node_of_machine
+                .get(&machine)
+                .is_some_and(|node| **node == *name)
         {
-            self.node_of_machine.remove(&known.provider_id);
+            self.node_of_machine.remove(&machine);
         }
         self.note(&known.pool);
         if let Some(marked) = self.marked.get_mut(&known.pool) {
@@ -55,11 +58,16 @@ impl Index {
         }
     }
 
-    /// A list of nodes is complete: the others are gone.
-    pub(in crate::reconciler) fn keep_nodes(&mut self, listed: &HashSet<Box<str>>) {
-        for name in unlisted(self.nodes.keys(), listed) {
-            self.remove_node(&name);
-        }
+    /// The name of a node, as whatever is known of it has it: kept once.
+    pub(super) fn node_name(&self, name: &str) -> Arc<str> {
+        let of_pods = self.pods_on.get_key_value(name).map(|(name, _)| name);
+        let own = || self.nodes.get_key_value(name).map(|(name, _)| name);
+        of_pods.or_else(own).map_or_else(|| name.into(), Arc::clone)
+    }
+
+    /// The names of all nodes.
+    pub(in crate::reconciler) fn nodes(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.nodes.keys()
     }
 
     /// The labels of nodes that are to be kept.
@@ -77,9 +85,10 @@ impl Index {
     pub(super) fn strays(&self, pool: &str) -> impl Iterator<Item = &SeenNode> {
         let marked = self.marked.get(pool).into_iter().flatten();
         marked.filter_map(|name| self.nodes.get(name)).filter(|seen| {
-            self.pool_of_machine
-                .get(&seen.provider_id)
-                .is_none_or(|other| **other != *pool)
+            let owner = seen
+                .machine
+                .and_then(|machine| self.pool_of_machine.get(&machine));
+            owner.is_none_or(|other| **other != *pool)
         })
     }
 }

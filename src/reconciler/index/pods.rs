@@ -1,13 +1,12 @@
 //! Pods in the index.
 
-use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::Needs;
 
-use super::{Index, MOST_SELECTED, PodPlacement, unlisted};
-use crate::reconciler::objects::{PodLocation, SeenPod};
+use super::{Index, MOST_SELECTED, PodPlacement};
+use crate::reconciler::objects::{Key, PodLocation, SeenPod};
 
 impl Index {
     /// A pod is new or has changed.
@@ -16,16 +15,18 @@ impl Index {
             return;
         }
         let (count, bound) = (self.placements.len(), self.bounds.pods);
-        if !self.placements.contains_key(&seen.uid) && !self.has_room("pods", count, bound) {
+        if !self.placements.contains_key(&seen.key) && !self.has_room("pods", count, bound) {
             return;
         }
-        self.remove_pod(&seen.uid);
+        self.remove_pod(seen.key);
         match seen.location {
             PodLocation::Bound(node, pod) => {
                 self.select_by(&pod.needs);
-                self.pods_on.entry(Arc::clone(&node)).or_default().push(pod);
+                let node = self.node_name(&node);
+                let pods = self.pods_on.entry(Arc::clone(&node)).or_default();
+                pods.push(Arc::clone(&pod));
                 self.note_node(&node);
-                self.placements.insert(seen.uid, PodPlacement::On(node));
+                self.placements.insert(seen.key, PodPlacement::On(node, pod));
             }
             PodLocation::Unschedulable(needs) => {
                 self.select_by(&needs);
@@ -34,18 +35,19 @@ impl Index {
                 if *count == 1 {
                     self.note_all();
                 }
-                self.placements.insert(seen.uid, PodPlacement::Nowhere(needs));
+                self.placements.insert(seen.key, PodPlacement::Nowhere(needs));
             }
         }
     }
 
     /// A pod is gone, or is nowhere where a plan would look.
-    pub(in crate::reconciler) fn remove_pod(&mut self, uid: &str) {
-        match self.placements.remove(uid) {
+    pub(in crate::reconciler) fn remove_pod(&mut self, key: Key) {
+        match self.placements.remove(&key) {
             None => {}
-            Some(PodPlacement::On(node)) => {
+            Some(PodPlacement::On(node, pod)) => {
                 if let Entry::Occupied(mut pods) = self.pods_on.entry(Arc::clone(&node)) {
-                    pods.get_mut().retain(|pod| *pod.uid != *uid);
+                    let place = pods.get().iter().position(|other| Arc::ptr_eq(other, &pod));
+                    place.map(|place| pods.get_mut().swap_remove(place));
                     if pods.get().is_empty() {
                         pods.remove();
                     }
@@ -64,18 +66,15 @@ impl Index {
         }
     }
 
-    /// A list of pods is complete: the others are gone.
-    pub(in crate::reconciler) fn keep_pods(&mut self, listed: &HashSet<Box<str>>) {
-        for uid in unlisted(self.placements.keys(), listed) {
-            self.remove_pod(&uid);
-        }
+    /// All pods.
+    pub(in crate::reconciler) fn pods(&self) -> impl Iterator<Item = Key> {
+        self.placements.keys().copied()
     }
 
     fn is_known(&self, seen: &SeenPod) -> bool {
-        match (self.placements.get(&seen.uid), &seen.location) {
-            (Some(PodPlacement::On(known)), PodLocation::Bound(node, pod)) => {
-                let pods = self.pods_on.get(node);
-                known == node && pods.is_some_and(|pods| pods.iter().any(|known| known == pod))
+        match (self.placements.get(&seen.key), &seen.location) {
+            (Some(PodPlacement::On(known, as_known)), PodLocation::Bound(node, pod)) => {
+                **known == **node && as_known == pod
             }
             (Some(PodPlacement::Nowhere(known)), PodLocation::Unschedulable(needs)) => known == needs,
             _ => false,

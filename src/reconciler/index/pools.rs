@@ -1,13 +1,12 @@
 //! Pools in the index, and what their ledgers say.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{LedgerState, Pool};
 use poolgate_core::policy::Policy;
 
-use super::{Index, KnownLedger, KnownPool, unlisted};
+use super::{Index, KnownLedger, KnownPool};
 use crate::reconciler::objects::PoolObject;
 
 impl Index {
@@ -15,7 +14,8 @@ impl Index {
     pub(in crate::reconciler) fn put_pool(&mut self, object: PoolObject) {
         let name: Arc<str> = object.metadata.name.as_ref().into();
         let object = object.kept();
-        if self.pools.get(&name).is_some_and(|known| known.object == object) {
+        let text = object.to_string().into_boxed_str();
+        if self.pools.get(&name).is_some_and(|known| known.object == text) {
             return;
         }
         let (count, bound) = (self.pools.len(), self.bounds.pools);
@@ -24,7 +24,8 @@ impl Index {
         }
         let pool = Arc::new(Pool::of(&object, &self.policy));
         let was_limited = self.is_limited(&name);
-        self.pools.insert(Arc::clone(&name), KnownPool { object, pool });
+        self.pools
+            .insert(Arc::clone(&name), KnownPool { object: text, pool });
         if was_limited || self.is_limited(&name) || self.marked.contains_key(&name) {
             self.changed.insert(name);
         }
@@ -37,18 +38,18 @@ impl Index {
         }
     }
 
-    /// A list of pools is complete: the others are gone.
-    pub(in crate::reconciler) fn keep_pools(&mut self, listed: &HashSet<Box<str>>) {
-        for name in unlisted(self.pools.keys(), listed) {
-            self.remove_pool(&name);
-        }
+    /// The names of all pools.
+    pub(in crate::reconciler) fn pools(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.pools.keys()
     }
 
     /// Another policy is in force: pools mean something else.
     pub(in crate::reconciler) fn set_policy(&mut self, policy: Arc<Policy>) {
         self.note_all();
         for known in self.pools.values_mut() {
-            known.pool = Arc::new(Pool::of(&known.object, &policy));
+            // It was written by ourselves.
+            let object = serde_json::from_str(&known.object).unwrap_or_default();
+            known.pool = Arc::new(Pool::of(&object, &policy));
         }
         self.policy = policy;
         self.note_all();

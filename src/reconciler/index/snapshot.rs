@@ -50,7 +50,8 @@ impl Index {
     pub(in crate::reconciler) fn snapshot(&self, name: &str) -> Snapshot {
         let uids = self.claims_of.get(name).into_iter().flatten();
         let claims = uids.filter_map(|uid| self.claims.get(uid)).map(|known| {
-            let node = self.node_of_machine.get(&known.seen.provider_id);
+            let machine = known.seen.machine;
+            let node = machine.and_then(|machine| self.node_of_machine.get(&machine));
             let pods = node.and_then(|node| self.pods_on.get(node));
             let node = node.and_then(|node| self.nodes.get(node));
             WholeClaim {

@@ -1,14 +1,17 @@
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{LedgerState, Needs, PoolState, Refusal, Settings};
+use poolgate_core::nodelimit::plan::{LedgerState, PoolState, Refusal, Settings};
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::reconciler::objects::{ClaimObject, Interned, NodeObject, PodObject, PoolObject};
+use crate::reconciler::objects::{
+    ClaimObject, Interned, Key, NodeKinds, NodeObject, PodKinds, PodObject, PoolObject,
+};
+
+mod memory;
 
 const FEW: Bounds = Bounds {
     pools: 2,
@@ -30,7 +33,8 @@ const NOTHING: PlanInputs = PlanInputs {
 struct World {
     index: Index,
     names: Interned<str>,
-    needs: Interned<Needs>,
+    nodes: NodeKinds,
+    pods: PodKinds,
     now: Moment,
 }
 
@@ -39,7 +43,8 @@ impl World {
         Self {
             index: Index::new(Arc::new(Policy::default()), bounds),
             names: Interned::default(),
-            needs: Interned::default(),
+            nodes: NodeKinds::default(),
+            pods: PodKinds::default(),
             now: Moment::default(),
         }
     }
@@ -71,16 +76,16 @@ impl World {
         let node: NodeObject = serde_json::from_value(node).expect("a node");
         let selected = self.index.selected_labels();
         self.index
-            .put_node(node.seen(&mut self.names, &selected).expect("a node of a pool"));
+            .put_node(node.seen(&mut self.nodes, &selected).expect("a node of a pool"));
     }
 
     fn pod(&mut self, name: &str, spec: &Value) {
         let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable"});
         let pod = json!({"metadata": {"uid": name}, "spec": spec, "status": {"conditions": [condition]}});
         let pod: PodObject = serde_json::from_value(pod).expect("a pod");
-        match pod.seen(&mut self.names, &mut self.needs) {
+        match pod.seen(Key::of(name), &mut self.pods) {
             Some(pod) => self.index.put_pod(pod),
-            None => self.index.remove_pod(name),
+            None => self.index.remove_pod(Key::of(name)),
         }
     }
 
@@ -92,17 +97,16 @@ impl World {
             .collect()
     }
 
-    /// Of each claim of a pool: its name, that of its node, and the UIDs of the pods on it.
-    fn claims(&self, pool: &str) -> Vec<(String, Option<String>, Vec<String>)> {
+    /// Of each claim of a pool: its name, that of its node, and how many pods are on it.
+    fn claims(&self, pool: &str) -> Vec<(String, Option<String>, usize)> {
         let snapshot = self.index.snapshot(pool);
         let state: PoolState<'_> = snapshot.state(NOTHING);
         let mut claims: Vec<_> = state
             .claims
             .iter()
             .map(|claim| {
-                let pods = claim.pods.iter().map(|pod| pod.uid.to_string()).collect();
                 let node = claim.node.map(|node| node.name.to_string());
-                (claim.claim.name.to_string(), node, pods)
+                (claim.claim.name.to_string(), node, claim.pods.len())
             })
             .collect();
         claims.sort();
@@ -127,7 +131,7 @@ fn a_claim_is_found_with_its_node_and_pods_in_whatever_order_they_come() {
                 _ => world.pod("pod", &on("a")),
             }
         }
-        let expected = vec![("a".to_owned(), Some("a".to_owned()), vec!["pod".to_owned()])];
+        let expected = vec![("a".to_owned(), Some("a".to_owned()), 1)];
         assert_eq!(world.claims("general"), expected, "{order:?}");
         assert_eq!(world.changed(), ["general"], "{order:?}");
     }
@@ -259,17 +263,12 @@ fn pods_without_a_place_concern_every_limited_pool_once_for_each_kind() {
     assert_eq!(world.changed(), ["a", "b"]);
     world.pod("second", &kind());
     assert!(world.changed().is_empty(), "one more of the same");
-    assert_eq!(
-        Arc::strong_count(&world.needs.share(Needs::default())),
-        2,
-        "needs are shared"
-    );
     world.pod(
         "first",
         &json!({"nodeName": "elsewhere", "nodeSelector": {"zone": "a"}}),
     );
     assert!(world.changed().is_empty(), "one is left");
-    world.index.remove_pod("second");
+    world.index.remove_pod(Key::of("second"));
     assert_eq!(world.changed(), ["a", "b"]);
 }
 
@@ -293,23 +292,35 @@ fn labels_are_kept_once_a_pod_selects_by_them() {
 }
 
 #[test]
-fn a_list_says_what_is_gone() {
+fn of_equal_pods_each_goes_alone() {
     let mut world = World::new(BOUNDS);
     world.pool("general", &json!(5));
-    for name in ["a", "b"] {
-        world.claim("general", name);
-        world.node("general", name, false);
-        world.pod(&format!("on-{name}"), &on(name));
+    world.claim("general", "a");
+    world.node("general", "a", false);
+    for name in ["first", "second"] {
+        world.pod(name, &on("a"));
     }
-    let only = |name: &str| HashSet::from([Box::from(name)]);
-    world.index.keep_claims(&only("a"));
-    world.index.keep_nodes(&only("a"));
-    world.index.keep_pods(&only("on-a"));
-    let expected = vec![("a".to_owned(), Some("a".to_owned()), vec!["on-a".to_owned()])];
-    assert_eq!(world.claims("general"), expected);
-    assert_eq!(world.index.placements.len() + world.index.pods_on.len(), 2);
-    world.index.keep_pools(&HashSet::new());
-    assert!(!world.index.knows_pool("general"));
+    let snapshot = world.index.snapshot("general");
+    let state = snapshot.state(NOTHING);
+    assert!(
+        matches!(*state.claims[0].pods, [one, other] if std::ptr::eq(one, other)),
+        "what is equal is kept once"
+    );
+    world.changed();
+    world.pod("second", &on("a"));
+    assert!(world.changed().is_empty(), "nothing has changed");
+    world.index.remove_pod(Key::of("first"));
+    assert_eq!(
+        world.claims("general"),
+        [("a".to_owned(), Some("a".to_owned()), 1)]
+    );
+    world.index.remove_pod(Key::of("first"));
+    world.index.remove_pod(Key::of("second"));
+    assert_eq!(
+        world.claims("general"),
+        [("a".to_owned(), Some("a".to_owned()), 0)]
+    );
+    assert_eq!(world.index.placements.len() + world.index.pods_on.len(), 0);
 }
 
 #[test]

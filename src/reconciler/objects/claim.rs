@@ -7,7 +7,7 @@ use poolgate_core::nodelimit::plan::{self, Claim};
 use poolgate_core::value::duration::GoDuration;
 use serde::Deserialize;
 
-use super::Interned;
+use super::{Interned, Key};
 use crate::objects::{Conditions, NodeClaim};
 
 /// The fields of a NodeClaim that are read.
@@ -25,7 +25,6 @@ pub(crate) struct Spec {
 pub(crate) struct Status {
     #[serde(rename = "providerID")]
     provider_id: Option<Box<str>>,
-    node_name: Option<String>,
     conditions: Conditions,
 }
 
@@ -35,8 +34,8 @@ pub(crate) struct SeenClaim {
     pub(crate) claim: Arc<Claim>,
     /// The name of its pool.
     pub(crate) pool: Arc<str>,
-    /// What names its machine; empty where none was ordered.
-    pub(crate) provider_id: Box<str>,
+    /// Its machine; none where none was ordered.
+    pub(crate) machine: Option<Key>,
 }
 
 impl ClaimObject {
@@ -46,18 +45,13 @@ impl ClaimObject {
         let conditions = conditions(&self.status.conditions);
         let created = self.metadata.created().unwrap_or(Timestamp::UNIX_EPOCH);
         let deleted = self.metadata.deleted();
-        let provider_id = self.status.provider_id.unwrap_or_default();
+        let machine = machine(self.status.provider_id.as_deref().unwrap_or_default());
         let claim = Claim {
             name: self.metadata.name.into(),
             uid: self.metadata.uid.into(),
             created,
             deleted,
-            is_launched: !provider_id.is_empty(),
-            node_name: self
-                .status
-                .node_name
-                .filter(|name| !name.is_empty())
-                .map(Arc::from),
+            is_launched: machine.is_some(),
             expire_after: self.spec.expire_after.as_deref().and_then(finite),
             has_grace_period: self.spec.termination_grace_period.is_some(),
             conditions,
@@ -65,9 +59,14 @@ impl ClaimObject {
         Some(SeenClaim {
             claim: Arc::new(claim),
             pool,
-            provider_id,
+            machine,
         })
     }
+}
+
+/// The machine that a `providerID` names.
+pub(super) fn machine(provider_id: &str) -> Option<Key> {
+    (!provider_id.is_empty()).then(|| Key::of(provider_id))
 }
 
 fn conditions(conditions: &Conditions) -> plan::Conditions {

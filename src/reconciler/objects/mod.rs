@@ -4,6 +4,7 @@
 
 mod claim;
 mod interned;
+mod key;
 mod node;
 mod pod;
 mod pod_needs;
@@ -11,6 +12,7 @@ mod pool;
 
 pub(super) use claim::{ClaimObject, SeenClaim};
 pub(super) use interned::Interned;
-pub(super) use node::{NodeObject, SeenNode};
-pub(super) use pod::{PodLocation, PodObject, SeenPod};
+pub(super) use key::Key;
+pub(super) use node::{NodeKinds, NodeObject, SeenNode};
+pub(super) use pod::{PodKinds, PodLocation, PodObject, SeenPod};
 pub(super) use pool::PoolObject;

@@ -8,7 +8,8 @@ use poolgate_core::nodelimit::plan::{Effect, Marks, Node, Resources, Taint};
 use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
 
-use super::Interned;
+use super::claim::machine;
+use super::{Interned, Key};
 use crate::objects::{Conditions, Metadata, Object, Texts};
 
 /// The fields of a Node that are read.
@@ -44,23 +45,33 @@ pub(crate) struct SeenNode {
     pub(crate) node: Arc<Node>,
     /// The name of its pool.
     pub(crate) pool: Arc<str>,
-    /// What names its machine.
-    pub(crate) provider_id: Box<str>,
+    /// Its machine; none where it has none yet.
+    pub(crate) machine: Option<Key>,
+}
+
+/// What nodes have in common: there are a few kinds of machines.
+#[derive(Debug, Default)]
+pub(crate) struct NodeKinds {
+    names: Interned<str>,
+    labels: Interned<BTreeMap<String, String>>,
+    taints: Interned<[Taint]>,
+    allocatable: Interned<Resources>,
 }
 
 impl NodeObject {
     /// What is kept of it, of its labels only those that `selected` names; none where it belongs to no pool.
-    pub(crate) fn seen(self, names: &mut Interned<str>, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
-        let pool = names.share(self.metadata.label(NODEPOOL_LABEL)?);
+    pub(crate) fn seen(self, kinds: &mut NodeKinds, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
+        let pool = kinds.names.share(self.metadata.label(NODEPOOL_LABEL)?);
         let marks = Marks::of(
             |key| self.metadata.label(key),
             |key| self.metadata.annotation(key),
         );
         let labels = self.metadata.labels.iter().flatten();
-        let labels = labels
+        let labels: BTreeMap<_, _> = labels
             .filter(|(key, _)| selected.contains(key.as_str()))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
+        let taints: Vec<_> = self.spec.taints.into_iter().flatten().filter_map(taint).collect();
         let allocatable: Resources = self
             .status
             .allocatable
@@ -68,23 +79,23 @@ impl NodeObject {
             .flatten()
             .filter_map(|(name, amount)| {
                 let amount = Quantity::parse(amount).ok()?.thousandths_rounded_down();
-                Some((names.share(name.as_str()), amount))
+                Some((kinds.names.share(name.as_str()), amount))
             })
             .collect();
         let node = Node {
             uid: self.metadata.uid.as_ref().into(),
-            labels,
-            taints: self.spec.taints.into_iter().flatten().filter_map(taint).collect(),
+            labels: kinds.labels.share(labels),
+            taints: kinds.taints.share(taints),
             is_cordoned: self.spec.unschedulable,
             is_ready: self.status.conditions.is_true("Ready"),
-            allocatable,
+            allocatable: kinds.allocatable.share(allocatable),
             marks,
             name: self.metadata.name.into(),
         };
         Some(SeenNode {
             node: Arc::new(node),
             pool,
-            provider_id: self.spec.provider_id.into(),
+            machine: machine(&self.spec.provider_id),
         })
     }
 }

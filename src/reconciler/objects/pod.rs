@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{
-    DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DoNotDisrupt, Needs, Pod, deletion_cost,
+    DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::Interned;
 use super::pod_needs::Spec;
+use super::{Interned, Key};
 use crate::objects::{Conditions, Metadata, Object, Texts, instant};
 
 /// The annotation of a mirror of a static pod.
@@ -29,7 +29,8 @@ pub(crate) struct Status {
 /// A pod as it was seen.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SeenPod {
-    pub(crate) uid: Arc<str>,
+    /// Its UID.
+    pub(crate) key: Key,
     pub(crate) location: PodLocation,
 }
 
@@ -37,43 +38,52 @@ pub(crate) struct SeenPod {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PodLocation {
     /// On the node of this name.
-    Bound(Arc<str>, Arc<Pod>),
+    Bound(Box<str>, Arc<Pod>),
     /// Nowhere: the scheduler finds no node for it.
     Unschedulable(Arc<Needs>),
 }
 
+/// What pods have in common: those of one workload are alike.
+#[derive(Debug, Default)]
+pub(crate) struct PodKinds {
+    names: Interned<str>,
+    needs: Interned<Needs>,
+    pods: Interned<Pod>,
+}
+
 impl PodObject {
     /// What is kept of it; none where no plan depends on it.
-    pub(crate) fn seen(self, names: &mut Interned<str>, needs: &mut Interned<Needs>) -> Option<SeenPod> {
-        let uid: Arc<str> = self.metadata.uid.as_ref().into();
+    pub(crate) fn seen(self, key: Key, kinds: &mut PodKinds) -> Option<SeenPod> {
+        let mut needs = || kinds.needs.share(self.spec.needs(&mut kinds.names));
         let location = match self.spec.node_name() {
             Some(node) => {
-                let node = names.share(node);
-                let needs = needs.share(self.spec.needs(names));
-                PodLocation::Bound(node, Arc::new(self.pod(Arc::clone(&uid), needs)))
+                let pod = self.pod(needs());
+                PodLocation::Bound(node.into(), kinds.pods.share(pod))
             }
-            None if self.is_unschedulable() => {
-                PodLocation::Unschedulable(needs.share(self.spec.needs(names)))
-            }
+            None if self.is_unschedulable() => PodLocation::Unschedulable(needs()),
             None => return None,
         };
-        Some(SeenPod { uid, location })
+        Some(SeenPod { key, location })
     }
 
-    fn pod(&self, uid: Arc<str>, needs: Arc<Needs>) -> Pod {
+    fn pod(&self, needs: Arc<Needs>) -> Pod {
         let meta = &self.metadata;
+        let do_not_disrupt = meta
+            .annotation(DO_NOT_DISRUPT_ANNOTATION)
+            .and_then(DoNotDisrupt::parse);
+        let start = self.status.start_time.as_deref();
         Pod {
-            uid,
             needs,
             is_daemon: meta.is_owned_by("DaemonSet"),
             is_mirror: meta.annotation(MIRROR_ANNOTATION).is_some(),
             is_terminal: matches!(self.status.phase.as_str(), "Succeeded" | "Failed"),
             is_leaving: meta.deleted().is_some() && !meta.is_owned_by("StatefulSet"),
-            do_not_disrupt: meta
-                .annotation(DO_NOT_DISRUPT_ANNOTATION)
-                .and_then(DoNotDisrupt::parse),
-            started: instant(self.status.start_time.as_deref()),
-            deletion_cost: meta.annotation(DELETION_COST_ANNOTATION).and_then(deletion_cost),
+            do_not_disrupt,
+            // What nothing depends on would tell pods apart that are alike.
+            started: instant(start.filter(|_| matches!(do_not_disrupt, Some(DoNotDisrupt::For(_))))),
+            deletion_cost: meta
+                .annotation(DELETION_COST_ANNOTATION)
+                .and_then(DeletionCost::parse),
             priority: self.spec.priority(),
         }
     }

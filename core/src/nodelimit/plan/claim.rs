@@ -20,8 +20,6 @@ pub struct Claim {
     pub deleted: Option<Timestamp>,
     /// Whether `status.providerID` is there: a machine was ordered.
     pub is_launched: bool,
-    /// `status.nodeName`; needed to find the node and to name it while it drains.
-    pub node_name: Option<Arc<str>>,
     /// `spec.expireAfter`; none for `Never`.
     pub expire_after: Option<SignedDuration>,
     /// Whether `spec.terminationGracePeriod` is there: then pods cannot keep a drifted node for ever.

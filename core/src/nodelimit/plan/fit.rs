@@ -259,7 +259,7 @@ fn asked(needs: &Needs) -> Resources {
 
 /// What is left of a node. Finished pods take nothing.
 fn left(node: &Node, pods: &[&Pod]) -> Resources {
-    let mut left = node.allocatable.clone();
+    let mut left = Resources::clone(&node.allocatable);
     let mut count = 0_i64;
     for pod in pods.iter().filter(|pod| !pod.is_terminal) {
         left.take(&pod.needs.requests);

@@ -39,7 +39,7 @@ pub use node::{DISRUPTED_TAINT, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, Marks, N
 pub use node_template::{NodeTemplate, Requirement};
 pub use now::Now;
 pub use outcome::{ClaimRef, Event, EventReason, NodeRef, Numbers, Plan, Unhold};
-pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DoNotDisrupt, Needs, Pod, deletion_cost};
+pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod};
 pub use pool::Pool;
 pub use resources::{PODS, Resources};
 pub use state::{LedgerState, PoolState, ROTATION, Refusal, SETTLE, Settings};

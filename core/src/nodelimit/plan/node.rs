@@ -26,16 +26,16 @@ pub struct Node {
     pub name: Arc<str>,
     /// `metadata.uid`.
     pub uid: Arc<str>,
-    /// `metadata.labels`, at least those that pods select by.
-    pub labels: BTreeMap<String, String>,
-    /// `spec.taints`.
-    pub taints: Vec<Taint>,
+    /// `metadata.labels`, at least those that pods select by. Nodes of one kind may share them.
+    pub labels: Arc<BTreeMap<String, String>>,
+    /// `spec.taints`. Nodes may share them.
+    pub taints: Arc<[Taint]>,
     /// `spec.unschedulable`.
     pub is_cordoned: bool,
     /// Whether its condition `Ready` is true.
     pub is_ready: bool,
-    /// `status.allocatable`.
-    pub allocatable: Resources,
+    /// `status.allocatable`. Nodes of one kind may share it.
+    pub allocatable: Arc<Resources>,
     /// What keeps Karpenter from disrupting it.
     pub marks: Marks,
 }

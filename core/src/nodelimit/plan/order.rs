@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use jiff::{SignedDuration, Timestamp};
 
 use super::claim::{Claim, ClaimState};
-use super::pod::Pod;
+use super::pod::{DeletionCost, Pod};
 
 /// The cost of one pod is kept between this and its negative.
 const DEAREST: f64 = 10.0;
@@ -88,7 +88,7 @@ impl Kind {
 /// What it costs to put the pods elsewhere.
 fn rescheduling_cost(pods: &[&Pod]) -> f64 {
     let cost = |pod: &&Pod| {
-        let deletion = pod.deletion_cost.unwrap_or(0.0) / DELETION_COST_OF_A_POD;
+        let deletion = pod.deletion_cost.map_or(0.0, DeletionCost::get) / DELETION_COST_OF_A_POD;
         let priority = f64::from(pod.priority.unwrap_or(0)) / PRIORITY_OF_A_POD;
         (1.0 + deletion + priority).clamp(-DEAREST, DEAREST)
     };

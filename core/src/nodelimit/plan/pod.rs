@@ -1,6 +1,7 @@
 //! A pod, as far as the disruption of its node depends on it.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -15,12 +16,10 @@ pub const DO_NOT_DISRUPT_ANNOTATION: &str = "karpenter.sh/do-not-disrupt";
 /// The annotation that says how dear the deletion of a pod is.
 pub const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletion-cost";
 
-/// A pod on a node.
+/// A pod on a node. It has no name: pods of one workload are equal, and may be kept once.
 #[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pod {
-    /// `metadata.uid`.
-    pub uid: Arc<str>,
     /// What a node must be like to take it. Pods of one workload may share it.
     pub needs: Arc<Needs>,
     /// Whether a `DaemonSet` owns it.
@@ -33,10 +32,10 @@ pub struct Pod {
     pub is_leaving: bool,
     /// Its `karpenter.sh/do-not-disrupt`, read by [`DoNotDisrupt::parse`].
     pub do_not_disrupt: Option<DoNotDisrupt>,
-    /// `status.startTime`.
+    /// `status.startTime`; needed only beside [`DoNotDisrupt::For`].
     pub started: Option<Timestamp>,
-    /// Its `controller.kubernetes.io/pod-deletion-cost`, read by [`deletion_cost`].
-    pub deletion_cost: Option<f64>,
+    /// Its `controller.kubernetes.io/pod-deletion-cost`.
+    pub deletion_cost: Option<DeletionCost>,
     /// `spec.priority`.
     pub priority: Option<i32>,
 }
@@ -56,7 +55,7 @@ pub struct Needs {
 }
 
 /// For how long a pod must not be disrupted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DoNotDisrupt {
     /// For ever.
     Always,
@@ -75,9 +74,32 @@ impl DoNotDisrupt {
     }
 }
 
-/// Reads the annotation that says how dear the deletion of a pod is. Karpenter ignores what is no number.
-pub fn deletion_cost(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().filter(|cost| !cost.is_nan())
+/// How dear the deletion of a pod is: a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DeletionCost(f64);
+
+impl DeletionCost {
+    /// Of a number. There is one nought.
+    pub fn of(cost: f64) -> Option<Self> {
+        (!cost.is_nan()).then_some(Self(cost + 0.0))
+    }
+
+    /// Reads the annotation. Karpenter ignores what is no number.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::of(text.parse().ok()?)
+    }
+
+    pub(super) const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Eq for DeletionCost {}
+
+impl Hash for DeletionCost {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
 }
 
 impl Pod {

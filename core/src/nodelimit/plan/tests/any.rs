@@ -20,7 +20,7 @@ prop_compose! {
         kind in 0..10_u8,
         wish in prop::option::weighted(0.1, Just(DoNotDisrupt::Always)),
     ) -> Pod {
-        let mut pod = pod("p", cpu);
+        let mut pod = pod(cpu);
         pod.do_not_disrupt = wish;
         match kind {
             0 => pod.is_daemon = true,
@@ -70,7 +70,7 @@ prop_compose! {
             _ => Marks::default(),
         };
         if is_tainted {
-            node.taints.push(Taint { key: "t".to_owned(), value: String::new(), effect: Effect::NoSchedule });
+            node.taint(Taint { key: "t".to_owned(), value: String::new(), effect: Effect::NoSchedule });
         }
         if let Some(since) = disrupted {
             machine = machine.disrupted(noon() - seconds(since));

@@ -170,9 +170,9 @@ fn annotations_are_read_as_karpenter_reads_them() {
     for ignored in ["", "false", "True", "-1h", "0s", "1"] {
         assert_eq!(DoNotDisrupt::parse(ignored), None, "{ignored}");
     }
-    assert_eq!(deletion_cost("-5"), Some(-5.0));
-    assert_eq!(deletion_cost("NaN"), None);
-    assert_eq!(deletion_cost("dear"), None);
+    assert_eq!(DeletionCost::parse("-5"), DeletionCost::of(-5.0));
+    assert_eq!(DeletionCost::parse("NaN"), None);
+    assert_eq!(DeletionCost::parse("dear"), None);
     let marks = |annotation: &'static str| {
         Marks::of(
             |_| None,

@@ -18,7 +18,7 @@ fn a_full_pool_is_closed_and_nothing_is_left_to_do_then() {
 #[test]
 fn empty_nodes_stay_open_drifted_ones_too() {
     let mut world = World::new(4).with_full_nodes(2);
-    world.claims.push(Machine::new(2).with(daemon("d")));
+    world.claims.push(Machine::new(2).with(daemon()));
     world.claims.push(Machine::new(3).drifted());
     assert_eq!(names(&world.plan().hold), ["node-0", "node-1"]);
 }

@@ -23,11 +23,14 @@ impl Machine {
         let node = Node {
             name: Arc::from(format!("node-{number}")),
             uid: Arc::from(format!("node-uid-{number}")),
-            labels: BTreeMap::from([("kubernetes.io/hostname".to_owned(), format!("node-{number}"))]),
-            taints: Vec::new(),
+            labels: Arc::new(BTreeMap::from([(
+                "kubernetes.io/hostname".to_owned(),
+                format!("node-{number}"),
+            )])),
+            taints: Arc::default(),
             is_cordoned: false,
             is_ready: true,
-            allocatable: Resources::given([("cpu", "4"), ("memory", "8Gi"), (PODS, "20")]),
+            allocatable: Arc::new(Resources::given([("cpu", "4"), ("memory", "8Gi"), (PODS, "20")])),
             marks: Marks::default(),
         };
         Self {
@@ -37,7 +40,6 @@ impl Machine {
                 created: noon() - SignedDuration::from_secs(age * 10),
                 deleted: None,
                 is_launched: true,
-                node_name: Some(Arc::clone(&node.name)),
                 expire_after: None,
                 has_grace_period: false,
                 conditions: Conditions {
@@ -56,15 +58,13 @@ impl Machine {
         let mut machine = Self::new(number);
         machine.node = None;
         machine.claim.is_launched = false;
-        machine.claim.node_name = None;
         machine.claim.conditions = Conditions::default();
         machine.claim.created = noon() - SignedDuration::from_secs(1);
         machine
     }
 
     pub(super) fn with_pod(self, cpu: &str) -> Self {
-        let uid = format!("{}-{}", self.claim.uid, self.pods.len());
-        self.with(pod(&uid, cpu))
+        self.with(pod(cpu))
     }
 
     pub(super) fn with(mut self, pod: Pod) -> Self {
@@ -85,7 +85,7 @@ impl Machine {
             value: String::new(),
             effect: Effect::NoSchedule,
         };
-        self.node.as_mut().unwrap().taints.push(taint);
+        self.node.as_mut().unwrap().taint(taint);
         self
     }
 
@@ -112,6 +112,12 @@ impl Machine {
     }
 }
 
+impl Node {
+    pub(super) fn taint(&mut self, taint: Taint) {
+        self.taints = self.taints.iter().cloned().chain([taint]).collect();
+    }
+}
+
 /// The marks of a node that poolgate holds.
 pub(super) const HELD: Marks = Marks {
     do_not_disrupt: true,
@@ -129,9 +135,8 @@ pub(super) const USERS: Marks = Marks {
 };
 
 /// A pod of a `Deployment`.
-pub(super) fn pod(uid: &str, cpu: &str) -> Pod {
+pub(super) fn pod(cpu: &str) -> Pod {
     Pod {
-        uid: Arc::from(uid),
         needs: Arc::new(needs(cpu)),
         is_daemon: false,
         is_mirror: false,
@@ -144,10 +149,10 @@ pub(super) fn pod(uid: &str, cpu: &str) -> Pod {
     }
 }
 
-pub(super) fn daemon(uid: &str) -> Pod {
+pub(super) fn daemon() -> Pod {
     Pod {
         is_daemon: true,
-        ..pod(uid, "100m")
+        ..pod("100m")
     }
 }
 

@@ -23,14 +23,14 @@ fn claims_without_machine_go_first_then_empty_ones_then_the_cheap_then_what_user
     let mut world = over();
     let wished = Pod {
         do_not_disrupt: Some(DoNotDisrupt::Always),
-        ..pod("w", "1")
+        ..pod("1")
     };
     world.claims.push(Machine::new(0).with(wished));
     world.claims.push(Machine::new(1).with_pod("1").marked(USERS));
     world.claims.push(Machine::new(2).with_pod("1").with_pod("1"));
     world.claims.push(Machine::new(3).with_pod("1").held());
     world.claims.push(Machine::new(4).with_pod("1").disrupted(noon()));
-    world.claims.push(Machine::new(5).with(daemon("d")));
+    world.claims.push(Machine::new(5).with(daemon()));
     world.claims.push(Machine::unlaunched(6));
     world.claims.push(Machine::new(7));
     let expected = [
@@ -44,11 +44,11 @@ fn a_finished_pod_makes_a_node_no_less_full_and_a_mirror_neither() {
     let mut world = over();
     world.claims.push(Machine::new(0).with(Pod {
         is_mirror: true,
-        ..pod("m", "1")
+        ..pod("1")
     }));
     world.claims.push(Machine::new(1).with(Pod {
         is_terminal: true,
-        ..pod("t", "1")
+        ..pod("1")
     }));
     world.claims.push(Machine::new(2));
     assert_eq!(order(&mut world), ["uid-2", "uid-0", "uid-1"]);
@@ -56,10 +56,10 @@ fn a_finished_pod_makes_a_node_no_less_full_and_a_mirror_neither() {
 
 #[test]
 fn deletion_costs_and_priorities_count_within_bounds() {
-    let with = |deletion_cost, priority| Pod {
-        deletion_cost,
+    let with = |deletion_cost: Option<f64>, priority| Pod {
+        deletion_cost: deletion_cost.and_then(DeletionCost::of),
         priority,
-        ..pod("p", "1")
+        ..pod("1")
     };
     let mut world = over();
     world
@@ -94,7 +94,7 @@ fn nodes_that_expire_soon_are_cheap() {
 fn a_wish_that_has_run_out_is_none() {
     let until = |length| Pod {
         do_not_disrupt: DoNotDisrupt::parse(length),
-        ..pod("p", "1")
+        ..pod("1")
     };
     let mut world = over();
     world.claims.push(Machine::new(0).with(until("31m")));
@@ -139,7 +139,7 @@ fn reference(world: &World) -> Vec<String> {
             let mut pods: Vec<f64> = Vec::new();
             for pod in &m.pods {
                 let mut cost = 1.0;
-                cost += pod.deletion_cost.unwrap_or(0.0) / 2_f64.powi(27);
+                cost += pod.deletion_cost.map_or(0.0, DeletionCost::get) / 2_f64.powi(27);
                 cost += f64::from(pod.priority.unwrap_or(0)) / 2_f64.powi(25);
                 pods.push(cost.clamp(-10.0, 10.0));
             }
@@ -165,8 +165,9 @@ prop_compose! {
         has_started in any::<bool>(),
     ) -> Pod {
         let do_not_disrupt = wish.filter(|_| !has_started || deletion_cost.is_none()).and_then(DoNotDisrupt::parse);
+        let deletion_cost = deletion_cost.and_then(DeletionCost::of);
         let started = has_started.then(|| noon() - minutes(30));
-        Pod { is_daemon, do_not_disrupt, started, deletion_cost, priority, ..pod("p", "1") }
+        Pod { is_daemon, do_not_disrupt, started, deletion_cost, priority, ..pod("1") }
     }
 }
 

@@ -30,7 +30,7 @@ fn nodes_whose_pods_all_fit_together_on_the_others_stay_open() {
     );
     assert_eq!(closed(&half_empty(5)).len(), 2);
     let mut world = half_empty(2);
-    world.claims[1] = Machine::new(1).with_pod("3").with(pod("more", "1"));
+    world.claims[1] = Machine::new(1).with_pod("3").with(pod("1"));
     assert_eq!(
         closed(&world),
         ["node-0", "node-1"],
@@ -63,12 +63,7 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
     for machine in &mut tainted.claims {
         let key = "team".to_owned();
         let (value, effect) = ("red".to_owned(), Effect::NoSchedule);
-        machine
-            .node
-            .as_mut()
-            .unwrap()
-            .taints
-            .push(Taint { key, value, effect });
+        machine.node.as_mut().unwrap().taint(Taint { key, value, effect });
     }
     assert_eq!(closed(&tainted).len(), 2);
     for machine in &mut tainted.claims {
@@ -83,7 +78,7 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
 
     let mut crowded = half_empty(2);
     for machine in &mut crowded.claims {
-        machine.node.as_mut().unwrap().allocatable = Resources::given([("cpu", "4"), (PODS, "1")]);
+        machine.node.as_mut().unwrap().allocatable = Arc::new(Resources::given([("cpu", "4"), (PODS, "1")]));
     }
     assert_eq!(closed(&crowded).len(), 2);
 }
@@ -112,15 +107,15 @@ fn nodes_that_may_go_or_take_no_pods_are_no_room_for_others() {
     assert_eq!(with(|node| node.marks = USERS), [""; 0], "it stays");
     let mut world = half_empty(2);
     world.claims[1].node.as_mut().unwrap().is_ready = false;
-    world.claims[1].pods.push(pod("large", "3"));
-    world.claims[0].pods.push(pod("small", "1"));
+    world.claims[1].pods.push(pod("3"));
+    world.claims[0].pods.push(pod("1"));
     assert_eq!(closed(&world).len(), 2);
 }
 
 #[test]
 fn finished_pods_take_no_room_and_leaving_ones_still_do() {
     let mut world = half_empty(2);
-    world.claims[0].pods.push(pod("a", "3"));
+    world.claims[0].pods.push(pod("3"));
     world.claims[1].node.as_mut().unwrap().is_cordoned = true;
     assert_eq!(
         closed(&world),
@@ -140,9 +135,9 @@ fn of_pods_of_one_size_the_choosy_ones_do_not_depend_on_who_comes_first() {
         value: "red".to_owned(),
         effect: Effect::NoSchedule,
     };
-    let mut filling = pod("filling", "3");
+    let mut filling = pod("3");
     Arc::make_mut(&mut filling.needs).is_bound = true;
-    let mut tolerant = pod("tolerant", "1");
+    let mut tolerant = pod("1");
     let any = Toleration {
         key: None,
         value: None,
@@ -152,10 +147,8 @@ fn of_pods_of_one_size_the_choosy_ones_do_not_depend_on_who_comes_first() {
     let mut world = World::new(3);
     world.claims.push(Machine::new(0).with(filling.clone()));
     world.claims.push(Machine::new(1).with(filling));
-    world.claims[1].node.as_mut().unwrap().taints.push(taint);
-    world
-        .claims
-        .push(Machine::new(2).with(tolerant).with(pod("plain", "1")));
+    world.claims[1].node.as_mut().unwrap().taint(taint);
+    world.claims.push(Machine::new(2).with(tolerant).with(pod("1")));
     assert_eq!(closed(&world), ["node-0", "node-1"], "each finds its place");
     world.claims[2].pods.reverse();
     assert_eq!(closed(&world), ["node-0", "node-1"]);

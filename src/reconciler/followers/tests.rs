@@ -1,0 +1,81 @@
+use std::sync::Arc;
+
+use poolgate_core::policy::Policy;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::reconciler::index::{BOUNDS, Index};
+
+fn nothing_seen() -> Seen {
+    Seen::new(Index::new(Arc::new(Policy::default()), BOUNDS))
+}
+
+fn list<K: Kind>(follower: &mut KindFollower<K>, objects: impl IntoIterator<Item = Value>) {
+    follower.list_begins();
+    for object in objects {
+        follower.listed(serde_json::from_value(object).expect("an object"));
+    }
+    follower.list_ends();
+}
+
+fn of_pool(name: &str) -> Value {
+    json!({"metadata": {"name": name, "uid": name, "labels": {"karpenter.sh/nodepool": "general"}}})
+}
+
+fn pod(uid: &str) -> Value {
+    json!({"metadata": {"uid": uid}, "spec": {"nodeName": "a"}})
+}
+
+fn pool(name: &str) -> Value {
+    json!({"metadata": {"name": name}})
+}
+
+#[test]
+fn a_list_says_what_is_gone() {
+    let seen = nothing_seen();
+    let known = |seen: &Seen| {
+        seen.look(|index| {
+            [
+                index.pools().count(),
+                index.claims().count(),
+                index.nodes().count(),
+                index.pods().count(),
+            ]
+        })
+    };
+    let mut pools = KindFollower::new(&seen, Pools);
+    let mut claims = KindFollower::new(&seen, Claims::default());
+    let mut nodes = KindFollower::new(&seen, Nodes::default());
+    let mut pods = KindFollower::new(&seen, Pods::default());
+    for names in [&["a", "b"][..], &["b", "c", "d"], &["d"], &[]] {
+        list(&mut pools, names.iter().map(|name| pool(name)));
+        list(&mut claims, names.iter().map(|name| of_pool(name)));
+        list(&mut nodes, names.iter().map(|name| of_pool(name)));
+        list(&mut pods, names.iter().map(|name| pod(name)));
+        assert_eq!(known(&seen), [names.len(); 4], "{names:?}");
+    }
+}
+
+#[test]
+fn a_list_that_breaks_off_takes_nothing_away() {
+    let seen = nothing_seen();
+    let mut claims = KindFollower::new(&seen, Claims::default());
+    list(&mut claims, ["a", "b"].map(of_pool));
+    claims.list_begins();
+    claims.listed(serde_json::from_value(of_pool("c")).expect("a claim"));
+    assert_eq!(seen.look(|index| index.claims().count()), 3);
+    list(&mut claims, ["b"].map(of_pool));
+    assert_eq!(seen.look(|index| index.claims().count()), 1);
+}
+
+#[test]
+fn a_ledger_that_cannot_be_read_is_logged_anew_once_it_was_gone() {
+    let seen = nothing_seen();
+    let mut ledgers = Ledgers::default();
+    let broken = || serde_json::from_value(json!({"metadata": {"name": "broken"}})).expect("a ConfigMap");
+    ledgers.put(&seen, broken());
+    let known: Vec<_> = ledgers.begin(&seen).into_iter().collect();
+    assert_eq!(known, [Box::from("broken")]);
+    ledgers.remove(&seen, &known[0]);
+    assert!(ledgers.begin(&seen).is_empty());
+}
