@@ -65,7 +65,7 @@ struct Inner {
     clock: Clock,
     changed: Notify,
     completed: Notify,
-    relist_nodes: Rc<Notify>,
+    relist_nodes: Notify,
 }
 
 impl Seen {
@@ -77,7 +77,7 @@ impl Seen {
             clock: Clock::start(),
             changed: Notify::new(),
             completed: Notify::new(),
-            relist_nodes: Rc::default(),
+            relist_nodes: Notify::new(),
         }))
     }
 
@@ -109,9 +109,11 @@ impl Seen {
         self.0.changed.notified().await;
     }
 
-    /// Notified when nodes must be listed again.
-    pub(super) fn relist_nodes(&self) -> Rc<Notify> {
-        Rc::clone(&self.0.relist_nodes)
+    /// Waits until nodes must be listed again. A list that has begun since it was told so will do.
+    pub(super) async fn wants_nodes_again(&self) {
+        while !self.look(Index::wants_other_labels) {
+            self.0.relist_nodes.notified().await;
+        }
     }
 
     /// A watch is complete.

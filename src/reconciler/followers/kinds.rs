@@ -127,8 +127,8 @@ impl Kind for Nodes {
     }
 
     fn wants_list(seen: &Seen) -> LocalBoxFuture<'static, ()> {
-        let wanted = seen.relist_nodes();
-        Box::pin(async move { wanted.notified().await })
+        let seen = seen.clone();
+        Box::pin(async move { seen.wants_nodes_again().await })
     }
 
     fn put(&mut self, seen: &Seen, object: NodeObject) {

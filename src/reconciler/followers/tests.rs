@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -66,6 +67,25 @@ fn a_list_that_breaks_off_takes_nothing_away() {
     assert_eq!(seen.look(|index| index.claims().count()), 3);
     list(&mut claims, ["b"].map(of_pool));
     assert_eq!(seen.look(|index| index.claims().count()), 1);
+}
+
+#[test]
+fn nodes_are_listed_again_only_for_a_label_that_the_last_list_did_not_keep() {
+    let seen = nothing_seen();
+    let mut nodes = KindFollower::new(&seen, Nodes::default());
+    let mut pods = KindFollower::new(&seen, Pods::default());
+    let selecting = |label: &str| json!({"metadata": {"uid": label}, "spec": {"nodeName": "a", "nodeSelector": {label: "1"}}});
+    list(&mut pods, [selecting("zone")]);
+    list(&mut nodes, [of_pool("a")]);
+    assert_eq!(
+        nodes.wants_list().now_or_never(),
+        None,
+        "the list was told before it began"
+    );
+    pods.changed(serde_json::from_value(selecting("disk")).expect("a pod"));
+    assert_eq!(nodes.wants_list().now_or_never(), Some(()));
+    list(&mut nodes, [of_pool("a")]);
+    assert_eq!(nodes.wants_list().now_or_never(), None);
 }
 
 #[test]
