@@ -1,0 +1,85 @@
+//! What is spent while something is measured.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use hyper::Request;
+
+use crate::Bench;
+
+/// What was spent up to some moment, or between two.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cost {
+    /// Processor time in milliseconds.
+    pub(crate) api_server: f64,
+    pub(crate) etcd: f64,
+    pub(crate) poolgate: f64,
+}
+
+/// How many requests the API server has answered, by verb and resource.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Requests(BTreeMap<(String, String), f64>);
+
+impl Bench {
+    /// What was spent so far.
+    pub(crate) fn cost(&self) -> Result<Cost> {
+        let [etcd, api_server] = self.plane.process_ids();
+        Ok(Cost {
+            api_server: processor_ms(api_server)?,
+            etcd: processor_ms(etcd)?,
+            poolgate: processor_ms(self.poolgate.process.id())?,
+        })
+    }
+
+    /// How many requests there were so far.
+    pub(crate) fn requests(&self) -> Result<Requests> {
+        let request = Request::get("/metrics").body(Vec::new())?;
+        let text = self.runtime.block_on(self.client.request_text(request))?;
+        let mut requests = Requests::default();
+        for line in text.lines() {
+            let Some(line) = line.strip_prefix("apiserver_request_total{") else {
+                continue;
+            };
+            let label = |name: &str| {
+                let (_, rest) = line.split_once(&format!("{name}=\""))?;
+                Some(rest.split_once('"')?.0.to_owned())
+            };
+            let (Some(verb), Some(resource)) = (label("verb"), label("resource")) else {
+                continue;
+            };
+            let count: f64 = line.rsplit(' ').next().context("a value")?.parse()?;
+            *requests.0.entry((verb, resource)).or_default() += count;
+        }
+        Ok(requests)
+    }
+}
+
+impl Cost {
+    /// What was spent since then.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            api_server: self.api_server - before.api_server,
+            etcd: self.etcd - before.etcd,
+            poolgate: self.poolgate - before.poolgate,
+        }
+    }
+}
+
+impl Requests {
+    /// How many there were since then.
+    pub(crate) fn since(&self, before: &Self, verb: &str, resource: &str) -> f64 {
+        let of = |requests: &Self| {
+            let key = (verb.to_owned(), resource.to_owned());
+            requests.0.get(&key).copied().unwrap_or_default()
+        };
+        of(self) - of(before)
+    }
+}
+
+/// Fields 14 and 15 of `/proc/PID/stat`, in ticks of 10 ms.
+fn processor_ms(process: u32) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let (_, rest) = stat.rsplit_once(") ").context("a stat line")?;
+    let ticks = rest.split(' ').skip(11).take(2);
+    Ok(ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * 10.0)
+}
