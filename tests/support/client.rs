@@ -58,12 +58,17 @@ impl Client {
         matches!(self.runtime.block_on(answer), Ok(Ok(_)))
     }
 
-    /// The value of one of the server's own metrics, named with its labels; none while it has none.
-    pub(crate) fn metric(&self, name: &str) -> Option<f64> {
+    /// The server's own metrics.
+    pub(crate) fn metrics(&self) -> String {
         let request = Request::get("/metrics").body(Vec::new()).expect("a request");
         let answer = async { tokio::time::timeout(PATIENCE, self.client.request_text(request)).await };
         let text = self.runtime.block_on(answer).expect("an answer in time");
-        let text = text.unwrap_or_else(|error| panic!("GET /metrics: {error}"));
+        text.unwrap_or_else(|error| panic!("GET /metrics: {error}"))
+    }
+
+    /// The value of one of the server's own metrics, named with its labels; none while it has none.
+    pub(crate) fn metric(&self, name: &str) -> Option<f64> {
+        let text = self.metrics();
         let mut lines = text.lines();
         let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
         value.parse().ok()

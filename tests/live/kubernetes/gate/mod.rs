@@ -2,6 +2,7 @@
 
 mod answers;
 mod census;
+mod cost;
 mod creators;
 mod crowd;
 mod fairness;
