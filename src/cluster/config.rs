@@ -1,6 +1,6 @@
 //! Which cluster there is, found as kubectl finds it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
@@ -50,16 +50,28 @@ pub(crate) struct ClusterArgs {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClusterConfigError {
     /// The file or the context is not there, or says nothing.
-    #[error("{what} cannot be used: {cause}; fix it, or give --no-cluster")]
-    Named {
-        /// The flag, with its value.
-        what: String,
-        /// What is wrong.
-        cause: UnusableKubeconfig,
-    },
+    #[error("{0}; fix it, or give --no-cluster")]
+    Named(#[from] UnusableRoute),
     /// Two flags that cannot both be meant.
     #[error("--no-cluster watches no cluster: leave it out, or --kubeconfig and --context")]
     Contradiction,
+}
+
+/// What the user says about the way to a cluster.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Route<'a> {
+    pub(super) kubeconfig: Option<&'a Path>,
+    pub(super) context: Option<&'a str>,
+}
+
+/// A way that the user names, and that leads nowhere.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} cannot be used: {cause}")]
+pub(crate) struct UnusableRoute {
+    /// The flags, with their values.
+    what: String,
+    /// What is wrong.
+    pub(super) cause: UnusableKubeconfig,
 }
 
 /// What was found.
@@ -89,56 +101,70 @@ pub(crate) enum UnusableConfig {
 /// Looks for the cluster. Only what the user has named must be there: a stale file in the environment of a
 /// laptop is no reason not to start.
 pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
-    let named = named(args);
+    let route = Route {
+        kubeconfig: args.kubeconfig.as_deref(),
+        context: args.context.as_deref(),
+    };
     if args.no_cluster {
-        return match named {
+        return match route.named() {
             None => Ok(Found::Unwanted),
             Some(_) => Err(ClusterConfigError::Contradiction),
         };
     }
-    let from_file = from_kubeconfig(args).await;
-    let with_namespace = |mut config: Config| {
-        if let Some(namespace) = &args.namespace {
-            config.default_namespace.clone_from(namespace);
-        }
-        Found::Cluster(Box::new(with_deadlines(config)))
-    };
-    Ok(match (from_file, named) {
-        (Ok(config), _) => with_namespace(config),
-        (Err(cause), Some(what)) => return Err(ClusterConfigError::Named { what, cause }),
-        (Err(cause), None) if cause.is_missing() => match in_cluster() {
-            Found::Cluster(config) => with_namespace(*config),
-            other => other,
-        },
+    let mut found = find_at(route).await?;
+    if let (Found::Cluster(config), Some(namespace)) = (&mut found, &args.namespace) {
+        config.default_namespace.clone_from(namespace);
+    }
+    Ok(found)
+}
+
+/// Looks for the cluster at the end of a route.
+pub(super) async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
+    let found = match (route.config().await, route.named()) {
+        (Ok(config), _) => Found::Cluster(Box::new(config)),
+        (Err(cause), Some(what)) => return Err(UnusableRoute { what, cause }),
+        (Err(cause), None) if cause.is_missing() => in_cluster(),
         (Err(cause), None) => Found::Unusable(cause.into()),
+    };
+    Ok(match found {
+        Found::Cluster(config) => Found::Cluster(Box::new(with_deadlines(*config))),
+        other => other,
     })
 }
 
-/// The flags by which the user names a cluster.
-fn named(args: &ClusterArgs) -> Option<String> {
-    let kubeconfig = args.kubeconfig.as_ref();
-    let kubeconfig = kubeconfig.map(|path| format!("--kubeconfig {}", path.display()));
-    let context = args.context.as_ref().map(|name| format!("--context {name}"));
-    match (kubeconfig, context) {
-        (Some(kubeconfig), Some(context)) => Some(format!("{kubeconfig} {context}")),
-        (one, other) => one.or(other),
+impl Route<'_> {
+    /// The flags by which the user names a cluster.
+    pub(super) fn named(self) -> Option<String> {
+        let kubeconfig = self
+            .kubeconfig
+            .map(|path| format!("--kubeconfig {}", path.display()));
+        let context = self.context.map(|name| format!("--context {name}"));
+        match (kubeconfig, context) {
+            (Some(kubeconfig), Some(context)) => Some(format!("{kubeconfig} {context}")),
+            (one, other) => one.or(other),
+        }
     }
-}
 
-async fn from_kubeconfig(args: &ClusterArgs) -> Result<Config, UnusableKubeconfig> {
-    let kubeconfig = match &args.kubeconfig {
-        Some(path) => kubeconfig::read_from(path)?,
-        None => kubeconfig::read()?,
-    };
-    let options = KubeConfigOptions {
-        context: args.context.clone(),
-        ..KubeConfigOptions::default()
-    };
-    let authority = authority_file(&kubeconfig, args.context.as_deref());
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-    // As kube has it for the pod's account: the file is read again, so that a new authority needs no restart.
-    config.root_cert_file = authority;
-    Ok(config)
+    /// The kubeconfig, as kubectl finds it.
+    pub(super) fn kubeconfig(self) -> Result<Kubeconfig, UnusableKubeconfig> {
+        match self.kubeconfig {
+            Some(path) => kubeconfig::read_from(path),
+            None => kubeconfig::read(),
+        }
+    }
+
+    async fn config(self) -> Result<Config, UnusableKubeconfig> {
+        let kubeconfig = self.kubeconfig()?;
+        let options = KubeConfigOptions {
+            context: self.context.map(Into::into),
+            ..KubeConfigOptions::default()
+        };
+        let authority = authority_file(&kubeconfig, self.context);
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        // As kube has it for the pod's account: the file is read again, so that a new authority needs no restart.
+        config.root_cert_file = authority;
+        Ok(config)
+    }
 }
 
 /// The file of the authorities by which a context's API server is checked, unless they stand in the kubeconfig itself.

@@ -106,7 +106,7 @@ pub(crate) fn without_kept_connections(config: &Config) -> Config {
 }
 
 /// Makes a client. That may run a program, so it has a thread that can be given up.
-async fn client(config: Config) -> Result<Client, String> {
+pub(super) async fn client(config: Config) -> Result<Client, String> {
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match timeout(CREDENTIALS, made).await {
         Ok(Ok(made)) => made.map_err(|error| error.to_string()),

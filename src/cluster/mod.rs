@@ -18,6 +18,7 @@ pub(crate) mod ledgers;
 pub(crate) mod metrics;
 mod pool_ledgers;
 pub(crate) mod pools;
+mod reader;
 pub(crate) mod watch;
 
 pub(crate) use collection::{Collection, Versioned};
@@ -32,4 +33,5 @@ pub(crate) use lease::{
 pub(crate) use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
 pub(crate) use metrics::{ClusterMetrics, WatchMetrics};
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
+pub(crate) use reader::{ClusterReadError, ClusterReader, KubeArgs, StoredArgs};
 pub(crate) use watch::{Follower, Watch, backoff, described};

@@ -1,0 +1,309 @@
+//! A cluster that a command reads once. It is found as kubectl finds it and asked with deadlines, and a failure is told with
+//! the place and with what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use kube::api::ListParams;
+use kube::config::KubeconfigError;
+use kube::{Client, Error};
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+
+use super::collection::{Collection, RawObject};
+use super::config::{Found, Route, UnusableConfig, UnusableRoute, find_at};
+use super::connect;
+use super::kubeconfig::UnusableKubeconfig;
+use super::watch::described;
+
+/// How long the API server may take for a page or an object.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// How many objects a page has: all that is held at once, so that a cluster of any size can be read.
+const PAGE: u32 = 100;
+
+/// Which cluster a command reads, in the flags of kubectl.
+#[derive(Debug, Args)]
+pub(crate) struct KubeArgs {
+    /// The kubeconfig that leads to the cluster
+    /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// Whether a command reads a cluster instead of files.
+#[derive(Debug, Args)]
+pub(crate) struct StoredArgs {
+    /// Take what the cluster has stored, instead of files
+    #[arg(long, conflicts_with = "paths")]
+    cluster: bool,
+
+    #[command(flatten)]
+    kube: KubeArgs,
+}
+
+impl StoredArgs {
+    /// Connects to the cluster; none where files are wanted.
+    pub(crate) fn connect(&self) -> Result<Option<ClusterReader>, ClusterReadError> {
+        if self.cluster {
+            return ClusterReader::connect(&self.kube).map(Some);
+        }
+        match self.kube.route().named() {
+            Some(what) => Err(ClusterReadError::Unasked(what)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl KubeArgs {
+    fn route(&self) -> Route<'_> {
+        Route {
+            kubeconfig: self.kubeconfig.as_deref(),
+            context: self.context.as_deref(),
+        }
+    }
+}
+
+/// Why a cluster cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClusterReadError {
+    /// It is named, and files are wanted.
+    #[error("{0} names a cluster, and none is read: add --cluster, or leave it out")]
+    Unasked(String),
+    /// The system gives no means to ask.
+    #[error("no cluster can be asked: {0}")]
+    Runtime(#[from] io::Error),
+    /// Nothing leads to a cluster.
+    #[error(
+        "there is no cluster: no kubeconfig at $KUBECONFIG or ~/.kube/config, and no pod around this process; \
+         give --kubeconfig FILE"
+    )]
+    Nowhere,
+    /// The kubeconfig has other contexts.
+    #[error("{what}; give --context with one of its contexts: {known}")]
+    Context {
+        /// What is wrong.
+        what: String,
+        /// The contexts that there are.
+        known: String,
+    },
+    /// What the user names cannot be used.
+    #[error(transparent)]
+    Route(#[from] UnusableRoute),
+    /// What was found cannot be used.
+    #[error("the cluster cannot be used: {0}")]
+    Unusable(#[from] UnusableConfig),
+    /// There are no credentials.
+    #[error("{server}: no client: {why}")]
+    Credentials { server: String, why: String },
+    /// Nobody answers.
+    #[error(
+        "{server} cannot be reached: {why}; check the address in the kubeconfig, and the way there (VPN, proxy)"
+    )]
+    Unreachable { server: String, why: String },
+    /// Somebody was reached, and did not answer.
+    #[error("{server} has not answered within {} s: {verb} {resource}", ANSWER.as_secs())]
+    NoAnswer {
+        server: String,
+        verb: &'static str,
+        resource: String,
+    },
+    /// The credentials are not taken.
+    #[error("{server} does not take these credentials ({why}): log in again")]
+    Unauthorized { server: String, why: String },
+    /// A right is missing.
+    #[error("{server}: {why}; whoever runs this needs the verb {verb} on {resource}")]
+    Forbidden {
+        server: String,
+        verb: &'static str,
+        resource: String,
+        why: String,
+    },
+    /// The resource is not there.
+    #[error(
+        "{server} does not serve {resource}: its CRD is not installed, or not in this version; name another \
+         cluster with --context, or install Karpenter's CRDs"
+    )]
+    NotServed { server: String, resource: String },
+    /// Anything else.
+    #[error("{server}: {verb} {resource}: {why}")]
+    Other {
+        server: String,
+        verb: &'static str,
+        resource: String,
+        why: String,
+    },
+}
+
+/// A cluster that is read.
+pub(crate) struct ClusterReader {
+    runtime: Runtime,
+    client: Client,
+    server: String,
+}
+
+impl ClusterReader {
+    /// Finds the cluster and makes a client. Nobody is asked yet.
+    pub(crate) fn connect(args: &KubeArgs) -> Result<Self, ClusterReadError> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let route = args.route();
+        let config = match runtime.block_on(find_at(route)) {
+            Ok(Found::Cluster(config)) => *config,
+            Ok(Found::Unwanted | Found::Nowhere) => return Err(nowhere(route)),
+            Ok(Found::Unusable(error)) => return Err(other_contexts(route, error)),
+            Err(error) => return Err(other_contexts(route, error)),
+        };
+        let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        match runtime.block_on(connect::client(config)) {
+            Ok(client) => Ok(Self {
+                runtime,
+                client,
+                server,
+            }),
+            Err(why) => Err(ClusterReadError::Credentials { server, why }),
+        }
+    }
+
+    /// The objects at a path such as `/api/v1/nodes`, page by page, until `take` fails.
+    pub(crate) fn each_page(
+        &self,
+        path: &str,
+        fields: Option<&str>,
+        take: &mut dyn FnMut(Vec<Value>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let objects = Collection::<RawObject>::new(self.client.clone(), path);
+        let mut params = ListParams::default().limit(PAGE);
+        params.field_selector = fields.map(Into::into);
+        loop {
+            let page = self.ask("list", path, objects.list(&params))?;
+            let decoded = page.items.iter().map(|object| serde_json::from_str(object.get()));
+            take(decoded.collect::<Result<_, _>>()?)?;
+            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if params.continue_token.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The object of this name at a path; none where there is none.
+    pub(crate) fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError> {
+        let objects = Collection::<Value>::new(self.client.clone(), path);
+        self.ask("get", path, objects.get_opt(name))
+    }
+
+    fn ask<T>(
+        &self,
+        verb: &'static str,
+        path: &str,
+        answer: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, ClusterReadError> {
+        let answer = self.runtime.block_on(async { timeout(ANSWER, answer).await });
+        let server = self.server.clone();
+        let resource = resource(path);
+        let error = match answer {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => error,
+            Err(_) => {
+                return Err(ClusterReadError::NoAnswer {
+                    server,
+                    verb,
+                    resource,
+                });
+            }
+        };
+        let why = described(&error);
+        Err(match &error {
+            Error::Api(status) if status.code == 401 => ClusterReadError::Unauthorized { server, why },
+            Error::Api(status) if status.code == 403 => ClusterReadError::Forbidden {
+                server,
+                verb,
+                resource,
+                why,
+            },
+            Error::Api(status) if status.code == 404 => ClusterReadError::NotServed { server, resource },
+            Error::HyperError(_) | Error::Service(_) => ClusterReadError::Unreachable { server, why },
+            _ => ClusterReadError::Other {
+                server,
+                verb,
+                resource,
+                why,
+            },
+        })
+    }
+}
+
+/// What a path of the API holds, as rights name it: `nodepools.karpenter.sh`.
+fn resource(path: &str) -> String {
+    let mut parts = path.rsplit('/');
+    let (resource, _version, group) = (parts.next(), parts.next(), parts.next());
+    let resource = resource.unwrap_or_default();
+    match group {
+        Some(group) if group != "api" => format!("{resource}.{group}"),
+        _ => resource.to_owned(),
+    }
+}
+
+/// Nothing leads to a cluster, unless the kubeconfig has contexts and none of them is the current one.
+fn nowhere(route: Route<'_>) -> ClusterReadError {
+    match contexts(route) {
+        Some(known) => ClusterReadError::Context {
+            what: "the kubeconfig has no current context".into(),
+            known,
+        },
+        None => ClusterReadError::Nowhere,
+    }
+}
+
+/// An error, with the contexts that there are where the wrong one is the reason.
+fn other_contexts<E: Into<ClusterReadError>>(route: Route<'_>, error: E) -> ClusterReadError {
+    let error = error.into();
+    let cause = match &error {
+        ClusterReadError::Route(UnusableRoute { cause, .. })
+        | ClusterReadError::Unusable(UnusableConfig::Kubeconfig(cause)) => cause,
+        _ => return error,
+    };
+    let is_context = matches!(
+        cause,
+        UnusableKubeconfig::Content(KubeconfigError::LoadContext(_) | KubeconfigError::CurrentContextNotSet)
+    );
+    match contexts(route).filter(|_| is_context) {
+        Some(known) => ClusterReadError::Context {
+            what: error.to_string(),
+            known,
+        },
+        None => error,
+    }
+}
+
+/// The contexts of the kubeconfig, listed; none where it has none or cannot be read.
+fn contexts(route: Route<'_>) -> Option<String> {
+    let kubeconfig = route.kubeconfig().ok()?;
+    let names: Vec<String> = kubeconfig
+        .contexts
+        .into_iter()
+        .map(|context| context.name)
+        .collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_named_as_rights_name_it() {
+        for (path, name) in [
+            ("/api/v1/nodes", "nodes"),
+            ("/apis/karpenter.sh/v1/nodepools", "nodepools.karpenter.sh"),
+        ] {
+            assert_eq!(resource(path), name);
+        }
+    }
+}
