@@ -33,5 +33,5 @@ pub(crate) use lease::{
 pub(crate) use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
 pub(crate) use metrics::{ClusterMetrics, WatchMetrics};
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
-pub(crate) use reader::{ClusterReadError, ClusterReader, KubeArgs, StoredArgs};
+pub(crate) use reader::{ClusterReadError, ClusterReader, StoredArgs};
 pub(crate) use watch::{Follower, Watch, backoff, described};

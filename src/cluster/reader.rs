@@ -171,6 +171,11 @@ impl ClusterReader {
         }
     }
 
+    /// Where the API server is.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
     /// The objects at a path such as `/api/v1/nodes`, page by page, until `take` fails.
     pub(crate) fn each_page(
         &self,
@@ -264,10 +269,10 @@ fn nowhere(route: Route<'_>) -> ClusterReadError {
 /// An error, with the contexts that there are where the wrong one is the reason.
 fn other_contexts<E: Into<ClusterReadError>>(route: Route<'_>, error: E) -> ClusterReadError {
     let error = error.into();
-    let cause = match &error {
-        ClusterReadError::Route(UnusableRoute { cause, .. })
-        | ClusterReadError::Unusable(UnusableConfig::Kubeconfig(cause)) => cause,
-        _ => return error,
+    let (ClusterReadError::Route(UnusableRoute { cause, .. })
+    | ClusterReadError::Unusable(UnusableConfig::Kubeconfig(cause))) = &error
+    else {
+        return error;
     };
     let is_context = matches!(
         cause,

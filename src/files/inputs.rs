@@ -35,6 +35,8 @@ pub(crate) struct Input {
 pub(crate) enum Source {
     Stdin,
     File(PathBuf),
+    /// No file: this is it.
+    Text(String),
     /// Nowhere, and why.
     Nowhere(String),
 }
@@ -45,6 +47,7 @@ impl Input {
         match &self.source {
             Source::Stdin => read_text(io::stdin().lock()),
             Source::File(path) => read_text(File::open(path)?),
+            Source::Text(text) => Ok(text.clone()),
             Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
         }
     }

@@ -1,4 +1,5 @@
-//! The user's files: which are meant, how they are named in output, which are only parts, how one is read and replaced.
+//! The user's files: which are meant, how they are named in output, which are only parts, how one is read and replaced,
+//! and how an object is written as one.
 //!
 //! Knows nothing of NodePools.
 
@@ -7,6 +8,7 @@ mod patches;
 mod printable;
 mod read;
 mod replace;
+pub(crate) mod yaml;
 
 pub(crate) use inputs::{Input, Inputs, Source, find};
 pub(crate) use patches::{Patches, Whole};

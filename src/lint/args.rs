@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::colour::Colour;
 use super::output::{self, Wanted};
+use crate::cluster::StoredArgs;
 use crate::judged_by::JudgedBy;
 use poolgate_core::manifest::Variables;
 
@@ -15,8 +16,11 @@ use poolgate_core::manifest::Variables;
 #[derive(Debug, Args)]
 pub(crate) struct LintArgs {
     /// Files, directories, or - for standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "cluster", value_name = "PATH")]
     pub(super) paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) stored: StoredArgs,
 
     /// How findings are printed: human, concise, json, github, gitlab, junit, sarif or rdjson. Given again with
     /// =FILE, also into files [default: human]
@@ -24,7 +28,7 @@ pub(crate) struct LintArgs {
     pub(super) format: Vec<Wanted>,
 
     /// Change the files where a suggestion is certain; comments and layout stay
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cluster")]
     pub(super) fix: bool,
 
     /// What standard input is called in the output

@@ -1,7 +1,7 @@
 //! `poolgate lint`: manifests judged as the webhook would judge them, each finding at the place in the text where the
 //! mistake stands.
 //!
-//! The verdict is `poolgate_core::review::review`, nothing else. Knows nothing of HTTP and of clusters.
+//! The verdict is `poolgate_core::review::review`, nothing else. Knows nothing of HTTP.
 
 mod args;
 mod baseline;
@@ -21,6 +21,7 @@ mod problem_rules;
 mod rendered;
 mod review_fixes;
 mod source_range;
+mod stored;
 mod subjects;
 mod suppress;
 mod tally;
@@ -93,16 +94,17 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         bail!("--fix changes files, and standard input is none: name the files");
     }
     let mut outputs = Outputs::open(&args.format, args.color, RulePages(args.rules_url.as_deref()))?;
+    let cluster = args.stored.connect()?;
+    let mut karpenter = args.judged_by.karpenter();
+    if let Some(cluster) = &cluster {
+        karpenter = stored::karpenter(cluster, &karpenter)?;
+    }
     let Inputs {
         files,
         template_folders,
     } = files::find(&args.paths, args.stdin_filename.as_deref());
     let work = Work {
-        judge: Judge::new(
-            args.judged_by.policy()?,
-            args.judged_by.karpenter(),
-            args.variables()?,
-        ),
+        judge: Judge::new(args.judged_by.policy()?, karpenter, args.variables()?),
         printers: outputs.printers(),
         baseline: match &args.baseline {
             Some(path) => Baseline::load(path)?,
@@ -114,27 +116,29 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     };
     let mut tally = Tally {
         template_folders,
+        cluster: cluster.as_ref().map(|cluster| cluster.server().to_owned()),
         ..Tally::default()
     };
     let mut new_baseline = NewBaseline::default();
     outputs.begin()?;
-    parallel::in_order(
-        &files,
-        |input| work.on(input),
-        |outcome| {
-            tally += &outcome.tally;
-            outcome.remarks.iter().for_each(|line| remark(line));
-            new_baseline.add(outcome.entries);
-            outputs.file(&outcome.printed)?;
-            for (rule, printed) in &outcome.once {
-                if tally.rules.insert(rule) {
-                    tally.count(Severity::Info, 1);
-                    outputs.file(printed)?;
-                }
+    let mut take = |outcome: LintOutcome| {
+        tally += &outcome.tally;
+        outcome.remarks.iter().for_each(|line| remark(line));
+        new_baseline.add(outcome.entries);
+        outputs.file(&outcome.printed)?;
+        for (rule, printed) in &outcome.once {
+            if tally.rules.insert(rule) {
+                tally.count(Severity::Info, 1);
+                outputs.file(printed)?;
             }
-            anyhow::Ok(())
-        },
-    )?;
+        }
+        anyhow::Ok(())
+    };
+    let mut inputs = |inputs: &[Input]| parallel::in_order(inputs, |input| work.on(input), &mut take);
+    match &cluster {
+        Some(cluster) => stored::each(cluster, &mut inputs)?,
+        None => inputs(&files)?,
+    }
     outputs.end(&tally)?;
     if let Some(path) = &args.write_baseline {
         new_baseline.write(path)?;
@@ -278,9 +282,10 @@ impl Work<'_> {
         let manifest = Manifest {
             text: &text,
             whole: self.patches.whole(input),
-            is_json: Path::new(&input.name)
-                .extension()
-                .is_some_and(|end| end == "json"),
+            is_json: !matches!(input.source, Source::Text(_))
+                && Path::new(&input.name)
+                    .extension()
+                    .is_some_and(|end| end == "json"),
         };
         let mut findings = check(manifest, &self.judge, &mut tally);
         tally.known = self.baseline.subtract(&input.name, &mut findings);

@@ -13,8 +13,10 @@ use crate::text_rules;
 /// The numbers of one file, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    /// Files that were looked at, standard input among them.
+    /// Files that were looked at, standard input among them; or stored NodePools.
     pub(super) files: usize,
+    /// The cluster that has stored them; none for files.
+    pub(super) cluster: Option<String>,
     /// NodePools and NodeClaims.
     pub(super) objects: usize,
     /// Objects of other kinds, as far as they stand in files with NodePools.
@@ -87,6 +89,7 @@ impl AddAssign<&Self> for Tally {
         // Named one by one, so that a new number cannot be forgotten.
         let Self {
             files,
+            cluster: _,
             objects,
             others,
             errors,
@@ -133,14 +136,17 @@ impl fmt::Display for Tally {
             (self.warnings, "warning"),
             (self.infos, "note"),
         ];
+        let (what, place) = match &self.cluster {
+            Some(server) => ("NodePool", server.clone()),
+            None => ("NodePool or NodeClaim", counted(self.files, "file")),
+        };
         if self.objects == 0 {
-            write!(f, "no NodePool or NodeClaim in {}", counted(self.files, "file"))?;
+            write!(f, "no {what} in {place}")?;
         } else {
             write!(
                 f,
-                "{} in {}, judged for Karpenter {}",
-                counted(self.objects, "NodePool or NodeClaim"),
-                counted(self.files, "file"),
+                "{} in {place}, judged for Karpenter {}",
+                counted(self.objects, what),
                 self.releases().join(" and ")
             )?;
         }

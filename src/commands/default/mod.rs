@@ -3,7 +3,6 @@
 
 mod complete;
 mod text;
-mod yaml;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;

@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use serde_json::Value;
 
+use super::Defaults;
 use super::complete::{Addition, additions, completed, lacking};
-use super::{Defaults, yaml};
 use crate::commands::insertion::{self, Entry, Insertion, Order};
 use crate::commands::nodepools::{objects, version};
 use crate::files::Whole;
+use crate::files::yaml;
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 
 /// A text with defaults.

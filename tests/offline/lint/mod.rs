@@ -1,5 +1,6 @@
 //! `poolgate lint`, the real program: files in, findings with their places out.
 
+mod cluster;
 mod corpus;
 mod fixed;
 mod formats;

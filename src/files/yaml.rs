@@ -1,17 +1,28 @@
-//! A small value as YAML in block style. Texts stand in quotes unless they are plain words.
+//! Values as YAML in block style. Texts stand in quotes unless they are plain words.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use poolgate_core::manifest;
 
 /// A key with its value.
-pub(super) fn entry(key: &str, value: &Value) -> String {
+pub(crate) fn entry(key: &str, value: &Value) -> String {
     let mut lines = Vec::new();
     push_entry(&mut lines, "", key, value);
     lines.join("\n")
 }
 
+/// An object, a field a line.
+pub(crate) fn object(fields: &Map<String, Value>) -> String {
+    let mut lines = Vec::new();
+    for (key, value) in fields {
+        push_entry(&mut lines, "", key, value);
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
 fn push_entry(lines: &mut Vec<String>, indent: &str, key: &str, value: &Value) {
+    let key = text(key);
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             lines.push(format!("{indent}{key}:"));
@@ -48,19 +59,23 @@ fn push_item(lines: &mut Vec<String>, indent: &str, item: &Value) {
 }
 
 fn shown(value: &Value) -> String {
-    let is_word = |text: &str| {
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) && manifest::is_text(text)
-    };
-    match value.as_str() {
-        Some(text) if is_word(text) => text.to_owned(),
-        _ => value.to_string(),
+    value.as_str().map_or_else(|| value.to_string(), text)
+}
+
+fn text(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
+    let is_word = text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.bytes().all(is_plain)
+        && manifest::is_text(text);
+    if is_word {
+        text.to_owned()
+    } else {
+        json!(text).to_string()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use poolgate_core::manifest::Limits;
 
@@ -71,13 +86,35 @@ mod tests {
             json!("720h"),
             json!([{"nodes": "10%"}, {"nodes": "5", "schedule": "0 9 * * *", "duration": "8h"}]),
             json!({"budgets": [{"nodes": "1e3"}], "consolidateAfter": "0s", "empty": [], "deep": {"a": {"b": "y"}}}),
-            json!(["a", 1, true, null, "1:30", "~", ""]),
+            json!([
+                "a",
+                1,
+                true,
+                null,
+                "1:30",
+                "~",
+                "",
+                "---",
+                "-",
+                "a/b-c.d_e",
+                "1.5",
+                "0x1f",
+                "a #b",
+                "é\u{85}\n"
+            ]),
+            json!({"on": 1, "a: b": {"": [[1, [2]], {}]}, "karpenter.sh/x": "1_000", "7": null}),
         ] {
-            let text = entry("key", &value);
-            let document = manifest::parse(&text, &Limits::default())
-                .next()
-                .expect("a document");
-            assert_eq!(document.value(), &json!({"key": value}), "{text}");
+            let object = json!({"key": value, "and": 7});
+            let fields = object.as_object().expect("an object");
+            for (text, read) in [
+                (entry("key", &value), json!({"key": value})),
+                (super::object(fields), object.clone()),
+            ] {
+                let document = manifest::parse(&text, &Limits::default())
+                    .next()
+                    .expect("a document");
+                assert_eq!(document.value(), &read, "{text}");
+            }
         }
     }
 }

@@ -1,0 +1,150 @@
+//! The NodePools that a cluster has stored, as `poolgate lint --cluster` and the metrics of `poolgate serve` tell of them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::client::Client;
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::V1_AND_V1BETA1;
+use crate::support::nodepool::node_pool;
+use crate::support::process::Outcome;
+use crate::support::readme::block_of;
+use crate::support::shell::shell;
+
+const LINT: &str = include_str!("../../../docs/lint.md");
+const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+
+/// What the documentation calls the API server.
+const SERVER: &str = "https://cluster.example.com:6443";
+
+/// Runs the command of a page's example, and says it as the page does: the command, errors, results.
+fn as_on_the_page(plane: &ControlPlane, command: &str) -> (Outcome, String) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let outcome = shell(directory.path(), Some(plane.kubeconfig()), command);
+    let said = format!("$ {command}\n{}{}", outcome.stdout, outcome.stderr);
+    let server = server(plane);
+    (outcome, said.replace(&server, SERVER))
+}
+
+fn server(plane: &ControlPlane) -> String {
+    let text = std::fs::read_to_string(plane.kubeconfig()).expect("the kubeconfig");
+    let config: Value = serde_json::from_str(&text).expect("JSON");
+    let server = &config["clusters"][0]["cluster"]["server"];
+    server.as_str().expect("a server").to_owned()
+}
+
+fn lint(kubeconfig: &Path, arguments: &str) -> Outcome {
+    let directory = tempfile::tempdir().expect("a directory");
+    let line = format!("poolgate lint --cluster {arguments}");
+    shell(directory.path(), Some(kubeconfig), &line)
+}
+
+/// Two pools that the release's definition lets in, though one of them is frozen for ever.
+fn pools() -> [Value; 2] {
+    let budgets = json!([{"nodes": "0", "schedule": "0 0 31 2 *", "duration": "8h"}]);
+    let batch = json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}});
+    let budgets = json!([{"nodes": "10%"}, {"nodes": "1", "reasons": ["Drifted", "Empty", "Drifted"]}]);
+    let gpu = json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}});
+    [node_pool("batch", &batch), node_pool("gpu", &gpu)]
+}
+
+/// A service account that may do nothing, or read the definition.
+fn account(plane: &ControlPlane, name: &str, rule: Option<&str>) -> PathBuf {
+    let run = |line: &str| plane.kubectl(&line.split(' ').collect::<Vec<_>>(), "").success();
+    run(&format!("-n default create serviceaccount {name}"));
+    if let Some(rule) = rule {
+        run(&format!("create clusterrole {name} {rule}"));
+        run(&format!(
+            "create clusterrolebinding {name} --clusterrole={name} --serviceaccount=default:{name}"
+        ));
+    }
+    plane.kubeconfig_of("default", name)
+}
+
+#[test]
+fn stored_pools_are_judged_as_they_are_and_for_the_release_to_come() {
+    let plane = ControlPlane::start();
+    let missing = lint(plane.kubeconfig(), "");
+    assert_eq!(missing.status.code(), Some(2), "{missing:?}");
+    let expected = format!(
+        "error: nodepools cannot be read: {} does not serve nodepools.karpenter.sh: its CRD is not installed",
+        server(&plane)
+    );
+    assert!(missing.stderr.contains(&expected), "{missing:?}");
+
+    plane.install_karpenter_crds(V1_AND_V1BETA1);
+    let client = Client::of(&plane);
+    for pool in pools() {
+        client.create(POOLS, &pool);
+    }
+    for command in [
+        "poolgate lint --cluster",
+        "poolgate lint --cluster --format concise --karpenter-version 1.15",
+    ] {
+        let (outcome, said) = as_on_the_page(&plane, command);
+        assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+        let page = block_of(LINT, "console", &format!("$ {command}\n"));
+        assert!(said == page, "the page has\n{page}\nand it is\n{said}");
+    }
+
+    for format in ["json", "github", "gitlab", "junit", "sarif", "rdjson"] {
+        let told = lint(plane.kubeconfig(), &format!("--format {format}"));
+        assert_eq!(told.status.code(), Some(1), "{format}: {told:?}");
+        assert!(told.stdout.contains("nodepools/batch"), "{format}: {told:?}");
+        if ["json", "gitlab", "sarif", "rdjson"].contains(&format) {
+            serde_json::from_str::<Value>(&told.stdout).expect(format);
+        }
+    }
+
+    let known = lint(
+        plane.kubeconfig(),
+        "--write-baseline known.json && poolgate lint --cluster --baseline known.json",
+    );
+    assert_eq!(known.status.code(), Some(0), "{known:?}");
+
+    for number in 0..230 {
+        let pool = node_pool(&format!("more-{number}"), &json!({"limits": {"cpu": "-1"}}));
+        client.create(POOLS, &pool);
+    }
+    let all = lint(plane.kubeconfig(), "--format concise");
+    let places: Vec<&str> = all
+        .stdout
+        .lines()
+        .filter_map(|line| line.split(':').next())
+        .collect();
+    assert_eq!(places.len(), 231, "{all:?}");
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(all.stderr.starts_with("232 NodePools in "), "{all:?}");
+}
+
+#[test]
+fn a_right_that_is_missing_is_told_with_its_verb_and_resource() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1_AND_V1BETA1);
+    Client::of(&plane).create(POOLS, &pools()[0]);
+
+    let nobody = lint(&account(&plane, "nobody", None), "");
+    assert_eq!(nobody.status.code(), Some(2), "{nobody:?}");
+    let needed = "whoever runs this needs the verb list on nodepools.karpenter.sh";
+    assert!(nobody.stderr.contains(needed), "{nobody:?}");
+    let report = lint(&account(&plane, "program", None), "--format json");
+    let report: Value = serde_json::from_str(&report.stdout).expect("a report that is complete");
+    assert_eq!(report["results"][0]["rule"], "file-unreadable", "{report}");
+
+    let reader = account(
+        &plane,
+        "reader",
+        Some("--verb=list --resource=nodepools.karpenter.sh"),
+    );
+    let judged = lint(&reader, "");
+    assert_eq!(judged.status.code(), Some(1), "{judged:?}");
+    let unknown = "the release that the cluster runs is not known";
+    assert!(judged.stderr.starts_with(unknown), "{judged:?}");
+    assert!(
+        judged.stderr.contains("judged for Karpenter 1.15.0"),
+        "{judged:?}"
+    );
+    let named = lint(&reader, "--karpenter-version 1.0.8");
+    assert!(!named.stderr.contains(unknown), "{named:?}");
+}
