@@ -15,6 +15,7 @@ use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
 use crate::cluster::connect::client_for_watches;
 use crate::cluster::definition::{self, DefinitionFollower};
 use crate::cluster::pools::PoolFollower;
+use crate::cluster::stored::StoredVerdicts;
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection, GateMetrics};
 use crate::gate::{Gate, GateRunner, GateSettings};
@@ -38,6 +39,7 @@ pub(crate) enum ClusterError {
 pub(crate) struct Cluster {
     config: Config,
     view: Arc<ClusterView>,
+    policy: PolicyInForce,
     metrics: ClusterMetrics,
     release_line: Arc<ArcSwap<String>>,
     definition_line: Arc<ArcSwap<String>>,
@@ -51,6 +53,7 @@ impl Cluster {
     pub(crate) async fn find(
         args: &ClusterArgs,
         view: Arc<ClusterView>,
+        policy: PolicyInForce,
         metrics: ClusterMetrics,
     ) -> Result<Option<Self>, ClusterConfigError> {
         metrics.judging_for(&view.karpenter());
@@ -60,6 +63,7 @@ impl Cluster {
                 config: *config,
                 release_line: Arc::new(ArcSwap::from_pointee(definition::judged_for(&view.karpenter()))),
                 view,
+                policy,
                 metrics,
                 definition_line: Arc::default(),
                 pools_line: Arc::default(),
@@ -80,12 +84,8 @@ impl Cluster {
 
     /// Opens the gate of node limits, whose ledgers lie in the namespace that was found. It answers once the cluster is
     /// watched.
-    pub(crate) fn open_gate(
-        &mut self,
-        settings: GateSettings,
-        policy: PolicyInForce,
-        metrics: GateMetrics,
-    ) -> Gate {
+    pub(crate) fn open_gate(&mut self, settings: GateSettings, metrics: GateMetrics) -> Gate {
+        let policy = self.policy.clone();
         let (gate, side) = GateRunner::open(settings, Arc::clone(&self.view), policy, metrics);
         self.gate = Some(side);
         gate
@@ -150,6 +150,7 @@ impl Cluster {
             .gate
             .map(|gate| gate.run(client.clone(), &self.config, self.metrics.clone()));
         let follow_pools = PoolFollower {
+            verdicts: StoredVerdicts::new(Arc::clone(&self.view), self.policy, self.metrics.clone()),
             view: self.view,
             metrics: self.metrics,
             listing: Pools::default(),

@@ -16,6 +16,12 @@ pub(crate) struct ClusterMetrics {
     watches: WatchMetrics,
     unreadable: Counter,
     static_pools: Gauge,
+    denied_pools: Family<RuleLabel, Gauge>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RuleLabel {
+    rule: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -41,6 +47,10 @@ impl ClusterMetrics {
                 "static_pools",
                 "NodePools with spec.replicas that are known for judging kubectl scale",
             ),
+            denied_pools: registry.metric(
+                "stored_nodepools_denied",
+                "Stored NodePools that this rule would deny if they came now",
+            ),
         }
     }
 
@@ -65,6 +75,16 @@ impl ClusterMetrics {
 
     pub(crate) fn static_pools(&self, count: usize) {
         self.static_pools.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// A rule would deny so many stored pools more.
+    pub(super) fn denied_pool(&self, rule: &'static str, more: i64) {
+        self.denied_pools.get_or_create(&RuleLabel { rule }).inc_by(more);
+    }
+
+    /// Nothing is known of what is stored.
+    pub(super) fn no_denied_pools(&self) {
+        self.denied_pools.clear();
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod metrics;
 mod pool_ledgers;
 pub(crate) mod pools;
 mod reader;
+pub(crate) mod stored;
 pub(crate) mod watch;
 
 pub(crate) use collection::{Collection, Versioned};

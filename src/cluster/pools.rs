@@ -3,13 +3,17 @@
 
 use std::sync::Arc;
 
+use futures_util::future::LocalBoxFuture;
 use poolgate_core::karpenter::{NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION};
 use poolgate_core::nodelimit::OVER_LIMIT_ANNOTATION;
 use poolgate_core::value::quantity::MAX_LENGTH;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
+use super::collection::Versioned;
 use super::metrics::ClusterMetrics;
+use super::stored::StoredVerdicts;
 use super::watch::Follower;
 use crate::admission::{CachedPool, ClusterView, Pools};
 use crate::objects::NodePool;
@@ -35,44 +39,71 @@ pub(crate) struct PoolSpec {
 /// A NodePool as far as it is looked at.
 pub(crate) type Pool = NodePool<PoolSpec>;
 
-/// Keeps the view's pools.
+/// A NodePool, and all of it.
+#[derive(Debug)]
+pub(crate) struct WholePool {
+    pool: Pool,
+    object: Value,
+}
+
+impl<'de> Deserialize<'de> for WholePool {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = Value::deserialize(deserializer)?;
+        let pool = Pool::deserialize(&object).map_err(Error::custom)?;
+        Ok(Self { pool, object })
+    }
+}
+
+impl Versioned for WholePool {
+    fn version(&self) -> Option<&str> {
+        self.pool.version()
+    }
+}
+
+/// Keeps the view's pools, and what there is to say against them.
 pub(crate) struct PoolFollower {
     pub(crate) view: Arc<ClusterView>,
     pub(crate) metrics: ClusterMetrics,
+    pub(crate) verdicts: StoredVerdicts,
     pub(crate) listing: Pools,
     /// Whether it was logged that there are too many.
     pub(crate) is_logged: bool,
 }
 
 impl Follower for PoolFollower {
-    type Object = Pool;
+    type Object = WholePool;
 
     fn list_begins(&mut self) {
         self.listing = Pools::default();
+        self.verdicts.list_begins();
     }
 
-    fn listed(&mut self, pool: Pool) {
+    fn listed(&mut self, WholePool { pool, object }: WholePool) {
         if self.has_room(self.listing.len())
             && let Some((name, pool)) = kept(pool)
         {
+            self.verdicts.listed(&name, &object);
             self.listing.insert(name, pool);
         }
     }
 
     fn list_ends(&mut self) {
+        self.verdicts.list_ends();
         let listing = std::mem::take(&mut self.listing);
         self.metrics.static_pools(listing.statics());
         self.view.set_pools(Some(listing));
     }
 
-    fn changed(&mut self, pool: Pool) {
+    fn changed(&mut self, WholePool { pool, object }: WholePool) {
         let Some((name, pool)) = kept(pool) else { return };
         if self.view.pool(&name).is_some() || self.has_room(self.view.pool_count()) {
+            self.verdicts.changed(&name, &object);
             self.metrics.static_pools(self.view.set_pool(name, Some(pool)));
         }
     }
 
-    fn gone(&mut self, pool: &Pool) {
+    fn gone(&mut self, WholePool { pool, .. }: &WholePool) {
+        self.verdicts.gone(&pool.metadata.name);
         let statics = self.view.set_pool(pool.metadata.name.clone(), None);
         self.metrics.static_pools(statics);
     }
@@ -80,7 +111,12 @@ impl Follower for PoolFollower {
     /// Nobody is refused for a limit that may have been raised since.
     fn lost(&mut self) {
         self.metrics.static_pools(0);
+        self.verdicts.lost();
         self.view.set_pools(None);
+    }
+
+    fn wants_list(&self) -> LocalBoxFuture<'static, ()> {
+        self.verdicts.outdated()
     }
 }
 
@@ -158,23 +194,27 @@ fn is_short(value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use poolgate_core::karpenter::Karpenter;
+    use poolgate_core::policy::Policy;
 
     use super::*;
     use crate::admission::StaticPool;
 
-    fn pool(name: &str, spec: &Value) -> Pool {
+    fn pool(name: &str, spec: &Value) -> WholePool {
         annotated(name, spec, &json!({}))
     }
 
-    fn annotated(name: &str, spec: &Value, annotations: &Value) -> Pool {
+    fn annotated(name: &str, spec: &Value, annotations: &Value) -> WholePool {
         let metadata = json!({"name": name, "uid": "u", "resourceVersion": "7", "annotations": annotations});
         serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a pool of any shape")
     }
 
     fn follower() -> PoolFollower {
+        let view = Arc::new(ClusterView::new(Karpenter::default()));
+        let metrics = ClusterMetrics::default();
         PoolFollower {
-            view: Arc::new(ClusterView::new(Karpenter::default())),
-            metrics: ClusterMetrics::default(),
+            verdicts: StoredVerdicts::new(Arc::clone(&view), Policy::default().into(), metrics.clone()),
+            view,
+            metrics,
             listing: Pools::default(),
             is_logged: false,
         }

@@ -242,7 +242,7 @@ async fn start_cluster(
 ) -> Result<(Option<Gate>, CancellationToken), ServeError> {
     let metrics = ClusterMetrics::register(registry);
     let gate_metrics = GateMetrics::register(registry);
-    let cluster = Cluster::find(&args.cluster, Arc::clone(view), metrics).await;
+    let cluster = Cluster::find(&args.cluster, Arc::clone(view), policy.clone(), metrics).await;
     let Some(mut cluster) = cluster.map_err(ClusterError::from)? else {
         if args.gate.settings()?.is_some() {
             return Err(ServeError::GateWithoutCluster);
@@ -254,7 +254,7 @@ async fn start_cluster(
     let gate = args
         .gate
         .settings()?
-        .map(|settings| cluster.open_gate(settings, policy.clone(), gate_metrics));
+        .map(|settings| cluster.open_gate(settings, gate_metrics));
     details.extend(cluster.details());
     let definition_read = cluster.definition_read();
     tasks.spawn("cluster watch", cluster.watch()?);

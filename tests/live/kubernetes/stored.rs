@@ -1,16 +1,19 @@
 //! The NodePools that a cluster has stored, as `poolgate lint --cluster` and the metrics of `poolgate serve` tell of them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
-use crate::support::crds::V1_AND_V1BETA1;
+use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::nodepool::node_pool;
+use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
 use crate::support::readme::block_of;
 use crate::support::shell::shell;
+use crate::support::wait::wait_for;
 
 const LINT: &str = include_str!("../../../docs/lint.md");
 const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
@@ -28,7 +31,7 @@ fn as_on_the_page(plane: &ControlPlane, command: &str) -> (Outcome, String) {
 }
 
 fn server(plane: &ControlPlane) -> String {
-    let text = std::fs::read_to_string(plane.kubeconfig()).expect("the kubeconfig");
+    let text = fs::read_to_string(plane.kubeconfig()).expect("the kubeconfig");
     let config: Value = serde_json::from_str(&text).expect("JSON");
     let server = &config["clusters"][0]["cluster"]["server"];
     server.as_str().expect("a server").to_owned()
@@ -147,4 +150,54 @@ fn a_right_that_is_missing_is_told_with_its_verb_and_resource() {
     );
     let named = lint(&reader, "--karpenter-version 1.0.8");
     assert!(!named.stderr.contains(unknown), "{named:?}");
+}
+
+/// The pools that each rule would deny, as the metrics have it.
+fn denied(poolgate: &Poolgate) -> Vec<String> {
+    let (_, text) = poolgate.probe("/metrics");
+    let lines = text.lines();
+    let counted = lines.filter_map(|line| line.strip_prefix("poolgate_stored_nodepools_denied{rule="));
+    let mut counted: Vec<String> = counted.map(str::to_owned).collect();
+    counted.retain(|line| !line.ends_with(" 0"));
+    counted.sort();
+    counted
+}
+
+#[test]
+fn the_metrics_follow_what_is_stored_and_what_it_is_judged_by() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1_AND_V1BETA1);
+    let client = Client::of(&plane);
+    for pool in pools() {
+        client.create(POOLS, &pool);
+    }
+    let policy = plane.directory().join("policy.yaml");
+    let write = |rules: &str| {
+        let text = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nrules: {{{rules}}}\n");
+        fs::write(&policy, text).expect("a policy can be written");
+    };
+    write("");
+    let flag = format!("--policy={}", policy.display());
+    let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[&flag]);
+    let become_so = |expected: &[&str]| {
+        wait_for(&format!("{expected:?}"), || {
+            (denied(&poolgate) == expected).then_some(())
+        });
+    };
+    become_so(&["\"schedule-never-fires\"} 1"]);
+
+    client.create(POOLS, &node_pool("negative", &json!({"limits": {"cpu": "-1"}})));
+    become_so(&["\"limit-negative\"} 1", "\"schedule-never-fires\"} 1"]);
+    client.delete(&format!("{POOLS}/negative"));
+    let whole = json!({"spec": {"disruption": {"budgets": [{"nodes": "10%"}]}}});
+    client.merge(&format!("{POOLS}/batch"), &whole);
+    become_so(&[]);
+
+    client.create(POOLS, &node_pool("huge", &json!({"limits": {"cpu": "0"}})));
+    write("limit-zero: error");
+    become_so(&["\"limit-zero\"} 1"]);
+    write("limit-zero: \"off\"");
+    become_so(&[]);
+    plane.install_karpenter_crds(V1);
+    become_so(&["\"budget-reason-repeated\"} 1"]);
 }

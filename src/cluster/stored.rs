@@ -1,0 +1,157 @@
+//! What is stored already and would be denied if it came now: judged when it changes, counted by rule.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+use poolgate_core::diagnostic::Severity;
+use poolgate_core::json::Json;
+use poolgate_core::karpenter::{ApiVersion, Karpenter};
+use poolgate_core::policy::Policy;
+use poolgate_core::review::{Request, Subject, review};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::metrics::ClusterMetrics;
+use crate::admission::ClusterView;
+use crate::policy_file::PolicyInForce;
+
+/// How often it is looked whether the policy or the definition is another one.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The rules that deny a pool, each once.
+type Rules = Vec<&'static str>;
+
+/// Which stored NodePools would be denied, and by which rules.
+pub(crate) struct StoredVerdicts {
+    view: Arc<ClusterView>,
+    policy: PolicyInForce,
+    metrics: ClusterMetrics,
+    /// What everything was judged by.
+    judged_by: (Arc<Policy>, Arc<Karpenter>),
+    denied: HashMap<Box<str>, Rules>,
+    /// The same of a list that is not complete yet.
+    listing: HashMap<Box<str>, Rules>,
+}
+
+impl StoredVerdicts {
+    pub(crate) fn new(view: Arc<ClusterView>, policy: PolicyInForce, metrics: ClusterMetrics) -> Self {
+        Self {
+            judged_by: in_force(&policy, &view),
+            view,
+            policy,
+            metrics,
+            denied: HashMap::new(),
+            listing: HashMap::new(),
+        }
+    }
+
+    /// A list begins, which is judged by what is in force now.
+    pub(super) fn list_begins(&mut self) {
+        self.judged_by = in_force(&self.policy, &self.view);
+        self.listing.clear();
+    }
+
+    /// Judges a pool of the list.
+    pub(super) fn listed(&mut self, name: &str, pool: &Value) {
+        let rules = self.denying(pool);
+        if !rules.is_empty() {
+            self.listing.insert(name.into(), rules);
+        }
+    }
+
+    /// The list takes the place of all that was known.
+    pub(super) fn list_ends(&mut self) {
+        self.lost();
+        self.denied = std::mem::take(&mut self.listing);
+        for rule in self.denied.values().flatten() {
+            self.metrics.denied_pool(rule, 1);
+        }
+    }
+
+    /// Nothing is known any more.
+    pub(super) fn lost(&mut self) {
+        self.denied.clear();
+        self.metrics.no_denied_pools();
+    }
+
+    /// Judges a pool that is new or has changed.
+    pub(super) fn changed(&mut self, name: &str, pool: &Value) {
+        let rules = self.denying(pool);
+        self.gone(name);
+        if rules.is_empty() {
+            return;
+        }
+        for rule in &rules {
+            self.metrics.denied_pool(rule, 1);
+        }
+        self.denied.insert(name.into(), rules);
+    }
+
+    /// A pool is gone.
+    pub(super) fn gone(&mut self, name: &str) {
+        for rule in self.denied.remove(name).into_iter().flatten() {
+            self.metrics.denied_pool(rule, -1);
+        }
+    }
+
+    /// Waits until the policy or the definition is another one, so that all must be judged again.
+    pub(super) fn outdated(&self) -> LocalBoxFuture<'static, ()> {
+        let (view, policy) = (Arc::clone(&self.view), self.policy.clone());
+        let (by_policy, by_karpenter) = self.judged_by.clone();
+        Box::pin(async move {
+            while Arc::ptr_eq(&by_policy, &policy.load()) && Arc::ptr_eq(&by_karpenter, &view.karpenter()) {
+                sleep(LOOK).await;
+            }
+        })
+    }
+
+    fn denying(&self, pool: &Value) -> Rules {
+        let (policy, karpenter) = &self.judged_by;
+        let request = Request {
+            subject: Subject::NodePool(ApiVersion::V1),
+            object: &Json::from(pool),
+            old: None,
+            claims: None,
+        };
+        let report = review(&request, policy, karpenter).report;
+        let errors = report.diagnostics().iter();
+        let errors = errors.filter(|diagnostic| diagnostic.severity == Severity::Error);
+        let mut rules: Rules = errors.map(|error| error.rule.as_str()).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
+    }
+}
+
+fn in_force(policy: &PolicyInForce, view: &ClusterView) -> (Arc<Policy>, Arc<Karpenter>) {
+    (Arc::clone(&policy.load()), Arc::clone(&view.karpenter()))
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::policy::Policy;
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn another_definition_is_a_reason_to_judge_everything_again() {
+        let view = Arc::new(ClusterView::default());
+        let mut verdicts = StoredVerdicts::new(
+            Arc::clone(&view),
+            Policy::default().into(),
+            ClusterMetrics::default(),
+        );
+        let long = LOOK * 100;
+        assert!(timeout(long, verdicts.outdated()).await.is_err());
+        let begun = Instant::now();
+        let outdated = verdicts.outdated();
+        view.set_definition(None);
+        outdated.await;
+        assert!(begun.elapsed() <= LOOK);
+        verdicts.list_begins();
+        assert!(timeout(long, verdicts.outdated()).await.is_err());
+    }
+}
