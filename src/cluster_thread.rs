@@ -22,6 +22,7 @@ use crate::gate::{Gate, GateRunner, GateSettings};
 use crate::lifecycle::{Detail, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
+use crate::registration::Registration;
 
 /// Why the cluster side does not start.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,7 @@ pub(crate) struct Cluster {
     pools_line: Arc<ArcSwap<String>>,
     definition_read: CancellationToken,
     gate: Option<GateRunner>,
+    registration: Option<Registration>,
 }
 
 impl Cluster {
@@ -69,6 +71,7 @@ impl Cluster {
                 pools_line: Arc::default(),
                 definition_read: CancellationToken::new(),
                 gate: None,
+                registration: None,
             })),
             Found::Unwanted => Ok(None),
             Found::Nowhere => {
@@ -91,6 +94,11 @@ impl Cluster {
         gate
     }
 
+    /// Looks at what is registered as well.
+    pub(crate) fn look_at(&mut self, registration: Registration) {
+        self.registration = Some(registration);
+    }
+
     /// Cancelled when it is known which Karpenter is installed.
     pub(crate) fn definition_read(&self) -> CancellationToken {
         self.definition_read.clone()
@@ -104,6 +112,7 @@ impl Cluster {
             Arc::new(StatusLine::new("static NodePools", &self.pools_line)),
         ];
         details.extend(self.gate.iter().flat_map(GateRunner::details));
+        details.extend(self.registration.iter().map(Registration::detail));
         details
     }
 
@@ -149,6 +158,9 @@ impl Cluster {
         let gate = self
             .gate
             .map(|gate| gate.run(client.clone(), &self.config, self.metrics.clone()));
+        let registration = self
+            .registration
+            .map(|registration| registration.watch(client.clone(), self.metrics.watches().clone()));
         let follow_pools = PoolFollower {
             verdicts: StoredVerdicts::new(Arc::clone(&self.view), self.policy, self.metrics.clone()),
             view: self.view,
@@ -161,6 +173,7 @@ impl Cluster {
             definition.run(Collection::new(client.clone(), DEFINITIONS), follow_definition),
             pools.run(Collection::new(client, NODE_POOLS), follow_pools),
             OptionFuture::from(gate),
+            OptionFuture::from(registration),
         );
     }
 }

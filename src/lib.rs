@@ -22,6 +22,7 @@ pub mod policy_file;
 mod polled_file;
 mod probes;
 mod reconciler;
+mod registration;
 mod sha256;
 mod telemetry;
 mod text_rules;

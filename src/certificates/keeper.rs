@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::decide::{Certificate, Now, Settings, Since, Step, next_step};
 use super::metrics::{CertificatesMetrics, Written};
-use super::objects::{AUTHORITY, LEAF, Meaning, Names, Read};
+use super::objects::{AUTHORITY, LEAF, Meaning, Names, Read, trusting};
 use super::store::{Store, StoreError};
 use crate::certs::{Authority, AuthorityError, unix_seconds};
 use crate::cluster::backoff;
@@ -154,7 +154,7 @@ impl Keeper {
 
     async fn trust(&self, read: &Read, certificates: &[Certificate]) -> Result<(), KeepError> {
         for (path, configuration) in &read.configurations {
-            let Some(patch) = configuration.trusting(certificates) else {
+            let Some(patch) = trusting(configuration, certificates) else {
                 continue;
             };
             let name = &configuration.metadata.name;

@@ -13,6 +13,7 @@ use super::decide::{Bundle, Certificate, Lasting, Seen};
 use crate::certs::{
     Authority, AuthorityError, Issued, Leaf, PairError, read_certificates, verify, write_certificates,
 };
+use crate::cluster::webhooks::{Webhook, WebhookConfiguration};
 use crate::objects::Metadata;
 
 /// The Secret that holds the authority's key.
@@ -40,29 +41,6 @@ pub(super) struct Secret {
     pub(super) metadata: Metadata,
     #[serde(default)]
     data: Option<BTreeMap<String, String>>,
-}
-
-/// A webhook configuration of either kind.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Configuration {
-    #[serde(default)]
-    pub(super) metadata: Metadata,
-    #[serde(default)]
-    webhooks: Vec<Webhook>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Webhook {
-    name: String,
-    client_config: ClientConfig,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ClientConfig {
-    #[serde(default)]
-    ca_bundle: Option<String>,
 }
 
 /// The names that a leaf is for, as they are signed and as they are checked.
@@ -100,7 +78,7 @@ impl Names {
 
 /// What was read, in the order in which it was read.
 pub(super) struct Read {
-    pub(super) configurations: Vec<(&'static str, Configuration)>,
+    pub(super) configurations: Vec<(&'static str, WebhookConfiguration)>,
     pub(super) leaf: Secret,
     pub(super) authority: Secret,
 }
@@ -143,7 +121,7 @@ impl Read {
         };
         let leaf_is_known = leaf.is_some();
         let seen = Seen {
-            bundles: webhooks.map(Webhook::bundle).collect(),
+            bundles: webhooks.map(bundle).collect(),
             leaf,
             previous: self.previous(authority.as_ref().ok(), leaf_is_known),
             authority: authority.as_ref().ok().map(|authority| {
@@ -240,37 +218,29 @@ impl Secret {
     }
 }
 
-impl Configuration {
-    /// The patch by which every webhook trusts in exactly these; none where all do.
-    pub(super) fn trusting(&self, certificates: &[Certificate]) -> Option<Value> {
-        if self
-            .webhooks
-            .iter()
-            .all(|webhook| webhook.bundle().is(certificates))
-        {
-            return None;
-        }
-        let bundle = STANDARD.encode(write_certificates(certificates));
-        let webhooks = self.webhooks.iter();
-        let webhooks: Vec<Value> = webhooks
-            .map(|webhook| json!({"name": webhook.name, "clientConfig": {"caBundle": bundle}}))
-            .collect();
-        Some(json!({
-            "metadata": {"resourceVersion": self.metadata.resource_version},
-            "webhooks": webhooks,
-        }))
+/// The patch by which every webhook of a configuration trusts in exactly these; none where all do.
+pub(super) fn trusting(configuration: &WebhookConfiguration, certificates: &[Certificate]) -> Option<Value> {
+    let webhooks = &configuration.webhooks;
+    if webhooks.iter().all(|webhook| bundle(webhook).is(certificates)) {
+        return None;
     }
+    let bundle = STANDARD.encode(write_certificates(certificates));
+    let webhooks: Vec<Value> = webhooks
+        .iter()
+        .map(|webhook| json!({"name": webhook.name, "clientConfig": {"caBundle": bundle}}))
+        .collect();
+    Some(json!({
+        "metadata": {"resourceVersion": configuration.metadata.resource_version},
+        "webhooks": webhooks,
+    }))
 }
 
-impl Webhook {
-    fn bundle(&self) -> Bundle {
-        let text = self.client_config.ca_bundle.as_deref().unwrap_or_default();
-        let pem = STANDARD.decode(text);
-        let (certificates, is_clean) = read_certificates(pem.as_deref().unwrap_or_default());
-        Bundle {
-            certificates,
-            is_clean: is_clean && pem.is_ok(),
-        }
+fn bundle(webhook: &Webhook) -> Bundle {
+    let pem = webhook.client_config.ca_bundle();
+    let (certificates, is_clean) = read_certificates(pem.as_deref().unwrap_or_default());
+    Bundle {
+        certificates,
+        is_clean: is_clean && pem.is_some(),
     }
 }
 

@@ -8,7 +8,8 @@ use kube::api::{Patch, PatchParams};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::objects::{AUTHORITY, Configuration, LEAF, Read, Secret};
+use super::objects::{AUTHORITY, LEAF, Read, Secret};
+use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, WebhookConfiguration};
 use crate::cluster::{Collection, described};
 
 /// How long a call may take.
@@ -18,16 +19,6 @@ const CALL: Duration = Duration::from_secs(10);
 const MANAGER: &str = "poolgate-certs";
 
 const CONFLICT: u16 = 409;
-
-/// The webhook configurations that poolgate's manifests have, of both kinds. They need not be there.
-const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
-const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-const CONFIGURATIONS: [(&str, &str); 4] = [
-    (MUTATING, "poolgate"),
-    (VALIDATING, "poolgate"),
-    (VALIDATING, "poolgate-gate"),
-    (VALIDATING, "poolgate-gate-strict"),
-];
 
 /// Why something was not read or not written.
 #[derive(Debug, thiserror::Error)]
@@ -77,8 +68,8 @@ impl Store {
     /// Reads everything, what depends on something before it.
     pub(super) async fn read(&self) -> Result<Read, StoreError> {
         let mut configurations = Vec::new();
-        for (path, name) in CONFIGURATIONS {
-            let collection = Collection::<Configuration>::new(self.client.clone(), path);
+        for (path, name) in OF_REVIEWS.into_iter().chain(OF_THE_GATE) {
+            let collection = Collection::<WebhookConfiguration>::new(self.client.clone(), path);
             let read = call(path, name, collection.get_opt(name)).await?;
             configurations.extend(read.map(|configuration| (path, configuration)));
         }

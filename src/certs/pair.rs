@@ -130,6 +130,14 @@ impl Current {
         self.0.store(Some(Arc::new(pair)));
     }
 
+    /// The chain in force, leaf first; empty while there is none.
+    pub(crate) fn chain(&self) -> Vec<CertificateDer<'static>> {
+        let pair = self.0.load();
+        pair.as_ref()
+            .map(|pair| pair.key.cert.clone())
+            .unwrap_or_default()
+    }
+
     /// Why no client takes the certificate now, if none does.
     fn lacks_at(&self, now: SystemTime) -> Option<String> {
         let now = unix_seconds(now);

@@ -136,7 +136,7 @@ impl WatchMetrics {
         self.authorities.clone()
     }
 
-    pub(super) fn is_up(&self, watch: &'static str, up: bool) {
+    pub(crate) fn is_up(&self, watch: &'static str, up: bool) {
         self.up.get_or_create(&WatchLabel { watch }).set(up.into());
     }
 

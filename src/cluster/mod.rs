@@ -21,6 +21,7 @@ pub(crate) mod pools;
 mod reader;
 pub(crate) mod stored;
 pub(crate) mod watch;
+pub(crate) mod webhooks;
 
 pub(crate) use collection::{Collection, Versioned};
 pub(crate) use config::ClusterArgs;

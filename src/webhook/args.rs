@@ -182,6 +182,11 @@ impl ServeArgs {
         }
     }
 
+    /// Whether the certificate is one that an API server can trust.
+    pub(super) fn can_be_registered(&self) -> bool {
+        !self.self_signed
+    }
+
     /// Where a port alone is listened on. A certificate that nobody else can trust serves nobody else.
     pub(super) fn interface(&self) -> Interface {
         if self.self_signed {

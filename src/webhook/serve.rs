@@ -24,6 +24,7 @@ use crate::http::{self, BindError, Clients, HttpMetrics, Server, Tls, TlsError, 
 use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
 use crate::policy_file::{IfUnusable, LoadError, PolicyInForce};
 use crate::probes::{self, Probes};
+use crate::registration::{Registration, RegistrationMetrics};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
 
 /// How many connections the admission port keeps open. An API server needs a handful; the rest is for those
@@ -129,7 +130,19 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         .start(if_unusable, &mut registry, &mut tasks, &mut details)
         .await?;
     let view = Arc::new(ClusterView::new(args.karpenter()));
-    let started = start_cluster(&args, (&view, &policy), &mut registry, &mut tasks, &mut details);
+    let registration = Registration::new(
+        current.clone(),
+        (!args.gate.is_alone(), args.gate.settings()?.is_some()),
+        RegistrationMetrics::register(&mut registry),
+    );
+    let registration = args.can_be_registered().then_some(registration);
+    let started = start_cluster(
+        &args,
+        (&view, &policy, registration),
+        &mut registry,
+        &mut tasks,
+        &mut details,
+    );
     let (gate, definition_read) = started.await?;
     let reviewer = (!args.gate.is_alone()).then(|| Reviewer::new(policy, view, args.mutate_verdict()));
     let webhook_metrics = WebhookMetrics::register(&mut registry);
@@ -235,7 +248,7 @@ async fn start_clients(
 /// when all is known of the cluster that the server waits for before it is ready.
 async fn start_cluster(
     args: &ServeArgs,
-    (view, policy): (&Arc<ClusterView>, &PolicyInForce),
+    (view, policy, registration): (&Arc<ClusterView>, &PolicyInForce, Option<Registration>),
     registry: &mut Registry,
     tasks: &mut Tasks,
     details: &mut Vec<Arc<dyn Detail>>,
@@ -255,6 +268,9 @@ async fn start_cluster(
         .gate
         .settings()?
         .map(|settings| cluster.open_gate(settings, gate_metrics));
+    if let Some(registration) = registration {
+        cluster.look_at(registration);
+    }
     details.extend(cluster.details());
     let definition_read = cluster.definition_read();
     tasks.spawn("cluster watch", cluster.watch()?);

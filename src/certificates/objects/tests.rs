@@ -29,7 +29,7 @@ fn patched(secret: &Secret, patch: &Value) -> Secret {
     }
 }
 
-fn configuration(bundles: &[Option<&str>]) -> Configuration {
+fn configuration(bundles: &[Option<&str>]) -> WebhookConfiguration {
     let webhooks = bundles.iter().enumerate().map(|(number, bundle)| {
         json!({"name": format!("webhook-{number}"), "clientConfig": {"caBundle": bundle}, "sideEffects": "None"})
     });
@@ -148,9 +148,7 @@ fn the_authority_of_a_leaf_of_somebody_else_is_one_of_those_before() {
 fn a_patch_names_every_webhook_and_nothing_but_its_bundle() {
     let (one, other) = (authority(), authority());
     let wanted = [one.certificate().clone(), other.certificate().clone()];
-    let patch = configuration(&[None, Some("")])
-        .trusting(&wanted)
-        .expect("a patch");
+    let patch = trusting(&configuration(&[None, Some("")]), &wanted).expect("a patch");
     assert_eq!(patch["metadata"], json!({"resourceVersion": "7"}));
     let bundle = STANDARD.encode(one.pem() + &other.pem());
     let webhook = |number| json!({"name": format!("webhook-{number}"), "clientConfig": {"caBundle": bundle}});
@@ -158,7 +156,7 @@ fn a_patch_names_every_webhook_and_nothing_but_its_bundle() {
 
     let turned = STANDARD.encode(other.pem() + &one.pem());
     assert_eq!(
-        configuration(&[Some(&bundle), Some(&turned)]).trusting(&wanted),
+        trusting(&configuration(&[Some(&bundle), Some(&turned)]), &wanted),
         None
     );
     for wrong in [
@@ -166,7 +164,7 @@ fn a_patch_names_every_webhook_and_nothing_but_its_bundle() {
         &STANDARD.encode(one.pem()),
         &STANDARD.encode("no PEM"),
     ] {
-        let patch = configuration(&[Some(&bundle), Some(wrong)]).trusting(&wanted);
+        let patch = trusting(&configuration(&[Some(&bundle), Some(wrong)]), &wanted);
         assert!(patch.is_some(), "{wrong}");
     }
 }

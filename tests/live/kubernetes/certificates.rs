@@ -3,8 +3,10 @@
 //! URL in place of a Service.)
 
 mod fence;
+mod told;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -201,19 +203,19 @@ impl Kubelet {
         }
     }
 
-    /// A server of reviews and of the gate, with the shipped rights.
-    fn replica(&self, account: &str) -> Poolgate {
+    /// A server with the rights of an account, and with more arguments.
+    fn replica(&self, account: &Path, arguments: &[&str]) -> Poolgate {
         let [certificate, key] = &self.files;
-        Poolgate::start(&[
-            "--gate",
+        let own = [
             "--cert-poll-interval=100ms",
             "--kubeconfig",
-            account,
+            account.to_str().expect("a path in UTF-8"),
             "--tls-cert",
             certificate,
             "--tls-key",
             key,
-        ])
+        ];
+        Poolgate::start(&[&own[..], arguments].concat())
     }
 }
 
@@ -271,9 +273,10 @@ fn rotations_under_load_lose_no_admission() {
     let plane = &installed.plane;
     let keeper = installed.keeper(&[]);
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
-    let account = account.to_str().expect("a path in UTF-8");
     let kubelets = [Duration::ZERO, SLOW].map(|late| Kubelet::start(&installed, late));
-    let replicas = kubelets.each_ref().map(|kubelet| kubelet.replica(account));
+    let replicas = kubelets
+        .each_ref()
+        .map(|kubelet| kubelet.replica(&account, &["--gate"]));
     let relay = Relay::start();
     relay.set_targets(replicas.iter().map(Poolgate::admission).collect());
     installed.call(&relay);

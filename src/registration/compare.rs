@@ -1,0 +1,220 @@
+//! What is registered, compared with what is served: a pure function.
+
+use std::collections::BTreeSet;
+
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{CertificateError, Error};
+
+use crate::certs::{read_certificates, verify};
+use crate::cluster::webhooks::{Rule, Webhook};
+
+/// What a server answers, and with which certificate.
+#[derive(Debug, Clone)]
+pub(super) struct Served {
+    /// Whether it reviews NodePools.
+    pub(super) reviews: bool,
+    /// Whether it is the gate.
+    pub(super) gate: bool,
+    /// The chain that it shows, leaf first.
+    pub(super) chain: Vec<CertificateDer<'static>>,
+    /// Seconds since 1970.
+    pub(super) now: i64,
+}
+
+/// What kind of thing is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Problem {
+    /// Nobody asks at a path that is served.
+    NotRegistered,
+    /// A webhook trusts in nobody, so that no call succeeds.
+    NoCaBundle,
+    /// It does not trust in the certificate that is served.
+    Untrusted,
+    /// It calls a path that is not served.
+    Path,
+    /// It does not ask about all that is judged there.
+    Rules,
+    /// Its failure policy undoes what its path promises.
+    FailurePolicy,
+}
+
+impl Problem {
+    /// All of them.
+    pub(super) const ALL: [Self; 6] = [
+        Self::NotRegistered,
+        Self::NoCaBundle,
+        Self::Untrusted,
+        Self::Path,
+        Self::Rules,
+        Self::FailurePolicy,
+    ];
+
+    /// Its name in metrics.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::NotRegistered => "not_registered",
+            Self::NoCaBundle => "no_ca_bundle",
+            Self::Untrusted => "untrusted",
+            Self::Path => "path",
+            Self::Rules => "rules",
+            Self::FailurePolicy => "failure_policy",
+        }
+    }
+}
+
+/// A webhook that is registered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Registered {
+    pub(super) webhook: String,
+    pub(super) path: String,
+    pub(super) failure_policy: String,
+}
+
+/// What the comparison says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Comparison {
+    pub(super) registered: Vec<Registered>,
+    /// What is wrong, each with a sentence.
+    pub(super) problems: Vec<(Problem, String)>,
+}
+
+/// A path, what must be asked about there, and the operations.
+struct Endpoint {
+    path: &'static str,
+    is_needed: bool,
+    resource: &'static str,
+}
+
+const STRICT: &str = "/gate/strict";
+
+fn endpoints(served: &Served) -> Vec<Endpoint> {
+    let endpoint = |path, is_needed, resource| Endpoint {
+        path,
+        is_needed,
+        resource,
+    };
+    let reviews = [
+        endpoint("/mutate", true, "nodepools"),
+        endpoint("/validate", true, "nodepools"),
+    ];
+    // All pools may be strict, or none.
+    let gate = [
+        endpoint("/gate", false, "nodeclaims"),
+        endpoint(STRICT, false, "nodeclaims"),
+    ];
+    let reviews = reviews.into_iter().filter(|_| served.reviews);
+    reviews.chain(gate.into_iter().filter(|_| served.gate)).collect()
+}
+
+/// Compares.
+pub(super) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
+    let endpoints = endpoints(served);
+    let mut comparison = Comparison::default();
+    let mut asked = BTreeSet::new();
+    for webhook in webhooks {
+        let (host, path) = called(webhook);
+        comparison.registered.push(Registered {
+            webhook: webhook.name.clone(),
+            path: path.clone(),
+            failure_policy: webhook.failure_policy.clone(),
+        });
+        let problem = |problem, text: String| (problem, format!("{}: {text}", webhook.name));
+        comparison
+            .problems
+            .extend(distrust(webhook, &host, served).map(|(kind, text)| problem(kind, text)));
+        let Some(endpoint) = endpoints.iter().find(|endpoint| endpoint.path == path) else {
+            let text = format!("it calls {path}, which is not served");
+            comparison.problems.push(problem(Problem::Path, text));
+            continue;
+        };
+        asked.insert(endpoint.path);
+        if let Some(lacks) = unasked(&webhook.rules, endpoint.resource) {
+            comparison.problems.push(problem(Problem::Rules, lacks));
+        }
+        if path == STRICT && webhook.failure_policy == "Ignore" {
+            let text =
+                format!("{STRICT} denies what cannot be decided, and Ignore admits what is not answered");
+            comparison.problems.push(problem(Problem::FailurePolicy, text));
+        }
+    }
+    let needed = endpoints.iter().filter(|endpoint| endpoint.is_needed);
+    let mut missing: Vec<&str> = needed
+        .map(|endpoint| endpoint.path)
+        .filter(|path| !asked.contains(path))
+        .collect();
+    if served.gate && !asked.contains("/gate") && !asked.contains(STRICT) {
+        missing.push("/gate");
+    }
+    let missing = missing.into_iter().map(|path| {
+        let text = format!("no webhook calls {path}: what it would judge is admitted unjudged");
+        (Problem::NotRegistered, text)
+    });
+    comparison.problems.extend(missing);
+    comparison
+}
+
+/// The host and the path that a webhook calls.
+fn called(webhook: &Webhook) -> (String, String) {
+    if let Some(service) = &webhook.client_config.service {
+        let host = format!("{}.{}.svc", service.name, service.namespace);
+        return (host, service.path.clone().unwrap_or_else(|| "/".into()));
+    }
+    let url = webhook.client_config.url.as_deref().unwrap_or_default();
+    let url = url.strip_prefix("https://").unwrap_or(url);
+    let (authority, path) = url.split_once('/').unwrap_or((url, ""));
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    (host.to_owned(), format!("/{path}"))
+}
+
+/// Why a webhook does not trust in what is served.
+fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, String)> {
+    let bundle = webhook.client_config.ca_bundle().unwrap_or_default();
+    if bundle.is_empty() {
+        let text = "caBundle is empty, so that no call succeeds; certs/README.md says who fills it";
+        return Some((Problem::NoCaBundle, text.into()));
+    }
+    let (authorities, _) = read_certificates(&bundle);
+    let Ok(name) = ServerName::try_from(host.to_owned()) else {
+        return Some((Problem::Untrusted, format!("it calls {host:?}, which is no name")));
+    };
+    let error = verify(&served.chain, &authorities, &[name], served.now).err()?;
+    let reason = reason(&error);
+    let text = format!("by its caBundle the certificate that is served is not trusted for {host}: {reason}");
+    Some((Problem::Untrusted, text))
+}
+
+/// The same words for the same reason: the error names the time.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
+            "it has ended".into()
+        }
+        Error::InvalidCertificate(
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
+        ) => "it does not hold yet".into(),
+        error => error.to_string(),
+    }
+}
+
+/// What of a resource is not asked about.
+fn unasked(rules: &[Rule], resource: &str) -> Option<String> {
+    let covers = |operation: &str| {
+        rules.iter().any(|rule| {
+            let has =
+                |values: &[String], wanted: &str| values.iter().any(|value| value == wanted || value == "*");
+            has(&rule.api_groups, "karpenter.sh")
+                && has(&rule.api_versions, "v1")
+                && (has(&rule.resources, resource) || has(&rule.resources, "*/*"))
+                && has(&rule.operations, operation)
+        })
+    };
+    let unasked: Vec<&str> = ["CREATE", "UPDATE"]
+        .into_iter()
+        .filter(|operation| !covers(operation))
+        .collect();
+    (!unasked.is_empty()).then(|| format!("its rules leave out {} of {resource}", unasked.join(" and ")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! Reads what is registered, and tells what is wrong with it: in the log once for each change, in metrics, in `/readyz`.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwap;
+use kube::Client;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::time::{sleep, timeout};
+
+use super::compare::{Comparison, Problem, Served, compare};
+use crate::certs::{Current, unix_seconds};
+use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, WebhookConfiguration};
+use crate::cluster::{Collection, WatchMetrics, described};
+use crate::lifecycle::{Detail, StatusLine};
+use crate::telemetry::Registry;
+
+/// How often it is looked at.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// How long a read may take.
+const READ: Duration = Duration::from_secs(10);
+
+/// Its name among the watches in metrics.
+const NAME: &str = "registration";
+
+/// What a look found, or why it found nothing.
+type Found = Result<Comparison, String>;
+
+/// What is shown of it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RegistrationMetrics {
+    registered: Family<WebhookLabels, Gauge>,
+    problems: Family<ProblemLabel, Gauge>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WebhookLabels {
+    webhook: String,
+    path: String,
+    failure_policy: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ProblemLabel {
+    problem: &'static str,
+}
+
+impl RegistrationMetrics {
+    /// Registers the numbers.
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        Self {
+            registered: registry.metric(
+                "webhook_registered",
+                "1 for each webhook that is registered, with the path that it calls and its failure policy",
+            ),
+            problems: registry.metric(
+                "registration_problems",
+                "What is wrong with the webhooks that are registered, by kind",
+            ),
+        }
+    }
+
+    fn show(&self, comparison: &Comparison) {
+        self.registered.clear();
+        for one in &comparison.registered {
+            let labels = WebhookLabels {
+                webhook: one.webhook.clone(),
+                path: one.path.clone(),
+                failure_policy: one.failure_policy.clone(),
+            };
+            self.registered.get_or_create(&labels).set(1);
+        }
+        for kind in Problem::ALL {
+            let count = comparison
+                .problems
+                .iter()
+                .filter(|(problem, _)| *problem == kind)
+                .count();
+            let label = ProblemLabel { problem: kind.name() };
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.problems.get_or_create(&label).set(count);
+        }
+    }
+}
+
+/// What is looked at, and by whom.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    /// The certificate that is served.
+    certificate: Arc<Current>,
+    reviews: bool,
+    gate: bool,
+    line: Arc<ArcSwap<String>>,
+    metrics: RegistrationMetrics,
+}
+
+impl Registration {
+    /// Of a server that shows this certificate and answers these.
+    pub(crate) fn new(
+        certificate: Arc<Current>,
+        (reviews, gate): (bool, bool),
+        metrics: RegistrationMetrics,
+    ) -> Self {
+        Self {
+            certificate,
+            reviews,
+            gate,
+            line: Arc::new(ArcSwap::from_pointee("not yet read".into())),
+            metrics,
+        }
+    }
+
+    /// Its line of `/readyz`.
+    pub(crate) fn detail(&self) -> Arc<dyn Detail> {
+        Arc::new(StatusLine::new(NAME, &self.line))
+    }
+
+    /// Looks for ever.
+    pub(crate) async fn watch(self, client: Client, watches: WatchMetrics) {
+        let mut before = None;
+        loop {
+            let found = self.read(&client).await;
+            watches.is_up(NAME, found.is_ok());
+            if found.is_err() {
+                watches.failed(NAME);
+            }
+            if before.as_ref() != Some(&found) {
+                self.tell(&found, before.as_ref());
+                before = Some(found);
+            }
+            sleep(EVERY).await;
+        }
+    }
+
+    /// Compares what is registered now.
+    async fn read(&self, client: &Client) -> Found {
+        let reviews = OF_REVIEWS.iter().filter(|_| self.reviews);
+        let names = reviews.chain(OF_THE_GATE.iter().filter(|_| self.gate));
+        let mut configurations = Vec::new();
+        for (path, name) in names {
+            let collection = Collection::<WebhookConfiguration>::new(client.clone(), path);
+            let read = timeout(READ, collection.get_opt(name)).await;
+            let read =
+                read.map_err(|_| format!("no answer from the API server within {} s", READ.as_secs()))?;
+            configurations.extend(read.map_err(|error| described(&error))?);
+        }
+        let served = Served {
+            reviews: self.reviews,
+            gate: self.gate,
+            chain: self.certificate.chain(),
+            now: unix_seconds(SystemTime::now()),
+        };
+        let webhooks: Vec<_> = configurations.iter().flat_map(|one| &one.webhooks).collect();
+        Ok(compare(&webhooks, &served))
+    }
+
+    fn tell(&self, found: &Found, before: Option<&Found>) {
+        let line = match found {
+            Err(error) => {
+                tracing::warn!(error, "it is not known what is registered");
+                format!("not read: {error}")
+            }
+            Ok(comparison) => {
+                self.metrics.show(comparison);
+                let told: &[_] = match before {
+                    Some(Ok(before)) => &before.problems,
+                    _ => &[],
+                };
+                for (problem, text) in comparison.problems.iter().filter(|one| !told.contains(one)) {
+                    tracing::warn!(
+                        problem = problem.name(),
+                        text,
+                        "the webhooks are not registered as they should be"
+                    );
+                }
+                let registered = comparison.registered.iter();
+                let registered: Vec<String> = registered
+                    .map(|one| format!("{} ({})", one.path, one.failure_policy))
+                    .collect();
+                let problems = comparison.problems.iter().map(|(_, text)| text.as_str());
+                let line = if comparison.problems.is_empty() {
+                    registered.join(", ")
+                } else {
+                    problems.collect::<Vec<_>>().join("; ")
+                };
+                tracing::info!(registered = registered.join(", "), "what is registered was read");
+                line
+            }
+        };
+        self.line.store(Arc::new(line));
+    }
+}

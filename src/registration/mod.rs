@@ -1,0 +1,8 @@
+//! Whether the API server asks what is served, and trusts in it: nobody else says so where a failure is ignored.
+//!
+//! What is registered is read again and again and compared; no answer waits for it.
+
+mod compare;
+mod look;
+
+pub(crate) use look::{Registration, RegistrationMetrics};
