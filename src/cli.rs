@@ -16,6 +16,7 @@ use crate::commands::policy::{self, PolicyArgs};
 use crate::commands::rules::{self, RulesArgs};
 use crate::lint::{self, LintArgs};
 use crate::reconciler::{self, ReconcileArgs};
+use crate::status::{self, StatusArgs};
 use crate::webhook::{self, ServeArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
@@ -62,6 +63,10 @@ pub(crate) enum Command {
     Reconcile(Box<ReconcileArgs>),
     /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the webhooks
     Certificates(Box<CertificatesArgs>),
+    /// Tell how poolgate is in a cluster: which webhooks answer, which policy is in force, how the NodePools stand
+    ///
+    /// Exits with 0 if all is well, 1 if something is wrong, 2 if something could not be read.
+    Status(StatusArgs),
     /// Check manifests: mistakes at their line and column, as the webhook would tell them of a new object
     ///
     /// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
@@ -105,6 +110,7 @@ impl Command {
             Self::Serve(args) => Ok(webhook::serve(*args)?),
             Self::Reconcile(args) => Ok(reconciler::reconcile(*args)?),
             Self::Certificates(args) => Ok(certificates::certificates(&args)?),
+            Self::Status(args) => status::run(&args),
             Self::Lint(args) => lint::run(&args),
             Self::Admit(args) => admit::run(&args),
             Self::Default(args) => default::run(&args),

@@ -24,6 +24,7 @@ mod probes;
 mod reconciler;
 mod registration;
 mod sha256;
+mod status;
 mod telemetry;
 mod text_rules;
 mod webhook;

@@ -48,6 +48,7 @@ mod live {
         mod registration;
         mod restarts;
         mod shared;
+        mod status;
         mod stored;
         mod watching;
     }

@@ -148,6 +148,13 @@ pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'stat
     response.into_answer(request, Vec::new())
 }
 
+/// The object is admitted, whatever it is, and who asks is told this.
+pub(super) fn told<'b>(request: &AdmissionRequest<'b>, warning: String) -> Answer<'b> {
+    let mut response = Response::new(request, true);
+    response.warnings.push(warning);
+    response.into_answer(request, Vec::new())
+}
+
 /// The object is refused by a rule that is none of the review's.
 pub(super) fn refused<'b>(
     request: &AdmissionRequest<'b>,

@@ -9,6 +9,7 @@ use poolgate_core::value::label::label_value;
 
 use super::answer::{self, Answer, Refusal};
 use super::envelope::{self, AdmissionRequest, Malformed, Operation, Text, text};
+use super::inquiry;
 
 /// The name under which audit annotations file a refusal of the gate.
 const RULE: &str = "node-limit";
@@ -142,6 +143,16 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>)
 }
 
 impl NodeClaimReview {
+    /// Whether it is asked how the gate is: nothing of it is ever stored, so it is admitted, and told what was decided.
+    pub(crate) fn is_inquiry(&self) -> bool {
+        inquiry::is_one(&self.request)
+    }
+
+    /// It is told this.
+    pub(crate) fn tell(&self, warning: String) -> Answer<'static> {
+        answer::told(&self.request, warning)
+    }
+
     /// Whether nothing is to be created.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.request.dry_run

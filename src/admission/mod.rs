@@ -6,6 +6,7 @@ mod answer;
 mod cluster_view;
 mod envelope;
 pub(crate) mod gate;
+pub(crate) mod inquiry;
 mod pools;
 mod scale;
 mod warnings;
@@ -24,6 +25,7 @@ pub use cluster_view::ClusterView;
 pub(crate) use cluster_view::StaticPool;
 pub use envelope::Malformed;
 use envelope::{AdmissionRequest, Operation};
+pub(crate) use inquiry::About;
 pub(crate) use pools::{CachedPool, Pools};
 pub(crate) use weight::is_light;
 
@@ -63,6 +65,7 @@ pub struct Reviewer {
     policy: PolicyInForce,
     view: Arc<ClusterView>,
     mutate_verdict: MutateVerdict,
+    about: Option<About>,
 }
 
 impl Reviewer {
@@ -76,7 +79,15 @@ impl Reviewer {
             policy: policy.into(),
             view,
             mutate_verdict,
+            about: None,
         }
+    }
+
+    /// Tells this to who asks for it.
+    #[must_use]
+    pub(crate) fn telling(mut self, about: About) -> Self {
+        self.about = Some(about);
+        self
     }
 
     /// Answers an AdmissionReview. Fails only where there is no request to answer.
@@ -99,6 +110,12 @@ impl Reviewer {
             }
             Err(error) => return Err(error),
         };
+        if let Some(about) = self.about.as_ref().filter(|_| inquiry::is_one(&request)) {
+            return Ok(answer::told(
+                &request,
+                about.warning(endpoint.as_str(), "admitted"),
+            ));
+        }
         let object = objects.new;
         let review = if let Some(subject) = subject_of(&request) {
             let review = self.review(&request, subject, &object, objects.old.as_ref());

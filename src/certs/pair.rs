@@ -138,6 +138,11 @@ impl Current {
             .unwrap_or_default()
     }
 
+    /// The last second at which it holds, since 1970; none while there is none.
+    pub(crate) fn not_after(&self) -> Option<i64> {
+        self.0.load().as_ref().map(|pair| pair.not_after)
+    }
+
     /// Why no client takes the certificate now, if none does.
     fn lacks_at(&self, now: SystemTime) -> Option<String> {
         let now = unix_seconds(now);

@@ -23,7 +23,7 @@ pub(crate) mod stored;
 pub(crate) mod watch;
 pub(crate) mod webhooks;
 
-pub(crate) use collection::{Collection, Versioned};
+pub(crate) use collection::{Collection, RawObject, Versioned};
 pub(crate) use config::ClusterArgs;
 pub(crate) use connect::{ConnectError, Connector, client_for_watches, without_kept_connections};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;
@@ -35,5 +35,5 @@ pub(crate) use lease::{
 pub(crate) use ledgers::{LABEL as LEDGER_LABEL, path as ledgers_path};
 pub(crate) use metrics::{ClusterMetrics, WatchMetrics};
 pub(crate) use pool_ledgers::{PoolLedgers, VictimError, read_ledger};
-pub(crate) use reader::{ClusterReadError, ClusterReader, StoredArgs};
+pub(crate) use reader::{ClusterReadError, ClusterReader, KubeArgs, StoredArgs};
 pub(crate) use watch::{Follower, Watch, backoff, described};

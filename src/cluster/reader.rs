@@ -176,6 +176,11 @@ impl ClusterReader {
         &self.server
     }
 
+    /// What it asks with, for a command that asks many things at once.
+    pub(crate) fn into_parts(self) -> (Runtime, Client) {
+        (self.runtime, self.client)
+    }
+
     /// The objects at a path such as `/api/v1/nodes`, page by page, until `take` fails.
     pub(crate) fn each_page(
         &self,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use poolgate_core::policy::Policy;
 
 use super::file::{self, LoadError, Loaded, placed};
@@ -18,6 +18,8 @@ pub struct PolicyInForce {
     policy: Arc<ArcSwap<Policy>>,
     /// Whether it stands in for one that cannot be used.
     is_stand_in: Arc<AtomicBool>,
+    /// The SHA-256 of the file that it comes from.
+    sha256: Arc<ArcSwapOption<String>>,
 }
 
 impl PolicyInForce {
@@ -31,8 +33,14 @@ impl PolicyInForce {
         self.is_stand_in.load(Ordering::Relaxed)
     }
 
-    fn store(&self, policy: Policy, is_stand_in: bool) {
+    /// The SHA-256 of the file that it comes from; none for the built-in policy.
+    pub(crate) fn sha256(&self) -> Option<Arc<String>> {
+        self.sha256.load_full()
+    }
+
+    fn store(&self, policy: Policy, sha256: Option<String>, is_stand_in: bool) {
         self.policy.store(Arc::new(policy));
+        self.sha256.store(sha256.map(Arc::new));
         self.is_stand_in.store(is_stand_in, Ordering::Relaxed);
     }
 }
@@ -42,6 +50,7 @@ impl From<Policy> for PolicyInForce {
         Self {
             policy: Arc::new(ArcSwap::from_pointee(policy)),
             is_stand_in: Arc::default(),
+            sha256: Arc::default(),
         }
     }
 }
@@ -149,13 +158,13 @@ impl Load for PolicyFile {
 
     fn load(&mut self, contents: &Option<Vec<u8>>) -> Result<(), LoadError> {
         let path = self.path.display();
-        let policy = if let Some(bytes) = contents {
+        let (policy, sha256) = if let Some(bytes) = contents {
             let judged = match file::judge(&self.path, bytes) {
                 Err(error) if self.may_stand_in() => {
                     tracing::error!(%error, "the policy file cannot be used; the built-in policy stands in for it");
                     self.name = format!("the built-in policy ({})", error.brief());
                     self.metrics.in_force(None);
-                    self.in_force.store(Policy::default(), true);
+                    self.in_force.store(Policy::default(), None, true);
                     self.unchanged();
                     return Ok(());
                 }
@@ -166,14 +175,14 @@ impl Load for PolicyFile {
             self.metrics.in_force(Some(&sha256));
             tracing::info!(%path, sha256, enforcement = reading.policy.enforcement.as_str(), "policy in force");
             warn_of_notes(&self.path, &reading.notes);
-            reading.policy
+            (reading.policy, Some(sha256))
         } else {
             self.name = format!("the built-in policy (there is no {path})");
             self.metrics.in_force(None);
             tracing::warn!(%path, "there is no policy file; the built-in policy is in force");
-            Policy::default()
+            (Policy::default(), None)
         };
-        self.in_force.store(policy, false);
+        self.in_force.store(policy, sha256, false);
         self.unchanged();
         Ok(())
     }

@@ -10,20 +10,20 @@ use crate::cluster::webhooks::{Rule, Webhook};
 
 /// What a server answers, and with which certificate.
 #[derive(Debug, Clone)]
-pub(super) struct Served {
+pub(crate) struct Served {
     /// Whether it reviews NodePools.
-    pub(super) reviews: bool,
+    pub(crate) reviews: bool,
     /// Whether it is the gate.
-    pub(super) gate: bool,
-    /// The chain that it shows, leaf first.
-    pub(super) chain: Vec<CertificateDer<'static>>,
+    pub(crate) gate: bool,
+    /// The chain that it shows, leaf first; none where that is not known, and who trusts it neither.
+    pub(crate) chain: Option<Vec<CertificateDer<'static>>>,
     /// Seconds since 1970.
-    pub(super) now: i64,
+    pub(crate) now: i64,
 }
 
 /// What kind of thing is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Problem {
+pub(crate) enum Problem {
     /// Nobody asks at a path that is served.
     NotRegistered,
     /// A webhook trusts in nobody, so that no call succeeds.
@@ -40,7 +40,7 @@ pub(super) enum Problem {
 
 impl Problem {
     /// All of them.
-    pub(super) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::NotRegistered,
         Self::NoCaBundle,
         Self::Untrusted,
@@ -50,7 +50,7 @@ impl Problem {
     ];
 
     /// Its name in metrics.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NotRegistered => "not_registered",
             Self::NoCaBundle => "no_ca_bundle",
@@ -64,18 +64,18 @@ impl Problem {
 
 /// A webhook that is registered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Registered {
-    pub(super) webhook: String,
-    pub(super) path: String,
-    pub(super) failure_policy: String,
+pub(crate) struct Registered {
+    pub(crate) webhook: String,
+    pub(crate) path: String,
+    pub(crate) failure_policy: String,
 }
 
 /// What the comparison says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Comparison {
-    pub(super) registered: Vec<Registered>,
+pub(crate) struct Comparison {
+    pub(crate) registered: Vec<Registered>,
     /// What is wrong, each with a sentence.
-    pub(super) problems: Vec<(Problem, String)>,
+    pub(crate) problems: Vec<(Problem, String)>,
 }
 
 /// A path, what must be asked about there, and the operations.
@@ -107,7 +107,7 @@ fn endpoints(served: &Served) -> Vec<Endpoint> {
 }
 
 /// Compares.
-pub(super) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
+pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
     let endpoints = endpoints(served);
     let mut comparison = Comparison::default();
     let mut asked = BTreeSet::new();
@@ -154,7 +154,7 @@ pub(super) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
 }
 
 /// The host and the path that a webhook calls.
-fn called(webhook: &Webhook) -> (String, String) {
+pub(crate) fn called(webhook: &Webhook) -> (String, String) {
     if let Some(service) = &webhook.client_config.service {
         let host = format!("{}.{}.svc", service.name, service.namespace);
         return (host, service.path.clone().unwrap_or_else(|| "/".into()));
@@ -174,11 +174,12 @@ fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, 
         let text = "caBundle is empty, so that no call succeeds; certs/README.md says who fills it";
         return Some((Problem::NoCaBundle, text.into()));
     }
+    let chain = served.chain.as_ref()?;
     let (authorities, _) = read_certificates(&bundle);
     let Ok(name) = ServerName::try_from(host.to_owned()) else {
         return Some((Problem::Untrusted, format!("it calls {host:?}, which is no name")));
     };
-    let error = verify(&served.chain, &authorities, &[name], served.now).err()?;
+    let error = verify(chain, &authorities, &[name], served.now).err()?;
     let reason = reason(&error);
     let text = format!("by its caBundle the certificate that is served is not trusted for {host}: {reason}");
     Some((Problem::Untrusted, text))

@@ -150,7 +150,7 @@ impl Registration {
         let served = Served {
             reviews: self.reviews,
             gate: self.gate,
-            chain: self.certificate.chain(),
+            chain: Some(self.certificate.chain()),
             now: unix_seconds(SystemTime::now()),
         };
         let webhooks: Vec<_> = configurations.iter().flat_map(|one| &one.webhooks).collect();

@@ -5,4 +5,5 @@
 mod compare;
 mod look;
 
+pub(crate) use compare::{Served, called, compare};
 pub(crate) use look::{Registration, RegistrationMetrics};

@@ -6,6 +6,7 @@ mod body;
 mod deadline;
 mod heavy;
 mod metrics;
+mod nodeclaims;
 mod refusal;
 mod routes;
 mod serve;

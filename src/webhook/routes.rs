@@ -15,10 +15,11 @@ use super::body::{BodyMemoryLimit, HeldBody};
 use super::deadline;
 use super::heavy::HeavyThread;
 use super::metrics::{Route, WebhookMetrics};
+use super::nodeclaims;
 use super::refusal::{Refusal, excerpt};
-use crate::admission::gate::{GateReview, NodeClaimReview, sentence};
-use crate::admission::{self, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
-use crate::gate::{AdmitRequest, Gate, GateDecision, OnError};
+use crate::admission::gate::GateReview;
+use crate::admission::{self, About, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
+use crate::gate::{Gate, OnError};
 use crate::http::Peer;
 use crate::telemetry::{LogLimit, caught};
 
@@ -31,7 +32,7 @@ pub(super) struct Webhook {
     /// Where NodePools are reviewed.
     reviewer: Option<Arc<Reviewer>>,
     /// Where the node gate is open.
-    gate: Option<Gate>,
+    gate: Option<(Gate, About)>,
     room: BodyMemoryLimit,
     heavy: HeavyThread,
     refused: LogLimit,
@@ -41,7 +42,7 @@ pub(super) struct Webhook {
 impl Webhook {
     pub(super) fn new(
         reviewer: Option<Reviewer>,
-        gate: Option<Gate>,
+        gate: Option<(Gate, About)>,
         heavy: HeavyThread,
         metrics: WebhookMetrics,
     ) -> Self {
@@ -113,7 +114,7 @@ impl Webhook {
     /// Asks the gate about a NodeClaim, and answers before the API server stops waiting.
     async fn nodeclaim(
         self: &Arc<Self>,
-        gate: &Gate,
+        (gate, about): &(Gate, About),
         on_error: OnError,
         request: Request,
     ) -> Result<Vec<u8>, Refusal> {
@@ -130,7 +131,12 @@ impl Webhook {
             Err(answer) => Ok(answer),
             Ok(review) => {
                 let left = deadline::before(limit).saturating_sub(began.elapsed());
-                let answer = ask(gate, &review, on_error, left).await;
+                let decision = nodeclaims::decide(gate, &review, on_error, left).await;
+                let answer = if review.is_inquiry() {
+                    review.tell(about.warning(route.as_str(), nodeclaims::word(&decision)))
+                } else {
+                    nodeclaims::answer(&review, decision)
+                };
                 self.metrics.reviewed(route, &answer.summary);
                 Ok(answer.body)
             }
@@ -193,44 +199,6 @@ impl Webhook {
         let response = refusal.into_response();
         self.metrics.answered(route, response.status());
         response
-    }
-}
-
-/// Asks the gate, which answers within `limit`.
-async fn ask(gate: &Gate, review: &NodeClaimReview, on_error: OnError, limit: Duration) -> Answer<'static> {
-    let request = AdmitRequest {
-        pool: &review.pool,
-        uid: &review.uid,
-        name: &review.name,
-        on_error,
-        dry_run: review.is_dry_run(),
-    };
-    let (pool, claim) = (&*review.pool, &*review.name);
-    match gate.ask(request, limit).await {
-        GateDecision::Allowed => review.admit(),
-        GateDecision::Denied(refused) => {
-            tracing::info!(
-                pool,
-                claim,
-                reason = sentence(pool, &refused),
-                "at the node limit"
-            );
-            review.refuse(&refused)
-        }
-        GateDecision::WouldDeny(refused) => {
-            tracing::info!(
-                pool,
-                claim,
-                reason = sentence(pool, &refused),
-                "at the node limit; admitted by --gate-observe"
-            );
-            review.admit_beyond()
-        }
-        GateDecision::AllowedUndecided(error) => {
-            tracing::debug!(pool, claim, %error, "admitted without a decision");
-            review.admit_beyond()
-        }
-        GateDecision::DeniedUndecided(error) => review.refuse_undecided(&error.to_string()),
     }
 }
 
@@ -320,6 +288,14 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_mins(1);
 
+    fn about() -> About {
+        About {
+            policy: Policy::default().into(),
+            view: Arc::default(),
+            certificate: Arc::default(),
+        }
+    }
+
     /// A review of the end of a NodeClaim, which the gate answers itself, with so many bytes of nothing in it.
     fn deletion(path: &str, bytes: usize) -> Request {
         let nothing = " ".repeat(bytes);
@@ -339,7 +315,7 @@ mod tests {
         let (gate, _inbox) = Gate::new(settings, GateMetrics::default(), Clock::start());
         let heavy = HeavyThread::start().expect("a thread");
         let metrics = WebhookMetrics::register(&mut Registry::default());
-        let webhook = Webhook::new(None, Some(gate), heavy.clone(), metrics);
+        let webhook = Webhook::new(None, Some((gate, about())), heavy.clone(), metrics);
         let router = webhook.router();
         let (sender, receiver) = mpsc::channel::<()>();
         let occupied = heavy.run(PATIENCE, move || receiver.recv_timeout(PATIENCE).is_ok());

@@ -12,7 +12,7 @@ use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate,
 use super::heavy::HeavyThread;
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
-use crate::admission::{ClusterView, Reviewer};
+use crate::admission::{About, ClusterView, Reviewer};
 use crate::certs::{
     CertificateFiles, CertificateMetrics, ClientAuthorityError, ClientAuthorityFile, Current, FileError,
     SelfSignedError, SelfSignedSource, client_names,
@@ -144,7 +144,14 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         &mut details,
     );
     let (gate, definition_read) = started.await?;
-    let reviewer = (!args.gate.is_alone()).then(|| Reviewer::new(policy, view, args.mutate_verdict()));
+    let about = About {
+        policy: policy.clone(),
+        view: Arc::clone(&view),
+        certificate: Arc::clone(&current),
+    };
+    let gate = gate.map(|gate| (gate, about.clone()));
+    let reviewer =
+        (!args.gate.is_alone()).then(|| Reviewer::new(policy, view, args.mutate_verdict()).telling(about));
     let webhook_metrics = WebhookMetrics::register(&mut registry);
     let webhook = Webhook::new(reviewer, gate, HeavyThread::start()?, webhook_metrics);
     let probes = Probes {

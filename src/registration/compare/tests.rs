@@ -23,7 +23,7 @@ impl Setting {
         let served = Served {
             reviews: true,
             gate: true,
-            chain: vec![issued.certificate],
+            chain: Some(vec![issued.certificate]),
             now: unix_seconds(now),
         };
         Self { authority, served }

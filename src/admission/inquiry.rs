@@ -1,0 +1,114 @@
+//! Who asks a webhook how it is, with a dry run of a creation under one name, is told so in a warning: `poolgate status`
+//! learns by it that the API server reaches a webhook, and which policy is in force there.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::cluster_view::ClusterView;
+use super::envelope::{AdmissionRequest, Operation};
+use crate::certs::Current;
+use crate::policy_file::PolicyInForce;
+
+/// The name of the object that is asked with. It is never stored.
+pub(crate) const NAME: &str = "poolgate-status";
+
+/// With what the warning begins.
+pub(crate) const BEGINNING: &str = "poolgate-status ";
+
+/// What a server tells of itself.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    /// The policy that it judges by.
+    pub(crate) policy: PolicyInForce,
+    /// What it knows of the cluster.
+    pub(crate) view: Arc<ClusterView>,
+    /// The certificate that it shows.
+    pub(crate) certificate: Arc<Current>,
+}
+
+impl About {
+    /// The warning of a webhook, which is named by its path, with what it decided.
+    pub(crate) fn warning(&self, webhook: &str, decision: &str) -> String {
+        let policy = self.policy.sha256();
+        let policy = policy.as_ref().map_or("built-in", |sha256| sha256);
+        let mut text = format!(
+            "{BEGINNING}path=/{webhook} decision={decision} version={} karpenter={} policy={policy}",
+            env!("CARGO_PKG_VERSION"),
+            self.view.karpenter().release(),
+        );
+        if let Some(ends) = self.certificate.not_after() {
+            // A String takes everything.
+            let _ = write!(text, " certificate-ends={ends}");
+        }
+        text
+    }
+}
+
+/// Whether a request asks how the webhook is.
+pub(super) fn is_one(request: &AdmissionRequest<'_>) -> bool {
+    request.dry_run && request.name == NAME && request.operation == Operation::Create
+}
+
+#[cfg(test)]
+mod tests {
+    use poolgate_core::policy::Policy;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::admission::{Endpoint, MutateVerdict, Reviewer};
+
+    /// The response to the creation of a NodePool that is all wrong.
+    fn response(name: &str, operation: &str, dry_run: bool) -> Value {
+        let policy = PolicyInForce::from(Policy::default());
+        let about = About {
+            policy: policy.clone(),
+            view: Arc::default(),
+            certificate: Arc::default(),
+        };
+        let reviewer = Reviewer::new(policy, Arc::default(), MutateVerdict::On).telling(about);
+        let body = json!({
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": {
+                "uid": "review",
+                "kind": {"group": "karpenter.sh", "version": "v1", "kind": "NodePool"},
+                "operation": operation,
+                "name": name,
+                "object": {"metadata": {"name": name}, "spec": {"limits": {"memory": "-1Gi"}}},
+                "dryRun": dry_run,
+            },
+        });
+        let body = body.to_string();
+        let answer = reviewer
+            .respond(Endpoint::Validate, body.as_bytes())
+            .expect("an answer");
+        let answer: Value = serde_json::from_slice(&answer.body).expect("JSON");
+        answer["response"].clone()
+    }
+
+    #[test]
+    fn who_asks_by_a_dry_run_is_told_and_nothing_else_is_judged() {
+        let told = response(NAME, "CREATE", true);
+        let warning = told["warnings"][0].as_str().expect("a warning");
+        assert!(
+            warning.starts_with("poolgate-status path=/validate decision=admitted version="),
+            "{warning}"
+        );
+        assert!(warning.ends_with(" policy=built-in"), "{warning}");
+        assert!(warning.chars().count() <= 256, "{warning}");
+        assert_eq!(told["allowed"], true);
+    }
+
+    #[test]
+    fn what_may_be_stored_is_judged_whatever_its_name() {
+        for (name, operation, dry_run) in [
+            (NAME, "CREATE", false),
+            (NAME, "UPDATE", true),
+            ("poolgate-status-2", "CREATE", true),
+        ] {
+            let judged = response(name, operation, dry_run);
+            assert_eq!(judged["allowed"], false, "{name} {operation} {dry_run}");
+            assert_eq!(judged["warnings"], Value::Null);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What is known of a cluster at one moment: what was read, what webhooks said, and why the rest is not known.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::cluster::ledgers::Stored;
+use crate::cluster::webhooks::Webhook;
+use crate::objects::{Metadata, NodeClaim, NodePool, Object, Texts};
+
+/// What was read, or why it was not.
+pub(super) type Read<T> = Result<T, String>;
+
+/// A NodePool; of any shape, as the API server gives it.
+pub(super) type PoolObject = NodePool<Value>;
+
+/// A NodeClaim.
+pub(super) type ClaimObject = NodeClaim<IgnoredAny, ClaimStatus>;
+
+/// A node.
+pub(super) type NodeObject = Object<Metadata<Texts, Texts>, NodeSpec>;
+
+/// The Lease of the reconcilers.
+pub(super) type LeaseObject = Object<Metadata, LeaseSpec>;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ClaimStatus {
+    pub(super) node_name: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct NodeSpec {
+    pub(super) taints: Option<Vec<Taint>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Taint {
+    pub(super) key: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct LeaseSpec {
+    pub(super) holder_identity: Option<String>,
+    pub(super) renew_time: Option<String>,
+    pub(super) lease_duration_seconds: Option<i64>,
+}
+
+/// An event.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct EventObject {
+    pub(super) involved_object: Involved,
+    pub(super) reason: String,
+    pub(super) message: String,
+    pub(super) last_timestamp: Option<String>,
+    pub(super) reporting_component: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Involved {
+    pub(super) uid: String,
+}
+
+/// What the API server answered to a creation that is a dry run, under the name by which webhooks tell of themselves.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    /// What they told.
+    pub(super) told: Vec<Told>,
+    /// Why it is denied, if it is.
+    pub(super) error: Option<String>,
+}
+
+/// What a webhook tells of itself, by its words.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told(BTreeMap<String, String>);
+
+impl Told {
+    /// Of a warning; none if it is not a webhook's of ours.
+    pub(super) fn of(warning: &str) -> Option<Self> {
+        let (_, words) = warning.split_once(crate::admission::inquiry::BEGINNING)?;
+        let words = words.split(['"', ' ']).filter_map(|word| word.split_once('='));
+        Some(Self(
+            words.map(|(key, value)| (key.into(), value.into())).collect(),
+        ))
+    }
+
+    /// One of its words.
+    pub(super) fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+}
+
+/// All that is known.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) now: Timestamp,
+    /// The namespace that poolgate is in.
+    pub(super) namespace: String,
+    pub(super) webhooks: Read<Vec<Webhook>>,
+    /// The answer about a NodePool; none where nobody was asked.
+    pub(super) asked: Option<Read<Asked>>,
+    /// The answers about a NodeClaim of each pool, and of one that is not there.
+    pub(super) asked_of_claims: BTreeMap<String, Read<Asked>>,
+    /// The text of the policy, if there is one.
+    pub(super) policy: Read<Option<String>>,
+    pub(super) lease: Read<Option<LeaseObject>>,
+    pub(super) pools: Read<Vec<PoolObject>>,
+    pub(super) claims: Read<Vec<ClaimObject>>,
+    pub(super) nodes: Read<Vec<NodeObject>>,
+    pub(super) ledgers: Read<Vec<Stored>>,
+    pub(super) events: Read<Vec<EventObject>>,
+}

@@ -1,0 +1,80 @@
+//! A report as JSON.
+
+use serde_json::{Value, json};
+
+use super::pools::PoolReport;
+use super::report::{Answers, Report, WebhookReport};
+
+/// The report as one object.
+pub(super) fn of(report: &Report) -> Value {
+    let reconciler = report.reconciler.as_ref().map(|reconciler| {
+        json!({
+            "holder": reconciler.holder,
+            "leads": reconciler.leads,
+            "renewedSecondsAgo": reconciler.renewed.map(|renewed| renewed.as_secs()),
+        })
+    });
+    json!({
+        "at": report.now.to_string(),
+        "namespace": report.namespace,
+        "webhooks": report.webhooks.iter().map(of_webhook).collect::<Value>(),
+        "policy": {
+            "stored": report.policy.stored,
+            "enforcement": report.policy.enforcement,
+            "inForce": report.policy.in_force,
+        },
+        "reconciler": reconciler,
+        "nodePools": report.pools.iter().map(of_pool).collect::<Value>(),
+        "problems": report.problems,
+        "unread": report.unread,
+    })
+}
+
+fn of_webhook(webhook: &WebhookReport) -> Value {
+    let (answers, why) = match &webhook.answers {
+        Answers::Yes => (Some(true), None),
+        Answers::No(why) => (Some(false), Some(why)),
+        Answers::Unknown(why) => (None, Some(why)),
+    };
+    let told = |key| webhook.told.as_ref().and_then(|told| told.get(key));
+    json!({
+        "name": webhook.name,
+        "path": webhook.path,
+        "failurePolicy": webhook.failure_policy,
+        "answers": answers,
+        "why": why,
+        "authorityEnds": webhook.authority_ends.map(|ends| ends.to_string()),
+        "certificateEnds": webhook.certificate_ends().map(|ends| ends.to_string()),
+        "version": told("version"),
+        "karpenter": told("karpenter"),
+        "policy": told("policy"),
+    })
+}
+
+fn of_pool(pool: &PoolReport) -> Value {
+    let limit = pool.limit.as_ref().map(|limit| {
+        json!({
+            "nodes": limit.nodes,
+            "mode": limit.mode,
+            "taken": limit.taken,
+            "free": limit.free,
+            "overLimit": limit.over_limit,
+        })
+    });
+    let refused = pool.refused.as_ref().map(|refused| {
+        json!({
+            "total": refused.total,
+            "lastClaim": refused.claim,
+            "at": refused.at.map(|at| at.to_string()),
+        })
+    });
+    json!({
+        "name": pool.name,
+        "limit": limit,
+        "nodeClaims": pool.claims,
+        "heldNodes": pool.held,
+        "next": pool.next,
+        "refused": refused,
+        "notes": pool.notes,
+    })
+}

@@ -1,0 +1,202 @@
+//! Reads what there is to know, and asks the webhooks by dry runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use http_body_util::BodyExt as _;
+use hyper::{Request, header};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
+use kube::api::ListParams;
+use poolgate_core::karpenter::NODEPOOL_LABEL;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::facts::{Asked, Facts, Read, Told};
+use crate::admission::inquiry;
+use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, Webhook, WebhookConfiguration};
+use crate::cluster::{Collection, LEDGER_LABEL, RawObject, described, ledgers, ledgers_path};
+use crate::objects::{NODE_CLAIMS, NODE_POOLS};
+
+/// How long one answer may take.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// How many objects stand on a page.
+const PAGE: u32 = 500;
+
+/// How many pools are asked about at once.
+const AT_ONCE: usize = 4;
+
+/// Where poolgate is unless its webhooks say otherwise.
+const NAMESPACE: &str = "poolgate-system";
+
+/// What may be done.
+pub(super) struct Look<'a> {
+    pub(super) client: &'a Client,
+    /// The namespace, if the user names one.
+    pub(super) namespace: Option<&'a str>,
+    /// Whether webhooks are asked.
+    pub(super) asks: bool,
+}
+
+impl Look<'_> {
+    /// Looks once.
+    pub(super) async fn once(&self) -> Facts {
+        let webhooks = self.webhooks().await;
+        let namespace = self.namespace.map(str::to_owned);
+        let called = |webhooks: &Vec<Webhook>| {
+            let service = webhooks.iter().find_map(|one| one.client_config.service.clone());
+            service.map(|service| service.namespace)
+        };
+        let namespace = namespace
+            .or_else(|| webhooks.as_ref().ok().and_then(called))
+            .unwrap_or_else(|| NAMESPACE.to_owned());
+        let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
+        let of_pools = ListParams::default().labels(NODEPOOL_LABEL);
+        let of_ledgers = ListParams::default().labels(LEDGER_LABEL);
+        let of_events = ListParams::default().fields("involvedObject.kind=NodePool");
+        let ledgers_path = ledgers_path(&namespace);
+        let (policy, lease, pools, claims, nodes, stored, events) = tokio::join!(
+            self.get::<ConfigMap>(&ledgers_path, "poolgate-policy"),
+            self.get(&leases, "poolgate-reconciler"),
+            self.list(NODE_POOLS, ListParams::default()),
+            self.list(NODE_CLAIMS, of_pools.clone()),
+            self.list("/api/v1/nodes", of_pools),
+            self.list::<ConfigMap>(&ledgers_path, of_ledgers),
+            self.list("/api/v1/namespaces/default/events", of_events),
+        );
+        let mut facts = Facts {
+            now: Timestamp::now(),
+            namespace,
+            webhooks,
+            asked: None,
+            asked_of_claims: BTreeMap::new(),
+            policy: policy.map(|map| map?.data?.remove("policy.yaml")),
+            lease,
+            pools,
+            claims,
+            nodes,
+            ledgers: stored.and_then(|maps| {
+                let read = maps.iter().map(ledgers::read);
+                read.collect::<Result<_, _>>().map_err(|error| error.to_string())
+            }),
+            events,
+        };
+        if self.asks {
+            facts.asked = Some(self.ask(NODE_POOLS, &node_pool()).await);
+            facts.asked_of_claims = self.ask_of_claims(&facts).await;
+        }
+        facts
+    }
+
+    async fn webhooks(&self) -> Read<Vec<Webhook>> {
+        let mut webhooks = Vec::new();
+        for (path, name) in OF_REVIEWS.into_iter().chain(OF_THE_GATE) {
+            let read = self.get::<WebhookConfiguration>(path, name).await?;
+            webhooks.extend(read.into_iter().flat_map(|one| one.webhooks));
+        }
+        Ok(webhooks)
+    }
+
+    /// Asks about a NodeClaim of every pool, and of one that is not there.
+    async fn ask_of_claims(&self, facts: &Facts) -> BTreeMap<String, Read<Asked>> {
+        let pools = facts.pools.iter().flatten();
+        let names = pools.map(|pool| pool.metadata.name.to_string());
+        let asked = names.chain([inquiry::NAME.to_owned()]).map(async |pool| {
+            let asked = self.ask(NODE_CLAIMS, &node_claim(&pool)).await;
+            (pool, asked)
+        });
+        stream::iter(asked).buffer_unordered(AT_ONCE).collect().await
+    }
+
+    async fn get<K: DeserializeOwned>(&self, path: &str, name: &str) -> Read<Option<K>> {
+        let collection = Collection::<Value>::new(self.client.clone(), path);
+        let object = in_time(collection.get_opt(name)).await?;
+        let object = object.map(serde_json::from_value).transpose();
+        object.map_err(|error| format!("{name}: {error}"))
+    }
+
+    async fn list<K: DeserializeOwned>(&self, path: &str, params: ListParams) -> Read<Vec<K>> {
+        let collection = Collection::<RawObject>::new(self.client.clone(), path);
+        let mut params = params.limit(PAGE);
+        let mut all = Vec::new();
+        loop {
+            let page = in_time(collection.list(&params)).await?;
+            for object in page.items {
+                all.push(serde_json::from_str(object.get()).map_err(|error| format!("{path}: {error}"))?);
+            }
+            params.continue_token = page.metadata.continue_.filter(|next| !next.is_empty());
+            if params.continue_token.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Creates an object in a dry run: nothing is stored.
+    async fn ask(&self, collection: &str, object: &Value) -> Read<Asked> {
+        let uri = format!("{collection}?dryRun=All&fieldManager={}", inquiry::NAME);
+        let request = Request::post(uri)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(object.to_string().into_bytes().into())
+            .map_err(|error| error.to_string())?;
+        let response = in_time(self.client.send(request)).await?;
+        let told = response
+            .headers()
+            .get_all(header::WARNING)
+            .iter()
+            .filter_map(|warning| Told::of(warning.to_str().ok()?))
+            .collect();
+        let is_created = response.status().is_success();
+        let body = timeout(ANSWER, response.into_body().collect()).await;
+        let body = body
+            .map_err(|_| unanswered())?
+            .map_err(|error| error.to_string())?;
+        let error = (!is_created).then(|| {
+            let status: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
+            let message = status.get("message").and_then(Value::as_str);
+            message.unwrap_or("the API server denies it").to_owned()
+        });
+        Ok(Asked { told, error })
+    }
+}
+
+async fn in_time<T>(call: impl Future<Output = kube::Result<T>>) -> Read<T> {
+    let answer = timeout(ANSWER, call).await.map_err(|_| unanswered())?;
+    answer.map_err(|error| described(&error))
+}
+
+fn unanswered() -> String {
+    format!("no answer from the API server within {} s", ANSWER.as_secs())
+}
+
+fn template() -> Value {
+    json!({
+        "nodeClassRef": {"group": "poolgate.dev", "kind": "None", "name": inquiry::NAME},
+        "requirements": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}],
+    })
+}
+
+fn node_pool() -> Value {
+    json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": inquiry::NAME},
+        "spec": {
+            "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "0s"},
+            "template": {"spec": template()},
+        },
+    })
+}
+
+fn node_claim(pool: &str) -> Value {
+    json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": inquiry::NAME, "labels": {NODEPOOL_LABEL: pool}},
+        "spec": template(),
+    })
+}

@@ -1,0 +1,100 @@
+//! `poolgate status`: what is registered and answers, and how the NodePools stand.
+
+mod facts;
+mod json;
+mod look;
+mod pools;
+mod reconciler;
+mod report;
+mod table;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::Duration;
+
+use clap::{ArgAction, Args};
+
+use crate::cluster::{ClusterReader, KubeArgs};
+use crate::flags;
+use look::Look;
+use report::Report;
+
+/// Something is wrong.
+const WRONG: u8 = 1;
+
+/// Something could not be read.
+const UNREAD: u8 = 2;
+
+/// Moves to the first line of a terminal, and empties it.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// What the user says.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    cluster: KubeArgs,
+
+    /// The namespace of poolgate
+    /// [default: that of the Service which the webhooks call, else poolgate-system]
+    #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
+    namespace: Option<String>,
+
+    /// Only read: ask no webhook by a dry run
+    #[arg(long, action = ArgAction::SetTrue)]
+    no_dry_run: bool,
+
+    /// Print JSON, with --watch one line each time
+    #[arg(long, action = ArgAction::SetTrue)]
+    json: bool,
+
+    /// Look again and again, so often
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10s",
+        value_parser = flags::interval)]
+    watch: Option<Duration>,
+}
+
+/// Looks, and says what there is. Returns the exit code.
+pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
+    let (runtime, client) = ClusterReader::connect(&args.cluster)?.into_parts();
+    let look = Look {
+        client: &client,
+        namespace: args.namespace.as_deref(),
+        asks: !args.no_dry_run,
+    };
+    loop {
+        let report = Report::of(&runtime.block_on(look.once()));
+        show(args, &report)?;
+        match args.watch {
+            Some(interval) => sleep(interval),
+            None => return Ok(exit_code(&report)),
+        }
+    }
+}
+
+fn show(args: &StatusArgs, report: &Report) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if args.json {
+        let json = json::of(report);
+        return if args.watch.is_some() {
+            writeln!(out, "{json}")
+        } else {
+            writeln!(out, "{json:#}")
+        };
+    }
+    if args.watch.is_some() && out.is_terminal() {
+        write!(out, "{CLEAR}")?;
+    }
+    write!(out, "{}", table::of(report))?;
+    out.flush()
+}
+
+fn exit_code(report: &Report) -> ExitCode {
+    if !report.unread.is_empty() {
+        UNREAD.into()
+    } else if !report.problems.is_empty() {
+        WRONG.into()
+    } else {
+        ExitCode::SUCCESS
+    }
+}

@@ -1,0 +1,274 @@
+//! What there is to say of each NodePool: how many nodes it has, how many it may have, and what waits.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use poolgate_core::nodelimit::ClaimCounts;
+use poolgate_core::nodelimit::plan::{DISRUPTED_TAINT, HELD_LABEL, Pool};
+use poolgate_core::policy::Policy;
+use serde_json::json;
+
+use super::facts::{Asked, ClaimObject, Facts, NodeObject, PoolObject};
+use super::reconciler::Reconciler;
+use crate::cluster::ledgers::Stored;
+use crate::objects::instant;
+
+/// Who writes the events that count.
+const COMPONENT: &str = "poolgate";
+
+/// What is said of a NodePool.
+#[derive(Debug)]
+pub(super) struct PoolReport {
+    pub(super) name: String,
+    /// Of one without a limit nothing else is said but how many NodeClaims there are.
+    pub(super) limit: Option<LimitReport>,
+    /// How many NodeClaims there are.
+    pub(super) claims: usize,
+    /// How many of its nodes poolgate holds.
+    pub(super) held: usize,
+    /// What became of the creation that was asked about.
+    pub(super) next: Option<String>,
+    pub(super) refused: Option<RefusedReport>,
+    /// What waits, why, and what else is to be known, a sentence each.
+    pub(super) notes: Vec<String>,
+    /// What is wrong.
+    pub(super) problems: Vec<String>,
+}
+
+/// A limit, and how much of it is taken.
+#[derive(Debug)]
+pub(super) struct LimitReport {
+    pub(super) nodes: u32,
+    pub(super) mode: &'static str,
+    /// How many count.
+    pub(super) taken: usize,
+    pub(super) free: usize,
+    pub(super) over_limit: &'static str,
+}
+
+/// The last refusal that was written down.
+#[derive(Debug)]
+pub(super) struct RefusedReport {
+    pub(super) total: u64,
+    pub(super) claim: String,
+    pub(super) at: Option<Timestamp>,
+}
+
+/// Of every pool, by name.
+pub(super) fn of_pools(
+    facts: &Facts,
+    policy: &Policy,
+    has_gate: bool,
+    reconciler: Option<&Reconciler>,
+) -> Vec<PoolReport> {
+    let nodes: BTreeMap<&str, &NodeObject> = facts
+        .nodes
+        .iter()
+        .flatten()
+        .map(|node| (&*node.metadata.name, node))
+        .collect();
+    let leads = reconciler.is_some_and(|reconciler| reconciler.leads);
+    let mut pools: Vec<PoolReport> = facts
+        .pools
+        .iter()
+        .flatten()
+        .map(|object| {
+            let pool = read(object, policy);
+            let ledgers = facts.ledgers.iter().flatten();
+            let seen = Seen {
+                claims: of_pool(facts, &pool.name),
+                ledger: ledgers.into_iter().find(|ledger| *ledger.pool == *pool.name),
+                pool,
+                nodes: &nodes,
+                facts,
+            };
+            seen.report(has_gate, leads)
+        })
+        .collect();
+    pools.sort_by(|one, other| one.name.cmp(&other.name));
+    pools
+}
+
+fn read(object: &PoolObject, policy: &Policy) -> Pool {
+    let meta = &object.metadata;
+    let metadata = json!({"name": meta.name, "uid": meta.uid, "annotations": meta.annotations});
+    Pool::of(&json!({"metadata": metadata, "spec": object.spec}), policy)
+}
+
+fn of_pool<'f>(facts: &'f Facts, pool: &str) -> Vec<&'f ClaimObject> {
+    let claims = facts.claims.iter().flatten();
+    claims
+        .filter(|claim| claim.metadata.labels.pool.as_deref() == Some(pool))
+        .collect()
+}
+
+/// What was seen of a pool.
+struct Seen<'f> {
+    facts: &'f Facts,
+    pool: Pool,
+    claims: Vec<&'f ClaimObject>,
+    nodes: &'f BTreeMap<&'f str, &'f NodeObject>,
+    ledger: Option<&'f Stored>,
+}
+
+impl Seen<'_> {
+    fn report(&self, has_gate: bool, leads: bool) -> PoolReport {
+        let mut notes: Vec<String> = self.drains().into_iter().collect();
+        let outstanding = self.outstanding();
+        let limit = self.pool.limit.map(|limit| {
+            let taken = self.counts().counted(limit.mode) + outstanding;
+            LimitReport {
+                nodes: limit.nodes,
+                mode: limit.mode.as_str(),
+                taken,
+                free: (limit.nodes as usize).saturating_sub(taken),
+                over_limit: limit.over_limit.as_str(),
+            }
+        });
+        if outstanding > 0 {
+            notes.push(format!("{outstanding} admitted and not created yet"));
+        }
+        notes.extend(self.ledger_says());
+        notes.extend(self.events());
+        let held = self
+            .nodes
+            .values()
+            .filter(|node| {
+                let label = |key| node.metadata.label(key);
+                label(HELD_LABEL).is_some()
+                    && label(poolgate_core::karpenter::NODEPOOL_LABEL) == Some(&self.pool.name)
+            })
+            .count();
+        let mut problems = Vec::new();
+        if limit.is_some() && !has_gate && self.facts.webhooks.is_ok() {
+            notes.push("no gate is registered: more nodes may come than the limit allows".into());
+        }
+        if held > 0 && !leads && self.facts.lease.is_ok() {
+            problems.push(format!(
+                "NodePool {}: nodes are held ({held}), and no reconciler leads that would let them go",
+                self.pool.name
+            ));
+        }
+        PoolReport {
+            name: self.pool.name.to_string(),
+            next: limit.as_ref().and_then(|_| self.next()),
+            limit,
+            claims: self.claims.len(),
+            held,
+            refused: self.refused(),
+            notes,
+            problems,
+        }
+    }
+
+    fn counts(&self) -> ClaimCounts {
+        let undeleted = || {
+            let claims = self.claims.iter();
+            claims.filter(|claim| claim.metadata.deletion_timestamp.is_none())
+        };
+        let is_disrupted = |claim: &&&ClaimObject| {
+            let name = claim.status.node_name.as_deref().unwrap_or_default();
+            let taints = self.nodes.get(name).and_then(|node| node.spec.taints.as_ref());
+            taints.is_some_and(|taints| taints.iter().any(|taint| taint.key == DISRUPTED_TAINT))
+        };
+        ClaimCounts {
+            existing: self.claims.len(),
+            undeleted: undeleted().count(),
+            staying: undeleted().filter(|claim| !is_disrupted(claim)).count(),
+        }
+    }
+
+    /// How many were admitted and are not there yet.
+    fn outstanding(&self) -> usize {
+        let known: BTreeSet<&str> = self.claims.iter().map(|claim| &*claim.metadata.uid).collect();
+        let reservations = self.ledger.iter().flat_map(|stored| stored.ledger.reservations());
+        reservations.filter(|uid| !known.contains(uid.as_str())).count()
+    }
+
+    /// Those that are on their way out keep their places.
+    fn drains(&self) -> Option<String> {
+        let drains = self.claims.iter().filter_map(|claim| {
+            let since = claim.metadata.deleted()?;
+            let node = claim.status.node_name.as_deref();
+            Some((since, node.unwrap_or(&claim.metadata.name)))
+        });
+        let mut drains: Vec<_> = drains.collect();
+        drains.sort();
+        let (since, node) = drains.first()?;
+        let places = if self.pool.limit.is_some_and(|limit| limit.mode.as_str() == "Hard") {
+            "; each keeps its place until it is gone"
+        } else {
+            ""
+        };
+        let count = drains.len();
+        Some(format!(
+            "{count} on the way out, the first, {node}, since {since:.0}{places}"
+        ))
+    }
+
+    fn ledger_says(&self) -> Vec<String> {
+        let Some(stored) = self.ledger else {
+            return Vec::new();
+        };
+        let mut says = Vec::new();
+        if let Some(lost) = &stored.lost {
+            says.push(format!("its ledger was lost, and is made anew: {lost}"));
+        } else if stored.ledger.is_closed() {
+            says.push("its ledger was lost: it is full until its NodeClaims are counted anew".into());
+        }
+        if let Some(termination) = stored.ledger.termination() {
+            let known: BTreeSet<&str> = self.claims.iter().map(|claim| &*claim.metadata.uid).collect();
+            let left = termination
+                .victims()
+                .iter()
+                .filter(|uid| known.contains(uid.as_str()));
+            says.push(format!("{} above the limit are being terminated", left.count()));
+        }
+        says
+    }
+
+    /// The latest event for each reason.
+    fn events(&self) -> Vec<String> {
+        let events = self.facts.events.iter().flatten();
+        let mut events: Vec<_> = events
+            .filter(|event| {
+                event.involved_object.uid == *self.pool.uid && event.reporting_component == COMPONENT
+            })
+            .map(|event| (instant(event.last_timestamp.as_deref()), event))
+            .collect();
+        events.sort_by_key(|(at, _)| Reverse(*at));
+        let mut told = BTreeSet::new();
+        events
+            .into_iter()
+            .filter(|(_, event)| told.insert(&event.reason))
+            .map(|(at, event)| {
+                let at = at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
+                format!("{}{at}: {}", event.reason, event.message)
+            })
+            .collect()
+    }
+
+    fn refused(&self) -> Option<RefusedReport> {
+        let refused = self.ledger?.ledger.refused()?;
+        Some(RefusedReport {
+            total: refused.total,
+            claim: refused.claim.to_string(),
+            at: i64::try_from(refused.at)
+                .ok()
+                .and_then(|at| Timestamp::from_second(at).ok()),
+        })
+    }
+
+    /// What became of the creation that was asked about.
+    fn next(&self) -> Option<String> {
+        match self.facts.asked_of_claims.get(&*self.pool.name)? {
+            Ok(Asked { told, error }) => {
+                let decided = told.iter().find_map(|told| told.get("decision"));
+                let error = error.as_deref();
+                Some(decided.or(error).unwrap_or("admitted-unasked").to_owned())
+            }
+            Err(error) => Some(error.clone()),
+        }
+    }
+}

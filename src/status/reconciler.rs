@@ -1,0 +1,36 @@
+//! Who reconciles.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::facts::LeaseObject;
+
+/// How long a Lease may stand unrenewed, if it does not say so itself.
+const DURATION: i64 = 15;
+
+/// Who holds the reconcilers' Lease.
+#[derive(Debug)]
+pub(super) struct Reconciler {
+    pub(super) holder: String,
+    /// How long ago it was renewed.
+    pub(super) renewed: Option<SignedDuration>,
+    pub(super) leads: bool,
+}
+
+impl Reconciler {
+    /// By the Lease, as it stands at this moment.
+    pub(super) fn of(lease: &LeaseObject, now: Timestamp) -> Self {
+        let spec = &lease.spec;
+        let holder = spec.holder_identity.clone().unwrap_or_default();
+        let renewed = spec
+            .renew_time
+            .as_deref()
+            .and_then(|at| at.parse::<Timestamp>().ok())
+            .map(|at| now.duration_since(at));
+        let duration = SignedDuration::from_secs(spec.lease_duration_seconds.unwrap_or(DURATION));
+        Self {
+            leads: !holder.is_empty() && renewed.is_some_and(|renewed| renewed <= duration),
+            holder,
+            renewed,
+        }
+    }
+}

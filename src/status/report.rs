@@ -1,0 +1,262 @@
+//! What there is to say of a cluster: a pure function of what is known.
+
+use jiff::{SignedDuration, Timestamp};
+use poolgate_core::policy::Policy;
+
+use super::facts::{Asked, Facts, Read, Told};
+use super::pools::{PoolReport, of_pools};
+use super::reconciler::Reconciler;
+use crate::certs::read_certificates;
+use crate::cluster::webhooks::Webhook;
+use crate::policy_file;
+use crate::registration::{Served, called, compare};
+use crate::sha256::sha256;
+
+/// How long before its end a certificate is a problem.
+const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// What is said.
+#[derive(Debug)]
+pub(super) struct Report {
+    pub(super) now: Timestamp,
+    pub(super) namespace: String,
+    pub(super) webhooks: Vec<WebhookReport>,
+    pub(super) policy: PolicyReport,
+    pub(super) reconciler: Option<Reconciler>,
+    pub(super) pools: Vec<PoolReport>,
+    /// What is wrong, a sentence each.
+    pub(super) problems: Vec<String>,
+    /// What could not be read, and why.
+    pub(super) unread: Vec<String>,
+}
+
+/// A webhook that is registered.
+#[derive(Debug)]
+pub(super) struct WebhookReport {
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) failure_policy: String,
+    pub(super) answers: Answers,
+    /// When the last CA ends that it is trusted by.
+    pub(super) authority_ends: Option<Timestamp>,
+    /// What it told of itself.
+    pub(super) told: Option<Told>,
+}
+
+/// Whether a webhook answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answers {
+    /// The API server has had its answer just now.
+    Yes,
+    /// It had none.
+    No(String),
+    /// It is not known.
+    Unknown(String),
+}
+
+/// The policy that is stored, and those that servers say they judge by.
+#[derive(Debug, Default)]
+pub(super) struct PolicyReport {
+    /// The SHA-256 of the stored one; none for the built-in one.
+    pub(super) stored: Option<String>,
+    /// What the stored one does with mistakes.
+    pub(super) enforcement: &'static str,
+    /// Those in force, each once.
+    pub(super) in_force: Vec<String>,
+}
+
+impl Report {
+    /// Of what is known.
+    pub(super) fn of(facts: &Facts) -> Self {
+        let mut report = Self {
+            now: facts.now,
+            namespace: facts.namespace.clone(),
+            webhooks: Vec::new(),
+            policy: PolicyReport::default(),
+            reconciler: None,
+            pools: Vec::new(),
+            problems: Vec::new(),
+            unread: unread(facts),
+        };
+        let webhooks = facts.webhooks.as_deref().unwrap_or_default();
+        let has_gate = webhooks
+            .iter()
+            .any(|webhook| called(webhook).1.starts_with("/gate"));
+        if facts.webhooks.is_ok() {
+            let served = Served {
+                reviews: true,
+                gate: has_gate,
+                chain: None,
+                now: facts.now.as_second(),
+            };
+            let problems = compare(&webhooks.iter().collect::<Vec<_>>(), &served).problems;
+            report.problems.extend(problems.into_iter().map(|(_, text)| text));
+        }
+        report.webhooks = webhooks
+            .iter()
+            .map(|webhook| of_webhook(webhook, facts))
+            .collect();
+        for webhook in &report.webhooks {
+            report.problems.extend(webhook.problems(facts.now));
+        }
+        let policy = report.judge_policy(facts);
+        report.reconciler = facts
+            .lease
+            .as_ref()
+            .ok()
+            .and_then(Option::as_ref)
+            .map(|lease| Reconciler::of(lease, facts.now));
+        report.pools = of_pools(facts, &policy, has_gate, report.reconciler.as_ref());
+        report
+            .problems
+            .extend(report.pools.iter().flat_map(|pool| pool.problems.clone()));
+        report
+    }
+
+    /// Says what there is to say of the policy; the one that is stored.
+    fn judge_policy(&mut self, facts: &Facts) -> Policy {
+        let mut in_force: Vec<String> = self
+            .webhooks
+            .iter()
+            .filter_map(|webhook| Some(webhook.told.as_ref()?.get("policy")?.to_owned()))
+            .collect();
+        in_force.sort();
+        in_force.dedup();
+        let text = facts.policy.as_ref().ok().and_then(Option::as_deref);
+        let read = text.map(policy_file::read);
+        let policy = match read {
+            Some(Ok(read)) => read.policy,
+            Some(Err(mistakes)) => {
+                self.problems
+                    .push(format!("the policy that is stored cannot be used: {mistakes}"));
+                Policy::default()
+            }
+            None => Policy::default(),
+        };
+        let stored = text.map(|text| sha256(text.as_bytes()));
+        let expected = stored.as_deref().unwrap_or("built-in");
+        if facts.policy.is_ok() && in_force.iter().any(|one| one != expected) {
+            self.problems.push(format!(
+                "a server judges by another policy than the one that is stored: {} instead of {expected}; a change \
+                 takes about a minute",
+                in_force.join(" and ")
+            ));
+        }
+        self.policy = PolicyReport {
+            stored,
+            enforcement: policy.enforcement.as_str(),
+            in_force,
+        };
+        policy
+    }
+}
+
+impl WebhookReport {
+    fn problems(&self, now: Timestamp) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Answers::No(why) = &self.answers {
+            problems.push(format!("{}: no answer: {why}", self.name));
+        }
+        for (what, ends) in [
+            ("the CA in caBundle", self.authority_ends),
+            ("its certificate", self.certificate_ends()),
+        ] {
+            if let Some(ends) = ends.filter(|ends| ends.duration_since(now) < SOON) {
+                problems.push(format!("{}: {what} ends at {ends:.0}", self.name));
+            }
+        }
+        problems
+    }
+
+    /// When the certificate ends that it shows.
+    pub(super) fn certificate_ends(&self) -> Option<Timestamp> {
+        let seconds = self.told.as_ref()?.get("certificate-ends")?.parse().ok()?;
+        Timestamp::from_second(seconds).ok()
+    }
+}
+
+fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
+    let (_, path) = called(webhook);
+    let of_claims = path.starts_with("/gate");
+    let asked: Vec<&Read<Asked>> = if of_claims {
+        facts.asked_of_claims.values().collect()
+    } else {
+        facts.asked.iter().collect()
+    };
+    let told = asked
+        .iter()
+        .flat_map(|asked| asked.iter())
+        .flat_map(|asked| &asked.told)
+        .find(|told| told.get("path") == Some(&path));
+    let bundle = webhook.client_config.ca_bundle().unwrap_or_default();
+    WebhookReport {
+        answers: match told {
+            Some(_) => Answers::Yes,
+            None => unanswered(webhook, &asked, path == "/gate/strict"),
+        },
+        told: told.cloned(),
+        name: webhook.name.clone(),
+        path,
+        failure_policy: webhook.failure_policy.clone(),
+        authority_ends: authority_ends(&bundle),
+    }
+}
+
+/// Why a webhook has told nothing of itself.
+fn unanswered(webhook: &Webhook, asked: &[&Read<Asked>], names_its_pools: bool) -> Answers {
+    let failed = format!("failed calling webhook \"{}\": ", webhook.name);
+    let mut error = None;
+    let mut was_admitted = false;
+    for asked in asked {
+        match asked {
+            Ok(Asked { error: None, .. }) => was_admitted = true,
+            Ok(Asked {
+                error: Some(text), ..
+            })
+            | Err(text) => match text.split_once(&failed) {
+                Some((_, why)) => return Answers::No(why.to_owned()),
+                None => error = Some(text),
+            },
+        }
+    }
+    if asked.is_empty() {
+        Answers::Unknown("not asked".into())
+    } else if let Some(error) = error {
+        Answers::Unknown(error.clone())
+    } else if was_admitted && names_its_pools {
+        Answers::Unknown("no pool is there that it is asked about".into())
+    } else {
+        Answers::No("the API server admits what it should be asked about".into())
+    }
+}
+
+/// When the last of the certificates in a bundle ends.
+fn authority_ends(bundle: &[u8]) -> Option<Timestamp> {
+    let (certificates, _) = read_certificates(bundle);
+    let ends = certificates.iter().filter_map(|certificate| {
+        let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+        Timestamp::from_second(parsed.validity().not_after.timestamp()).ok()
+    });
+    ends.max()
+}
+
+/// What could not be read, and why.
+fn unread(facts: &Facts) -> Vec<String> {
+    let part = |name: &str, error: Option<&String>| Some(format!("{name}: {}", error?));
+    [
+        part("webhook configurations", facts.webhooks.as_ref().err()),
+        part("policy", facts.policy.as_ref().err()),
+        part("reconcilers' Lease", facts.lease.as_ref().err()),
+        part("NodePools", facts.pools.as_ref().err()),
+        part("NodeClaims", facts.claims.as_ref().err()),
+        part("Nodes", facts.nodes.as_ref().err()),
+        part("ledgers", facts.ledgers.as_ref().err()),
+        part("events", facts.events.as_ref().err()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests;

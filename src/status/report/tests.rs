@@ -1,0 +1,318 @@
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::certs::Authority;
+use crate::status::{json as as_json, table};
+
+const HOUR: std::time::Duration = std::time::Duration::from_hours(1);
+
+fn read<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).expect("an object")
+}
+
+fn told(path: &str, policy: &str) -> Told {
+    let text = format!(
+        "299 - \"poolgate-status path={path} decision=admitted version=0.1.0 policy={policy} certificate-ends=2000000000\""
+    );
+    Told::of(&text).expect("words")
+}
+
+fn webhook(path: &str, failure_policy: &str, bundle: &str) -> Webhook {
+    let (resource, name) = if path.starts_with("/gate") {
+        ("nodeclaims", "gate.nodeclaims.poolgate.dev".to_owned())
+    } else {
+        (
+            "nodepools",
+            format!("{}.nodepools.poolgate.dev", path.trim_start_matches('/')),
+        )
+    };
+    read(json!({
+        "name": name,
+        "clientConfig": {"caBundle": bundle, "service": {"name": "poolgate", "namespace": "gates", "path": path}},
+        "rules": [{"apiGroups": ["karpenter.sh"], "apiVersions": ["v1"], "resources": [resource],
+            "operations": ["CREATE", "UPDATE"]}],
+        "failurePolicy": failure_policy,
+    }))
+}
+
+fn bundle(life: std::time::Duration) -> String {
+    let authority = Authority::create("a test's", now().into(), life).expect("an authority");
+    STANDARD.encode(authority.pem())
+}
+
+fn now() -> Timestamp {
+    "2026-11-23T12:00:00Z".parse().expect("a time")
+}
+
+/// A cluster in which all is well: every webhook answers.
+fn well() -> Facts {
+    let bundle = bundle(24 * 90 * HOUR);
+    let answered = |paths: &[&str]| {
+        Ok(Asked {
+            told: paths.iter().map(|path| told(path, "built-in")).collect(),
+            error: None,
+        })
+    };
+    Facts {
+        now: now(),
+        namespace: "gates".into(),
+        webhooks: Ok(vec![
+            webhook("/mutate", "Ignore", &bundle),
+            webhook("/validate", "Fail", &bundle),
+            webhook("/gate", "Ignore", &bundle),
+        ]),
+        asked: Some(answered(&["/mutate", "/validate"])),
+        asked_of_claims: BTreeMap::from([("poolgate-status".into(), answered(&["/gate"]))]),
+        policy: Ok(None),
+        lease: Ok(Some(read(json!({"spec": {
+            "holderIdentity": "one", "renewTime": "2026-11-23T11:59:58Z", "leaseDurationSeconds": 15,
+        }})))),
+        pools: Ok(vec![pool("5", &json!({}))]),
+        claims: Ok(Vec::new()),
+        nodes: Ok(Vec::new()),
+        ledgers: Ok(Vec::new()),
+        events: Ok(Vec::new()),
+    }
+}
+
+fn pool(limit: &str, annotations: &Value) -> super::super::facts::PoolObject {
+    read(json!({
+        "metadata": {"name": "general", "uid": "u-pool", "annotations": annotations},
+        "spec": {"limits": {"nodes": limit}},
+    }))
+}
+
+fn claim(name: &str, deleted: Option<&str>) -> super::super::facts::ClaimObject {
+    read(json!({
+        "metadata": {"name": name, "uid": format!("u-{name}"), "deletionTimestamp": deleted,
+            "labels": {"karpenter.sh/nodepool": "general"}},
+        "status": {"nodeName": format!("node-{name}")},
+    }))
+}
+
+fn node(name: &str, held: bool, disrupted: bool) -> super::super::facts::NodeObject {
+    let mut labels = json!({"karpenter.sh/nodepool": "general"});
+    if held {
+        labels["poolgate.dev/held"] = json!("true");
+    }
+    let taints = if disrupted {
+        json!([{"key": "karpenter.sh/disrupted"}])
+    } else {
+        json!([])
+    };
+    read(json!({"metadata": {"name": format!("node-{name}"), "labels": labels}, "spec": {"taints": taints}}))
+}
+
+#[test]
+fn where_all_is_well_nothing_is_wrong() {
+    let report = Report::of(&well());
+    assert_eq!(report.problems, [""; 0]);
+    assert_eq!(report.unread, [""; 0]);
+    assert!(
+        report
+            .webhooks
+            .iter()
+            .all(|webhook| webhook.answers == Answers::Yes)
+    );
+    assert!(
+        report
+            .reconciler
+            .as_ref()
+            .is_some_and(|reconciler| reconciler.leads)
+    );
+    let text = table::of(&report);
+    assert!(
+        text.contains("validate.nodepools.poolgate.dev  /validate  Fail            yes"),
+        "{text}"
+    );
+    assert!(!text.contains("Wrong"), "{text}");
+}
+
+#[test]
+fn a_webhook_that_has_told_nothing_does_not_answer_and_says_why_where_that_is_known() {
+    let expect = |asked: Option<Read<Asked>>, expected: [&str; 2]| {
+        let facts = Facts { asked, ..well() };
+        let report = Report::of(&facts);
+        for (webhook, expected) in report.webhooks.iter().zip(expected) {
+            let found = match &webhook.answers {
+                Answers::Yes => "yes".to_owned(),
+                Answers::No(why) => format!("no: {why}"),
+                Answers::Unknown(why) => format!("unknown: {why}"),
+            };
+            assert_eq!(found, expected, "{}", webhook.path);
+        }
+        let wrong = expected
+            .iter()
+            .filter(|expected| expected.starts_with("no:"))
+            .count();
+        assert_eq!(report.problems.len(), wrong, "{:?}", report.problems);
+    };
+    let silent = "no: the API server admits what it should be asked about";
+    expect(None, ["unknown: not asked"; 2]);
+    expect(Some(Ok(Asked::default())), [silent, silent]);
+    let one = Asked {
+        told: vec![told("/mutate", "built-in")],
+        error: Some(
+            "Internal error occurred: failed calling webhook \"validate.nodepools.poolgate.dev\": refused"
+                .into(),
+        ),
+    };
+    expect(Some(Ok(one)), ["yes", "no: refused"]);
+    let forbidden = "nodepools.karpenter.sh is forbidden";
+    expect(
+        Some(Err(forbidden.into())),
+        ["unknown: nodepools.karpenter.sh is forbidden"; 2],
+    );
+}
+
+#[test]
+fn a_strict_gate_that_names_pools_which_are_not_there_is_not_taken_for_a_dead_one() {
+    let mut facts = well();
+    let mut strict = webhook("/gate/strict", "Fail", &bundle(24 * 90 * HOUR));
+    strict.name = "strict.nodeclaims.poolgate.dev".into();
+    facts.webhooks.as_mut().expect("webhooks").push(strict);
+    let report = Report::of(&facts);
+    assert_eq!(report.problems, [""; 0]);
+    assert_eq!(
+        report.webhooks[3].answers,
+        Answers::Unknown("no pool is there that it is asked about".into())
+    );
+}
+
+#[test]
+fn what_is_registered_wrongly_and_what_ends_soon_is_wrong() {
+    let mut facts = well();
+    let webhooks = facts.webhooks.as_mut().expect("webhooks");
+    webhooks[1] = webhook("/validate", "Fail", "");
+    webhooks[2] = webhook("/gate", "Ignore", &bundle(24 * HOUR));
+    let problems = Report::of(&facts).problems;
+    assert!(
+        problems[0].starts_with("validate.nodepools.poolgate.dev: caBundle is empty"),
+        "{problems:?}"
+    );
+    assert!(
+        problems[1].starts_with("gate.nodeclaims.poolgate.dev: the CA in caBundle ends at 2026-11-24"),
+        "{problems:?}"
+    );
+    assert_eq!(problems.len(), 2);
+}
+
+#[test]
+fn a_policy_that_is_stored_and_not_in_force_is_wrong() {
+    let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nenforcement: warn\n";
+    let mut facts = Facts {
+        policy: Ok(Some(policy.into())),
+        ..well()
+    };
+    let report = Report::of(&facts);
+    assert_eq!(report.policy.enforcement, "warn");
+    assert!(
+        report.problems[0].starts_with("a server judges by another policy"),
+        "{:?}",
+        report.problems
+    );
+    let in_force = sha256(policy.as_bytes());
+    for asked in [
+        facts.asked.as_mut(),
+        facts.asked_of_claims.get_mut("poolgate-status"),
+    ] {
+        for told in &mut asked.expect("an answer").as_mut().expect("an answer").told {
+            *told = super::tests::told(told.get("path").expect("a path"), &in_force);
+        }
+    }
+    assert_eq!(Report::of(&facts).problems, [""; 0]);
+    facts.policy = Ok(Some("kind: Policy".into()));
+    assert!(Report::of(&facts).problems[0].starts_with("the policy that is stored cannot be used"));
+}
+
+#[test]
+fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
+    for (mode, taken) in [("Hard", 3), ("Soft", 1)] {
+        let mut facts = well();
+        let annotations =
+            json!({"poolgate.dev/node-limit-mode": mode, "poolgate.dev/over-limit": "Terminate"});
+        facts.pools = Ok(vec![pool("5", &annotations)]);
+        facts.claims = Ok(vec![
+            claim("a", None),
+            claim("b", Some("2026-11-23T11:00:00Z")),
+            claim("c", None),
+        ]);
+        facts.nodes = Ok(vec![
+            node("a", true, false),
+            node("b", false, false),
+            node("c", false, true),
+        ]);
+        let event = |reason: &str, at: &str, by: &str| {
+            read(
+                json!({"involvedObject": {"uid": "u-pool"}, "reason": reason, "message": at, "lastTimestamp": at,
+                "reportingComponent": by}),
+            )
+        };
+        facts.events = Ok(vec![
+            event("NodeLimitReached", "2026-11-23T10:00:00Z", "poolgate"),
+            event("NodeLimitReached", "2026-11-23T11:00:00Z", "poolgate"),
+            event("Unhealthy", "2026-11-23T11:00:00Z", "karpenter"),
+        ]);
+        facts.asked_of_claims.insert(
+            "general".into(),
+            Ok(Asked {
+                told: vec![told("/gate", "built-in")],
+                error: None,
+            }),
+        );
+        let report = Report::of(&facts);
+        let json = as_json::of(&report);
+        assert_eq!(
+            json["nodePools"][0]["limit"],
+            json!({"nodes": 5, "mode": mode, "taken": taken, "free": 5 - taken, "overLimit": "terminate"})
+        );
+        let pool = &report.pools[0];
+        assert_eq!(
+            (pool.claims, pool.held, pool.next.as_deref()),
+            (3, 1, Some("admitted"))
+        );
+        assert_eq!(pool.notes.len(), 2, "{:?}", pool.notes);
+        let drain = "1 on the way out, the first, node-b, since 2026-11-23T11:00:00Z";
+        assert_eq!(
+            pool.notes[0].strip_prefix(drain).map(|rest| !rest.is_empty()),
+            Some(mode == "Hard")
+        );
+        assert_eq!(
+            pool.notes[1],
+            "NodeLimitReached at 2026-11-23T11:00:00Z: 2026-11-23T11:00:00Z"
+        );
+    }
+}
+
+#[test]
+fn nodes_that_nobody_would_let_go_are_wrong() {
+    let mut facts = well();
+    facts.nodes = Ok(vec![node("a", true, false)]);
+    assert_eq!(Report::of(&facts).problems, [""; 0]);
+    facts.now = "2026-11-23T12:01:00Z".parse().expect("a time");
+    let problems = Report::of(&facts).problems;
+    assert_eq!(
+        problems,
+        ["NodePool general: nodes are held (1), and no reconciler leads that would let them go"]
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
+    let facts = Facts {
+        ledgers: Err("forbidden".into()),
+        ..well()
+    };
+    let report = Report::of(&facts);
+    assert_eq!(report.unread, ["ledgers: forbidden"]);
+    let text = table::of(&report);
+    assert!(
+        text.contains("general") && text.ends_with("Not read:\n  ledgers: forbidden\n"),
+        "{text}"
+    );
+}

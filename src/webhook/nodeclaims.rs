@@ -1,0 +1,66 @@
+//! NodeClaims: the gate is asked, and its decision is said.
+
+use std::time::Duration;
+
+use crate::admission::Answer;
+use crate::admission::gate::{NodeClaimReview, sentence};
+use crate::gate::{AdmitRequest, Gate, GateDecision, OnError};
+
+/// Asks the gate, which answers within `limit`.
+pub(super) async fn decide(
+    gate: &Gate,
+    review: &NodeClaimReview,
+    on_error: OnError,
+    limit: Duration,
+) -> GateDecision {
+    let request = AdmitRequest {
+        pool: &review.pool,
+        uid: &review.uid,
+        name: &review.name,
+        on_error,
+        dry_run: review.is_dry_run(),
+    };
+    gate.ask(request, limit).await
+}
+
+/// A decision in one word.
+pub(super) fn word(decision: &GateDecision) -> &'static str {
+    match decision {
+        GateDecision::Allowed => "admitted",
+        GateDecision::Denied(_) => "denied",
+        GateDecision::WouldDeny(_) => "admitted-above-the-limit",
+        GateDecision::AllowedUndecided(_) => "admitted-undecided",
+        GateDecision::DeniedUndecided(_) => "denied-undecided",
+    }
+}
+
+/// The answer to who creates the NodeClaim.
+pub(super) fn answer(review: &NodeClaimReview, decision: GateDecision) -> Answer<'static> {
+    let (pool, claim) = (&*review.pool, &*review.name);
+    match decision {
+        GateDecision::Allowed => review.admit(),
+        GateDecision::Denied(refused) => {
+            tracing::info!(
+                pool,
+                claim,
+                reason = sentence(pool, &refused),
+                "at the node limit"
+            );
+            review.refuse(&refused)
+        }
+        GateDecision::WouldDeny(refused) => {
+            tracing::info!(
+                pool,
+                claim,
+                reason = sentence(pool, &refused),
+                "at the node limit; admitted by --gate-observe"
+            );
+            review.admit_beyond()
+        }
+        GateDecision::AllowedUndecided(error) => {
+            tracing::debug!(pool, claim, %error, "admitted without a decision");
+            review.admit_beyond()
+        }
+        GateDecision::DeniedUndecided(error) => review.refuse_undecided(&error.to_string()),
+    }
+}

@@ -1,0 +1,215 @@
+//! `poolgate status` on a real API server: what it says is proved by answers, not by what should be.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::certificates::{Installed, Kubelet, MUTATING, VALIDATING};
+use crate::support::fleet::Fleet;
+use crate::support::nodeclaim::node_claim;
+use crate::support::poolgate::Poolgate;
+use crate::support::process::Outcome;
+use crate::support::program;
+use crate::support::reconciler::Reconciler;
+use crate::support::relay::Relay;
+use crate::support::running::Running;
+use crate::support::wait::wait_for;
+
+const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
+const EVENTS: &str = "/api/v1/namespaces/default/events";
+const POLICY: &str = "/api/v1/namespaces/poolgate-system/configmaps/poolgate-policy";
+
+/// What the command says, as an administrator.
+fn status(installed: &Installed, arguments: &[&str]) -> Outcome {
+    let kubeconfig = installed.plane.kubeconfig().to_str().expect("a path");
+    program::run(&[&["status", "--kubeconfig", kubeconfig], arguments].concat(), "")
+}
+
+/// The same as JSON, with the exit code.
+fn report(installed: &Installed, arguments: &[&str]) -> (Option<i32>, Value) {
+    let said = status(installed, &[&["--json"], arguments].concat());
+    let report = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+    (said.status.code(), report)
+}
+
+/// Whether each webhook answers, by its path.
+fn answers(report: &Value) -> Vec<(&str, Option<bool>)> {
+    let webhooks = report["webhooks"].as_array().expect("webhooks");
+    webhooks
+        .iter()
+        .map(|webhook| {
+            let path = webhook["path"].as_str().expect("a path");
+            (path, webhook["answers"].as_bool())
+        })
+        .collect()
+}
+
+/// What is said of a pool.
+fn pool<'r>(report: &'r Value, name: &str) -> &'r Value {
+    let pools = report["nodePools"].as_array().expect("pools");
+    pools.iter().find(|pool| pool["name"] == name).expect(name)
+}
+
+/// A cluster with poolgate in it, whose webhooks are called at the relay; drops in the order of its fields.
+struct Served {
+    server: Poolgate,
+    relay: Relay,
+    _kubelet: Kubelet,
+    _keeper: Running,
+    installed: Installed,
+}
+
+impl Served {
+    /// One server, with the policy that is stored; nobody reaches it yet.
+    fn start() -> Self {
+        let installed = Installed::new();
+        let mut keeper = installed.keeper(&[]);
+        keeper.wait_until_ready();
+        let kubelet = Kubelet::start(&installed, Duration::ZERO);
+        let account = installed.plane.kubeconfig_of("poolgate-system", "poolgate-gate");
+        let policy = installed.client.get(POLICY).expect("a policy")["data"]["policy.yaml"].clone();
+        let file = installed.plane.directory().join("policy.yaml");
+        fs::write(&file, policy.as_str().expect("a text")).expect("a file");
+        let server = kubelet.replica(&account, &["--gate", &format!("--policy={}", file.display())]);
+        let relay = Relay::start();
+        installed.call(&relay);
+        Self {
+            server,
+            relay,
+            _kubelet: kubelet,
+            _keeper: keeper,
+            installed,
+        }
+    }
+
+    /// Lets the API server reach it.
+    fn open(&self) {
+        self.relay.set_targets(vec![self.server.admission()]);
+        wait_for("all to answer", || {
+            (answers(&report(&self.installed, &[]).1) == all(Some(true))).then_some(())
+        });
+    }
+}
+
+/// The same of all webhooks.
+fn all(answer: Option<bool>) -> [(&'static str, Option<bool>); 3] {
+    [("/mutate", answer), ("/validate", answer), ("/gate", answer)]
+}
+
+#[test]
+fn status_tells_who_answers_by_having_them_asked() {
+    let served = Served::start();
+    let installed = &served.installed;
+    let (code, nobody) = report(installed, &[]);
+    assert_eq!(code, Some(1), "{nobody:#}");
+    let mutate = &nobody["webhooks"][0];
+    assert_eq!(mutate["answers"], json!(false), "{nobody:#}");
+    let why = mutate["why"].as_str().unwrap_or_default();
+    assert!(why.contains("failed to call webhook"), "{mutate:#}");
+
+    served.open();
+    let before = installed.client.list(CLAIMS).len();
+    let (code, well) = report(installed, &[]);
+    assert_eq!(code, Some(0), "{well:#}");
+    assert_eq!(installed.client.list(CLAIMS).len(), before, "nothing is stored");
+    let checksum = &well["policy"]["stored"];
+    assert_eq!(well["policy"]["inForce"], json!([checksum]), "{well:#}");
+    assert_eq!(well["policy"]["enforcement"], "enforce");
+    for webhook in well["webhooks"].as_array().expect("webhooks") {
+        assert!(webhook["authorityEnds"].is_string(), "{webhook:#}");
+        assert!(webhook["certificateEnds"].is_string(), "{webhook:#}");
+    }
+
+    // A dead server whose failures are ignored: nobody else would say so.
+    for configuration in [
+        (MUTATING, "poolgate"),
+        (VALIDATING, "poolgate"),
+        (VALIDATING, "poolgate-gate"),
+    ] {
+        let mut ignoring = installed.configuration(configuration);
+        ignoring["webhooks"][0]["failurePolicy"] = json!("Ignore");
+        let (path, name) = configuration;
+        installed.client.replace(&format!("{path}/{name}"), &ignoring);
+    }
+    served.server.signal("KILL");
+    let (code, ignored) = wait_for("the failures to be ignored", || {
+        let (code, report) = report(installed, &[]);
+        (answers(&report) == all(Some(false))).then_some((code, report))
+    });
+    assert_eq!(code, Some(1), "{ignored:#}");
+    let unasked = report(installed, &["--no-dry-run"]).1;
+    assert_eq!(answers(&unasked), all(None));
+}
+
+#[test]
+fn status_tells_how_a_full_pool_stands_and_why() {
+    let served = Served::start();
+    let installed = &served.installed;
+    served.open();
+    // Two nodes, one of them on its way out, and a third that is refused.
+    let mut fleet = Fleet::of(&installed.plane);
+    fleet.pool("general", 2, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    fleet.busy("general", "node-a");
+    fleet.claim(
+        "general",
+        "node-b",
+        &json!({"finalizers": ["example.com/drains"]}),
+    );
+    fleet.node("general", "node-b");
+    installed.client.delete(&format!("{CLAIMS}/node-b"));
+    let refused = installed
+        .client
+        .try_create(CLAIMS, &node_claim("general-x", "general"))
+        .expect_err("a refusal");
+    assert!(
+        refused.to_string().contains("is at its node limit of 2"),
+        "{refused}"
+    );
+    let account = installed
+        .plane
+        .kubeconfig_of("poolgate-system", "poolgate-reconciler");
+    let _reconciler = Reconciler::start(&account, &["--settle=1h"]);
+    fleet.wait_until_held("general", &["node-a"]);
+    wait_for("an event", || {
+        (!installed.client.list(EVENTS).is_empty()).then_some(())
+    });
+    let full = wait_for("the refusal to be written down", || {
+        let (_, report) = report(installed, &[]);
+        pool(&report, "general")["refused"].is_object().then_some(report)
+    });
+    let general = pool(&full, "general");
+    assert_eq!(
+        general["limit"],
+        json!({"nodes": 2, "mode": "Hard", "taken": 2, "free": 0, "overLimit": "terminate"})
+    );
+    assert_eq!(
+        (&general["nodeClaims"], &general["heldNodes"], &general["next"]),
+        (&json!(2), &json!(1), &json!("denied")),
+        "{general:#}"
+    );
+    assert_eq!(general["refused"]["lastClaim"], "general-x", "{general:#}");
+    let notes = general["notes"].to_string();
+    for said in ["1 on the way out, the first, node-b, since", "DisruptionBlocked"] {
+        assert!(notes.contains(said), "{said}: {notes}");
+    }
+    assert_eq!(full["reconciler"]["leads"], json!(true), "{full:#}");
+
+    let table = status(installed, &[]).stdout;
+    let row: Vec<&str> = table
+        .lines()
+        .find(|line| line.starts_with("general "))
+        .expect("a row")
+        .split_whitespace()
+        .collect();
+    assert_eq!(
+        row,
+        ["general", "2", "Hard", "2", "0", "1", "terminate", "denied"]
+    );
+    let told = |what: &str| table.lines().any(|line| line.starts_with(what));
+    assert!(
+        told("  general: 1 on the way out, the first, node-b, since"),
+        "{table}"
+    );
+    assert!(told("gate.nodeclaims.poolgate.dev "), "{table}");
+}
