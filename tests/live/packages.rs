@@ -15,7 +15,7 @@ use crate::support::files::directory;
 const WRITE: &str = "POOLGATE_WRITE";
 
 /// The folders of templates, and with what the files of the kustomizations are rendered from them.
-const RENDERINGS: [(&[&str], &[&str]); 5] = [
+const RENDERINGS: [(&[&str], &[&str]); 6] = [
     (&["base"], &[]),
     (&["gate", "reconciler"], &["--set=profile=gate"]),
     (
@@ -23,6 +23,7 @@ const RENDERINGS: [(&[&str], &[&str]); 5] = [
         &["--set=profile=gate-strict", "--set=gateStrict.pools={names}"],
     ),
     (&["cert-manager"], &["--set=certificates.from=cert-manager"]),
+    (&["certificates"], &["--set=certificates.from=poolgate"]),
     (
         &["network-policy", "monitoring"],
         &[
@@ -134,20 +135,24 @@ fn every_profile_is_the_same_by_kustomize_and_by_helm() {
 
 #[test]
 fn every_component_is_what_a_value_asks_for() {
-    let components = "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/gate, \
-                      ../../components/gate-observe, ../../components/reconciler, ../../components/network-policy, \
-                      ../../components/monitoring, ../../components/cert-manager]\n";
-    let (_copy, own) = with_overlay(&[("kustomization.yaml", components)]);
-    let values = [
-        "--set=profile=gate",
-        "--set=gate.observe=true",
-        "--set=networkPolicy.enabled=true",
-        "--set=networkPolicy.apiServers={where-the-api-servers-are}",
-        "--set=monitoring.podMonitor.enabled=true",
-        "--set=monitoring.prometheusRule.enabled=true",
-        "--set=certificates.from=cert-manager",
-    ];
-    expect_same(&built(&own), &charted(&values));
+    for (component, from) in [("cert-manager", "cert-manager"), ("certificates", "poolgate")] {
+        let components = format!(
+            "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/gate, \
+             ../../components/gate-observe, ../../components/reconciler, ../../components/network-policy, \
+             ../../components/monitoring, ../../components/{component}]\n"
+        );
+        let (_copy, own) = with_overlay(&[("kustomization.yaml", &components)]);
+        let values = [
+            "--set=profile=gate",
+            "--set=gate.observe=true",
+            "--set=networkPolicy.enabled=true",
+            "--set=networkPolicy.apiServers={where-the-api-servers-are}",
+            "--set=monitoring.podMonitor.enabled=true",
+            "--set=monitoring.prometheusRule.enabled=true",
+            &format!("--set=certificates.from={from}"),
+        ];
+        expect_same(&built(&own), &charted(&values));
+    }
 }
 
 #[test]
@@ -246,7 +251,12 @@ fn container<'a>(objects: &'a Objects, deployment: &str) -> &'a Value {
     &pod(objects, deployment)["containers"][0]
 }
 
-const DEPLOYMENTS: [&str; 3] = ["poolgate", "poolgate-gate", "poolgate-reconciler"];
+const DEPLOYMENTS: [&str; 4] = [
+    "poolgate",
+    "poolgate-gate",
+    "poolgate-reconciler",
+    "poolgate-certificates",
+];
 
 #[test]
 fn every_object_says_that_it_belongs_to_poolgate() {
@@ -257,11 +267,13 @@ fn every_object_says_that_it_belongs_to_poolgate() {
         "--set=networkPolicy.apiServers={10.0.0.0/28}",
         "--set=monitoring.podMonitor.enabled=true",
         "--set=monitoring.prometheusRule.enabled=true",
-        "--set=certificates.from=cert-manager",
     ];
-    for (name, object) in objects(&template(&all).success()) {
-        let part_of = &object["metadata"]["labels"]["app.kubernetes.io/part-of"];
-        assert_eq!(part_of, "poolgate", "{name}");
+    for from in ["cert-manager", "poolgate"] {
+        let from = format!("--set=certificates.from={from}");
+        for (name, object) in objects(&template(&[&all[..], &[&from]].concat()).success()) {
+            let part_of = &object["metadata"]["labels"]["app.kubernetes.io/part-of"];
+            assert_eq!(part_of, "poolgate", "{name}");
+        }
     }
 }
 
@@ -270,6 +282,7 @@ fn every_pod_has_the_image_and_its_secrets_and_the_place_that_the_values_say() {
     let digest = format!("sha256:{}", "0".repeat(64));
     let objects = charted(&[
         "--set=profile=gate",
+        "--set=certificates.from=poolgate",
         "--set=image.repository=registry.example.com/platform/poolgate",
         &format!("--set=image.digest={digest}"),
         "--set=imagePullSecrets[0].name=registry",
@@ -309,9 +322,9 @@ fn every_pod_has_the_image_and_its_secrets_and_the_place_that_the_values_say() {
             assert!(arguments.contains(&said), "{deployment}: {said} in {arguments:?}");
             ports.push(number.as_u64().expect("a port"));
         }
-        let surge = &objects[&format!("Deployment poolgate-system {deployment}")]["spec"]["strategy"];
-        assert_eq!(
-            surge["rollingUpdate"]["maxSurge"], 0,
+        let strategy = &objects[&format!("Deployment poolgate-system {deployment}")]["spec"]["strategy"];
+        assert!(
+            strategy["rollingUpdate"]["maxSurge"] == 0 || strategy["type"] == "Recreate",
             "{deployment}: its ports are taken on the node"
         );
     }

@@ -284,6 +284,14 @@ spec:
           secret:
             secretName: poolgate-tls
             defaultMode: 0440
+            {{- if eq .root.Values.certificates.from "poolgate" }}
+            # A pod waits until both files are in the Secret, which is there from the start.
+            items:
+              - key: tls.crt
+                path: tls.crt
+              - key: tls.key
+                path: tls.key
+            {{- end }}
         {{- include "poolgate.policyVolume" . | nindent 8 }}
 {{- end }}
 
