@@ -1,12 +1,17 @@
 //! What a command without a cluster judges by: a policy from a file, and the Karpenter release that is named.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{self, Path, PathBuf};
 
 use clap::Args;
 use poolgate_core::karpenter::{Karpenter, KarpenterVersion};
 use poolgate_core::policy::Policy;
 
 use crate::policy_file::{self, LoadError};
+
+/// The policy of a folder and of all below it.
+const NEARBY: &str = ".poolgate.yaml";
 
 /// What the user says about it.
 #[derive(Debug, Args)]
@@ -39,4 +44,115 @@ impl JudgedBy {
         self.karpenter_version
             .map_or_else(Karpenter::default, Karpenter::from)
     }
+}
+
+/// The same for a command that takes the policy which lies nearest to each file.
+#[derive(Debug, Args)]
+pub(crate) struct JudgedByNearest {
+    #[command(flatten)]
+    judged_by: JudgedBy,
+
+    /// Pass over the .poolgate.yaml that stands beside or above a file; --policy wins over it in any case
+    #[arg(long)]
+    isolated: bool,
+}
+
+impl JudgedByNearest {
+    /// The policies of all files in these folders. One that is named is the policy of all.
+    pub(crate) fn policies<'f>(
+        &self,
+        folders: impl Iterator<Item = &'f Path>,
+    ) -> Result<Policies, LoadError> {
+        let file = self.judged_by.policy.as_deref();
+        let mut policies = Policies {
+            elsewhere: FoundPolicy {
+                policy: self.judged_by.policy()?,
+                file: file.map(|file| file.display().to_string()),
+            },
+            ..Policies::default()
+        };
+        if file.is_none() && !self.isolated {
+            for folder in folders {
+                policies.look_from(folder)?;
+            }
+        }
+        Ok(policies)
+    }
+
+    /// The Karpenter that NodePools are judged for.
+    pub(crate) fn karpenter(&self) -> Karpenter {
+        self.judged_by.karpenter()
+    }
+}
+
+/// A policy, and the file that it comes from; none for the built-in one.
+#[derive(Debug, Default)]
+pub(crate) struct FoundPolicy {
+    pub(crate) policy: Policy,
+    pub(crate) file: Option<String>,
+}
+
+/// The policy of every folder that was looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Policies {
+    /// The one of folders that have none.
+    elsewhere: FoundPolicy,
+    found: Vec<FoundPolicy>,
+    /// Which of those found is the one of a folder.
+    nearest: HashMap<PathBuf, Option<usize>>,
+}
+
+impl Policies {
+    /// The policy of the files in a folder.
+    pub(crate) fn of(&self, folder: &Path) -> &FoundPolicy {
+        let found = self.nearest.get(folder).copied().flatten();
+        found
+            .and_then(|index| self.found.get(index))
+            .unwrap_or(&self.elsewhere)
+    }
+
+    /// All that were found in folders.
+    pub(crate) fn found(&self) -> impl Iterator<Item = &FoundPolicy> {
+        self.found.iter()
+    }
+
+    fn look_from(&mut self, folder: &Path) -> Result<(), LoadError> {
+        if !self.nearest.contains_key(folder) {
+            let from_root = fs::canonicalize(folder).or_else(|_| path::absolute(folder));
+            let found = self.upwards(&from_root.unwrap_or_default())?;
+            self.nearest.insert(folder.to_owned(), found);
+        }
+        Ok(())
+    }
+
+    /// The nearest policy of a folder, its own or that of one above. Above the folder of a repository nothing is looked
+    /// for: what lies there is another's.
+    fn upwards(&mut self, folder: &Path) -> Result<Option<usize>, LoadError> {
+        if let Some(known) = self.nearest.get(folder) {
+            return Ok(*known);
+        }
+        let file = folder.join(NEARBY);
+        let found = if file.is_file() {
+            let file = shown(file);
+            self.found.push(FoundPolicy {
+                policy: policy_file::load(&file)?.reading.policy,
+                file: Some(file.display().to_string()),
+            });
+            self.found.len().checked_sub(1)
+        } else if folder.join(".git").exists() {
+            None
+        } else if let Some(above) = folder.parent() {
+            self.upwards(above)?
+        } else {
+            None
+        };
+        self.nearest.insert(folder.to_owned(), found);
+        Ok(found)
+    }
+}
+
+/// A path from the root as people write it: from the current folder on where it lies below that.
+fn shown(path: PathBuf) -> PathBuf {
+    let here = fs::canonicalize(".").unwrap_or_default();
+    path.strip_prefix(here).map(Path::to_owned).unwrap_or(path)
 }

@@ -205,6 +205,24 @@ pub(crate) fn on_command_line() -> Listed<&'static str> {
     }
 }
 
+/// Reads the name of a rule, or the words that names begin with, on the command line.
+pub(crate) fn some_on_command_line() -> Listed<String> {
+    Listed {
+        parse: |name| {
+            let is_beginning = ids().any(|id| begins(id, name));
+            let known = if is_beginning { Ok(name) } else { known(name) };
+            known.map(str::to_owned).map_err(|unknown| unknown.to_string())
+        },
+        values: || ids().map(PossibleValue::new).collect(),
+    }
+}
+
+/// Whether the name of a rule begins with these words, or is them.
+pub(crate) fn begins(id: &str, words: &str) -> bool {
+    id.strip_prefix(words)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 /// A rule that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no rule `{id}`; {}", self.suggestion())]

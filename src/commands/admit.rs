@@ -9,6 +9,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use crate::admission::{ClusterView, Endpoint, MutateVerdict, Reviewer, Verdict};
+use crate::files;
 use crate::judged_by::JudgedBy;
 
 /// Longest review that is read, in bytes: the API server sends at most two objects of 3 MiB, and what is around them.
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     };
     let view = Arc::new(ClusterView::new(args.judged_by.karpenter()));
     let reviewer = Reviewer::new(args.judged_by.policy()?, view, MutateVerdict::On);
-    let body = read(io::stdin().lock())?;
+    let body = read(files::stdin("an AdmissionReview"))?;
     let mut answer = reviewer
         .respond(endpoint, &body)
         .context("standard input cannot be answered")?;

@@ -11,7 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::clean;
+use super::excluded::Excluded;
+use super::language::Language;
 use super::read::{ReadError, read_text};
+use super::stdin::stdin;
 
 /// Most files and directories that one run looks at.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -42,13 +45,29 @@ pub(crate) enum Source {
 }
 
 impl Input {
+    /// The folder that it stands in; of standard input the one that its name says.
+    pub(crate) fn folder(&self) -> &Path {
+        let path = match &self.source {
+            Source::File(path) => path,
+            Source::Stdin | Source::Text(_) | Source::Nowhere(_) => Path::new(&self.name),
+        };
+        match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+
     /// Its whole text.
     pub(crate) fn read(&self) -> Result<String, ReadError> {
-        match &self.source {
-            Source::Stdin => read_text(io::stdin().lock()),
+        let text = match &self.source {
+            Source::Stdin => read_text(stdin("manifests")),
             Source::File(path) => read_text(File::open(path)?),
-            Source::Text(text) => Ok(text.clone()),
+            Source::Text(text) => return Ok(text.clone()),
             Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
+        }?;
+        match Language::of(&self.name, &text) {
+            Some(language) => Err(ReadError::Foreign(language)),
+            None => Ok(text),
         }
     }
 }
@@ -63,20 +82,24 @@ pub(crate) struct Inputs {
 }
 
 /// Looks for the inputs. A file that is named is one whatever its extension; below a directory those that end in
-/// `.yaml`, `.yml` or `.json` are, unless git ignores them or their name begins with a dot. Standard input goes by the
-/// name `stdin`, where one is given.
-pub(crate) fn find(paths: &[PathBuf], stdin: Option<&str>) -> Inputs {
+/// `.yaml`, `.yml` or `.json` are, unless git ignores them or their name begins with a dot. Standard input goes by
+/// `stdin_name`, where one is given.
+pub(crate) fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
     let mut search = Search {
+        excluded,
         found: BTreeMap::new(),
         template_folders: Arc::default(),
         entries_left: MAX_ENTRIES,
     };
     for path in paths {
         if path.as_os_str() == "-" {
-            search.found.insert(clean(stdin.unwrap_or(STDIN)), Source::Stdin);
+            search
+                .found
+                .insert(clean(stdin_name.unwrap_or(STDIN)), Source::Stdin);
             continue;
         }
         match path.metadata() {
+            Ok(metadata) if excluded.named(path, metadata.is_dir()) => {}
             Ok(metadata) if metadata.is_dir() => search.directory(path),
             Ok(_) => search.file(path),
             Err(error) => search.nowhere(path, &error.to_string()),
@@ -92,13 +115,14 @@ pub(crate) fn find(paths: &[PathBuf], stdin: Option<&str>) -> Inputs {
     }
 }
 
-struct Search {
+struct Search<'a> {
+    excluded: &'a Excluded,
     found: BTreeMap<String, Source>,
     template_folders: Arc<AtomicUsize>,
     entries_left: usize,
 }
 
-impl Search {
+impl Search<'_> {
     fn file(&mut self, path: &Path) {
         self.found.insert(name(path), Source::File(path.to_owned()));
     }
@@ -109,6 +133,7 @@ impl Search {
 
     fn directory(&mut self, directory: &Path) {
         let template_folders = Arc::clone(&self.template_folders);
+        let excluded = self.excluded.clone();
         let walk = WalkBuilder::new(directory)
             .follow_links(false)
             .max_depth(Some(MAX_DEPTH))
@@ -116,6 +141,10 @@ impl Search {
             .git_global(false)
             .require_git(false)
             .filter_entry(move |entry| {
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                if excluded.entry(entry.path(), is_folder) {
+                    return false;
+                }
                 let is_template = is_template_folder(entry);
                 template_folders.fetch_add(usize::from(is_template), Ordering::Relaxed);
                 !is_template

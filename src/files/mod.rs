@@ -1,17 +1,24 @@
-//! The user's files: which are meant, how they are named in output, which are only parts, how one is read and replaced,
-//! and how an object is written as one.
+//! The user's files: which are meant, how they are named in output, which are only parts, how one is read, compared and
+//! replaced, and how an object is written as one.
 //!
-//! Knows nothing of NodePools.
+//! Knows of NodePools only the name of their group.
 
+mod diff;
+mod excluded;
 mod inputs;
+mod language;
 mod patches;
 mod printable;
 mod read;
 mod replace;
+mod stdin;
 pub(crate) mod yaml;
 
+pub(crate) use diff::diff;
+pub(crate) use excluded::Excluded;
 pub(crate) use inputs::{Input, Inputs, Source, find};
 pub(crate) use patches::{Patches, Whole};
 pub(crate) use printable::{clean, name};
 pub(crate) use read::{ReadError, read_text};
 pub(crate) use replace::replace;
+pub(crate) use stdin::stdin;

@@ -39,14 +39,8 @@ impl Patches {
         let mut folders = HashSet::new();
         let mut read = HashSet::new();
         for input in files {
-            let Source::File(path) = &input.source else {
-                continue;
-            };
-            let folder = match path.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder,
-                _ => Path::new("."),
-            };
-            if !folders.insert(folder) {
+            let folder = input.folder();
+            if !matches!(input.source, Source::File(_)) || !folders.insert(folder) {
                 continue;
             }
             let from_root = fs::canonicalize(folder).unwrap_or_default();

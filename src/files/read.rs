@@ -4,6 +4,8 @@ use std::io::{self, Read};
 
 use poolgate_core::manifest::Limits;
 
+use super::language::Language;
+
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
@@ -22,6 +24,9 @@ pub(crate) enum ReadError {
         /// The first byte at fault, from 0.
         offset: usize,
     },
+    /// Text that makes a manifest and is none.
+    #[error("is {0}")]
+    Foreign(Language),
 }
 
 /// Reads all of `input` as text: no more than a manifest may have.

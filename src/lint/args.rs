@@ -7,9 +7,11 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::colour::Colour;
+use super::format::Format;
 use super::output::{self, Wanted};
+use super::selection::Selection;
 use crate::cluster::StoredArgs;
-use crate::judged_by::JudgedBy;
+use crate::judged_by::JudgedByNearest;
 use poolgate_core::manifest::Variables;
 
 /// What the user says about a lint.
@@ -25,11 +27,21 @@ pub(crate) struct LintArgs {
     /// How findings are printed: human, concise, json, github, gitlab, junit, sarif or rdjson. Given again with
     /// =FILE, also into files [default: human]
     #[arg(long, value_name = "NAME[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
-    pub(super) format: Vec<Wanted>,
+    format: Vec<Wanted>,
 
     /// Change the files where a suggestion is certain; comments and layout stay
     #[arg(long, conflicts_with = "cluster")]
     pub(super) fix: bool,
+
+    /// Pass over what this pattern matches, as in a .gitignore, also if it is named. May be given again
+    #[arg(long, value_name = "GLOB")]
+    pub(super) exclude: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) selection: Selection,
+
+    #[command(flatten)]
+    pub(super) instead: Instead,
 
     /// What standard input is called in the output
     #[arg(long, value_name = "NAME")]
@@ -68,10 +80,21 @@ pub(crate) struct LintArgs {
     pub(super) rules_url: Option<String>,
 
     #[command(flatten)]
-    pub(super) judged_by: JudgedBy,
+    pub(super) judged_by: JudgedByNearest,
 }
 
 impl LintArgs {
+    /// The formats with what stands in the place of findings.
+    pub(super) fn formats(&self) -> Vec<Wanted> {
+        let instead = [
+            (self.instead.diff, Format::Diff),
+            (self.instead.statistics, Format::Statistics),
+        ];
+        let instead = instead.into_iter().filter(|(is_wanted, _)| *is_wanted);
+        let instead = instead.map(|(_, format)| Wanted { format, file: None });
+        instead.chain(self.format.iter().cloned()).collect()
+    }
+
     /// What the files of --envsubst say, the later ones over the earlier.
     pub(super) fn variables(&self) -> anyhow::Result<Variables> {
         let mut variables = Variables::default();
@@ -82,6 +105,18 @@ impl LintArgs {
         }
         Ok(variables)
     }
+}
+
+/// What is printed instead of findings.
+#[derive(Debug, Args)]
+pub(super) struct Instead {
+    /// Show what --fix would change, and change nothing; exits with 1 if it would change something
+    #[arg(long, requires = "fix")]
+    pub(super) diff: bool,
+
+    /// Count the findings of each rule
+    #[arg(long)]
+    statistics: bool,
 }
 
 /// From which severity on findings are a failure.

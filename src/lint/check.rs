@@ -1,6 +1,7 @@
 //! The text of a file to its findings.
 
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Severity};
+use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 use serde_json::Value;
 
@@ -37,18 +38,20 @@ pub(super) struct Manifest<'t> {
     pub(super) whole: Whole,
     /// Whether its name says that it is JSON.
     pub(super) is_json: bool,
+    /// The policy of its folder.
+    pub(super) policy: &'t Policy,
 }
 
 /// Judges all that a text holds, in the order of the text. What is kept is counted by the caller, what is not by
 /// `tally`.
 pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
-    let text = manifest.text;
-    let is_marked = text.contains(MARK);
+    let (text, is_marked) = (manifest.text, manifest.text.contains(MARK));
     if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
         return Vec::new();
     }
     let mut file = FileCheck {
         judge,
+        policy: manifest.policy,
         whole: manifest.whole,
         text,
         lines: Lines::new(text),
@@ -77,6 +80,7 @@ pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) ->
 /// A file while it is gone through.
 struct FileCheck<'a, 't> {
     judge: &'a Judge,
+    policy: &'a Policy,
     whole: Whole,
     text: &'t str,
     lines: Lines<'t>,
@@ -248,7 +252,7 @@ impl FileCheck<'_, '_> {
                 old: None,
                 claims: None,
             };
-            review(&request, &self.judge.policy, karpenter).report
+            review(&request, self.policy, karpenter).report
         };
         let report = reviewed(judged.value);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {

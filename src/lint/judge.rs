@@ -1,14 +1,11 @@
-//! What objects are judged by: the policy, and the Karpenter of the cluster.
+//! What objects are judged by beside the policy of their file: the Karpenter of the cluster, and variables.
 
 use poolgate_core::karpenter::{ApiVersion, Karpenter, KarpenterVersion, ReleaseSource};
-use poolgate_core::policy::Policy;
-
 use poolgate_core::manifest::Variables;
 
 /// What objects are judged by.
 #[derive(Debug)]
 pub(super) struct Judge {
-    pub(super) policy: Policy,
     pub(super) karpenter: Karpenter,
     /// What is filled in before anything is judged.
     pub(super) variables: Variables,
@@ -17,9 +14,8 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(policy: Policy, karpenter: Karpenter, variables: Variables) -> Self {
+    pub(super) fn new(karpenter: Karpenter, variables: Variables) -> Self {
         Self {
-            policy,
             karpenter,
             variables,
             last_of_v1beta1: KarpenterVersion::LAST_OF_V1BETA1.into(),

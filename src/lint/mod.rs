@@ -20,6 +20,7 @@ mod parallel;
 mod problem_rules;
 mod rendered;
 mod review_fixes;
+mod selection;
 mod source_range;
 mod stored;
 mod subjects;
@@ -34,12 +35,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use poolgate_core::diagnostic::Severity;
 
 pub(crate) use args::LintArgs;
 
-use crate::files::{self, Input, Inputs, Patches, Source};
+use crate::files::{self, Excluded, Input, Inputs, Patches, Source};
+use crate::judged_by::Policies;
 use crate::text_rules;
 use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
@@ -48,6 +50,7 @@ use finding::Finding;
 use format::{FileReport, Printer, RulePages};
 use judge::Judge;
 use output::Outputs;
+use selection::Selection;
 use source_range::SourceRange;
 use tally::Tally;
 
@@ -81,19 +84,30 @@ struct Reading {
 /// How each input is worked on.
 struct Work<'a> {
     judge: Judge,
+    policies: Policies,
     printers: Vec<Printer<'a>>,
     baseline: Baseline,
     patches: Patches,
     writes_baseline: bool,
-    fixes: bool,
+    selection: &'a Selection,
+    fixes: Fixes,
+}
+
+/// What becomes of fixes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fixes {
+    /// They are part of the findings.
+    Told,
+    Shown,
+    Written,
 }
 
 /// Does what was asked. A reader who has gone is no failure: the exit code still tells the verdict.
 pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
-    if args.fix && args.paths.iter().any(|path| path.as_os_str() == "-") {
+    if args.fix && !args.instead.diff && args.paths.iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix changes files, and standard input is none: name the files");
     }
-    let mut outputs = Outputs::open(&args.format, args.color, RulePages(args.rules_url.as_deref()))?;
+    let mut outputs = Outputs::open(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let cluster = args.stored.connect()?;
     let mut karpenter = args.judged_by.karpenter();
     if let Some(cluster) = &cluster {
@@ -102,9 +116,14 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     let Inputs {
         files,
         template_folders,
-    } = files::find(&args.paths, args.stdin_filename.as_deref());
+    } = files::find(
+        &args.paths,
+        args.stdin_filename.as_deref(),
+        &Excluded::matching(&args.exclude).context("--exclude")?,
+    );
     let work = Work {
-        judge: Judge::new(args.judged_by.policy()?, karpenter, args.variables()?),
+        judge: Judge::new(karpenter, args.variables()?),
+        policies: args.judged_by.policies(files.iter().map(Input::folder))?,
         printers: outputs.printers(),
         baseline: match &args.baseline {
             Some(path) => Baseline::load(path)?,
@@ -112,7 +131,12 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         },
         patches: Patches::among(&files),
         writes_baseline: args.write_baseline.is_some(),
-        fixes: args.fix,
+        selection: &args.selection,
+        fixes: match (args.fix, args.instead.diff) {
+            (false, _) => Fixes::Told,
+            (true, false) => Fixes::Written,
+            (true, true) => Fixes::Shown,
+        },
     };
     let mut tally = Tally {
         template_folders,
@@ -127,7 +151,8 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         new_baseline.add(outcome.entries);
         outputs.file(&outcome.printed)?;
         for (rule, printed) in &outcome.once {
-            if tally.rules.insert(rule) {
+            if !tally.rules.contains_key(rule) {
+                tally.rules.insert(rule, 1);
                 tally.count(Severity::Info, 1);
                 outputs.file(printed)?;
             }
@@ -160,6 +185,9 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     if !tally.is_reliable() {
         return UNREADABLE;
     }
+    if args.instead.diff {
+        return u8::from(tally.fixable > 0 && !args.exit_zero);
+    }
     let is_held_against = tally.errors + tally.lowered > 0
         || (args.fail_on == FailOn::Warning && tally.warnings > 0)
         || (args.fail_if_empty && tally.objects == 0);
@@ -189,22 +217,30 @@ impl Work<'_> {
                 reading
             }
         };
-        if self.fixes
+        let fixed = match self.fixes {
+            Fixes::Told => None,
+            Fixes::Shown | Fixes::Written => self.fixed(input, &reading),
+        };
+        let mut shown = None;
+        if self.fixes == Fixes::Shown {
+            reading.tally.fixable = fixed.as_ref().map_or(0, |fixed| fixed.tally.fixed);
+            shown = fixed.map(|fixed| fixed.text);
+        } else if self.fixes == Fixes::Written
             && let Source::File(path) = &input.source
         {
-            let fixed = self.fixed(input, &reading);
             let written = fixed.map(|fixed| files::replace(path, &fixed.text).map(|()| fixed));
             match written.transpose() {
-                Ok(fixed) => {
-                    reading = fixed.unwrap_or(reading);
-                    remarks.extend(left(&input.name, &reading.findings));
-                }
+                Ok(fixed) => reading = fixed.unwrap_or(reading),
                 Err(error) => {
                     let why = format!("cannot be changed: {error}");
                     remarks.push(format!("error: {} {why}", input.name));
                     reading.fail(&why);
                 }
             }
+        }
+        reading.findings.retain(|finding| self.selection.has(finding));
+        if self.fixes == Fixes::Written && reading.tally.unreadable == 0 {
+            remarks.extend(left(&input.name, &reading.findings));
         }
         let Reading {
             text,
@@ -233,6 +269,7 @@ impl Work<'_> {
             text: &text,
             objects: tally.objects,
             findings: &findings,
+            fixed: shown.as_deref(),
         };
         let printed = output::print(&self.printers, &report);
         let once = once.chunks(1).filter_map(|findings| {
@@ -259,7 +296,8 @@ impl Work<'_> {
         let mut fixed: Option<Reading> = None;
         for _ in 0..MAX_ROUNDS {
             let last = fixed.as_ref().unwrap_or(first);
-            let edits = last.findings.iter().filter_map(|finding| finding.edit.as_ref());
+            let findings = last.findings.iter().filter(|finding| self.selection.has(finding));
+            let edits = findings.filter_map(|finding| finding.edit.as_ref());
             let Some((text, count)) = fix::apply(&last.text, edits) else {
                 break;
             };
@@ -279,7 +317,9 @@ impl Work<'_> {
             files: 1,
             ..Tally::default()
         };
+        let found = self.policies.of(input.folder());
         let manifest = Manifest {
+            policy: &found.policy,
             text: &text,
             whole: self.patches.whole(input),
             is_json: !matches!(input.source, Source::Text(_))
@@ -288,6 +328,9 @@ impl Work<'_> {
                     .is_some_and(|end| end == "json"),
         };
         let mut findings = check(manifest, &self.judge, &mut tally);
+        if tally.objects > 0 {
+            tally.policies.insert(found.file.as_deref().map(files::clean));
+        }
         tally.known = self.baseline.subtract(&input.name, &mut findings);
         Reading {
             text,

@@ -1,6 +1,6 @@
 //! What a run came to, in numbers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::AddAssign;
 
@@ -44,10 +44,14 @@ pub(super) struct Tally {
     pub(super) known: usize,
     /// Places that were fixed.
     pub(super) fixed: usize,
-    /// The rules that spoke.
-    pub(super) rules: BTreeSet<&'static str>,
+    /// Places that would be fixed.
+    pub(super) fixable: usize,
+    /// The rules that spoke, and how often.
+    pub(super) rules: BTreeMap<&'static str, usize>,
     /// The releases that objects were judged for.
     pub(super) releases: BTreeSet<KarpenterVersion>,
+    /// The files of the policies by which objects were judged; none stands for the built-in one.
+    pub(super) policies: BTreeSet<Option<String>>,
 }
 
 impl Tally {
@@ -69,13 +73,18 @@ impl Tally {
                 "{} is not listed",
                 finding.rule
             );
-            self.rules.insert(finding.rule);
+            *self.rules.entry(finding.rule).or_default() += 1;
         }
     }
 
     /// The releases that objects were judged for, the oldest first.
     pub(super) fn releases(&self) -> Vec<String> {
         self.releases.iter().map(ToString::to_string).collect()
+    }
+
+    /// The files of the policies by which objects were judged.
+    pub(super) fn policies(&self) -> Vec<&str> {
+        self.policies.iter().filter_map(Option::as_deref).collect()
     }
 
     /// Whether everything was read that was to be.
@@ -105,8 +114,10 @@ impl AddAssign<&Self> for Tally {
             ignored,
             known,
             fixed,
+            fixable,
             rules,
             releases,
+            policies,
         } = other;
         self.files += files;
         self.objects += objects;
@@ -124,8 +135,12 @@ impl AddAssign<&Self> for Tally {
         self.ignored += ignored;
         self.known += known;
         self.fixed += fixed;
-        self.rules.extend(rules);
+        self.fixable += fixable;
+        for (rule, count) in rules {
+            *self.rules.entry(rule).or_default() += count;
+        }
         self.releases.extend(releases);
+        self.policies.extend(policies.iter().cloned());
     }
 }
 
@@ -149,6 +164,11 @@ impl fmt::Display for Tally {
                 counted(self.objects, what),
                 self.releases().join(" and ")
             )?;
+            if self.policies.iter().any(Option::is_some) {
+                let policies = self.policies.iter();
+                let names = policies.map(|file| file.as_deref().unwrap_or("the built-in policy"));
+                write!(f, " by {}", names.collect::<Vec<_>>().join(" and "))?;
+            }
         }
         let mut found = findings.iter().filter(|(count, _)| *count > 0).peekable();
         if found.peek().is_none() && self.objects > 0 {
@@ -179,6 +199,9 @@ impl fmt::Display for Tally {
         }
         if self.fixed > 0 {
             write!(f, "; {} fixed", counted(self.fixed, "place"))?;
+        }
+        if self.fixable > 0 {
+            write!(f, "; {} to fix", counted(self.fixable, "place"))?;
         }
         if self.ignored > 0 {
             write!(f, "; {} ignored by comments", counted(self.ignored, "finding"))?;

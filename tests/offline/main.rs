@@ -16,6 +16,7 @@ mod lint;
 mod metrics;
 mod no_cluster;
 mod packaging;
+mod pages;
 mod policy;
 mod processes;
 mod serve;

@@ -25,7 +25,7 @@ use poolgate_core::policy::Policy;
 use serde_json::{Map, Value, json};
 
 use crate::commands::nodepools::{self, Found};
-use crate::files;
+use crate::files::{self, Excluded};
 use crate::judged_by::JudgedBy;
 use clock::{Clock, Moment};
 use plan::PlanArgs;
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     let mut complaints = Vec::new();
     let mut pools = Vec::new();
     let mut others = 0;
-    let inputs = files::find(&args.paths, None).files;
+    let inputs = files::find(&args.paths, None, &Excluded::nothing()).files;
     for input in &inputs {
         let name = input.name.as_str();
         match input.read() {

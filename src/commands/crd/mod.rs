@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::commands::insertion::{self, Entry, Insertion, Order};
 use poolgate_core::manifest::{self, Document, Limits, Lines, ManifestProblem, Position, Span};
 
-use crate::files::{ReadError, read_text};
+use crate::files::{self, ReadError, read_text};
 use crate::policy_file;
 use defaults::Overruled;
 use subject::Schema;
@@ -33,6 +33,9 @@ const PROPERTY: &str = "nodeLimitMode";
 
 /// It and its schema, as they stand in a definition in block style.
 const PROPERTY_YAML: &str = include_str!("property.yaml");
+
+/// What is read.
+const INPUT: &str = "the NodePool definition (kubectl get crd nodepools.karpenter.sh -o yaml)";
 
 /// What the user says about the definition.
 #[derive(Debug, Args)]
@@ -116,7 +119,7 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let CrdCommand::Patch { policy } = &args.command;
     let loaded = policy.as_deref().map(policy_file::load).transpose()?;
     let defaults = loaded.map(|loaded| loaded.reading.policy.defaults);
-    match patch(io::stdin().lock(), io::stdout().lock(), defaults.as_ref()) {
+    match patch(files::stdin(INPUT), io::stdout().lock(), defaults.as_ref()) {
         Err(CrdError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         result => Ok(result.map(|()| ExitCode::SUCCESS)?),
     }

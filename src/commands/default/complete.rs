@@ -31,11 +31,11 @@ pub(super) fn lacking(object: &Value) -> Option<FieldPath> {
 }
 
 /// The NodePool as the cluster would store it, but for a node limit that it leaves to poolgate.
-pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults) -> Value {
+pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults<'_>) -> Value {
     let mut completed = schema_defaults(object, version, by.karpenter.release());
     let stored = Json::from(&completed);
     let pool = NodePool::view(version, &stored);
-    let written = defaults(&pool, None, &by.policy.defaults, &by.karpenter);
+    let written = defaults(&pool, None, &by.policy.defaults, by.karpenter);
     let limits = FieldPath::of(&["spec", "limits"]);
     for mut default in written {
         // Poolgate's own in the cluster: in a manifest it would be a user's.

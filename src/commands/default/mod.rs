@@ -10,12 +10,11 @@ use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
 use clap::Args;
-use diffy::DiffOptions;
 use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 
-use crate::files::{self, Input, Patches, Source};
-use crate::judged_by::JudgedBy;
+use crate::files::{self, Excluded, Input, Patches, Source};
+use crate::judged_by::{JudgedByNearest, Policies};
 
 /// The exit code of --diff where something would change.
 const DIFFERENT: u8 = 1;
@@ -42,14 +41,14 @@ pub(crate) struct DefaultArgs {
     node_limit_mode: bool,
 
     #[command(flatten)]
-    judged_by: JudgedBy,
+    judged_by: JudgedByNearest,
 }
 
 /// What defaults are taken from.
 #[derive(Debug)]
-struct Defaults {
-    policy: Policy,
-    karpenter: Karpenter,
+struct Defaults<'a> {
+    policy: &'a Policy,
+    karpenter: &'a Karpenter,
     with_mode: bool,
 }
 
@@ -57,7 +56,8 @@ struct Defaults {
 #[derive(Debug)]
 struct Work<'a> {
     args: &'a DefaultArgs,
-    defaults: Defaults,
+    policies: Policies,
+    karpenter: Karpenter,
     patches: Patches,
 }
 
@@ -75,20 +75,20 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     if args.write && names_stdin {
         bail!("--write changes files, and standard input is none: name the files");
     }
-    let inputs = files::find(&args.paths, None);
+    let inputs = files::find(&args.paths, None, &Excluded::nothing());
     let work = Work {
         args,
-        defaults: Defaults {
-            policy: args.judged_by.policy()?,
-            karpenter: args.judged_by.karpenter(),
-            with_mode: args.node_limit_mode,
-        },
+        policies: args.judged_by.policies(inputs.files.iter().map(Input::folder))?,
+        karpenter: args.judged_by.karpenter(),
         patches: Patches::among(&inputs.files),
     };
     ensure!(
         args.write || args.diff || inputs.files.len() < 2,
         "several files cannot be printed as one: name one, or give --diff or --write"
     );
+    for file in work.policies.found().filter_map(|found| found.file.as_deref()) {
+        complain(&format!("defaults of the policy {}", files::clean(file)));
+    }
     let mut tally = Tally::default();
     for input in &inputs.files {
         match work.printed(input, &mut tally) {
@@ -116,7 +116,12 @@ impl Work<'_> {
     /// What is printed of one input. What can be completed in it is, whatever else is wrong.
     fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
         let before = input.read()?;
-        let completed = text::complete(&before, self.patches.whole(input), &self.defaults);
+        let defaults = Defaults {
+            policy: &self.policies.of(input.folder()).policy,
+            karpenter: &self.karpenter,
+            with_mode: self.args.node_limit_mode,
+        };
+        let completed = text::complete(&before, self.patches.whole(input), &defaults);
         tally.pools += completed.pools;
         for left in &completed.left {
             complain(&format!("{}:{left}", input.name));
@@ -128,7 +133,7 @@ impl Work<'_> {
         let is_changed = completed.text != before;
         tally.changed += usize::from(is_changed);
         if self.args.diff {
-            let diff = is_changed.then(|| diff(&input.name, &before, &completed.text));
+            let diff = is_changed.then(|| files::diff(&input.name, "defaults", &before, &completed.text));
             return Ok(diff.unwrap_or_default());
         }
         if !self.args.write {
@@ -142,14 +147,6 @@ impl Work<'_> {
         }
         Ok(String::new())
     }
-}
-
-fn diff(name: &str, before: &str, after: &str) -> String {
-    DiffOptions::new()
-        .set_original_filename(name.to_owned())
-        .set_modified_filename(format!("{name} with defaults"))
-        .create_patch(before, after)
-        .to_string()
 }
 
 /// Says something beside the results. Where nobody reads it, nobody is left to tell.

@@ -28,7 +28,7 @@ pub(super) struct Completed {
 
 /// Writes the defaults into every NodePool of a text. Not into a part of one: kustomize would put them in the place of
 /// what the whole says.
-pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults) -> Completed {
+pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
     let mut troubles = Vec::new();
@@ -167,7 +167,7 @@ fn node<'d, 't>(root: NodeRef<'d, 't>, path: &FieldPath) -> Option<NodeRef<'d, '
 }
 
 /// Whether the new text stands for the same objects with their defaults, as far as they could be written.
-fn says_what_is_meant(before: &str, after: &str, defaults: &Defaults) -> bool {
+fn says_what_is_meant(before: &str, after: &str, defaults: &Defaults<'_>) -> bool {
     let limits = Limits::default();
     let mut new = manifest::parse(after, &limits);
     for old in manifest::parse(before, &limits) {

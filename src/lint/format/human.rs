@@ -209,6 +209,7 @@ mod tests {
                 text,
                 objects: 1,
                 findings: std::slice::from_ref(&finding),
+                fixed: None,
             };
             file(&report, look, RulePages::default())
         };

@@ -65,7 +65,7 @@ struct Related {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct Summary<'t> {
     files: usize,
     objects: usize,
     errors: usize,
@@ -80,6 +80,7 @@ struct Summary {
     ignored: usize,
     in_baseline: usize,
     karpenter_versions: Vec<String>,
+    policies: Vec<&'t str>,
 }
 
 pub(super) fn file(file: &FileReport<'_>) -> String {
@@ -141,6 +142,7 @@ pub(super) fn closing(tally: &Tally) -> String {
         ignored: tally.ignored,
         in_baseline: tally.known,
         karpenter_versions: tally.releases(),
+        policies: tally.policies(),
     };
     let summary = serde_json::to_string(&summary).unwrap_or_default();
     format!("\n],\"summary\":{summary}}}\n")

@@ -12,6 +12,7 @@ mod json;
 mod junit;
 mod rdjson;
 mod sarif;
+mod statistics;
 
 use std::fmt::Write as _;
 
@@ -19,6 +20,7 @@ use clap::ValueEnum;
 
 use super::finding::Finding;
 use super::tally::Tally;
+use crate::files;
 
 /// The formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,6 +41,12 @@ pub(super) enum Format {
     Sarif,
     /// Reviewdog Diagnostic Format
     Rdjson,
+    /// What fixes would change
+    #[value(skip)]
+    Diff,
+    /// How many findings each rule has
+    #[value(skip)]
+    Statistics,
 }
 
 /// One file as it is printed.
@@ -52,6 +60,8 @@ pub(super) struct FileReport<'a> {
     pub(super) objects: usize,
     /// In the order of the text.
     pub(super) findings: &'a [Finding],
+    /// What fixes would make of the text, if they were asked for.
+    pub(super) fixed: Option<&'a str>,
 }
 
 /// Where the rules are explained, if anybody says where.
@@ -90,7 +100,7 @@ impl Printer<'_> {
             Format::Junit => junit::OPENING,
             Format::Sarif => sarif::OPENING,
             Format::Rdjson => rdjson::OPENING,
-            Format::Human | Format::Concise | Format::Github => "",
+            _ => "",
         }
     }
 
@@ -98,7 +108,7 @@ impl Printer<'_> {
     pub(super) fn separator(self) -> &'static str {
         match self.format {
             Format::Json | Format::Gitlab | Format::Sarif | Format::Rdjson => ",\n",
-            Format::Human | Format::Concise | Format::Github | Format::Junit => "",
+            _ => "",
         }
     }
 
@@ -113,6 +123,11 @@ impl Printer<'_> {
             Format::Junit => junit::file(file),
             Format::Sarif => sarif::file(file),
             Format::Rdjson => rdjson::file(file, self.pages),
+            Format::Diff => {
+                let diff = |fixed| files::diff(file.name, "fixes", file.text, fixed);
+                file.fixed.map(diff).unwrap_or_default()
+            }
+            Format::Statistics => String::new(),
         }
     }
 
@@ -124,13 +139,17 @@ impl Printer<'_> {
             Format::Junit => junit::CLOSING.into(),
             Format::Sarif => sarif::closing(tally, self.pages),
             Format::Rdjson => rdjson::CLOSING.into(),
-            Format::Human | Format::Concise | Format::Github => String::new(),
+            Format::Statistics => statistics::closing(tally),
+            Format::Human | Format::Concise | Format::Github | Format::Diff => String::new(),
         }
     }
 
     /// Whether people read it: then a summary is told beside the results.
     pub(super) fn is_for_people(self) -> bool {
-        matches!(self.format, Format::Human | Format::Concise | Format::Github)
+        matches!(
+            self.format,
+            Format::Human | Format::Concise | Format::Github | Format::Diff | Format::Statistics
+        )
     }
 }
 

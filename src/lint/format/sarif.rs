@@ -144,14 +144,14 @@ const fn level(severity: Severity) -> &'static str {
 
 /// The rules that spoke, and whether the run can be relied on.
 pub(super) fn closing(tally: &Tally, pages: RulePages<'_>) -> String {
-    let rules: Vec<Value> = tally.rules.iter().map(|id| descriptor(id, pages)).collect();
+    let rules: Vec<Value> = tally.rules.keys().map(|id| descriptor(id, pages)).collect();
     let driver = json!({
         "name": "poolgate",
         "semanticVersion": env!("CARGO_PKG_VERSION"),
         "rules": rules,
     });
     let invocation = json!({"executionSuccessful": tally.is_reliable()});
-    let properties = json!({"karpenterVersions": tally.releases()});
+    let properties = json!({"karpenterVersions": tally.releases(), "policies": tally.policies()});
     format!(
         "\n],\"tool\":{{\"driver\":{driver}}},\"invocations\":[{invocation}],\"properties\":{properties}}}]}}\n"
     )

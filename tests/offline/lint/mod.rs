@@ -1,5 +1,6 @@
 //! `poolgate lint`, the real program: files in, findings with their places out.
 
+mod chosen;
 mod cluster;
 mod corpus;
 mod fixed;
@@ -8,6 +9,7 @@ mod hostile;
 mod ignored;
 mod inputs;
 mod left;
+mod nearest;
 mod noted;
 mod places;
 mod served;

@@ -1,0 +1,12 @@
+//! What would change in a file.
+
+use diffy::DiffOptions;
+
+/// The difference between a text and what would become of it, as `patch -p0` takes it.
+pub(crate) fn diff(name: &str, with: &str, before: &str, after: &str) -> String {
+    DiffOptions::new()
+        .set_original_filename(name.to_owned())
+        .set_modified_filename(format!("{name} with {with}"))
+        .create_patch(before, after)
+        .to_string()
+}

@@ -1,0 +1,37 @@
+//! What is passed over although it is named, or lies below a directory that is.
+
+use std::env;
+use std::path::Path;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// Patterns as those of a `.gitignore` in the current folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Excluded(Gitignore);
+
+impl Excluded {
+    /// Nothing is.
+    pub(crate) fn nothing() -> Self {
+        Self(Gitignore::empty())
+    }
+
+    /// What any of the patterns matches, with all below.
+    pub(crate) fn matching(patterns: &[String]) -> Result<Self, ignore::Error> {
+        let mut builder = GitignoreBuilder::new(env::current_dir().unwrap_or_default());
+        for pattern in patterns {
+            builder.add_line(None, pattern)?;
+        }
+        builder.build().map(Self)
+    }
+
+    /// Whether an entry of a walk is passed over.
+    pub(super) fn entry(&self, path: &Path, is_folder: bool) -> bool {
+        self.0.matched(path, is_folder).is_ignore()
+    }
+
+    /// Whether a path that is named is passed over, or a folder that it lies in.
+    pub(super) fn named(&self, path: &Path, is_folder: bool) -> bool {
+        let mut above = path.ancestors().skip(1);
+        self.entry(path, is_folder) || above.any(|folder| self.entry(folder, true))
+    }
+}

@@ -1,0 +1,25 @@
+//! How many findings each rule has: what a repository full of them is about.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+
+use poolgate_core::rules;
+
+use super::super::tally::Tally;
+use crate::text_rules;
+
+/// A line a rule, that with the most findings first.
+pub(super) fn closing(tally: &Tally) -> String {
+    let mut rows: Vec<_> = tally.rules.iter().collect();
+    rows.sort_by_key(|(_, count)| Reverse(**count));
+    let digits = rows.first().map_or(0, |(_, count)| count.to_string().len());
+    let width = rows.iter().map(|(rule, _)| rule.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (rule, count) in rows {
+        let title = rules::find(rule).map(|rule| rule.title);
+        let title = title.or_else(|| text_rules::find(rule).map(|rule| rule.title));
+        let title = title.unwrap_or_default().replace('`', "");
+        let _ = writeln!(text, "{count:digits$}  {rule:width$}  {title}");
+    }
+    text
+}

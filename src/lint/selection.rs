@@ -1,0 +1,69 @@
+//! Which findings a run is about.
+
+use clap::Args;
+
+use super::finding::Finding;
+use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
+
+/// What stands under these names was not judged, so no run is without them.
+const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
+
+/// What the user says about it.
+#[derive(Debug, Args)]
+pub(super) struct Selection {
+    /// Tell of these rules only: names, or how names begin, such as budget for budget-nodes and all its like
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
+        hide_possible_values = true)]
+    select: Vec<String>,
+
+    /// Do not tell of these rules, written as for --select. Of both, the longer name wins
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
+        hide_possible_values = true)]
+    ignore: Vec<String>,
+}
+
+impl Selection {
+    /// Whether a finding is told.
+    pub(super) fn has(&self, finding: &Finding) -> bool {
+        self.has_rule(finding.rule)
+    }
+
+    fn has_rule(&self, rule: &str) -> bool {
+        let longest = |names: &[String]| {
+            let named = names.iter().filter(|name| text_rules::begins(rule, name));
+            named.map(String::len).max()
+        };
+        let selected = match longest(&self.select) {
+            None if self.select.is_empty() => Some(0),
+            longest => longest,
+        };
+        // None is less than any length.
+        ALWAYS.contains(&rule) || selected > longest(&self.ignore)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_name_wins_and_what_was_not_judged_is_always_told() {
+        let has = |select: &[&str], ignore: &[&str], rule: &str| {
+            let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+            let (select, ignore) = (names(select), names(ignore));
+            Selection { select, ignore }.has_rule(rule)
+        };
+        assert!(has(&[], &[], "limit-zero"));
+        assert!(has(&["limit"], &[], "limit-zero"));
+        assert!(!has(&["limit"], &[], "weight"));
+        assert!(!has(&[], &["limit"], "limit-zero"));
+        assert!(has(&[], &["limi"], "limit-zero"), "a word is whole");
+        assert!(has(&["limit-zero"], &["limit"], "limit-zero"));
+        assert!(!has(&["limit-zero"], &["limit"], "limit-unit"));
+        assert!(!has(&["limit"], &["limit-zero"], "limit-zero"));
+        assert!(!has(&["weight"], &["weight"], "weight"));
+        for rule in ALWAYS {
+            assert!(has(&["weight"], &["manifest", "file"], rule), "{rule}");
+        }
+    }
+}

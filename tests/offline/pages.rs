@@ -1,0 +1,46 @@
+//! What the pages show of the command line is what it says.
+
+use std::process::Command;
+
+use crate::support::process::{Outcome, run};
+use crate::support::program::{poolgate, root};
+
+/// The blocks of a page that begin with a command: the command, and what the page says that it prints.
+pub(super) fn shown(page: &str) -> Vec<(&str, &str)> {
+    let blocks = page.split("```console\n$ ").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
+    blocks.filter_map(|block| block.split_once('\n')).collect()
+}
+
+/// Runs a line of a shell in the root of the repository, as a user would type it.
+pub(super) fn typed(line: &str) -> Outcome {
+    let program = poolgate(&[]);
+    let folder = std::path::Path::new(program.get_program())
+        .parent()
+        .expect("a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", line])
+        .current_dir(root())
+        .env("PATH", format!("{}:{path}", folder.display()));
+    for (name, _) in program.get_envs() {
+        shell.env_remove(name);
+    }
+    run(&mut shell, "")
+}
+
+#[test]
+fn the_pages_of_lint_and_policy_show_what_the_program_says() {
+    for (name, page, least) in [
+        ("docs/lint.md", include_str!("../../docs/lint.md"), 1),
+        ("docs/policy.md", include_str!("../../docs/policy.md"), 1),
+    ] {
+        let shown = shown(page);
+        assert!(shown.len() >= least, "{name}: {shown:?}");
+        for (command, said) in shown {
+            let outcome = typed(command);
+            assert_eq!(outcome.stdout + &outcome.stderr, said, "{name}: {command}");
+        }
+    }
+}
