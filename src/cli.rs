@@ -1,5 +1,7 @@
 //! The command line: which commands there are. What a command takes and does stands in its own module.
 
+mod examples;
+
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,7 +28,8 @@ use crate::webhook::{self, ServeArgs};
     version,
     about,
     propagate_version = true,
-    max_term_width = 110
+    max_term_width = 110,
+    after_help = examples::POOLGATE
 )]
 struct Cli {
     /// What to do.
@@ -47,7 +50,8 @@ const PLUGIN: &str = "kubectl-nodepool_lint";
     version,
     about,
     long_about,
-    max_term_width = 110
+    max_term_width = 110,
+    after_help = examples::PLUGIN
 )]
 struct Plugin {
     #[command(flatten)]
@@ -58,10 +62,13 @@ struct Plugin {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
+    #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
     /// Keep node limits quiet: hold nodes that cannot be replaced, end what stands above a limit where that is chosen
+    #[command(after_help = examples::RECONCILE)]
     Reconcile(Box<ReconcileArgs>),
     /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the webhooks
+    #[command(after_help = examples::CERTIFICATES)]
     Certificates(Box<CertificatesArgs>),
     /// Tell how poolgate is in a cluster: which webhooks answer, which policy is in force, how the NodePools stand
     ///
@@ -70,26 +77,35 @@ pub(crate) enum Command {
     /// Check manifests: mistakes at their line and column, as the webhook would tell them of a new object
     ///
     /// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
+    #[command(after_help = examples::LINT)]
     Lint(LintArgs),
     /// Answer one AdmissionReview from standard input: the webhook without the network
     ///
     /// Exits with 0 if the object is admitted, 1 if it is refused, 2 if there is no answer.
+    #[command(after_help = examples::ADMIT)]
     Admit(AdmitArgs),
     /// Print manifests as the cluster would store them: with the defaults of Karpenter and of poolgate
     ///
     /// Exits with 0, with --diff as kubectl diff does: 0 if nothing would change, 1 if something would, 2 for trouble.
+    #[command(after_help = examples::DEFAULT)]
     Default(DefaultArgs),
     /// Explain which budgets hold, how many nodes may go, and when that changes
+    #[command(after_help = examples::BUDGETS)]
     Budgets(BudgetsArgs),
     /// List the rules, or explain one
+    #[command(after_help = examples::RULES)]
     Rules(RulesArgs),
     /// Check policy files
+    #[command(after_help = examples::POLICY)]
     Policy(PolicyArgs),
     /// Extend the NodePool definition
+    #[command(after_help = examples::CRD)]
     Crd(CrdArgs),
     /// Print a script that completes commands and flags in a shell
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Print a page of the manual, as `man -l -` reads it
+    #[command(after_help = examples::MAN)]
     Man(ManArgs),
 }
 

@@ -11,6 +11,7 @@ mod catalogue;
 mod corpus;
 mod default;
 mod documents;
+mod examples;
 mod fields;
 mod lint;
 mod metrics;

@@ -89,6 +89,7 @@ pub(crate) struct BudgetsArgs {
 #[derive(Debug, Subcommand)]
 enum BudgetsCommand {
     /// Write the budgets that let nodes go in these hours only, or not in those
+    #[command(after_help = plan::EXAMPLES)]
     Plan(PlanArgs),
 }
 

@@ -16,6 +16,13 @@ use super::subject::nodes_text;
 /// Most budgets that a NodePool takes.
 const MOST_BUDGETS: usize = 50;
 
+/// What `--help` ends with.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  poolgate budgets plan --allow 'sat 02:00-06:00 Europe/Berlin'
+  poolgate budgets plan --freeze 'mon-fri 09:00-17:00' --tz Asia/Tokyo --nodes 2
+  poolgate budgets plan --allow 'sat,sun' --freeze 'sun 18:00-24:00' --reason Drifted";
+
 /// When nodes may go.
 #[derive(Debug, Args)]
 pub(super) struct PlanArgs {

@@ -37,6 +37,12 @@ const PROPERTY_YAML: &str = include_str!("property.yaml");
 /// What is read.
 const INPUT: &str = "the NodePool definition (kubectl get crd nodepools.karpenter.sh -o yaml)";
 
+/// What `--help` ends with.
+const EXAMPLES: &str = "\
+Examples:
+  kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -
+  poolgate crd patch --policy policy.yaml <crd.yaml >patched.yaml";
+
 /// What the user says about the definition.
 #[derive(Debug, Args)]
 pub(crate) struct CrdArgs {
@@ -49,8 +55,8 @@ enum CrdCommand {
     /// Print the NodePool definition from standard input with `spec.disruption.nodeLimitMode` added
     ///
     /// The definition may be YAML or JSON, alone, among other documents or in a List; all else is printed
-    /// unchanged, and so is a definition that has the field. For example:
-    /// kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -
+    /// unchanged, and so is a definition that has the field.
+    #[command(after_help = EXAMPLES)]
     Patch {
         /// Write this policy's defaults into the definition, too, where it has others
         #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]

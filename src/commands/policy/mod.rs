@@ -30,6 +30,9 @@ enum PolicyCommand {
     /// Check policy files: every mistake with its place
     ///
     /// Exits with 0 if all is well, 1 if there is a mistake, 2 if a file cannot be read.
+    #[command(
+        after_help = "Examples:\n  poolgate policy check policy.yaml\n  poolgate policy check --crd crd.yaml policy.yaml"
+    )]
     Check {
         /// The files
         #[arg(required = true, value_name = "FILE")]
@@ -41,6 +44,7 @@ enum PolicyCommand {
         crd: Option<PathBuf>,
     },
     /// Print the JSON Schema of a policy file, for editors
+    #[command(after_help = "Examples:\n  poolgate policy schema >policy.schema.json")]
     Schema,
 }
 
