@@ -20,6 +20,7 @@ mod packaging;
 mod pages;
 mod policy;
 mod processes;
+mod questions;
 mod serve;
 mod structure;
 mod written;

@@ -8,6 +8,7 @@ mod moment;
 mod notes;
 mod plan;
 mod reason;
+mod stored;
 mod subject;
 mod svg;
 mod week;

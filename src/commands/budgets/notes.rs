@@ -33,7 +33,7 @@ pub(super) fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) ->
         .initial_indent("note: ")
         .subsequent_indent("      ");
     let mut text = String::new();
-    for note in notes.into_iter().flatten() {
+    for note in subject.stored.iter().cloned().chain(notes.into_iter().flatten()) {
         let _ = write!(text, "\n{}\n", textwrap::fill(&note, &options));
     }
     text

@@ -7,6 +7,7 @@ use poolgate_core::karpenter::{Budget, Disruption, Field, NodePool};
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
 
+use super::stored;
 use crate::commands::nodepools::Found;
 use crate::files;
 
@@ -51,6 +52,8 @@ pub(super) struct Subject<'a> {
     pub(super) reasons: Vec<Reason>,
     /// What Karpenter decodes of it.
     pub(super) pool: NodePool<'a>,
+    /// What the cluster says of it, as sentences.
+    pub(super) stored: Vec<String>,
     author: Author,
 }
 
@@ -72,7 +75,7 @@ impl<'a> Subject<'a> {
         };
         let known = question
             .nodes
-            .or_else(|| nodes_of(&found.object))
+            .or_else(|| stored::nodes(&found.object))
             .or_else(replicas);
         let reasons = match question.reason {
             Some(reason) => vec![reason],
@@ -85,6 +88,7 @@ impl<'a> Subject<'a> {
             assumed: known.is_none(),
             budgets,
             reasons,
+            stored: stored::notes(&found.object, &pool),
             pool,
             author,
         })
@@ -205,9 +209,4 @@ fn name(object: &Value) -> String {
         None => "without a name".into(),
         Some(name) => files::name(name),
     }
-}
-
-/// How many nodes the status counts.
-fn nodes_of(object: &Value) -> Option<u32> {
-    u32::try_from(object.pointer("/status/nodes")?.as_u64()?).ok()
 }

@@ -1,0 +1,52 @@
+//! What the cluster has written into the status of a pool, where that says more than its budgets.
+
+use poolgate_core::diagnostic::quoted;
+use poolgate_core::karpenter::NodePool;
+use poolgate_core::value::quantity::Quantity;
+use serde_json::Value;
+
+/// How many nodes the status counts.
+pub(super) fn nodes(object: &Value) -> Option<u32> {
+    u32::try_from(object.pointer("/status/nodes")?.as_u64()?).ok()
+}
+
+/// Why Karpenter launches nothing for the pool, or nothing more: sentences.
+pub(super) fn notes(object: &Value, pool: &NodePool<'_>) -> Vec<String> {
+    [not_ready(object), above_limit(object, pool)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn above_limit(object: &Value, pool: &NodePool<'_>) -> Option<String> {
+    let nodes = nodes(object)?;
+    let limit = pool.node_limit()?;
+    (limit < Quantity::from(i64::from(nodes))).then(|| {
+        format!(
+            "The status counts {nodes} nodes, more than limits.nodes allows. Karpenter looks at the limit before it launches a \
+             batch of nodes, not while it does, and removes none for it: it launches no more before enough have gone for \
+             other reasons, and replaces none before it goes. poolgate's gate (serve --gate) keeps a pool from getting there."
+        )
+    })
+}
+
+fn not_ready(object: &Value) -> Option<String> {
+    let conditions = object.pointer("/status/conditions")?.as_array()?;
+    let text = |condition: &Value, field: &str| condition.get(field)?.as_str().map(str::to_owned);
+    let is_open = |condition: &&Value| text(condition, "status").is_none_or(|status| status != "True");
+    let (ready, others): (Vec<_>, Vec<_>) = conditions
+        .iter()
+        .filter(is_open)
+        .partition(|condition| text(condition, "type").is_some_and(|kind| kind == "Ready"));
+    let ready = ready.first()?;
+    let told = if others.is_empty() { vec![*ready] } else { others };
+    let causes = told.iter().map(|condition| {
+        let of = |field| quoted(&text(condition, field).unwrap_or_default());
+        format!("{} is {}: {}", of("type"), of("status"), of("message"))
+    });
+    Some(format!(
+        "The pool is not ready, so Karpenter launches nothing for it; where no other pool is ready, its log says \"no nodepools \
+         found\". {}. What a validation refuses, `poolgate lint` shows at its line.",
+        causes.collect::<Vec<_>>().join("; ")
+    ))
+}
