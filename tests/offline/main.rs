@@ -18,6 +18,7 @@ mod metrics;
 mod no_cluster;
 mod packaging;
 mod pages;
+mod planned;
 mod policy;
 mod processes;
 mod questions;
@@ -29,6 +30,7 @@ mod written;
 mod support {
     pub(crate) mod authority;
     pub(crate) mod files;
+    pub(crate) mod full;
     pub(crate) mod mount;
     pub(crate) mod nodepool;
     pub(crate) mod poolgate;

@@ -185,10 +185,12 @@ fn budgets(args: &PlanArgs, variant: &Variant) -> String {
         [] => String::new(),
         some => format!("      reasons: [{}]\n", some.join(", ")),
     };
-    let mut text = format!(
-        "spec:\n  disruption:\n    budgets:\n    - nodes: {}\n",
-        quoted_nodes(args.nodes)
-    );
+    let mut text = String::from("spec:\n  disruption:\n    budgets:\n");
+    if reasons.is_empty() && variant.closed.contains(&Closed::Always) {
+        text.insert_str(0, "# These hours leave no minute in which a node may go.\n");
+    } else {
+        let _ = writeln!(text, "    - nodes: {}", quoted_nodes(args.nodes));
+    }
     for closed in &variant.closed {
         let _ = write!(text, "    - nodes: \"0\"\n{reasons}");
         if let Closed::Window { schedule, duration } = closed {
