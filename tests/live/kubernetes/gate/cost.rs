@@ -27,8 +27,8 @@ const SWEEP: u64 = 5;
 const RESERVATION: u64 = 45;
 
 /// Creations one after the other, and at once.
-const CREATIONS: u64 = 30;
-const CROWD: u64 = 24;
+const CREATIONS: u32 = 30;
+const CROWD: u32 = 24;
 
 /// A gate on an API server that nobody else asks, and a pool that it has a ledger of.
 struct Counted {
@@ -49,7 +49,7 @@ struct Requests {
 }
 
 impl Counted {
-    fn start(limit: u64) -> Self {
+    fn start(limit: u32) -> Self {
         let plane = ControlPlane::start();
         plane.install_karpenter_crds(V1);
         let server = FaultyApiServer::before(&plane);
@@ -57,7 +57,6 @@ impl Counted {
         let ca = fs::read_to_string(&plane.pki().ca).expect("the authority");
         plane.register_gate_for("counted-", &gate.base_url(), &ca, "Fail");
         let client = Client::of(&plane);
-        let limit = u32::try_from(limit).expect("a small number");
         client.create(POOLS, &pool("counted", Some(limit)));
         let counted = Self {
             _gate: gate,
@@ -77,7 +76,7 @@ impl Counted {
     }
 
     /// How many of a crowd come in that come at the same time, while each answer to the gate takes its time.
-    fn crowd_in(&self, name: &str) -> usize {
+    fn crowd_in(&self, name: &str) -> u32 {
         self.server.set(Fault::Slow(Duration::from_millis(500)));
         let together = Barrier::new(usize::try_from(CROWD).expect("a small number"));
         let had = thread::scope(|scope| {
@@ -94,7 +93,7 @@ impl Counted {
             let had = creators
                 .into_iter()
                 .map(|creator| creator.join().expect("a creator"));
-            had.filter(|had| *had).count()
+            had.map(u32::from).sum()
         });
         self.server.set(Fault::None);
         had
@@ -167,11 +166,12 @@ fn a_creation_that_has_room_costs_one_read_and_one_write() {
     let asked = after.since(before);
     assert_eq!(
         (asked.pools_read, asked.ledgers_read),
-        (CREATIONS, 0),
+        (CREATIONS.into(), 0),
         "{asked:?}"
     );
     let sweeps = after.times(before, SWEEP);
-    let writes = CREATIONS..=CREATIONS + sweeps;
+    let creations = u64::from(CREATIONS);
+    let writes = creations..=creations + sweeps;
     assert!(writes.contains(&asked.ledgers_written), "{asked:?}");
     assert!(
         asked.claims_listed < after.times(before, RESERVATION),
@@ -182,9 +182,9 @@ fn a_creation_that_has_room_costs_one_read_and_one_write() {
 #[test]
 fn all_who_wait_share_what_their_creations_cost() {
     let counted = Counted::start(1 + CROWD);
-    let few = CROWD / 4;
+    let few = u64::from(CROWD / 4);
     let before = counted.requests();
-    assert_eq!(counted.crowd_in("had"), CROWD as usize);
+    assert_eq!(counted.crowd_in("had"), CROWD);
     let after = counted.requests();
     let asked = after.since(before);
     assert!(asked.pools_read <= few, "{asked:?}");
