@@ -10,6 +10,7 @@
 mod support;
 
 mod live {
+    mod alerts;
     mod gitops;
     mod kustomize;
     mod packages;

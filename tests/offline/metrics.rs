@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use regex::Regex;
+
 use super::no_cluster::{kubeconfig, refusing};
 use crate::support::poolgate::Poolgate;
 use crate::support::running::Running;
 
 const DOCUMENT: &str = include_str!("../../docs/operations.md");
+const ALERTS: &str = include_str!("../../manifests/helm/files/alerts.yaml");
 
 /// The names in the tables of the documentation, without labels.
 fn documented() -> BTreeSet<&'static str> {
@@ -81,4 +84,44 @@ fn every_metric_is_documented_and_every_documented_metric_is_there() {
         [""; 0],
         "in docs/operations.md and nowhere else"
     );
+}
+
+/// The texts behind a key of the alerts, in their order.
+fn alerts(key: &str) -> Vec<&'static str> {
+    let lines = ALERTS.lines();
+    lines
+        .filter_map(|line| {
+            line.trim_start_matches(['-', ' '])
+                .strip_prefix(key)?
+                .strip_prefix(": ")
+        })
+        .collect()
+}
+
+#[test]
+fn alerts_ask_for_metrics_that_are_there() {
+    let metric = Regex::new("poolgate_([a-z_]+)").expect("a pattern");
+    let expressions = alerts("expr");
+    assert!(expressions.len() > 10, "{expressions:?}");
+    for expression in expressions {
+        for name in metric.captures_iter(expression).map(|found| found[1].to_owned()) {
+            assert!(documented().contains(&*name), "{expression}: {name}");
+        }
+    }
+}
+
+#[test]
+fn the_runbook_says_what_to_do_at_each_alert_and_no_other() {
+    let (_, runbook) = DOCUMENT
+        .split_once("### What to do when an alert fires")
+        .expect("a runbook");
+    let rows = runbook
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `Poolgate"));
+    let rows: BTreeSet<String> = rows
+        .filter_map(|row| Some(format!("Poolgate{}", row.split_once('`')?.0)))
+        .collect();
+    let alerts: BTreeSet<String> = alerts("alert").into_iter().map(str::to_owned).collect();
+    assert!(alerts.len() > 10, "{alerts:?}");
+    assert_eq!(rows, alerts);
 }

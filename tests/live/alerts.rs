@@ -1,0 +1,214 @@
+//! The alerts that are shipped, as Prometheus takes them: on a bad day those fire that should, on a good day none. Both
+//! days are recorded here, from processes that are well or in trouble.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rcgen::CertificateParams;
+use serde_json::{Value, json};
+
+use crate::support::assets::program;
+use crate::support::authority::Authority;
+use crate::support::chart::MANIFESTS;
+use crate::support::client::Client;
+use crate::support::control_plane::ControlPlane;
+use crate::support::files::directory;
+use crate::support::fleet::Fleet;
+use crate::support::nodepool::node_pool;
+use crate::support::poolgate::Poolgate;
+use crate::support::process::{Outcome, run};
+use crate::support::reconciler::Reconciler;
+use crate::support::running::Running;
+use crate::support::wait::wait_for;
+
+const ALERTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/helm/files/alerts.yaml");
+const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+const DAY: Duration = Duration::from_hours(24);
+
+fn promtool(arguments: &[&str]) -> Outcome {
+    run(Command::new(program("promtool")).args(arguments), "")
+}
+
+/// What a Prometheus has seen, by the name of each series.
+#[derive(Default)]
+struct Recording(BTreeMap<String, f64>);
+
+impl Recording {
+    /// Scrapes a process that has seen what it watches.
+    fn scrape(&mut self, instance: &str, process: &Running) {
+        let text = wait_for("every watch to be up", || {
+            let (_, text) = process.probe("/metrics");
+            let is_down = |line: &str| line.starts_with("poolgate_watch_up{") && line.ends_with(" 0");
+            (!text.is_empty() && !text.lines().any(is_down)).then_some(text)
+        });
+        self.read(instance, &text);
+    }
+
+    fn read(&mut self, instance: &str, text: &str) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time");
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let (name, value) = line.rsplit_once(' ').expect("a value");
+            let mut value: f64 = value.parse().expect("a number");
+            // To Prometheus the day begins in 1970.
+            if name.contains("_timestamp_seconds") {
+                value -= now.as_secs_f64();
+            }
+            let name = match name.split_once('{') {
+                Some((name, labels)) => format!("{name}{{instance=\"{instance}\",{labels}"),
+                None => format!("{name}{{instance=\"{instance}\"}}"),
+            };
+            self.0.insert(name, value);
+        }
+    }
+
+    /// Which alerts fire after half an hour of it, as Prometheus has it.
+    #[track_caller]
+    fn expect_firing(&self, expected: &[&str]) {
+        let series: Vec<Value> = self
+            .0
+            .iter()
+            .map(|(name, value)| {
+                let is_counter = name.contains("_total{") || name.contains("_count{");
+                let before = if is_counter { 0.0 } else { *value };
+                json!({"series": name, "values": format!("{before}+0x10 {value}+0x50")})
+            })
+            .collect();
+        let samples: Vec<Value> = expected
+            .iter()
+            .map(|alert| json!({"labels": format!("{{alertname=\"{alert}\"}}"), "value": 1}))
+            .collect();
+        let tests = json!({
+            "rule_files": [ALERTS],
+            "evaluation_interval": "1m",
+            "tests": [{
+                "interval": "1m",
+                "input_series": series,
+                "promql_expr_test": [{
+                    // At least one of each; how many does not matter.
+                    "expr": "group by (alertname) (max_over_time(ALERTS{alertstate=\"firing\"}[30m]))",
+                    "eval_time": "30m",
+                    "exp_samples": samples,
+                }],
+            }],
+        });
+        let files = directory(&[("day.yaml", &tests.to_string())]);
+        let day = files.path().join("day.yaml");
+        let tested = promtool(&["test", "rules", day.to_str().expect("a path")]);
+        assert!(tested.status.success(), "{}{}", tested.stdout, tested.stderr);
+    }
+}
+
+/// A server's certificate that ends after a time, as files.
+fn certificate(life: Duration) -> tempfile::TempDir {
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("names");
+    params.not_after = (SystemTime::now() + life).into();
+    let issued = Authority::named("a test's").issue(&params);
+    directory(&[("tls.crt", &issued.certificate), ("tls.key", &issued.key)])
+}
+
+fn flags(files: &tempfile::TempDir) -> [String; 2] {
+    let path = |name: &str| files.path().join(name).display().to_string();
+    [
+        format!("--tls-cert={}", path("tls.crt")),
+        format!("--tls-key={}", path("tls.key")),
+    ]
+}
+
+#[test]
+fn prometheus_takes_the_alerts_and_on_a_good_day_none_fires() {
+    let checked = promtool(&["check", "rules", ALERTS]);
+    assert!(checked.status.success(), "{}{}", checked.stdout, checked.stderr);
+    let files = certificate(60 * DAY);
+    let [certificate, key] = flags(&files);
+    let server = Poolgate::start(&["--no-cluster", &certificate, &key]);
+    let mut day = Recording::default();
+    day.scrape("poolgate-1", &server);
+    assert!(day.0.len() > 30, "{:?}", day.0);
+    day.expect_firing(&[]);
+}
+
+#[test]
+fn on_a_bad_day_those_alerts_fire_that_should() {
+    let plane = ControlPlane::start();
+    let mut fleet = Fleet::in_cluster(&plane);
+    let mut day = Recording::default();
+    plane
+        .kubectl(&["apply", "-k", &format!("{MANIFESTS}/overlays/gate")], "")
+        .success();
+
+    // A certificate that ends in three days, a policy that cannot be read, and nobody has filled caBundle.
+    let files = certificate(3 * DAY);
+    let [certificate, key] = flags(&files);
+    let policy = files.path().join("policy.yaml");
+    fs::write(&policy, "kind: Nonsense\n").expect("a file");
+    let policy = format!("--policy={}", policy.display());
+    let account = plane.kubeconfig_of("poolgate-system", "poolgate");
+    let account = format!("--kubeconfig={}", account.display());
+    let server = Poolgate::start(&[&certificate, &key, &policy, "--policy-optional", &account]);
+    let missing = "poolgate_registration_problems{problem=\"no_ca_bundle\"}";
+    wait_for("the registration to be read", || {
+        (server.metric(missing) == Some(2.0)).then_some(())
+    });
+    day.scrape("poolgate-1", &server);
+
+    // So what comes in under Ignore comes in unjudged, and what comes under Fail does not.
+    let client = Client::of(&plane);
+    let path = format!("{CONFIGURATIONS}/poolgate");
+    let mut ignoring = client.get(&path).expect("a configuration");
+    ignoring["webhooks"][0]["failurePolicy"] = json!("Ignore");
+    client.replace(&path, &ignoring);
+    let create = |name: &str| {
+        let pool = node_pool(name, &json!({"limits": {"memory": "-1Gi"}}));
+        client.try_create(&format!("{POOLS}?dryRun=All"), &pool)
+    };
+    let failed_open = "apiserver_admission_webhook_fail_open_count{name=\"validate.nodepools.poolgate.dev\",type=\"validating\"}";
+    wait_for("the API server to fail open", || {
+        let _ = create("unjudged");
+        client.metric(failed_open).filter(|count| *count > 0.0)
+    });
+    ignoring = client.get(&path).expect("a configuration");
+    ignoring["webhooks"][0]["failurePolicy"] = json!("Fail");
+    client.replace(&path, &ignoring);
+    wait_for("a denial", || create("denied").is_err().then_some(()));
+    for name in ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"] {
+        let all = ["delete", name, "--selector=app.kubernetes.io/part-of=poolgate"];
+        plane.kubectl(&all, "").success();
+    }
+    let counted = plane.kubectl(&["get", "--raw", "/metrics"], "").success();
+    let of_webhooks: Vec<&str> = counted
+        .lines()
+        .filter(|line| line.starts_with("apiserver_admission_webhook_") && line.contains("poolgate.dev"))
+        .collect();
+    day.read("api-server", &of_webhooks.join("\n"));
+
+    // A pool above its limit, and certificates that cannot be kept.
+    fleet.pool("general", 1, &json!({}));
+    fleet.busy("general", "node-a");
+    fleet.busy("general", "node-b");
+    let account = plane.kubeconfig_of("poolgate-system", "poolgate-reconciler");
+    let reconciler = Reconciler::start(&account, &[]);
+    let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";
+    wait_for("the excess to be seen", || {
+        (reconciler.metric(excess) == Some(1.0)).then_some(())
+    });
+    day.scrape("poolgate-reconciler-1", &reconciler);
+    let account = format!("--kubeconfig={}", account.display());
+    let keeper = Running::start(Running::directory(), &["certificates", &account]);
+    wait_for("the certificates to fail", || {
+        (keeper.metric("poolgate_certificates_failing") == Some(1.0)).then_some(())
+    });
+    day.scrape("poolgate-certificates-1", &keeper);
+
+    day.expect_firing(&[
+        "PoolgateCallsFail",
+        "PoolgateCertificateEnds",
+        "PoolgateCertificatesFail",
+        "PoolgateNodesAboveLimit",
+        "PoolgateNotAsked",
+        "PoolgatePolicyUnusable",
+        "PoolgateRegisteredWrongly",
+    ]);
+}
