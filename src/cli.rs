@@ -73,6 +73,7 @@ pub(crate) enum Command {
     /// Tell how poolgate is in a cluster: which webhooks answer, which policy is in force, how the NodePools stand
     ///
     /// Exits with 0 if all is well, 1 if something is wrong, 2 if something could not be read.
+    #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
     /// Check manifests: mistakes at their line and column, as the webhook would tell them of a new object
     ///

@@ -22,6 +22,13 @@ pub(super) const CERTIFICATES: &str = "\
 Examples:
   poolgate certificates --namespace poolgate-system";
 
+pub(super) const STATUS: &str = "\
+Examples:
+  poolgate status
+  poolgate status --context prod --no-dry-run      read only: ask no webhook
+  poolgate status --watch=30s
+  poolgate status --json";
+
 pub(super) const LINT: &str = "\
 Examples:
   poolgate lint pools/

@@ -89,11 +89,12 @@ fn typed(scene: &Path, line: &str) -> crate::support::process::Outcome {
     run(&mut shell, "")
 }
 
-/// What runs on is asked for its help behind its flags: it refuses what it does not know. Other tests start it.
-fn is_endless(line: &str) -> bool {
-    ["serve", "reconcile", "certificates"]
+/// What runs on, or takes a cluster, is asked for its help behind its flags: it refuses what it does not know. Other tests
+/// start it.
+fn needs_more(line: &str) -> bool {
+    ["serve", "reconcile", "certificates", "status"]
         .iter()
-        .any(|command| line.starts_with(&format!("poolgate {command} ")))
+        .any(|command| line.starts_with(&format!("poolgate {command}")))
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn every_help_has_examples_and_each_does_what_it_says() {
         assert!(!examples.is_empty(), "poolgate {command} --help shows no example");
         for line in examples {
             let scene = scene();
-            let outcome = if is_endless(line) {
+            let outcome = if needs_more(line) {
                 typed(scene.path(), &format!("{line} --help"))
             } else {
                 typed(scene.path(), line)
