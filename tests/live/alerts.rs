@@ -1,4 +1,4 @@
-//! The alerts that are shipped, as Prometheus takes them: on a bad day those fire that should, on a good day none. Both
+//! The alerts and the dashboard that are shipped, as Prometheus takes them: on a bad day those fire that should, on a good day none. Both
 //! days are recorded here, from processes that are well or in trouble.
 
 use std::collections::BTreeMap;
@@ -24,6 +24,7 @@ use crate::support::running::Running;
 use crate::support::wait::wait_for;
 
 const ALERTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/helm/files/alerts.yaml");
+const DASHBOARD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/helm/files/dashboard.json");
 const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 const DAY: Duration = Duration::from_hours(24);
@@ -128,6 +129,26 @@ fn prometheus_takes_the_alerts_and_on_a_good_day_none_fires() {
     day.scrape("poolgate-1", &server);
     assert!(day.0.len() > 30, "{:?}", day.0);
     day.expect_firing(&[]);
+}
+
+#[test]
+fn prometheus_takes_every_question_of_the_dashboard() {
+    let dashboard = fs::read_to_string(DASHBOARD).expect("a dashboard");
+    let dashboard: Value = serde_json::from_str(&dashboard).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().expect("targets"));
+    let rules: Vec<Value> = targets
+        .enumerate()
+        .map(|(number, target)| json!({"record": format!("question:{number}"), "expr": target["expr"]}))
+        .collect();
+    assert!(rules.len() > 15, "{rules:?}");
+    let rules = json!({"groups": [{"name": "dashboard", "rules": rules}]});
+    let files = directory(&[("rules.yaml", &rules.to_string())]);
+    let rules = files.path().join("rules.yaml");
+    let checked = promtool(&["check", "rules", rules.to_str().expect("a path")]);
+    assert!(checked.status.success(), "{}{}", checked.stdout, checked.stderr);
 }
 
 #[test]

@@ -31,6 +31,7 @@ const RENDERINGS: [(&[&str], &[&str]); 6] = [
             "--set=networkPolicy.apiServers={where-the-api-servers-are}",
             "--set=monitoring.podMonitor.enabled=true",
             "--set=monitoring.prometheusRule.enabled=true",
+            "--set=monitoring.dashboard.enabled=true",
         ],
     ),
 ];
@@ -149,6 +150,7 @@ fn every_component_is_what_a_value_asks_for() {
             "--set=networkPolicy.apiServers={where-the-api-servers-are}",
             "--set=monitoring.podMonitor.enabled=true",
             "--set=monitoring.prometheusRule.enabled=true",
+            "--set=monitoring.dashboard.enabled=true",
             &format!("--set=certificates.from={from}"),
         ];
         expect_same(&built(&own), &charted(&values));
@@ -267,6 +269,7 @@ fn every_object_says_that_it_belongs_to_poolgate() {
         "--set=networkPolicy.apiServers={10.0.0.0/28}",
         "--set=monitoring.podMonitor.enabled=true",
         "--set=monitoring.prometheusRule.enabled=true",
+        "--set=monitoring.dashboard.enabled=true",
     ];
     for from in ["cert-manager", "poolgate"] {
         let from = format!("--set=certificates.from={from}");

@@ -9,6 +9,7 @@ use crate::support::poolgate::Poolgate;
 use crate::support::running::Running;
 
 const DOCUMENT: &str = include_str!("../../docs/operations.md");
+const DASHBOARD: &str = include_str!("../../manifests/helm/files/dashboard.json");
 const ALERTS: &str = include_str!("../../manifests/helm/files/alerts.yaml");
 
 /// The names in the tables of the documentation, without labels.
@@ -99,13 +100,15 @@ fn alerts(key: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn alerts_ask_for_metrics_that_are_there() {
+fn alerts_and_dashboard_ask_for_metrics_that_are_there() {
     let metric = Regex::new("poolgate_([a-z_]+)").expect("a pattern");
-    let expressions = alerts("expr");
-    assert!(expressions.len() > 10, "{expressions:?}");
-    for expression in expressions {
-        for name in metric.captures_iter(expression).map(|found| found[1].to_owned()) {
-            assert!(documented().contains(&*name), "{expression}: {name}");
+    let questions = DASHBOARD.lines().filter(|line| line.contains("\"expr\": "));
+    let questions: Vec<&str> = alerts("expr").into_iter().chain(questions).collect();
+    assert!(questions.len() > 30, "{questions:?}");
+    for question in questions {
+        for name in metric.captures_iter(question).map(|found| found[1].to_owned()) {
+            let name = name.strip_suffix("_bucket").unwrap_or(&name);
+            assert!(documented().contains(name), "{question}: {name}");
         }
     }
 }
