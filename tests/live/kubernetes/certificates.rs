@@ -3,6 +3,7 @@
 //! URL in place of a Service.)
 
 mod fence;
+mod helm;
 mod told;
 
 use std::collections::BTreeSet;
