@@ -14,6 +14,15 @@ use crate::support::files::directory;
 /// Set by `tests/generated-files --write`.
 const WRITE: &str = "POOLGATE_WRITE";
 
+/// What asks for all that stands beside the profiles, but for certificates.
+const BESIDE: [&str; 5] = [
+    "--set=networkPolicy.enabled=true",
+    "--set=networkPolicy.apiServers={where-the-api-servers-are}",
+    "--set=monitoring.podMonitor.enabled=true",
+    "--set=monitoring.prometheusRule.enabled=true",
+    "--set=monitoring.dashboard.enabled=true",
+];
+
 /// The folders of templates, and with what the files of the kustomizations are rendered from them.
 const RENDERINGS: [(&[&str], &[&str]); 6] = [
     (&["base"], &[]),
@@ -24,16 +33,7 @@ const RENDERINGS: [(&[&str], &[&str]); 6] = [
     ),
     (&["cert-manager"], &["--set=certificates.from=cert-manager"]),
     (&["certificates"], &["--set=certificates.from=poolgate"]),
-    (
-        &["network-policy", "monitoring"],
-        &[
-            "--set=networkPolicy.enabled=true",
-            "--set=networkPolicy.apiServers={where-the-api-servers-are}",
-            "--set=monitoring.podMonitor.enabled=true",
-            "--set=monitoring.prometheusRule.enabled=true",
-            "--set=monitoring.dashboard.enabled=true",
-        ],
-    ),
+    (&["network-policy", "monitoring"], &BESIDE),
 ];
 
 /// A file as Helm writes it, without its remarks on where each document comes from.
@@ -143,17 +143,9 @@ fn every_component_is_what_a_value_asks_for() {
              ../../components/monitoring, ../../components/{component}]\n"
         );
         let (_copy, own) = with_overlay(&[("kustomization.yaml", &components)]);
-        let values = [
-            "--set=profile=gate",
-            "--set=gate.observe=true",
-            "--set=networkPolicy.enabled=true",
-            "--set=networkPolicy.apiServers={where-the-api-servers-are}",
-            "--set=monitoring.podMonitor.enabled=true",
-            "--set=monitoring.prometheusRule.enabled=true",
-            "--set=monitoring.dashboard.enabled=true",
-            &format!("--set=certificates.from={from}"),
-        ];
-        expect_same(&built(&own), &charted(&values));
+        let from = format!("--set=certificates.from={from}");
+        let values = ["--set=profile=gate", "--set=gate.observe=true", &from];
+        expect_same(&built(&own), &charted(&[&values[..], &BESIDE].concat()));
     }
 }
 
@@ -262,18 +254,10 @@ const DEPLOYMENTS: [&str; 4] = [
 
 #[test]
 fn every_object_says_that_it_belongs_to_poolgate() {
-    let all = [
-        "--set=profile=gate-strict",
-        "--set=gateStrict.pools={licensed}",
-        "--set=networkPolicy.enabled=true",
-        "--set=networkPolicy.apiServers={10.0.0.0/28}",
-        "--set=monitoring.podMonitor.enabled=true",
-        "--set=monitoring.prometheusRule.enabled=true",
-        "--set=monitoring.dashboard.enabled=true",
-    ];
+    let all = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
     for from in ["cert-manager", "poolgate"] {
         let from = format!("--set=certificates.from={from}");
-        for (name, object) in objects(&template(&[&all[..], &[&from]].concat()).success()) {
+        for (name, object) in objects(&template(&[&all[..], &BESIDE, &[&from]].concat()).success()) {
             let part_of = &object["metadata"]["labels"]["app.kubernetes.io/part-of"];
             assert_eq!(part_of, "poolgate", "{name}");
         }
