@@ -36,7 +36,8 @@ Examples:
   poolgate lint --karpenter-version 1.8 --policy policy.yaml pools/
   poolgate lint --format sarif=lint.sarif --fail-on warning pools/
   poolgate lint --fix --diff pools/
-  poolgate lint --statistics --exclude legacy/ .";
+  poolgate lint --statistics --exclude legacy/ .
+  poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
 
 pub(super) const PLUGIN: &str = "\
 Examples:

@@ -89,12 +89,12 @@ fn typed(scene: &Path, line: &str) -> crate::support::process::Outcome {
     run(&mut shell, "")
 }
 
-/// What runs on, or takes a cluster, is asked for its help behind its flags: it refuses what it does not know. Other tests
+/// What runs on, or asks a cluster, is asked for its help behind its flags: it refuses what it does not know. Other tests
 /// start it.
-fn needs_more(line: &str) -> bool {
-    ["serve", "reconcile", "certificates", "status"]
-        .iter()
-        .any(|command| line.starts_with(&format!("poolgate {command}")))
+fn is_for_a_cluster(line: &str) -> bool {
+    let commands = ["serve", "reconcile", "certificates", "status"];
+    let named = line.split(' ').nth(1).unwrap_or_default();
+    commands.contains(&named) || line.contains(" --cluster")
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn every_help_has_examples_and_each_does_what_it_says() {
         assert!(!examples.is_empty(), "poolgate {command} --help shows no example");
         for line in examples {
             let scene = scene();
-            let outcome = if needs_more(line) {
+            let outcome = if is_for_a_cluster(line) {
                 typed(scene.path(), &format!("{line} --help"))
             } else {
                 typed(scene.path(), line)
