@@ -184,7 +184,7 @@ fn the_plugins_help_shows_how_it_is_called() {
     let directory = directory(&[]);
     let help = shell(directory.path(), "kubectl nodepool-lint --help").success();
     assert!(
-        help.contains("Usage: kubectl nodepool-lint [OPTIONS] <PATH>..."),
+        help.contains("Usage: kubectl nodepool-lint [OPTIONS] [PATH]..."),
         "{help}"
     );
     assert!(!help.contains("poolgate lint"), "{help}");
