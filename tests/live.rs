@@ -17,6 +17,7 @@ mod live {
 
     mod karpenter {
         mod beside;
+        mod budgets;
         mod consolidation;
         mod crowded;
         mod demonstration;

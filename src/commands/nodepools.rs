@@ -17,6 +17,17 @@ pub(in crate::commands) struct Found {
     pub(in crate::commands) object: Value,
 }
 
+impl Found {
+    /// A NodePool as a cluster has stored it.
+    pub(in crate::commands) fn stored(object: Value) -> Self {
+        Self {
+            line: 1,
+            version: ApiVersion::V1,
+            object,
+        }
+    }
+}
+
 /// All that was found in a text.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct Input {

@@ -16,7 +16,7 @@ pub(super) fn document(subjects: &[Subject<'_>], at: Timestamp) -> Value {
 
 fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {
     let entries = subject.budgets.entries();
-    json!({
+    let mut pool = json!({
         "name": subject.name,
         "file": subject.file,
         "nodes": subject.nodes,
@@ -25,7 +25,11 @@ fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {
         "budgets": entries.iter().map(|entry| budget(subject, entry, at)).collect::<Vec<_>>(),
         "reasons": by_reason(subject, |reason| answer(subject, reason, at)),
         "week": week(subject, midnight(at)),
-    })
+    });
+    if let (Some(in_use), Some(pool)) = (&subject.in_use, pool.as_object_mut()) {
+        pool.insert("cluster".into(), in_use.json());
+    }
+    pool
 }
 
 fn budget(subject: &Subject<'_>, entry: &Entry, at: Timestamp) -> Value {
@@ -59,6 +63,9 @@ fn answer(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Value {
     };
     answer.insert("next".into(), next);
     answer.insert("never".into(), json!(subject.idle(reason)));
+    if let Some(in_use) = &subject.in_use {
+        answer.insert("consumed".into(), in_use.consumed(reason).into());
+    }
     Value::Object(answer)
 }
 

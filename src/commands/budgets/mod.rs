@@ -1,9 +1,11 @@
 //! `poolgate budgets`: which budgets of a NodePool hold at a moment, which of them has the word, how many nodes may
 //! go and when that changes; or all of it over a week.
 
+mod blocked;
 mod clock;
 mod grid;
 mod json;
+mod live;
 mod moment;
 mod notes;
 mod plan;
@@ -20,15 +22,18 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
 use poolgate_core::json::Json;
 use poolgate_core::policy::Policy;
 use serde_json::{Map, Value, json};
 
+use crate::cluster::StoredArgs;
 use crate::commands::nodepools::{self, Found};
 use crate::files::{self, Excluded};
 use crate::judged_by::JudgedBy;
 use clock::{Clock, Moment};
+use live::Live;
 use plan::PlanArgs;
 use reason::ReasonArg;
 use subject::{Author, Question, Subject};
@@ -50,16 +55,19 @@ pub(crate) struct BudgetsArgs {
     #[arg(default_value = "-", value_name = "PATH")]
     paths: Vec<PathBuf>,
 
+    #[command(flatten)]
+    stored: StoredArgs,
+
     /// Only the NodePool of this name. May be given again
     #[arg(long, value_name = "NAME")]
     pool: Vec<String>,
 
     /// The moment: 2026-01-05T10:00:00Z, or by the clock of --tz 2026-01-05T10:00; now, if not given
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", conflicts_with = "cluster")]
     at: Option<Moment>,
 
     /// How many nodes each pool has; those of its status, its replicas, or 10, if not given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    #[arg(long, value_name = "N", conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     nodes: Option<u32>,
 
     /// Only this reason
@@ -106,11 +114,22 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
         "--at {at}: budgets are reckoned from the year 1990 to 2089"
     );
     let policy = args.judged_by.named_policy()?;
+    let cluster = args.stored.connect()?;
     let mut code = 0;
     let mut complaints = Vec::new();
     let mut pools = Vec::new();
     let mut others = 0;
-    let inputs = files::find(&args.paths, None, &Excluded::nothing()).files;
+    let mut live = None;
+    let mut inputs = Vec::new();
+    match &cluster {
+        Some(cluster) => {
+            let live = live.insert(Live::read(cluster)?);
+            complaints.append(&mut live.complaints);
+            let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
+            pools.extend(stored.map(|found| Pool::of("nodepools", found, policy.as_ref())));
+        }
+        None => inputs = files::find(&args.paths, None, &Excluded::nothing()).files,
+    }
     for input in &inputs {
         let name = input.name.as_str();
         match input.read() {
@@ -147,28 +166,23 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     };
     let mut subjects = Vec::new();
     for (pool, object) in pools.iter().zip(&objects) {
+        let in_use = live.as_mut().map(|live| live.take(pool.name()));
+        let question = Question {
+            nodes: in_use
+                .as_ref()
+                .map_or(question.nodes, |in_use| Some(in_use.nodes)),
+            ..question
+        };
         match Subject::of(&pool.found, object, pool.author, question) {
             Ok(mut subject) => {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
+                subject.in_use = in_use;
                 subjects.push(subject);
             }
             Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),
         }
     }
-    let output = if args.json {
-        let document = json::document(&subjects, at);
-        serde_json::to_string_pretty(&document)? + "\n"
-    } else if args.week {
-        subjects
-            .iter()
-            .map(|subject| week::picture(subject, at, &clock))
-            .collect()
-    } else {
-        subjects
-            .iter()
-            .map(|subject| moment::explanation(subject, at, &clock))
-            .collect()
-    };
+    let output = written(args, &subjects, at, &clock)?;
     if let Some(path) = &args.svg {
         fs::write(path, svg::picture(&subjects, at, &clock))
             .with_context(|| format!("{} cannot be written", path.display()))?;
@@ -178,6 +192,25 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
         code = code.max(FOUND);
     }
     print(&output, code)
+}
+
+/// The answers in the form that is asked for.
+fn written(
+    args: &BudgetsArgs,
+    subjects: &[Subject<'_>],
+    at: Timestamp,
+    clock: &Clock,
+) -> anyhow::Result<String> {
+    let each = |tell: fn(&Subject<'_>, Timestamp, &Clock) -> String| {
+        subjects.iter().map(|subject| tell(subject, at, clock)).collect()
+    };
+    Ok(if args.json {
+        serde_json::to_string_pretty(&json::document(subjects, at))? + "\n"
+    } else if args.week {
+        each(week::picture)
+    } else {
+        each(moment::explanation)
+    })
 }
 
 /// A NodePool of the input.

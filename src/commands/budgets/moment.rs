@@ -19,13 +19,16 @@ pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -
         let names = names.join(", ");
         let _ = match answer {
             Answer::Idle(why) => writeln!(text, "{names}: never happens, because {why}"),
-            Answer::Allowed(allowance, change) => writeln!(
+            Answer::Allowed(allowance, left, change) => writeln!(
                 text,
-                "{names}: {}\n  {}",
+                "{names}: {}{left}\n  {}",
                 subject.told(allowance),
                 changed(subject, change, clock)
             ),
         };
+    }
+    for blocked in subject.in_use.iter().flat_map(|in_use| &in_use.blocked) {
+        let _ = write!(text, "\n{}", blocked.told(clock));
     }
     text.push_str(&notes::paragraphs(subject, at, clock));
     text.push('\n');
@@ -103,12 +106,12 @@ fn names(reasons: Reasons) -> String {
 }
 
 /// What there is to say of a reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
     /// Why it never comes up.
     Idle(&'static str),
-    /// What is allowed, and when that changes.
-    Allowed(Allowance, Change),
+    /// What is allowed, how much of it is left, and when what is allowed changes.
+    Allowed(Allowance, String, Change),
 }
 
 /// What there is to say of each reason; those for which it is the same are taken together.
@@ -116,8 +119,10 @@ fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, Answer)> {
     let mut answers: Vec<(Vec<Reason>, Answer)> = Vec::new();
     for reason in &subject.reasons {
         let allowed = || {
+            let allowance = subject.budgets.allowance(*reason, subject.nodes, at);
             Answer::Allowed(
-                subject.budgets.allowance(*reason, subject.nodes, at),
+                allowance,
+                subject.left(*reason, allowance),
                 subject.budgets.next_change(*reason, subject.nodes, at),
             )
         };

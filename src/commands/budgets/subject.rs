@@ -7,6 +7,7 @@ use poolgate_core::karpenter::{Budget, Disruption, Field, NodePool};
 use poolgate_core::value::nodes::BudgetNodes;
 use serde_json::Value;
 
+use super::live::InUse;
 use super::stored;
 use crate::commands::nodepools::Found;
 use crate::files;
@@ -46,6 +47,8 @@ pub(super) struct Subject<'a> {
     pub(super) nodes: u32,
     /// Whether nobody says how many nodes it has.
     pub(super) assumed: bool,
+    /// What the cluster says of it, if one is asked.
+    pub(super) in_use: Option<InUse>,
     /// What its budgets say.
     pub(super) budgets: Budgets,
     /// The reasons that are asked for.
@@ -84,6 +87,7 @@ impl<'a> Subject<'a> {
         Ok(Self {
             name,
             file: None,
+            in_use: None,
             nodes: known.unwrap_or(ASSUMED_NODES),
             assumed: known.is_none(),
             budgets,
@@ -171,6 +175,28 @@ impl<'a> Subject<'a> {
                 self.called(budget)
             ),
         }
+    }
+
+    /// How many nodes may go for a reason beside those that take a place already; empty where none does, or no cluster
+    /// is asked.
+    pub(super) fn left(&self, reason: Reason, allowance: Allowance) -> String {
+        let consumed = self.consumed(reason);
+        let (Some(in_use), Some(nodes)) = (&self.in_use, allowance.nodes()) else {
+            return String::new();
+        };
+        if consumed == 0 || nodes == 0 {
+            return String::new();
+        }
+        let left = match nodes.saturating_sub(consumed) {
+            0 => "no further node".to_owned(),
+            left => format!("{left} more"),
+        };
+        format!("\n  {}, so {left} may go now", in_use.told(reason))
+    }
+
+    /// How many nodes take a place under the budgets for a reason.
+    pub(super) fn consumed(&self, reason: Reason) -> u32 {
+        self.in_use.as_ref().map_or(0, |in_use| in_use.consumed(reason))
     }
 }
 

@@ -1,11 +1,15 @@
 //! What a user would look at.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 
 use serde_json::Value;
 
-use super::{KarpenterCluster, NODE_CLAIMS};
+use super::{KarpenterCluster, NODE_CLAIMS, lock};
 use crate::support::recording::{Recording, name};
+use crate::support::wait::PATIENCE;
 
 const NODES: &str = "/api/v1/nodes";
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -57,6 +61,17 @@ impl KarpenterCluster {
         self.client().list(&format!("{EVENTS}?fieldSelector={selector}"))
     }
 
+    /// One of Karpenter's own metrics, named with its labels; none while it has none.
+    pub(crate) fn karpenter_metric(&self, name: &str) -> Option<f64> {
+        let pid = lock(&self.karpenter).id();
+        let mut texts = listening(pid).into_iter().filter_map(metrics);
+        let text = texts.find(|text| text.contains("karpenter_build_info"))?;
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        value.parse().ok()
+    }
+
     /// What stands where, in a few lines, for a test that fails.
     pub(crate) fn situation(&self) -> String {
         let list = |path: &str| self.client().list(path);
@@ -90,6 +105,44 @@ impl KarpenterCluster {
         }
         lines.join("\n")
     }
+}
+
+/// The ports on which a process listens.
+fn listening(pid: u32) -> BTreeSet<u16> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("the files of a process");
+    let targets = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+    let sockets: BTreeSet<String> = targets
+        .filter_map(|target| {
+            Some(
+                target
+                    .to_str()?
+                    .strip_prefix("socket:[")?
+                    .strip_suffix(']')?
+                    .to_owned(),
+            )
+        })
+        .collect();
+    let tables = ["tcp", "tcp6"].map(|table| fs::read_to_string(format!("/proc/{pid}/net/{table}")));
+    let tables = tables.map(|table| table.expect("a table of sockets"));
+    let lines = tables.iter().flat_map(|table| table.lines());
+    lines
+        .filter_map(|line| {
+            let cells: Vec<&str> = line.split_whitespace().collect();
+            let is_its = cells.get(3) == Some(&"0A") && sockets.contains(*cells.get(9)?);
+            let (_, port) = cells[1].rsplit_once(':')?;
+            is_its.then(|| u16::from_str_radix(port, 16).ok())?
+        })
+        .collect()
+}
+
+/// What is served at `/metrics` on a port of the loopback address.
+fn metrics(port: u16) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// The names of a pool's NodeClaims.

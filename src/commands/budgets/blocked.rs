@@ -1,0 +1,166 @@
+//! What Karpenter tells in its events `DisruptionBlocked`, in plain words.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::clock::Clock;
+use crate::files;
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Scope {
+    /// The whole pool.
+    Pool,
+    /// A node of it.
+    Node,
+}
+
+/// Events of one pool that mean the same.
+#[derive(Debug)]
+pub(super) struct Blocked {
+    scope: Scope,
+    meaning: Option<&'static str>,
+    /// The words of the last.
+    message: String,
+    last: Option<Timestamp>,
+    /// About how many nodes.
+    count: usize,
+}
+
+/// A part of a message, and what it means.
+const MEANINGS: [(&str, &str); 9] = [
+    (
+        "due to blocking budget",
+        "the budgets of the pool let no node go for this reason then; what they allow now stands above",
+    ),
+    (
+        "pod has \"karpenter.sh/do-not-disrupt\" annotation",
+        "a pod on it must not be moved: the node goes when the pod has ended or the pod's annotation is taken off",
+    ),
+    (
+        "blocked through the \"karpenter.sh/do-not-disrupt\" annotation",
+        "the node itself must not be moved: it may go when its annotation karpenter.sh/do-not-disrupt is taken off",
+    ),
+    (
+        "eviction does not support multiple PDBs",
+        "two PodDisruptionBudgets select the same pod, and then it cannot be evicted: let one of them select it",
+    ),
+    (
+        "pdb prevents pod evictions",
+        "a PodDisruptionBudget lets no pod go now: `kubectl get pdb -A` shows it with 0 allowed disruptions",
+    ),
+    (
+        "nominated for a pending pod",
+        "a waiting pod is to come onto it: this passes by itself",
+    ),
+    (
+        "deleting or marked for deletion",
+        "it is on its way out already, and takes a place under the budgets",
+    ),
+    (
+        "initialized",
+        "pods cannot come onto it yet: Karpenter waits until the node is ready with all it asks for",
+    ),
+    ("node is rebooting", "it is being rebooted: this passes by itself"),
+];
+
+/// What a message means; none where that is not known.
+pub(super) fn meaning(message: &str) -> Option<&'static str> {
+    let message = message.to_lowercase();
+    let mut known = MEANINGS.iter();
+    let (_, meaning) = known.find(|(part, _)| message.contains(&part.to_lowercase()))?;
+    Some(meaning)
+}
+
+impl Blocked {
+    pub(super) fn new(scope: Scope, meaning: Option<&'static str>) -> Self {
+        Self {
+            scope,
+            meaning,
+            message: String::new(),
+            last: None,
+            count: 0,
+        }
+    }
+
+    /// One more of them.
+    pub(super) fn add(&mut self, message: String, at: Option<Timestamp>) {
+        self.count += 1;
+        if self.message.is_empty() || at > self.last {
+            self.message = message;
+            self.last = at;
+        }
+    }
+
+    /// The events in sentences: what Karpenter says, and what that means.
+    pub(super) fn told(&self, clock: &Clock) -> String {
+        let about = match (self.scope, self.count) {
+            (Scope::Pool, _) => String::new(),
+            (Scope::Node, 1) => ", 1 node".to_owned(),
+            (Scope::Node, count) => format!(", {count} nodes"),
+        };
+        let when = self.last.map(|at| format!(", last at {}", clock.write(at)));
+        let mut text = format!(
+            "DisruptionBlocked{about}{}: {}\n",
+            when.unwrap_or_default(),
+            files::clean(&self.message)
+        );
+        if let Some(meaning) = self.meaning {
+            let _ = writeln!(text, "  {meaning}");
+        }
+        text
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "about": match self.scope { Scope::Pool => "NodePool", Scope::Node => "NodeClaim" },
+            "message": self.message,
+            "meaning": self.meaning,
+            "last": self.last.map(|at| at.to_string()),
+            "count": self.count,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_karpenter_1_15_have_a_meaning() {
+        for (message, start) in [
+            (
+                "No allowed disruptions for disruption reason Drifted due to blocking budget",
+                "the budgets",
+            ),
+            (
+                "Pod has \"karpenter.sh/do-not-disrupt\" annotation (Pod=default/a)",
+                "a pod on it",
+            ),
+            (
+                "Disruption is blocked through the \"karpenter.sh/do-not-disrupt\" annotation",
+                "the node itself",
+            ),
+            (
+                "Pdb prevents pod evictions (PodDisruptionBudget=[default/a])",
+                "a PodDisruptionBudget",
+            ),
+            (
+                "Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[a b])",
+                "two",
+            ),
+            ("Node is nominated for a pending pod", "a waiting pod"),
+            ("Node is deleting or marked for deletion", "it is on its way"),
+            ("Node isn't initialized nor registered", "pods cannot come"),
+            ("Node is rebooting", "it is being rebooted"),
+        ] {
+            assert!(
+                meaning(message).is_some_and(|meaning| meaning.starts_with(start)),
+                "{message}"
+            );
+        }
+        assert_eq!(meaning("Not all pods would schedule"), None);
+    }
+}

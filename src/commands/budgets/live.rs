@@ -1,0 +1,247 @@
+//! What a cluster says of its NodePools: how many nodes count, how many of them take a place under budgets, as Karpenter
+//! counts them, and what it has told of disruption that it could not begin.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use poolgate_core::budget::Reason;
+use poolgate_core::karpenter::NODEPOOL_LABEL;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::blocked::{self, Blocked, Scope};
+use crate::cluster::ClusterReader;
+use crate::objects::{Conditions, Metadata, NODE_CLAIMS, NODE_POOLS, Object, Texts};
+
+const NODES: &str = "/api/v1/nodes";
+const EVENTS: &str = "/api/v1/events";
+
+/// By which Karpenter says that pods may come onto a node.
+const INITIALIZED: &str = "karpenter.sh/initialized";
+
+/// By which Karpenter closes a node that it is about to take away.
+const DISRUPTED: &str = "karpenter.sh/disrupted";
+
+/// What a cluster says of a NodePool.
+#[derive(Debug, Default)]
+pub(super) struct InUse {
+    /// How many nodes count: those that pods may come onto.
+    pub(super) nodes: u32,
+    /// Of these, those on their way out.
+    leaving: u32,
+    /// Of the others, those that are not ready.
+    not_ready: u32,
+    /// What Karpenter has told lately.
+    pub(super) blocked: Vec<Blocked>,
+}
+
+impl InUse {
+    /// How many nodes take a place under the budgets for a reason.
+    pub(super) fn consumed(&self, reason: Reason) -> u32 {
+        match reason {
+            Reason::Unhealthy => self.leaving,
+            _ => self.leaving + self.not_ready,
+        }
+    }
+
+    /// What takes the places for a reason, in words.
+    pub(super) fn told(&self, reason: Reason) -> String {
+        let not_ready = self.consumed(reason) - self.leaving;
+        let count = |count: u32, one: &str, several: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            _ => Some(format!("{count} {several}")),
+        };
+        let parts = [
+            count(self.leaving, "is on its way out", "are on their way out"),
+            count(not_ready, "is not ready", "are not ready"),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "leaving": self.leaving,
+            "notReady": self.not_ready,
+            "blocked": self.blocked.iter().map(Blocked::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    /// The NodePools, in the order of their names.
+    pub(super) pools: Vec<Value>,
+    in_use: HashMap<String, InUse>,
+    /// What could not be read, though the rest can be told without it.
+    pub(super) complaints: Vec<String>,
+}
+
+impl Live {
+    /// What is said of the pool of this name.
+    pub(super) fn take(&mut self, pool: &str) -> InUse {
+        self.in_use.remove(pool).unwrap_or_default()
+    }
+
+    /// Reads everything, one page after the other. Of nodes and NodeClaims only the numbers are kept.
+    pub(super) fn read(cluster: &ClusterReader) -> anyhow::Result<Self> {
+        let mut live = Self::default();
+        cluster.each_page(NODE_POOLS, None, &mut |pools| {
+            live.pools.extend(pools);
+            Ok(())
+        })?;
+        let mut claims = Claims::default();
+        cluster.each_page(NODE_CLAIMS, None, &mut |page| {
+            page.into_iter().try_for_each(|claim| claims.add(claim))
+        })?;
+        cluster.each_page(NODES, None, &mut |page| {
+            page.into_iter().try_for_each(|node| live.node(node, &claims))
+        })?;
+        if let Err(error) = live.events(cluster, &claims) {
+            live.complaints
+                .push(format!("what Karpenter has told lately is not known: {error}"));
+        }
+        Ok(live)
+    }
+
+    fn node(&mut self, node: Value, claims: &Claims) -> anyhow::Result<()> {
+        let node: Node = serde_json::from_value(node)?;
+        let claim = claims.by_machine.get(&node.spec.provider_id);
+        let (Some(pool), Some(claim)) = (node.metadata.label(NODEPOOL_LABEL), claim) else {
+            return Ok(());
+        };
+        let is_initialized = node.metadata.label(INITIALIZED) == Some("true");
+        if claim.is_terminated || !(is_initialized || claim.is_rebooting) {
+            return Ok(());
+        }
+        let in_use = self.in_use.entry(pool.to_owned()).or_default();
+        in_use.nodes += 1;
+        let taints = node.spec.taints.iter().flatten();
+        let is_disrupted = taints.into_iter().any(|taint| taint.key == DISRUPTED);
+        if claim.is_deleted || claim.is_rebooting || is_disrupted {
+            in_use.leaving += 1;
+        } else if !node.status.conditions.is_true("Ready") {
+            in_use.not_ready += 1;
+        }
+        Ok(())
+    }
+
+    fn events(&mut self, cluster: &ClusterReader, claims: &Claims) -> anyhow::Result<()> {
+        let mut told: BTreeMap<(String, Scope, String), Blocked> = BTreeMap::new();
+        for (kind, scope) in [("NodePool", Scope::Pool), ("NodeClaim", Scope::Node)] {
+            let fields = format!("reason=DisruptionBlocked,involvedObject.kind={kind}");
+            cluster.each_page(EVENTS, Some(&fields), &mut |page| {
+                for event in page {
+                    let event: Event = serde_json::from_value(event)?;
+                    let about = event.involved_object.name.as_str();
+                    let pool = match scope {
+                        Scope::Pool => Some(about),
+                        Scope::Node => claims.pools.get(about).map(String::as_str),
+                    };
+                    let Some(pool) = pool else { continue };
+                    let meaning = blocked::meaning(&event.message);
+                    let key = meaning.unwrap_or(&event.message).to_owned();
+                    let last = event.last();
+                    told.entry((pool.to_owned(), scope, key))
+                        .or_insert_with(|| Blocked::new(scope, meaning))
+                        .add(event.message, last);
+                }
+                Ok(())
+            })?;
+        }
+        for ((pool, ..), blocked) in told {
+            self.in_use.entry(pool).or_default().blocked.push(blocked);
+        }
+        Ok(())
+    }
+}
+
+/// What is kept of NodeClaims.
+#[derive(Debug, Default)]
+struct Claims {
+    by_machine: HashMap<String, Claim>,
+    /// The pool of each, by its name.
+    pools: HashMap<String, String>,
+}
+
+#[derive(Debug)]
+struct Claim {
+    is_deleted: bool,
+    is_rebooting: bool,
+    /// Whether its machine is gone.
+    is_terminated: bool,
+}
+
+impl Claims {
+    fn add(&mut self, claim: Value) -> anyhow::Result<()> {
+        let claim: ClaimObject = serde_json::from_value(claim)?;
+        if let Some(pool) = claim.metadata.label(NODEPOOL_LABEL) {
+            self.pools
+                .insert(claim.metadata.name.to_string(), pool.to_owned());
+        }
+        let conditions = &claim.status.conditions;
+        let kept = Claim {
+            is_deleted: claim.metadata.deletion_timestamp.is_some(),
+            is_rebooting: conditions.is_true("Rebooting"),
+            is_terminated: conditions.is_true("InstanceTerminating"),
+        };
+        // One without a machine has no node either.
+        if !claim.status.provider_id.is_empty() {
+            self.by_machine.insert(claim.status.provider_id, kept);
+        }
+        Ok(())
+    }
+}
+
+type ClaimObject = Object<Metadata<Texts>, serde::de::IgnoredAny, ClaimStatus>;
+type Node = Object<Metadata<Texts>, NodeSpec, NodeStatus>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ClaimStatus {
+    #[serde(rename = "providerID")]
+    provider_id: String,
+    conditions: Conditions,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct NodeSpec {
+    #[serde(rename = "providerID")]
+    provider_id: String,
+    taints: Option<Vec<Taint>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Taint {
+    key: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct NodeStatus {
+    conditions: Conditions,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Event {
+    involved_object: About,
+    message: String,
+    last_timestamp: Option<Timestamp>,
+    #[serde(rename = "eventTime")]
+    time: Option<Timestamp>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct About {
+    name: String,
+}
+
+impl Event {
+    fn last(&self) -> Option<Timestamp> {
+        self.last_timestamp.or(self.time)
+    }
+}
