@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 use hyper::Request;
 
-use crate::Bench;
+use crate::{Bench, process};
 
 /// What was spent up to some moment, or between two.
 #[derive(Debug, Clone, Default)]
@@ -76,10 +76,6 @@ impl Requests {
     }
 }
 
-/// Fields 14 and 15 of `/proc/PID/stat`, in ticks of 10 ms.
 fn processor_ms(process: u32) -> Result<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    let (_, rest) = stat.rsplit_once(") ").context("a stat line")?;
-    let ticks = rest.split(' ').skip(11).take(2);
-    Ok(ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() * 10.0)
+    Ok(process::cpu(process)?.as_secs_f64() * 1e3)
 }

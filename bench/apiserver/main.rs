@@ -13,6 +13,8 @@ mod creations;
 mod denials;
 mod dry_runs;
 mod empty;
+#[path = "../process.rs"]
+mod process;
 #[allow(
     dead_code,
     clippy::expect_used,

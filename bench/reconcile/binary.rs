@@ -9,6 +9,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use tokio::time::sleep;
 
+use crate::process;
+
 /// How long the binary may take to see everything.
 const SYNC: Duration = Duration::from_mins(10);
 
@@ -59,26 +61,33 @@ impl Reconciler {
         Ok(Self { child, probe })
     }
 
-    /// Waits until everything was seen and no pool waits. When the last pool was looked at.
-    pub(crate) async fn wait_until_settled(&self, begun: Instant) -> Result<Instant> {
+    /// Waits until there were so many looks at pools. When that was.
+    pub(crate) async fn wait_for_looks(&self, begun: Instant, count: f64) -> Result<Instant> {
+        while self.looks().await.unwrap_or(0.0) < count {
+            if begun.elapsed() > SYNC {
+                bail!("not every pool was looked at within {SYNC:?}");
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+        Ok(Instant::now())
+    }
+
+    /// Waits until everything was seen and no pool waits.
+    pub(crate) async fn wait_until_settled(&self, begun: Instant) -> Result<()> {
         let mut quiet = 0;
-        let (mut last, mut known) = (begun, -1.0);
         while quiet < 4 {
             if begun.elapsed() > SYNC {
                 bail!("not settled after {SYNC:?}");
             }
             sleep(Duration::from_millis(250)).await;
             let looks = self.looks().await.unwrap_or(-1.0);
-            if looks > known {
-                (last, known) = (Instant::now(), looks);
-            }
             let cpu = self.cpu()?;
             sleep(Duration::from_millis(250)).await;
             let is_idle = self.cpu()?.saturating_sub(cpu) <= IDLE;
             let is_quiet = looks > 0.0 && self.looks().await.is_ok_and(|later| later <= looks) && is_idle;
             quiet = if is_quiet { quiet + 1 } else { 0 };
         }
-        Ok(last)
+        Ok(())
     }
 
     /// How many looks at pools there were.
@@ -112,14 +121,6 @@ impl Reconciler {
 
     /// The processor time that it has used.
     pub(crate) fn cpu(&self) -> Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let (_, rest) = stat.rsplit_once(") ").context("a stat line")?;
-        let ticks: u64 = rest
-            .split(' ')
-            .skip(11)
-            .take(2)
-            .filter_map(|ticks| ticks.parse::<u64>().ok())
-            .sum();
-        Ok(Duration::from_millis(ticks * 10))
+        process::cpu(self.child.id())
     }
 }

@@ -11,6 +11,8 @@
 mod binary;
 mod objects;
 mod picture;
+#[path = "../process.rs"]
+mod process;
 mod script;
 #[path = "../table.rs"]
 mod table;
@@ -111,7 +113,8 @@ async fn started(script: Script) -> Result<(Script, Reconciler, Instant, Instant
     std::fs::write(&kubeconfig, kubeconfig_for(address).to_string())?;
     let begun = Instant::now();
     let reconciler = Reconciler::start(&kubeconfig)?;
-    let judged = reconciler.wait_until_settled(begun).await?;
+    let judged = reconciler.wait_for_looks(begun, POOLS as f64).await?;
+    reconciler.wait_until_settled(begun).await?;
     Ok((script, reconciler, begun, judged))
 }
 
