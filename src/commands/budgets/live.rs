@@ -245,3 +245,77 @@ impl Event {
         self.last_timestamp.or(self.time)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(name: &str, metadata: &Value, condition: &str) -> Value {
+        let mut claim = json!({
+            "metadata": {"name": name, "labels": {NODEPOOL_LABEL: "a"}},
+            "status": {"providerID": name, "conditions": [{"type": condition, "status": "True"}]},
+        });
+        let all = claim["metadata"].as_object_mut().expect("metadata");
+        all.extend(metadata.as_object().expect("an object").clone());
+        claim
+    }
+
+    fn node(machine: &str, is_ready: &str, spec: &Value, labels: &Value) -> Value {
+        let mut node = json!({
+            "metadata": {"name": machine, "labels": {NODEPOOL_LABEL: "a", INITIALIZED: "true"}},
+            "spec": {"providerID": machine},
+            "status": {"conditions": [{"type": "Ready", "status": is_ready}]},
+        });
+        for (part, more) in [("/spec", spec), ("/metadata/labels", labels)] {
+            let all = node.pointer_mut(part).and_then(Value::as_object_mut);
+            all.expect("an object")
+                .extend(more.as_object().expect("an object").clone());
+        }
+        node
+    }
+
+    #[test]
+    fn nodes_are_counted_as_karpenter_counts_them() {
+        let none = json!({});
+        let deleted = json!({"deletionTimestamp": "2026-01-05T10:00:00Z"});
+        let mut claims = Claims::default();
+        for claim in [
+            claim("well", &none, "Ready"),
+            claim("unready", &none, "Ready"),
+            claim("deleted", &deleted, "Ready"),
+            claim("chosen", &none, "Ready"),
+            claim("rebooting", &none, "Rebooting"),
+            claim("terminated", &deleted, "InstanceTerminating"),
+            claim("new", &none, "Ready"),
+        ] {
+            claims.add(claim).expect("a NodeClaim");
+        }
+        let mut live = Live::default();
+        let uninitialized = json!({INITIALIZED: "false"});
+        let closed = json!({"taints": [{"key": DISRUPTED, "effect": "NoSchedule"}]});
+        for node in [
+            node("well", "True", &none, &none),
+            node("unready", "Unknown", &none, &none),
+            node("deleted", "False", &none, &none),
+            node("chosen", "True", &closed, &none),
+            node("rebooting", "False", &none, &uninitialized),
+            node("terminated", "True", &none, &none),
+            node("new", "True", &none, &uninitialized),
+            node("not-karpenters", "True", &none, &none),
+        ] {
+            live.node(node, &claims).expect("a Node");
+        }
+        let in_use = live.take("a");
+        assert_eq!(in_use.nodes, 5);
+        assert_eq!(in_use.consumed(Reason::Drifted), 4);
+        assert_eq!(
+            in_use.consumed(Reason::Unhealthy),
+            3,
+            "what is not ready is what it repairs"
+        );
+        assert_eq!(
+            in_use.told(Reason::Empty),
+            "3 are on their way out, 1 is not ready"
+        );
+    }
+}
