@@ -12,8 +12,9 @@ use crate::support::recording::{Recording, counts, peak};
 use crate::support::wait::wait_for;
 
 /// How long to wait for what Karpenter brings about, perhaps one node after the other, and rarer with every error: far
-/// longer than it takes, on however busy a machine.
-const DEADLINE: Duration = Duration::from_mins(5);
+/// longer than it takes, on however busy a machine. Where Karpenter has found nothing to consolidate, it looks again
+/// after 5 minutes.
+const DEADLINE: Duration = Duration::from_mins(8);
 
 /// Real Karpenter behind `serve --gate` under failure policy Fail, with `reconcile` beside it. Tests that share one
 /// keep to pools and Deployments of their own names.
