@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use clap::Args;
 
 use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Transport};
 use crate::lifecycle::{Detail, Readiness};
@@ -16,6 +17,19 @@ use crate::telemetry::{CONTENT_TYPE, Metrics};
 
 /// How many connections are kept open: of a kubelet and a few Prometheus servers.
 const MAX_CONNECTIONS: usize = 64;
+
+/// Where the probes are answered.
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// Where /livez, /readyz and /metrics are answered
+    #[arg(
+        long,
+        env = "POOLGATE_PROBE_LISTEN",
+        default_value = "8080",
+        value_name = "ADDR"
+    )]
+    probe_listen: ListenAddr,
+}
 
 /// What the probes look at.
 #[derive(Debug)]
@@ -30,14 +44,14 @@ pub(crate) struct Probes {
 
 /// The server of the probe port.
 pub(crate) async fn server(
-    address: ListenAddr,
+    args: &ProbeArgs,
     otherwise: Interface,
     probes: Probes,
     metrics: HttpMetrics,
 ) -> Result<Server, BindError> {
     Ok(Server {
         name: "probe",
-        listener: http::bind("probes", address, otherwise).await?,
+        listener: http::bind("probes", args.probe_listen, otherwise).await?,
         transport: Transport::Plain,
         readiness: Arc::clone(&probes.readiness),
         router: router(probes),

@@ -8,20 +8,14 @@ use clap::builder::NonEmptyStringValueParser;
 use super::decide::Settings;
 use crate::cluster::ClusterArgs;
 use crate::flags;
-use crate::http::ListenAddr;
+use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
 /// What the user says about making certificates.
 #[derive(Debug, Args)]
 pub(crate) struct CertificatesArgs {
-    /// Where /livez, /readyz and /metrics are answered
-    #[arg(
-        long,
-        env = "POOLGATE_PROBE_LISTEN",
-        default_value = "8080",
-        value_name = "ADDR"
-    )]
-    pub(super) probe_listen: ListenAddr,
+    #[command(flatten)]
+    pub(super) probes: ProbeArgs,
 
     /// How long a new CA holds; it is replaced when two thirds of that are over
     #[arg(long, env = "POOLGATE_CA_LIFE", default_value = "26280h", value_name = "TIME",

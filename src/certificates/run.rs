@@ -15,7 +15,7 @@ use super::objects::{BadName, Names};
 use super::store::Store;
 use crate::cluster::{ConnectError, Connector, WatchMetrics, authority, client_for_watches};
 use crate::http::{self, BindError, HttpMetrics, Interface};
-use crate::lifecycle::{Ending, PartError, Readiness, Signals, StatusLine, Tasks};
+use crate::lifecycle::{self, Ending, PartError, Readiness, Signals, StatusLine, Tasks};
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, count_panics};
 
@@ -55,13 +55,7 @@ pub(crate) enum CertificatesError {
 pub(crate) fn certificates(args: &CertificatesArgs) -> Result<ExitCode, CertificatesError> {
     args.settings()?;
     args.log.install()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(run(args));
-    runtime.shutdown_background();
-    ended
+    lifecycle::run(1, run(args))
 }
 
 async fn run(args: &CertificatesArgs) -> Result<ExitCode, CertificatesError> {
@@ -79,7 +73,7 @@ async fn run(args: &CertificatesArgs) -> Result<ExitCode, CertificatesError> {
         details: vec![Arc::new(StatusLine::new(CERTIFICATES, &line))],
         metrics: Metrics::new(registry),
     };
-    let probe = probes::server(args.probe_listen, Interface::All, probes, http_metrics).await?;
+    let probe = probes::server(&args.probes, Interface::All, probes, http_metrics).await?;
     let address = http::local_addr(&probe.listener);
 
     let names = Names::of(connector.namespace(), &args.name).map_err(CertificatesError::Name)?;

@@ -35,6 +35,12 @@ impl<L, A, S, T> Versioned for Object<Metadata<L, A>, S, T> {
     }
 }
 
+/// Turns to the next page of a list; false where that was the last one.
+pub(crate) fn turn_page(params: &mut ListParams, token: Option<String>) -> bool {
+    params.continue_token = token.filter(|token| !token.is_empty());
+    params.continue_token.is_some()
+}
+
 /// An object as the API server sent it.
 pub(crate) type RawObject = Box<RawValue>;
 

@@ -10,6 +10,7 @@ use std::{env, fs};
 
 use kube::config::{Kubeconfig, KubeconfigError};
 use poolgate_core::manifest::{self, Limits, Lines, Position};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 /// A kubeconfig that cannot be used.
@@ -99,7 +100,7 @@ pub(crate) fn read_from(path: &Path) -> Result<Kubeconfig, UnusableKubeconfig> {
         if value.is_null() {
             continue;
         }
-        let mut kubeconfig: Kubeconfig = serde_json::from_value(value.clone()).map_err(|error| {
+        let mut kubeconfig = Kubeconfig::deserialize(&value).map_err(|error| {
             let place = undecodable(&value).unwrap_or_else(|| "the kubeconfig".into());
             malformed(format!(" {place}"), error.to_string())
         })?;
@@ -124,7 +125,7 @@ fn undecodable(value: &Value) -> Option<String> {
         let entries = value.get(field)?.as_array()?;
         let index = entries
             .iter()
-            .position(|entry| serde_json::from_value::<Kubeconfig>(json!({ field: [entry] })).is_err())?;
+            .position(|entry| Kubeconfig::deserialize(&json!({ field: [entry] })).is_err())?;
         Some(format!("{field}[{index}]"))
     })
 }

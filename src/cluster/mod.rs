@@ -23,7 +23,7 @@ pub(crate) mod stored;
 pub(crate) mod watch;
 pub(crate) mod webhooks;
 
-pub(crate) use collection::{Collection, RawObject, Versioned};
+pub(crate) use collection::{Collection, RawObject, Versioned, turn_page};
 pub(crate) use config::ClusterArgs;
 pub(crate) use connect::{ConnectError, Connector, client_for_watches, without_kept_connections};
 pub(crate) use definition::FIELDS as DEFINITION_FIELDS;

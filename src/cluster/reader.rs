@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-use super::collection::{Collection, RawObject};
+use super::collection::{Collection, RawObject, turn_page};
 use super::config::{Found, Route, UnusableConfig, UnusableRoute, find_at};
 use super::connect;
 use super::kubeconfig::UnusableKubeconfig;
@@ -195,8 +195,7 @@ impl ClusterReader {
             let page = self.ask("list", path, objects.list(&params))?;
             let decoded = page.items.iter().map(|object| serde_json::from_str(object.get()));
             take(decoded.collect::<Result<_, _>>()?)?;
-            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() {
+            if !turn_page(&mut params, page.metadata.continue_) {
                 return Ok(());
             }
         }

@@ -18,7 +18,7 @@ use tokio::time::{Instant, error::Elapsed, sleep, timeout};
 
 pub(crate) use self::follower::Follower;
 use self::follower::{RawFollower, UnreadableObject};
-use super::collection::{Collection, Source};
+use super::collection::{Collection, Source, turn_page};
 use super::metrics::WatchMetrics;
 
 /// How many objects a list brings at once: what bounds the memory that a list takes.
@@ -155,8 +155,7 @@ impl Watch {
             for object in page.items {
                 follower.listed(&object)?;
             }
-            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() {
+            if !turn_page(&mut params, page.metadata.continue_) {
                 follower.list_ends();
                 let version = page.metadata.resource_version.ok_or(Failure::NoVersion)?;
                 follower.complete_up_to(&version);

@@ -5,6 +5,22 @@ mod readiness;
 mod signals;
 mod tasks;
 
+use std::io;
+
 pub(crate) use readiness::{Detail, Need, Readiness, StatusLine};
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use tasks::{Ending, PartError, Tasks, on_own_thread};
+
+/// Runs a process on so many threads. What still runs at its end is not waited for: what matters was drained.
+pub(crate) fn run<T, E: From<io::Error>>(
+    threads: usize,
+    process: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(process);
+    runtime.shutdown_background();
+    ended
+}

@@ -8,21 +8,15 @@ use poolgate_core::policy::OverLimit;
 
 use crate::cluster::ClusterArgs;
 use crate::flags;
-use crate::http::ListenAddr;
 use crate::policy_file::WatchedPolicyArgs;
+use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
 /// What the user says about the reconciler.
 #[derive(Debug, Args)]
 pub(crate) struct ReconcileArgs {
-    /// Where /livez, /readyz and /metrics are answered
-    #[arg(
-        long,
-        env = "POOLGATE_PROBE_LISTEN",
-        default_value = "8080",
-        value_name = "ADDR"
-    )]
-    pub(super) probe_listen: ListenAddr,
+    #[command(flatten)]
+    pub(super) probes: ProbeArgs,
 
     #[command(flatten)]
     pub(super) policy: WatchedPolicyArgs,

@@ -18,7 +18,7 @@ use crate::cluster::{
     ConnectError, Connector, Leadership, LeaseError, WatchMetrics, lease_holder, lease_is_silent,
 };
 use crate::http::{self, BindError, HttpMetrics, Interface};
-use crate::lifecycle::{Ending, PartError, Readiness, Signals, Tasks};
+use crate::lifecycle::{self, Ending, PartError, Readiness, Signals, Tasks};
 use crate::policy_file::{IfUnusable, LoadError};
 use crate::probes::{self, Probes};
 use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
@@ -61,19 +61,13 @@ pub(crate) enum ReconcileError {
 /// Reconciles until a signal. Returns the exit code: 0 after an orderly end.
 pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     args.log.install()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(async {
+    lifecycle::run(1, async {
         if args.unhold_all {
             unhold(&args).await
         } else {
             run(args).await
         }
-    });
-    runtime.shutdown_background();
-    ended
+    })
 }
 
 /// Removes every mark, where that is wanted now, and ends.
@@ -133,7 +127,7 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
         details,
         metrics: Metrics::new(registry),
     };
-    let probe = probes::server(args.probe_listen, Interface::All, probes, http_metrics).await?;
+    let probe = probes::server(&args.probes, Interface::All, probes, http_metrics).await?;
     let address = http::local_addr(&probe.listener);
     // Probes are answered to the very end.
     tasks.spawn("probes", probe.run(CancellationToken::new()));

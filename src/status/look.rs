@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::facts::{Asked, Facts, Read, Told};
 use crate::admission::inquiry;
 use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, Webhook, WebhookConfiguration};
-use crate::cluster::{Collection, LEDGER_LABEL, RawObject, described, ledgers, ledgers_path};
+use crate::cluster::{Collection, LEDGER_LABEL, RawObject, described, ledgers, ledgers_path, turn_page};
 use crate::objects::{NODE_CLAIMS, NODE_POOLS};
 
 /// How long one answer may take.
@@ -129,8 +129,7 @@ impl Look<'_> {
             for object in page.items {
                 all.push(serde_json::from_str(object.get()).map_err(|error| format!("{path}: {error}"))?);
             }
-            params.continue_token = page.metadata.continue_.filter(|next| !next.is_empty());
-            if params.continue_token.is_none() {
+            if !turn_page(&mut params, page.metadata.continue_) {
                 return Ok(all);
             }
         }

@@ -13,6 +13,7 @@ use crate::flags;
 use crate::gate::GateSettings;
 use crate::http::{Interface, ListenAddr};
 use crate::policy_file::WatchedPolicyArgs;
+use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
 /// How long a server in a cluster goes on after SIGTERM: the time in which the other parts of the cluster learn that
@@ -27,14 +28,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "POOLGATE_LISTEN", default_value = "8443", value_name = "ADDR")]
     pub(super) listen: ListenAddr,
 
-    /// Where /livez, /readyz and /metrics are answered
-    #[arg(
-        long,
-        env = "POOLGATE_PROBE_LISTEN",
-        default_value = "8080",
-        value_name = "ADDR"
-    )]
-    pub(super) probe_listen: ListenAddr,
+    #[command(flatten)]
+    pub(super) probes: ProbeArgs,
 
     /// The serving certificate with its chain, as PEM; read again while the server runs
     #[arg(long, env = "POOLGATE_TLS_CERT", value_name = "FILE")]

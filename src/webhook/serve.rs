@@ -21,7 +21,7 @@ use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::{Cluster, ClusterError};
 use crate::gate::Gate;
 use crate::http::{self, BindError, Clients, HttpMetrics, Server, Tls, TlsError, Transport};
-use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
+use crate::lifecycle::{self, Detail, Ending, PartError, Readiness, Signals, Tasks};
 use crate::policy_file::{IfUnusable, LoadError, PolicyInForce};
 use crate::probes::{self, Probes};
 use crate::registration::{Registration, RegistrationMetrics};
@@ -94,14 +94,7 @@ pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
     let certificate = args.certificate()?;
     args.gate.settings()?;
     args.log.install()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers())
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(run(args, certificate));
-    // Nothing that is still running is worth waiting for: requests were drained.
-    runtime.shutdown_background();
-    ended
+    lifecycle::run(workers(), run(args, certificate))
 }
 
 /// How many reviews are in work at once. A few threads answer more than a cluster asks, and each may hold a review.
@@ -170,7 +163,7 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         readiness: Arc::clone(&readiness),
         metrics: http_metrics.clone(),
     };
-    let probe = probes::server(args.probe_listen, args.interface(), probes, http_metrics).await?;
+    let probe = probes::server(&args.probes, args.interface(), probes, http_metrics).await?;
     let addresses = (
         http::local_addr(&admission.listener),
         http::local_addr(&probe.listener),

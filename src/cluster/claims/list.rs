@@ -6,7 +6,7 @@ use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::ClaimView;
 
 use super::object::NodeClaim;
-use crate::cluster::collection::Collection;
+use crate::cluster::collection::{Collection, turn_page};
 use crate::objects::NODE_CLAIMS;
 
 /// How many claims a page brings: what bounds the memory that a list takes. Of metadata alone as many take as much, and
@@ -48,8 +48,7 @@ impl ClaimList {
             };
             let parts = page.items.into_iter().filter_map(NodeClaim::into_parts);
             claims.extend(parts.map(|(_, uid, claim)| (uid, claim)));
-            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() {
+            if !turn_page(&mut params, page.metadata.continue_) {
                 let version = page
                     .metadata
                     .resource_version

@@ -8,7 +8,7 @@ use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::ClaimRef;
 
 use super::{WriteError, Writer};
-use crate::cluster::Collection;
+use crate::cluster::{Collection, turn_page};
 use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim};
 use crate::reconciler::metrics::Write;
 use crate::reconciler::objects::PoolObject;
@@ -43,8 +43,7 @@ impl Writer {
                 let deleted = deleted.map(|at| at.parse().unwrap_or(Timestamp::UNIX_EPOCH));
                 listed.insert(claim.metadata.uid, deleted);
             }
-            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() {
+            if !turn_page(&mut params, page.metadata.continue_) {
                 return Ok(listed);
             }
         }

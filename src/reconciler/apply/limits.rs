@@ -10,7 +10,7 @@ use poolgate_core::policy::Policy;
 use serde_json::json;
 
 use super::{WriteError, Writer};
-use crate::cluster::Collection;
+use crate::cluster::{Collection, turn_page};
 use crate::objects::NODE_POOLS;
 use crate::reconciler::metrics::Write;
 use crate::reconciler::objects::PoolObject;
@@ -73,8 +73,7 @@ pub(in crate::reconciler) async fn restore_limits(
                 count += 1;
             }
         }
-        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-        if params.continue_token.is_none() {
+        if !turn_page(&mut params, page.metadata.continue_) {
             return Ok(count);
         }
     }

@@ -16,6 +16,7 @@ use poolgate_core::nodelimit::plan::{
 use serde_json::{Value, json};
 
 use super::{MANAGER, WriteError, Writer};
+use crate::cluster::turn_page;
 use crate::reconciler::metrics::Write;
 
 /// How many nodes are written to at the same time.
@@ -191,8 +192,7 @@ pub(in crate::reconciler) async fn unhold_all(
             .collect();
         count += marked.len();
         Marker::default().unhold(writer, &marked).await?;
-        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-        if params.continue_token.is_none() {
+        if !turn_page(&mut params, page.metadata.continue_) {
             return Ok(count);
         }
     }
