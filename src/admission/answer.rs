@@ -149,7 +149,7 @@ pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'stat
 }
 
 /// The object is admitted, whatever it is, and who asks is told this.
-pub(super) fn told<'b>(request: &AdmissionRequest<'b>, warning: String) -> Answer<'b> {
+pub(super) fn admitted_with_warning<'b>(request: &AdmissionRequest<'b>, warning: String) -> Answer<'b> {
     let mut response = Response::new(request, true);
     response.warnings.push(warning);
     response.into_answer(request, Vec::new())

@@ -150,7 +150,7 @@ impl NodeClaimReview {
 
     /// It is told this.
     pub(crate) fn tell(&self, warning: String) -> Answer<'static> {
-        answer::told(&self.request, warning)
+        answer::admitted_with_warning(&self.request, warning)
     }
 
     /// Whether nothing is to be created.

@@ -111,7 +111,7 @@ impl Reviewer {
             Err(error) => return Err(error),
         };
         if let Some(about) = self.about.as_ref().filter(|_| inquiry::is_one(&request)) {
-            return Ok(answer::told(
+            return Ok(answer::admitted_with_warning(
                 &request,
                 about.warning(endpoint.as_str(), "admitted"),
             ));

@@ -97,7 +97,7 @@ struct Work<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fixes {
     /// They are part of the findings.
-    Told,
+    Suggested,
     Shown,
     Written,
 }
@@ -133,7 +133,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         writes_baseline: args.write_baseline.is_some(),
         selection: &args.selection,
         fixes: match (args.fix, args.instead.diff) {
-            (false, _) => Fixes::Told,
+            (false, _) => Fixes::Suggested,
             (true, false) => Fixes::Written,
             (true, true) => Fixes::Shown,
         },
@@ -218,7 +218,7 @@ impl Work<'_> {
             }
         };
         let fixed = match self.fixes {
-            Fixes::Told => None,
+            Fixes::Suggested => None,
             Fixes::Shown | Fixes::Written => self.fixed(input, &reading),
         };
         let mut shown = None;

@@ -72,17 +72,17 @@ pub(super) struct Involved {
 /// What the API server answered to a creation that is a dry run, under the name by which webhooks tell of themselves.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asked {
-    /// What they told.
-    pub(super) told: Vec<Told>,
+    /// What they report of themselves.
+    pub(super) reports: Vec<SelfReport>,
     /// Why it is denied, if it is.
     pub(super) error: Option<String>,
 }
 
 /// What a webhook tells of itself, by its words.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Told(BTreeMap<String, String>);
+pub(super) struct SelfReport(BTreeMap<String, String>);
 
-impl Told {
+impl SelfReport {
     /// Of a warning; none if it is not a webhook's of ours.
     pub(super) fn of(warning: &str) -> Option<Self> {
         let (_, words) = warning.split_once(crate::admission::inquiry::BEGINNING)?;

@@ -36,7 +36,7 @@ fn of_webhook(webhook: &WebhookReport) -> Value {
         Answers::No(why) => (Some(false), Some(why)),
         Answers::Unknown(why) => (None, Some(why)),
     };
-    let told = |key| webhook.told.as_ref().and_then(|told| told.get(key));
+    let reported = |key| webhook.report.as_ref().and_then(|report| report.get(key));
     json!({
         "name": webhook.name,
         "path": webhook.path,
@@ -45,9 +45,9 @@ fn of_webhook(webhook: &WebhookReport) -> Value {
         "why": why,
         "authorityEnds": webhook.authority_ends.map(|ends| ends.to_string()),
         "certificateEnds": webhook.certificate_ends().map(|ends| ends.to_string()),
-        "version": told("version"),
-        "karpenter": told("karpenter"),
-        "policy": told("policy"),
+        "version": reported("version"),
+        "karpenter": reported("karpenter"),
+        "policy": reported("policy"),
     })
 }
 

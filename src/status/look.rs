@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::facts::{Asked, Facts, Read, Told};
+use super::facts::{Asked, Facts, Read, SelfReport};
 use crate::admission::inquiry;
 use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, Webhook, WebhookConfiguration};
 use crate::cluster::{Collection, LEDGER_LABEL, RawObject, described, ledgers, ledgers_path, turn_page};
@@ -143,11 +143,11 @@ impl Look<'_> {
             .body(object.to_string().into_bytes().into())
             .map_err(|error| error.to_string())?;
         let response = in_time(self.client.send(request)).await?;
-        let told = response
+        let reports = response
             .headers()
             .get_all(header::WARNING)
             .iter()
-            .filter_map(|warning| Told::of(warning.to_str().ok()?))
+            .filter_map(|warning| SelfReport::of(warning.to_str().ok()?))
             .collect();
         let is_created = response.status().is_success();
         let body = timeout(ANSWER, response.into_body().collect()).await;
@@ -159,7 +159,7 @@ impl Look<'_> {
             let message = status.get("message").and_then(Value::as_str);
             message.unwrap_or("the API server denies it").to_owned()
         });
-        Ok(Asked { told, error })
+        Ok(Asked { reports, error })
     }
 }
 

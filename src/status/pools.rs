@@ -238,10 +238,10 @@ impl Seen<'_> {
             .map(|event| (instant(event.last_timestamp.as_deref()), event))
             .collect();
         events.sort_by_key(|(at, _)| Reverse(*at));
-        let mut told = BTreeSet::new();
+        let mut seen = BTreeSet::new();
         events
             .into_iter()
-            .filter(|(_, event)| told.insert(&event.reason))
+            .filter(|(_, event)| seen.insert(&event.reason))
             .map(|(at, event)| {
                 let at = at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
                 format!("{}{at}: {}", event.reason, event.message)
@@ -263,8 +263,8 @@ impl Seen<'_> {
     /// What became of the creation that was asked about.
     fn next(&self) -> Option<String> {
         match self.facts.asked_of_claims.get(&*self.pool.name)? {
-            Ok(Asked { told, error }) => {
-                let decided = told.iter().find_map(|told| told.get("decision"));
+            Ok(Asked { reports, error }) => {
+                let decided = reports.iter().find_map(|report| report.get("decision"));
                 let error = error.as_deref();
                 Some(decided.or(error).unwrap_or("admitted-unasked").to_owned())
             }

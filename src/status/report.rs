@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::policy::Policy;
 
-use super::facts::{Asked, Facts, Read, Told};
+use super::facts::{Asked, Facts, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::certs::read_certificates;
@@ -39,8 +39,8 @@ pub(super) struct WebhookReport {
     pub(super) answers: Answers,
     /// When the last CA ends that it is trusted by.
     pub(super) authority_ends: Option<Timestamp>,
-    /// What it told of itself.
-    pub(super) told: Option<Told>,
+    /// What it reports of itself.
+    pub(super) report: Option<SelfReport>,
 }
 
 /// Whether a webhook answers.
@@ -118,7 +118,7 @@ impl Report {
         let mut in_force: Vec<String> = self
             .webhooks
             .iter()
-            .filter_map(|webhook| Some(webhook.told.as_ref()?.get("policy")?.to_owned()))
+            .filter_map(|webhook| Some(webhook.report.as_ref()?.get("policy")?.to_owned()))
             .collect();
         in_force.sort();
         in_force.dedup();
@@ -170,7 +170,7 @@ impl WebhookReport {
 
     /// When the certificate ends that it shows.
     pub(super) fn certificate_ends(&self) -> Option<Timestamp> {
-        let seconds = self.told.as_ref()?.get("certificate-ends")?.parse().ok()?;
+        let seconds = self.report.as_ref()?.get("certificate-ends")?.parse().ok()?;
         Timestamp::from_second(seconds).ok()
     }
 }
@@ -183,18 +183,18 @@ fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
     } else {
         facts.asked.iter().collect()
     };
-    let told = asked
+    let report = asked
         .iter()
         .flat_map(|asked| asked.iter())
-        .flat_map(|asked| &asked.told)
-        .find(|told| told.get("path") == Some(&path));
+        .flat_map(|asked| &asked.reports)
+        .find(|report| report.get("path") == Some(&path));
     let bundle = webhook.client_config.ca_bundle().unwrap_or_default();
     WebhookReport {
-        answers: match told {
+        answers: match report {
             Some(_) => Answers::Yes,
             None => unanswered(webhook, &asked, path == "/gate/strict"),
         },
-        told: told.cloned(),
+        report: report.cloned(),
         name: webhook.name.clone(),
         path,
         failure_policy: webhook.failure_policy.clone(),
@@ -202,7 +202,7 @@ fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
     }
 }
 
-/// Why a webhook has told nothing of itself.
+/// Why a webhook reports nothing of itself.
 fn unanswered(webhook: &Webhook, asked: &[&Read<Asked>], names_its_pools: bool) -> Answers {
     let failed = format!("failed calling webhook \"{}\": ", webhook.name);
     let mut error = None;

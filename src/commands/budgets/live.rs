@@ -1,5 +1,5 @@
 //! What a cluster says of its NodePools: how many nodes count, how many of them take a place under budgets, as Karpenter
-//! counts them, and what it has told of disruption that it could not begin.
+//! counts them, and its events about disruption that it could not begin.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,7 +31,7 @@ pub(super) struct InUse {
     leaving: u32,
     /// Of the others, those that are not ready.
     not_ready: u32,
-    /// What Karpenter has told lately.
+    /// The events of Karpenter about disruption.
     pub(super) blocked: Vec<Blocked>,
 }
 
@@ -100,7 +100,7 @@ impl Live {
         })?;
         if let Err(error) = live.events(cluster, &claims) {
             live.complaints
-                .push(format!("what Karpenter has told lately is not known: {error}"));
+                .push(format!("the events of Karpenter are not known: {error}"));
         }
         Ok(live)
     }

@@ -15,11 +15,11 @@ fn read<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("an object")
 }
 
-fn told(path: &str, policy: &str) -> Told {
+fn self_report(path: &str, policy: &str) -> SelfReport {
     let text = format!(
         "299 - \"poolgate-status path={path} decision=admitted version=0.1.0 policy={policy} certificate-ends=2000000000\""
     );
-    Told::of(&text).expect("words")
+    SelfReport::of(&text).expect("words")
 }
 
 fn webhook(path: &str, failure_policy: &str, bundle: &str) -> Webhook {
@@ -54,7 +54,7 @@ fn well() -> Facts {
     let bundle = bundle(24 * 90 * HOUR);
     let answered = |paths: &[&str]| {
         Ok(Asked {
-            told: paths.iter().map(|path| told(path, "built-in")).collect(),
+            reports: paths.iter().map(|path| self_report(path, "built-in")).collect(),
             error: None,
         })
     };
@@ -134,7 +134,7 @@ fn where_all_is_well_nothing_is_wrong() {
 }
 
 #[test]
-fn a_webhook_that_has_told_nothing_does_not_answer_and_says_why_where_that_is_known() {
+fn a_webhook_that_reports_nothing_does_not_answer_and_says_why_where_that_is_known() {
     let expect = |asked: Option<Read<Asked>>, expected: [&str; 2]| {
         let facts = Facts { asked, ..well() };
         let report = Report::of(&facts);
@@ -156,7 +156,7 @@ fn a_webhook_that_has_told_nothing_does_not_answer_and_says_why_where_that_is_kn
     expect(None, ["unknown: not asked"; 2]);
     expect(Some(Ok(Asked::default())), [silent, silent]);
     let one = Asked {
-        told: vec![told("/mutate", "built-in")],
+        reports: vec![self_report("/mutate", "built-in")],
         error: Some(
             "Internal error occurred: failed calling webhook \"validate.nodepools.poolgate.dev\": refused"
                 .into(),
@@ -221,8 +221,8 @@ fn a_policy_that_is_stored_and_not_in_force_is_wrong() {
         facts.asked.as_mut(),
         facts.asked_of_claims.get_mut("poolgate-status"),
     ] {
-        for told in &mut asked.expect("an answer").as_mut().expect("an answer").told {
-            *told = super::tests::told(told.get("path").expect("a path"), &in_force);
+        for report in &mut asked.expect("an answer").as_mut().expect("an answer").reports {
+            *report = super::tests::self_report(report.get("path").expect("a path"), &in_force);
         }
     }
     assert_eq!(Report::of(&facts).problems, [""; 0]);
@@ -261,7 +261,7 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
         facts.asked_of_claims.insert(
             "general".into(),
             Ok(Asked {
-                told: vec![told("/gate", "built-in")],
+                reports: vec![self_report("/gate", "built-in")],
                 error: None,
             }),
         );
