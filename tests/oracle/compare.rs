@@ -16,7 +16,7 @@ use super::judgement::{Judgement, Objection, Step, fields_behind, is_around, is_
 use super::mismatch::{Kind, Mismatch};
 use super::program::{Oracle, Oracles};
 use super::reasons::{is_together, stands_for};
-use super::symptoms::{Patient, symptom};
+use super::symptoms::{SuspectPool, symptom};
 
 /// What came of one case.
 #[derive(Debug, Clone, PartialEq)]
@@ -261,12 +261,12 @@ impl<'a> Passage<'a> {
             return None;
         }
         let shows = symptom(finding.rule.as_str())?;
-        let mut patient = Patient {
+        let mut suspect = SuspectPool {
             oracle,
             object: &self.patched,
             judgement,
         };
-        let is_well = shows(&mut patient, &finding.path) == Some(false);
+        let is_well = shows(&mut suspect, &finding.path) == Some(false);
         is_well.then(|| Mismatch::ours(Kind::Unfounded, finding))
     }
 

@@ -15,14 +15,14 @@ use super::judgement::{Judgement, fields_behind, is_around, plain};
 use super::program::{Answer, Oracle};
 
 /// An object of which poolgate says that it harms, as it is stored.
-pub(crate) struct Patient<'a> {
+pub(crate) struct SuspectPool<'a> {
     pub(crate) oracle: &'a mut Oracle,
     pub(crate) object: &'a Value,
     pub(crate) judgement: &'a Judgement,
 }
 
 /// Whether Karpenter suffers from what stands in a field; none where this object cannot tell.
-pub(crate) type Symptom = fn(&mut Patient<'_>, &FieldPath) -> Option<bool>;
+pub(crate) type Symptom = fn(&mut SuspectPool<'_>, &FieldPath) -> Option<bool>;
 
 /// The rules whose findings can be shown to be true, and how.
 pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
@@ -93,7 +93,7 @@ pub(crate) fn symptom(rule: &str) -> Option<Symptom> {
         .map(|(_, symptom)| *symptom)
 }
 
-impl Patient<'_> {
+impl SuspectPool<'_> {
     fn ask(&mut self, question: Value) -> Answer {
         self.oracle.ask_one(question)
     }
@@ -105,8 +105,8 @@ impl Patient<'_> {
 }
 
 /// Karpenter cannot decode the field.
-fn is_unreadable(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let judgement = patient.judgement;
+fn is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let judgement = suspect.judgement;
     // Of an object that hangs the decoder, nothing else is known.
     let is_known = judgement.followed && judgement.harmed.is_none();
     let field = plain(path);
@@ -117,17 +117,17 @@ fn is_unreadable(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
 }
 
 /// Karpenter cannot decode the field, or does not come back from it.
-fn hangs_or_is_unreadable(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    if patient.judgement.harmed.is_some() {
+fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    if suspect.judgement.harmed.is_some() {
         return Some(true);
     }
-    is_unreadable(patient, path)
+    is_unreadable(suspect, path)
 }
 
 /// The API server refuses every NodeClaim, for something that comes from the field.
-fn has_no_claims(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let judgement = patient.judgement;
-    let is_known = patient.is_read() && judgement.runtime.is_empty() && judgement.launch.is_none();
+fn has_no_claims(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let judgement = suspect.judgement;
+    let is_known = suspect.is_read() && judgement.runtime.is_empty() && judgement.launch.is_none();
     let field = plain(path);
     is_known.then(|| {
         let behind = judgement
@@ -139,9 +139,9 @@ fn has_no_claims(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
 }
 
 /// The same of a node class that has a name.
-fn has_no_claims_of_the_class(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let is_named = path.find(patient.object) != Some(&"".into());
-    has_no_claims(patient, path).filter(|_| is_named)
+fn has_no_claims_of_the_class(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let is_named = path.find(suspect.object) != Some(&"".into());
+    has_no_claims(suspect, path).filter(|_| is_named)
 }
 
 /// The places in lists along a path.

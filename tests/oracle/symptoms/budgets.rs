@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use poolgate_core::diagnostic::FieldPath;
 use serde_json::{Value, json};
 
-use super::{Patient, indexes};
+use super::{SuspectPool, indexes};
 
 /// What Karpenter says where nothing limits.
 const UNLIMITED: u64 = 2_147_483_647;
@@ -24,7 +24,7 @@ const MOMENTS: [&str; 8] = [
 /// What Karpenter says of budgets at a time.
 struct Reckoned(Value);
 
-impl Patient<'_> {
+impl SuspectPool<'_> {
     fn reckon(&mut self, budgets: &Value, at: &str, nodes: u32) -> Reckoned {
         let object = json!({"spec": {"disruption": {"budgets": budgets}}});
         let question = json!({"kind": "budgets", "object": object, "at": at, "nodes": nodes});
@@ -86,35 +86,35 @@ fn hours() -> Vec<String> {
 }
 
 /// No reason is limited at any time.
-pub(super) fn limit_nothing(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let budgets = patient.budgets()?.clone();
+pub(super) fn limit_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let budgets = suspect.budgets()?.clone();
     Some(moments().iter().all(|at| {
-        let reckoned = patient.reckon(&budgets, at, 10);
+        let reckoned = suspect.reckon(&budgets, at, 10);
         reckoned.reasons().all(|reason| !reckoned.is_limited(reason))
     }))
 }
 
 /// The one budget limits no reason at any time.
-pub(super) fn limits_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let budget = patient.budget(path)?;
+pub(super) fn limits_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = suspect.budget(path)?;
     Some(moments().iter().all(|at| {
-        let reckoned = patient.reckon(&budget, at, 10);
+        let reckoned = suspect.reckon(&budget, at, 10);
         reckoned.reasons().all(|reason| !reckoned.is_limited(reason))
     }))
 }
 
 /// Karpenter takes the number of nodes for another one, or for none.
-pub(super) fn count_otherwise(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let budget = patient.budget(path)?;
+pub(super) fn count_otherwise(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = suspect.budget(path)?;
     let written = budget[0]["nodes"].as_str()?.parse::<u64>().ok();
     let always = json!([{"nodes": budget[0]["nodes"]}]);
-    Some(patient.reckon(&always, MOMENTS[0], 10).nodes("Drifted") != written)
+    Some(suspect.reckon(&always, MOMENTS[0], 10).nodes("Drifted") != written)
 }
 
 /// The budget keeps every reason from every disruption.
-pub(super) fn stops_all(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let budget = patient.budget(path)?;
-    let reckoned = patient.reckon(&budget, MOMENTS[0], 100);
+pub(super) fn stops_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = suspect.budget(path)?;
+    let reckoned = suspect.reckon(&budget, MOMENTS[0], 100);
     let is_stopped = |reason| {
         let allowed = &reckoned.0["allowed"][reason];
         allowed["nodes"] == 0 && allowed["error"].is_string()
@@ -123,14 +123,14 @@ pub(super) fn stops_all(patient: &mut Patient<'_>, path: &FieldPath) -> Option<b
 }
 
 /// The budget holds at all times, also just before its window begins.
-pub(super) fn is_always_active(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let budget = patient.budget(path)?;
+pub(super) fn is_always_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = suspect.budget(path)?;
     let mut moments = moments();
     let before = SignedDuration::from_nanos(-1);
-    let fires = patient.fires(&budget, 3)?.into_iter();
+    let fires = suspect.fires(&budget, 3)?.into_iter();
     moments.extend(fires.map(|fire| (fire + before).to_string()));
     Some(
-        patient
+        suspect
             .activity(&budget, &moments)?
             .into_iter()
             .all(|active| active),
@@ -138,16 +138,16 @@ pub(super) fn is_always_active(patient: &mut Patient<'_>, path: &FieldPath) -> O
 }
 
 /// The budget does not hold even as its window begins.
-pub(super) fn is_never_active(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let budget = patient.budget(path)?;
-    let fires = patient.fires(&budget, 3)?;
+pub(super) fn is_never_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = suspect.budget(path)?;
+    let fires = suspect.fires(&budget, 3)?;
     // A schedule that never fires is always active, whatever the duration.
     if fires.is_empty() {
         return None;
     }
     let moments: Vec<String> = fires.iter().map(ToString::to_string).collect();
     Some(
-        patient
+        suspect
             .activity(&budget, &moments)?
             .into_iter()
             .all(|active| !active),
@@ -155,30 +155,30 @@ pub(super) fn is_never_active(patient: &mut Patient<'_>, path: &FieldPath) -> Op
 }
 
 /// The budget holds always or never, and its schedule does not matter.
-pub(super) fn is_constant(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let budget = patient.budget(path)?;
+pub(super) fn is_constant(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = suspect.budget(path)?;
     let mut moments = moments();
-    let fires = patient.fires(&budget, 3)?;
+    let fires = suspect.fires(&budget, 3)?;
     moments.extend(fires.iter().map(ToString::to_string));
-    let states = patient.activity(&budget, &moments)?;
+    let states = suspect.activity(&budget, &moments)?;
     Some(states.windows(2).all(|pair| pair[0] == pair[1]))
 }
 
 /// The schedule fires on days that its days of the week alone do not name.
-pub(super) fn fires_on_other_days(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let budget = patient.budget(path)?;
-    let fires = patient.fires(&budget, 20)?;
+pub(super) fn fires_on_other_days(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let budget = suspect.budget(path)?;
+    let fires = suspect.fires(&budget, 20)?;
     let mut by_week = budget.clone();
     let schedule = budget[0]["schedule"].as_str()?;
     let mut fields: Vec<&str> = schedule.split_whitespace().collect();
     *fields.get_mut(2)? = "*";
     by_week[0]["schedule"] = fields.join(" ").into();
-    Some(fires != patient.fires(&by_week, 20)?)
+    Some(fires != suspect.fires(&by_week, 20)?)
 }
 
 /// Without the budget, all is as it is with it.
-pub(super) fn changes_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let with = patient.budgets()?.clone();
+pub(super) fn changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let with = suspect.budgets()?.clone();
     let mut without = with.clone();
     let index = *indexes(path).first()?;
     let list = without.as_array_mut()?;
@@ -186,8 +186,8 @@ pub(super) fn changes_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Op
     Some(hours().iter().all(|at| {
         [1, 10, 100].into_iter().all(|nodes| {
             let (with, without) = (
-                patient.reckon(&with, at, nodes),
-                patient.reckon(&without, at, nodes),
+                suspect.reckon(&with, at, nodes),
+                suspect.reckon(&without, at, nodes),
             );
             with.0["allowed"] == without.0["allowed"]
         })
@@ -195,28 +195,28 @@ pub(super) fn changes_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Op
 }
 
 /// At some hour of the week nothing limits some reason.
-pub(super) fn leave_hours_without_limit(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let budgets = patient.budgets()?.clone();
+pub(super) fn leave_hours_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let budgets = suspect.budgets()?.clone();
     Some(hours().iter().any(|at| {
-        let reckoned = patient.reckon(&budgets, at, 10);
+        let reckoned = suspect.reckon(&budgets, at, 10);
         reckoned.reasons().any(|reason| !reckoned.is_limited(reason))
     }))
 }
 
 /// Some reason is never limited.
-pub(super) fn leave_a_reason_without_limit(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let budgets = patient.budgets()?.clone();
+pub(super) fn leave_a_reason_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let budgets = suspect.budgets()?.clone();
     let reckoned: Vec<Reckoned> = hours()
         .iter()
-        .map(|at| patient.reckon(&budgets, at, 10))
+        .map(|at| suspect.reckon(&budgets, at, 10))
         .collect();
     let is_free = |reason: &str| reckoned.iter().all(|reckoned| !reckoned.is_limited(reason));
     Some(reckoned.first()?.reasons().any(is_free))
 }
 
 /// No drifted node may go at any time.
-pub(super) fn block_drift(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let budgets = patient.budgets()?.clone();
+pub(super) fn block_drift(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let budgets = suspect.budgets()?.clone();
     let mut hours = hours().into_iter();
-    Some(hours.all(|at| patient.reckon(&budgets, &at, 100).nodes("Drifted") == Some(0)))
+    Some(hours.all(|at| suspect.reckon(&budgets, &at, 100).nodes("Drifted") == Some(0)))
 }

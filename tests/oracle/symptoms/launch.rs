@@ -3,7 +3,7 @@
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use serde_json::{Value, json};
 
-use super::{Patient, indexes};
+use super::{SuspectPool, indexes};
 use crate::oracle::program::Answer;
 
 /// What Karpenter's scheduler makes of a pool.
@@ -16,7 +16,7 @@ enum Launch {
     Harmed,
 }
 
-impl Patient<'_> {
+impl SuspectPool<'_> {
     /// Whether Karpenter's scheduler can be asked, which is the newest one's.
     fn is_asked(&self) -> bool {
         self.is_read() && self.object["apiVersion"] == "karpenter.sh/v1"
@@ -74,19 +74,19 @@ impl Launch {
 }
 
 /// No node is launched, or Karpenter dies of it. Nodes of a static pool are not asked of the scheduler.
-pub(super) fn launches_nothing(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let object = patient.object;
+pub(super) fn launches_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let object = suspect.object;
     let is_static = object["spec"].get("replicas").is_some();
-    patient.launch(object).filter(|_| !is_static)?.is_nothing()
+    suspect.launch(object).filter(|_| !is_static)?.is_nothing()
 }
 
 /// The pool has no room for a node.
-pub(super) fn has_no_room(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    match granted(patient) {
+pub(super) fn has_no_room(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    match granted(suspect) {
         Some((0, _)) => Some(true),
         // `Quantity.Value` rounds a negative fraction such as -.7n up to 1, which is no sane limit of a static pool.
-        Some(_) => (!is_fraction(path.find(patient.object)?)).then_some(false),
-        None => launches_nothing(patient, path),
+        Some(_) => (!is_fraction(path.find(suspect.object)?)).then_some(false),
+        None => launches_nothing(suspect, path),
     }
 }
 
@@ -97,66 +97,69 @@ fn is_fraction(limit: &Value) -> bool {
 }
 
 /// No node is launched, or none with the label.
-pub(super) fn launches_nothing_with_the_label(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    if launches_nothing(patient, path)? {
+pub(super) fn launches_nothing_with_the_label(
+    suspect: &mut SuspectPool<'_>,
+    path: &FieldPath,
+) -> Option<bool> {
+    if launches_nothing(suspect, path)? {
         return Some(true);
     }
-    launches_without_the_label(patient, path)
+    launches_without_the_label(suspect, path)
 }
 
 /// No node is launched where the one value is the only one.
-pub(super) fn launches_nothing_alone(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let (pointer, _) = patient.requirement(path)?;
-    let mut object = patient.object.clone();
+pub(super) fn launches_nothing_alone(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let (pointer, _) = suspect.requirement(path)?;
+    let mut object = suspect.object.clone();
     let requirement = object.pointer_mut(&pointer)?;
     let value = requirement["values"].get(*indexes(path).get(1)?)?.clone();
     requirement["operator"] = "In".into();
     requirement["values"] = json!([value]);
-    patient.launch(&object)?.is_nothing()
+    suspect.launch(&object)?.is_nothing()
 }
 
 /// No node is launched for a pod that tolerates nothing.
-pub(super) fn keeps_pods_away(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let object = patient.object;
-    patient.launch_for(object, true)?.is_nothing()
+pub(super) fn keeps_pods_away(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let object = suspect.object;
+    suspect.launch_for(object, true)?.is_nothing()
 }
 
 /// No provider has the node class. Only of classes that are meant to be the linked provider's it is known.
-pub(super) fn is_ignored(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let object = patient.object;
+pub(super) fn is_ignored(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let object = suspect.object;
     let reference = object.pointer("/spec/template/spec/nodeClassRef")?;
     let is_kwok = reference.to_string().to_ascii_lowercase().contains("kwok");
-    let launch = patient.launch(object).filter(|_| is_kwok)?;
+    let launch = suspect.launch(object).filter(|_| is_kwok)?;
     Some(matches!(launch, Launch::Ignored))
 }
 
 /// How many nodes a static pool is granted of those that it wants, and how many more.
-fn granted(patient: &mut Patient<'_>) -> Option<(i64, i64)> {
-    let object = patient.object;
-    if !patient.is_asked() || object["spec"].get("replicas").is_none() {
+fn granted(suspect: &mut SuspectPool<'_>) -> Option<(i64, i64)> {
+    let object = suspect.object;
+    if !suspect.is_asked() || object["spec"].get("replicas").is_none() {
         return None;
     }
-    let answer = patient.ask(json!({"kind": "static", "object": object})).given();
+    let answer = suspect.ask(json!({"kind": "static", "object": object})).given();
     Some((answer["granted"].as_i64()?, answer["spare"].as_i64()?))
 }
 
 /// A static pool never has as many nodes as it wants.
-pub(super) fn is_granted_fewer(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let wanted = patient.object["spec"]["replicas"].as_i64()?;
-    Some(granted(patient)?.0 < wanted)
+pub(super) fn is_granted_fewer(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let wanted = suspect.object["spec"]["replicas"].as_i64()?;
+    Some(granted(suspect)?.0 < wanted)
 }
 
 /// A static pool has no room to replace a node.
-pub(super) fn has_none_to_spare(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    Some(granted(patient)?.1 == 0)
+pub(super) fn has_none_to_spare(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    Some(granted(suspect)?.1 == 0)
 }
 
-fn is_exceeded(patient: &mut Patient<'_>, usage: &Value) -> Option<bool> {
-    let object = patient.object;
-    if !patient.is_asked() {
+fn is_exceeded(suspect: &mut SuspectPool<'_>, usage: &Value) -> Option<bool> {
+    let object = suspect.object;
+    if !suspect.is_asked() {
         return None;
     }
-    match patient.ask(json!({"kind": "limits", "object": object, "usage": usage})) {
+    match suspect.ask(json!({"kind": "limits", "object": object, "usage": usage})) {
         Answer::Given(answer) => Some(answer["exceeded"].is_string()),
         Answer::Harmed(_) => None,
     }
@@ -164,92 +167,92 @@ fn is_exceeded(patient: &mut Patient<'_>, usage: &Value) -> Option<bool> {
 
 /// Karpenter cannot decode the limit, or does not come back from it, be it when it is read or when it is held against
 /// what the pool has.
-pub(super) fn hangs_or_is_unreadable(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let is_seen = super::hangs_or_is_unreadable(patient, path);
+pub(super) fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let is_seen = super::hangs_or_is_unreadable(suspect, path);
     if is_seen != Some(false) {
         return is_seen;
     }
-    let Some(Segment::Key(resource)) = path.segments().last().filter(|_| patient.is_asked()) else {
+    let Some(Segment::Key(resource)) = path.segments().last().filter(|_| suspect.is_asked()) else {
         return None;
     };
     let mut usage = json!({});
     usage[&**resource] = json!("4");
-    let object = patient.object;
-    let answer = patient.ask(json!({"kind": "limits", "object": object, "usage": usage}));
+    let object = suspect.object;
+    let answer = suspect.ask(json!({"kind": "limits", "object": object, "usage": usage}));
     Some(matches!(answer, Answer::Harmed(_)))
 }
 
 /// No node exceeds the limits, however large.
-pub(super) fn is_exceeded_by_nothing(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
+pub(super) fn is_exceeded_by_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let much = "1000000000000";
     let usage = json!({"cpu": much, "memory": much, "pods": much, "nodes": much, "ephemeral-storage": much});
-    is_exceeded(patient, &usage).map(|is_exceeded| !is_exceeded)
+    is_exceeded(suspect, &usage).map(|is_exceeded| !is_exceeded)
 }
 
 /// A pool with fewer nodes than the limit says may have another, and then has more than it says.
-pub(super) fn is_rounded_up(patient: &mut Patient<'_>, _: &FieldPath) -> Option<bool> {
-    let limit = match &patient.object["spec"]["limits"]["nodes"] {
+pub(super) fn is_rounded_up(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
+    let limit = match &suspect.object["spec"]["limits"]["nodes"] {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let answer = patient.ask(json!({"kind": "quantity", "text": limit})).given();
+    let answer = suspect.ask(json!({"kind": "quantity", "text": limit})).given();
     let nanos: i128 = answer["nanos"].as_str()?.parse().ok()?;
     let whole = nanos.div_euclid(1_000_000_000);
     let usage = json!({"nodes": whole.to_string()});
-    let is_exceeded = is_exceeded(patient, &usage)?;
+    let is_exceeded = is_exceeded(suspect, &usage)?;
     Some(whole * 1_000_000_000 < nanos && !is_exceeded)
 }
 
 /// Karpenter writes the label on the node, though the author took it for one that instance types have.
-pub(super) fn becomes_a_custom_label(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let key = patient.requirement(path)?.1.to_owned();
-    Some(patient.node()?["labels"].get(&key).is_some())
+pub(super) fn becomes_a_custom_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let key = suspect.requirement(path)?.1.to_owned();
+    Some(suspect.node()?["labels"].get(&key).is_some())
 }
 
 /// Nodes come without the label.
-pub(super) fn launches_without_the_label(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let key = patient.requirement(path)?.1.to_owned();
-    let node = patient.node()?;
+pub(super) fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let key = suspect.requirement(path)?.1.to_owned();
+    let node = suspect.node()?;
     Some(node["labels"].is_object() && node["labels"].get(&key).is_none())
 }
 
 /// The label's value is a number that stands nowhere.
-pub(super) fn invents_a_label(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let key = patient.requirement(path)?.1.to_owned();
-    let node = patient.node()?;
+pub(super) fn invents_a_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let key = suspect.requirement(path)?.1.to_owned();
+    let node = suspect.node()?;
     let value = node["labels"].get(&key)?.as_str()?.to_owned();
-    Some(value.parse::<u64>().is_ok() && !patient.object.to_string().contains(&value))
+    Some(value.parse::<u64>().is_ok() && !suspect.object.to_string().contains(&value))
 }
 
 /// Every node has the annotation.
-pub(super) fn annotates_all(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+pub(super) fn annotates_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let Some(Segment::Key(key)) = path.segments().last() else {
         return None;
     };
-    Some(patient.node()?["annotations"].get(key.as_ref()).is_some())
+    Some(suspect.node()?["annotations"].get(key.as_ref()).is_some())
 }
 
 /// Whether as many instance types suit the object after a change.
-fn is_the_same(patient: &mut Patient<'_>, change: impl FnOnce(&mut Value) -> Option<()>) -> Option<bool> {
-    let mut changed = patient.object.clone();
+fn is_the_same(suspect: &mut SuspectPool<'_>, change: impl FnOnce(&mut Value) -> Option<()>) -> Option<bool> {
+    let mut changed = suspect.object.clone();
     change(&mut changed)?;
-    let before = patient.node()?["instanceTypes"].clone();
-    Some(patient.node_of(&changed)?["instanceTypes"] == before)
+    let before = suspect.node()?["instanceTypes"].clone();
+    Some(suspect.node_of(&changed)?["instanceTypes"] == before)
 }
 
 /// The values might as well not be there.
-pub(super) fn values_change_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let (pointer, _) = patient.requirement(path)?;
-    is_the_same(patient, |object| {
+pub(super) fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let (pointer, _) = suspect.requirement(path)?;
+    is_the_same(suspect, |object| {
         object.pointer_mut(&pointer)?["values"] = json!([]);
         Some(())
     })
 }
 
 /// The operator might as well be `Exists`.
-pub(super) fn is_exists(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
-    let (pointer, _) = patient.requirement(path)?;
-    is_the_same(patient, |object| {
+pub(super) fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
+    let (pointer, _) = suspect.requirement(path)?;
+    is_the_same(suspect, |object| {
         let requirement = object.pointer_mut(&pointer)?;
         requirement["operator"] = "Exists".into();
         requirement["values"] = json!([]);
@@ -258,9 +261,9 @@ pub(super) fn is_exists(patient: &mut Patient<'_>, path: &FieldPath) -> Option<b
 }
 
 /// The element of a list that the path leads to might as well not be there.
-pub(super) fn element_changes_nothing(patient: &mut Patient<'_>, path: &FieldPath) -> Option<bool> {
+pub(super) fn element_changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let pointer = path.to_pointer();
-    is_the_same(patient, |object| {
+    is_the_same(suspect, |object| {
         let (list, index) = pointer.rsplit_once('/')?;
         let list = object.pointer_mut(list)?.as_array_mut()?;
         let index: usize = index.parse().ok()?;

@@ -69,13 +69,13 @@ struct SeenShapes<'p> {
     by_value: HashMap<&'p Needs, usize>,
 }
 
-/// What was put where while a node was tried.
+/// Where the pods of one node would go, so that it can be undone.
 #[derive(Default)]
-struct Trial {
-    /// Place and shape.
-    put: Vec<(usize, usize)>,
-    /// Shape, and where it was looked for from.
-    first: Vec<(usize, usize)>,
+struct Moves {
+    /// Of each pod that found a place: the place and its shape.
+    pods: Vec<(usize, usize)>,
+    /// Of each search: the shape, and the place where it began.
+    searches: Vec<(usize, usize)>,
 }
 
 impl<'p> Packing<'p> {
@@ -166,13 +166,13 @@ impl<'p> Packing<'p> {
             return false;
         };
         let movers = std::mem::take(&mut place.movers);
-        let mut trial = Trial::default();
-        let all_put = movers.iter().all(|shape| self.put(*shape, index, &mut trial));
+        let mut moves = Moves::default();
+        let all_put = movers.iter().all(|shape| self.put(*shape, index, &mut moves));
         if !all_put {
-            self.undo(&trial);
+            self.undo(&moves);
             return false;
         }
-        for (host, _) in trial.put {
+        for (host, _) in moves.pods {
             if let Some(host) = self.places.get_mut(host) {
                 host.may_leave = false;
             }
@@ -184,14 +184,14 @@ impl<'p> Packing<'p> {
     }
 
     /// Puts a pod on the first place that can take it, other than its own.
-    fn put(&mut self, shape: usize, own: usize, trial: &mut Trial) -> bool {
+    fn put(&mut self, shape: usize, own: usize, moves: &mut Moves) -> bool {
         let Some(Shape {
             needs, asked, first, ..
         }) = self.shapes.get_mut(shape)
         else {
             return false;
         };
-        trial.first.push((shape, *first));
+        moves.searches.push((shape, *first));
         for (index, place) in self.places.iter_mut().enumerate().skip(*first) {
             if self.looks_left == 0 {
                 return false;
@@ -201,7 +201,7 @@ impl<'p> Packing<'p> {
                 continue;
             }
             place.left.take(asked);
-            trial.put.push((index, shape));
+            moves.pods.push((index, shape));
             *first = if *first <= own { index.min(own) } else { index };
             return true;
         }
@@ -209,15 +209,15 @@ impl<'p> Packing<'p> {
         false
     }
 
-    fn undo(&mut self, trial: &Trial) {
-        for (index, shape) in &trial.put {
+    fn undo(&mut self, moves: &Moves) {
+        for (index, shape) in &moves.pods {
             if let (Some(place), Some(shape)) = (self.places.get_mut(*index), self.shapes.get(*shape)) {
                 place.left.add(&shape.asked);
             }
         }
         // Where nothing was put anywhere, what was learnt of the places still holds.
-        if !trial.put.is_empty() {
-            for (shape, first) in trial.first.iter().rev() {
+        if !moves.pods.is_empty() {
+            for (shape, first) in moves.searches.iter().rev() {
                 if let Some(shape) = self.shapes.get_mut(*shape) {
                     shape.first = *first;
                 }

@@ -39,7 +39,7 @@ pub struct Pool {
     /// Whether consolidation may touch nodes that are not empty.
     pub consolidates_underutilized: bool,
     /// Which pods its nodes could serve.
-    pub offer: NodeTemplate,
+    pub template: NodeTemplate,
 }
 
 impl Pool {
@@ -62,9 +62,9 @@ impl Pool {
             is_static: !view.replicas.is_absent(),
             is_deleted: metadata("deletionTimestamp").is_some_and(|at| !at.is_null()),
             consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
-            offer: NodeTemplate::default(),
+            template: NodeTemplate::default(),
         };
-        pool.offer = NodeTemplate::of(&pool.name, &view.template, &policy.labels);
+        pool.template = NodeTemplate::of(&pool.name, &view.template, &policy.labels);
         pool
     }
 }

@@ -66,7 +66,7 @@ impl<'p> Situation<'p> {
             is_awaited: state
                 .pending
                 .iter()
-                .any(|needs| state.pool.offer.could_serve(needs)),
+                .any(|needs| state.pool.template.could_serve(needs)),
             is_growing: counts.unseen > 0 || state.claims.iter().any(is_on_its_way),
             is_draining: state.claims.iter().any(ClaimState::is_draining),
             written_mode: memory.written_mode,

@@ -114,7 +114,7 @@ struct Outcome {
 }
 
 /// Gates of its own behind an API server of its own, for one trouble.
-struct Trial<'a> {
+struct FaultRun<'a> {
     trouble: Trouble,
     number: usize,
     plane: &'a ControlPlane,
@@ -123,7 +123,7 @@ struct Trial<'a> {
     gates: Vec<Poolgate>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> FaultRun<'a> {
     fn start(plane: &'a ControlPlane, number: usize, trouble: Trouble) -> Self {
         let client = Client::of(plane);
         let namespace = format!("trouble-{number}");
@@ -358,7 +358,7 @@ fn no_fault_of_the_api_server_or_of_a_ledger_takes_a_strict_pool_above_its_limit
             for (number, trouble) in some {
                 scope.spawn(move || {
                     let own = (*trouble == Trouble::StoreStopped).then(start_plane);
-                    Trial::start(own.as_ref().unwrap_or(plane), *number, *trouble).run(paths);
+                    FaultRun::start(own.as_ref().unwrap_or(plane), *number, *trouble).run(paths);
                 });
             }
         });
