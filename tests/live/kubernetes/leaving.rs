@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::support::chart::strict_overlay;
 use crate::support::client::Client;
@@ -25,6 +26,8 @@ struct Cluster {
     plane: ControlPlane,
     services: Services,
     fleet: Fleet,
+    /// One for all lines, so that kubectl asks but once which kinds there are.
+    clone: TempDir,
     _controllers: Process,
 }
 
@@ -42,6 +45,7 @@ impl Cluster {
             plane,
             services,
             fleet,
+            clone: workplace(),
             _controllers: controllers,
         }
     }
@@ -49,7 +53,7 @@ impl Cluster {
     /// Runs lines of shell in a clone of the repository.
     #[track_caller]
     fn run(&self, lines: &str) -> String {
-        shell(workplace().path(), Some(self.plane.kubeconfig()), lines).success()
+        shell(self.clone.path(), Some(self.plane.kubeconfig()), lines).success()
     }
 
     /// Everything that the API server can list, and what users care about in nodes, pools and definitions.
