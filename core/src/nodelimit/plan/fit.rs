@@ -166,13 +166,13 @@ impl<'p> Packing<'p> {
             return false;
         };
         let movers = std::mem::take(&mut place.movers);
-        let mut moves = Moves::default();
-        let all_put = movers.iter().all(|shape| self.put(*shape, index, &mut moves));
+        let mut done = Moves::default();
+        let all_put = movers.iter().all(|shape| self.put(*shape, index, &mut done));
         if !all_put {
-            self.undo(&moves);
+            self.undo(&done);
             return false;
         }
-        for (host, _) in moves.pods {
+        for (host, _) in done.pods {
             if let Some(host) = self.places.get_mut(host) {
                 host.may_leave = false;
             }
@@ -184,14 +184,14 @@ impl<'p> Packing<'p> {
     }
 
     /// Puts a pod on the first place that can take it, other than its own.
-    fn put(&mut self, shape: usize, own: usize, moves: &mut Moves) -> bool {
+    fn put(&mut self, shape: usize, own: usize, done: &mut Moves) -> bool {
         let Some(Shape {
             needs, asked, first, ..
         }) = self.shapes.get_mut(shape)
         else {
             return false;
         };
-        moves.searches.push((shape, *first));
+        done.searches.push((shape, *first));
         for (index, place) in self.places.iter_mut().enumerate().skip(*first) {
             if self.looks_left == 0 {
                 return false;
@@ -201,7 +201,7 @@ impl<'p> Packing<'p> {
                 continue;
             }
             place.left.take(asked);
-            moves.pods.push((index, shape));
+            done.pods.push((index, shape));
             *first = if *first <= own { index.min(own) } else { index };
             return true;
         }
@@ -209,15 +209,15 @@ impl<'p> Packing<'p> {
         false
     }
 
-    fn undo(&mut self, moves: &Moves) {
-        for (index, shape) in &moves.pods {
+    fn undo(&mut self, done: &Moves) {
+        for (index, shape) in &done.pods {
             if let (Some(place), Some(shape)) = (self.places.get_mut(*index), self.shapes.get(*shape)) {
                 place.left.add(&shape.asked);
             }
         }
         // Where nothing was put anywhere, what was learnt of the places still holds.
-        if !moves.pods.is_empty() {
-            for (shape, first) in moves.searches.iter().rev() {
+        if !done.pods.is_empty() {
+            for (shape, first) in done.searches.iter().rev() {
                 if let Some(shape) = self.shapes.get_mut(*shape) {
                     shape.first = *first;
                 }
