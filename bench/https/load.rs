@@ -1,6 +1,8 @@
-//! The client: as many connections as three API servers keep open, each with one request at a time.
+//! The client: as many connections as three API servers keep open, each with one request at a time, the next one at once
+//! or at a fixed rate.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -45,11 +47,14 @@ impl Round {
 /// Sends a review again and again for so long.
 pub(crate) async fn round(server: &Server, case: &Case, duration: Duration) -> Result<Round> {
     let before = server.cpu_seconds()?;
+    let begin = Instant::now();
     let load = Arc::new(Load {
         address: server.address,
         tls: server.tls.clone(),
         case: case.clone(),
-        end: Instant::now() + duration,
+        begin,
+        end: begin + duration,
+        begun: AtomicU32::new(0),
     });
     let workers: Vec<_> = (0..CONNECTIONS)
         .map(|_| tokio::spawn(Arc::clone(&load).work()))
@@ -76,19 +81,39 @@ struct Load {
     address: std::net::SocketAddr,
     tls: tokio_rustls::TlsConnector,
     case: Case,
+    begin: Instant,
     end: Instant,
+    /// How many requests had their turn, where they come at a rate.
+    begun: AtomicU32,
 }
 
 impl Load {
     async fn work(self: Arc<Self>) -> Result<Vec<Duration>> {
         let mut latencies = Vec::new();
         let mut connection = self.connect().await?;
-        while Instant::now() < self.end {
-            let start = Instant::now();
+        while let Some(start) = self.next().await {
             self.send(&mut connection).await?;
             latencies.push(start.elapsed());
         }
         Ok(latencies)
+    }
+
+    /// The moment from which the next request counts; none after the end. One that is due while all connections are busy
+    /// counts from then: a slow server does not get fewer requests, it lets them wait.
+    async fn next(&self) -> Option<Instant> {
+        let Some(per_second) = self.case.per_second else {
+            return Some(Instant::now()).filter(|now| *now < self.end);
+        };
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let due = self.begin + Duration::from_secs(1) * number / per_second;
+        if due >= self.end {
+            return None;
+        }
+        if Instant::now() >= due {
+            return Some(due);
+        }
+        tokio::time::sleep_until(due.into()).await;
+        Some(Instant::now())
     }
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>> {

@@ -49,8 +49,9 @@ fn main() -> Result<()> {
         duration,
     };
     let reviews = bench.measure("reviews", reviews::usual()?)?;
+    let arriving = bench.measure("arriving", reviews::arriving()?)?;
     let sizes = bench.measure("sizes", reviews::growing()?)?;
-    table::leave(vec![reviews, sizes])?;
+    table::leave(vec![reviews, arriving, sizes])?;
     Ok(())
 }
 

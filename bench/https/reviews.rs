@@ -13,6 +13,8 @@ pub(crate) struct Case {
     pub(crate) path: &'static str,
     pub(crate) body: Bytes,
     pub(crate) is_allowed: bool,
+    /// How many come in a second; without it, one after the other on each connection.
+    pub(crate) per_second: Option<u32>,
 }
 
 /// What people send, and about the largest that Karpenter's definition accepts.
@@ -60,6 +62,20 @@ pub(crate) fn usual() -> Result<Vec<Case>> {
         .collect()
 }
 
+/// What comes at a rate, whether the server keeps up or not.
+pub(crate) fn arriving() -> Result<Vec<Case>> {
+    let medium = pool(20, 5);
+    [500, 1000, 2500]
+        .into_iter()
+        .map(|per_second| {
+            let name = format!("medium, {per_second} a second: validate");
+            let case = case(&name, "/validate", &medium, None, true)?;
+            let per_second = Some(per_second);
+            Ok(Case { per_second, ..case })
+        })
+        .collect()
+}
+
 /// One NodePool with longer and longer lists of values.
 pub(crate) fn growing() -> Result<Vec<Case>> {
     [1, 10, 30, 100, 300, 550]
@@ -103,6 +119,7 @@ fn case(
         path,
         body: Bytes::from(serde_json::to_vec(&review)?),
         is_allowed,
+        per_second: None,
     })
 }
 
