@@ -12,6 +12,7 @@ mod support;
 mod live {
     mod alerts;
     mod gitops;
+    mod image;
     mod kustomize;
     mod packages;
 
