@@ -1,7 +1,7 @@
 //! The image that is made without an engine: the same wherever it is made, as its specification has it, and taken by a
 //! registry; what it holds runs where nothing else is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -328,4 +328,46 @@ fn the_program_is_the_same_wherever_it_is_built_and_answers_where_nothing_else_i
     ]);
     let answer: Value = serde_json::from_str(&run(curl.current_dir(root()), "").success()).expect("JSON");
     assert_eq!(answer["response"]["allowed"], false, "{answer}");
+}
+
+/// The crates whose sources a program names in its panics: `name`, `version`.
+fn named_in(program: &[u8]) -> BTreeSet<(String, String)> {
+    let text = String::from_utf8_lossy(program);
+    let places = text.split("/cargo/registry/src/").skip(1);
+    let folders = places.filter_map(|place| place.split('/').nth(1));
+    folders
+        .filter_map(|folder| {
+            folder
+                .match_indices('-')
+                .map(|(at, _)| folder.split_at(at))
+                .find_map(|(name, rest)| {
+                    let version = rest.trim_start_matches('-');
+                    version
+                        .starts_with(|first: char| first.is_ascii_digit())
+                        .then(|| (name.to_owned(), version.to_owned()))
+                })
+        })
+        .collect()
+}
+
+#[test]
+#[ignore = "long: tests/run --full"]
+fn the_bill_of_materials_has_every_crate_that_the_program_names_and_none_of_the_tests() {
+    let program = root().join(packaging(root(), "program", &[]));
+    let named = named_in(&fs::read(program).expect("a program"));
+    assert!(named.len() > 50, "{named:?}");
+    let bill: Value = serde_json::from_str(&packaging(root(), "sbom", &[])).expect("JSON");
+    let word = |part: &Value, field: &str| part[field].as_str().expect("a word").to_owned();
+    let parts = bill["components"].as_array().expect("components").iter();
+    let parts: BTreeSet<_> = parts
+        .map(|part| (word(part, "name"), word(part, "version")))
+        .collect();
+    assert_eq!(
+        named.difference(&parts).collect::<Vec<_>>(),
+        Vec::<&(String, String)>::new()
+    );
+    for absent in ["insta", "proptest", "ring", "tempfile"] {
+        assert!(!parts.iter().any(|(name, _)| name == absent), "{absent}");
+    }
+    assert_eq!(packaging(root(), "sbom", &[]), packaging(root(), "sbom", &[]));
 }
