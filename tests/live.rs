@@ -14,6 +14,7 @@ mod live {
     mod gitops;
     mod image;
     mod kustomize;
+    mod monitors;
     mod packages;
 
     mod karpenter {

@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::support::chart::{
-    CHART, MANIFESTS, Objects, build, charted, objects, strict_overlay, template, with_overlay,
+    CHART, DEPLOYMENTS, MANIFESTS, Objects, SERVICE_MONITOR, build, built, charted, container, expect_same,
+    objects, pod, strict_overlay, template, with_overlay,
 };
 use crate::support::files::directory;
 
@@ -24,7 +25,7 @@ const BESIDE: [&str; 5] = [
 ];
 
 /// The folders of templates, and with what the files of the kustomizations are rendered from them.
-const RENDERINGS: [(&[&str], &[&str]); 6] = [
+const RENDERINGS: [(&[&str], &[&str]); 7] = [
     (&["base"], &[]),
     (&["gate", "reconciler"], &["--set=profile=gate"]),
     (
@@ -34,6 +35,7 @@ const RENDERINGS: [(&[&str], &[&str]); 6] = [
     (&["cert-manager"], &["--set=certificates.from=cert-manager"]),
     (&["certificates"], &["--set=certificates.from=poolgate"]),
     (&["network-policy", "monitoring"], &BESIDE),
+    (&["service-monitor"], &[SERVICE_MONITOR]),
 ];
 
 /// A file as Helm writes it, without its remarks on where each document comes from.
@@ -94,25 +96,6 @@ fn the_files_of_the_kustomizations_are_rendered_from_the_chart() {
                 );
             }
         }
-    }
-}
-
-/// What kustomize builds, without the namespace: Helm makes that itself.
-#[track_caller]
-fn built(directory: &Path) -> Objects {
-    let mut objects = objects(&build(directory).success());
-    objects.remove("Namespace  poolgate-system").expect("a namespace");
-    objects
-}
-
-#[track_caller]
-fn expect_same(built: &Objects, charted: &Objects) {
-    assert_eq!(
-        built.keys().collect::<Vec<_>>(),
-        charted.keys().collect::<Vec<_>>()
-    );
-    for (name, object) in built {
-        assert_eq!(object, &charted[name], "{name}");
     }
 }
 
@@ -236,21 +219,6 @@ fn observe_is_in_nobodys_way_and_each_step_adds_to_the_one_before() {
         );
     }
 }
-
-fn pod<'a>(objects: &'a Objects, deployment: &str) -> &'a Value {
-    &objects[&format!("Deployment poolgate-system {deployment}")]["spec"]["template"]["spec"]
-}
-
-fn container<'a>(objects: &'a Objects, deployment: &str) -> &'a Value {
-    &pod(objects, deployment)["containers"][0]
-}
-
-const DEPLOYMENTS: [&str; 4] = [
-    "poolgate",
-    "poolgate-gate",
-    "poolgate-reconciler",
-    "poolgate-certificates",
-];
 
 #[test]
 fn every_object_says_that_it_belongs_to_poolgate() {

@@ -81,3 +81,44 @@ pub(crate) fn objects(text: &str) -> Objects {
         })
         .collect()
 }
+
+/// The pods of a Deployment.
+pub(crate) fn pod<'a>(objects: &'a Objects, deployment: &str) -> &'a Value {
+    &objects[&format!("Deployment poolgate-system {deployment}")]["spec"]["template"]["spec"]
+}
+
+/// Their container.
+pub(crate) fn container<'a>(objects: &'a Objects, deployment: &str) -> &'a Value {
+    &pod(objects, deployment)["containers"][0]
+}
+
+/// All Deployments.
+pub(crate) const DEPLOYMENTS: [&str; 4] = [
+    "poolgate",
+    "poolgate-gate",
+    "poolgate-reconciler",
+    "poolgate-certificates",
+];
+
+/// In the place of the `PodMonitor`.
+pub(crate) const SERVICE_MONITOR: &str = "--set=monitoring.serviceMonitor.enabled=true";
+
+/// What kustomize builds, without the namespace: Helm makes that itself.
+#[track_caller]
+pub(crate) fn built(directory: &Path) -> Objects {
+    let mut objects = objects(&build(directory).success());
+    objects.remove("Namespace  poolgate-system").expect("a namespace");
+    objects
+}
+
+/// Fails unless both ways install the same.
+#[track_caller]
+pub(crate) fn expect_same(built: &Objects, charted: &Objects) {
+    assert_eq!(
+        built.keys().collect::<Vec<_>>(),
+        charted.keys().collect::<Vec<_>>()
+    );
+    for (name, object) in built {
+        assert_eq!(object, &charted[name], "{name}");
+    }
+}

@@ -238,8 +238,7 @@ spec:
       {{- end }}
   template:
     metadata:
-      labels:
-        app.kubernetes.io/name: {{ .name }}
+      {{- include "poolgate.labels" .name | nindent 6 }}
     spec:
       {{- include "poolgate.pod" (dict "root" .root "account" .name "readsSecret" true) | nindent 6 }}
       # 10 s of serving while endpoints and kept-alive connections move away, 20 s to drain, 10 s to spare.

@@ -76,6 +76,33 @@ impl Cluster {
             .collect()
     }
 
+    /// Brings the kinds of the Prometheus operator, with any content.
+    fn knows_the_prometheus_operator(&self) {
+        let client = Client::of(&self.plane);
+        for kind in ["PodMonitor", "ServiceMonitor", "PrometheusRule"] {
+            let (group, plural) = ("monitoring.coreos.com", format!("{}s", kind.to_lowercase()));
+            let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+            let version =
+                json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+            let definition = json!({
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": format!("{plural}.{group}")},
+                "spec": {
+                    "group": group, "scope": "Namespaced", "versions": [version],
+                    "names": {"kind": kind, "plural": plural},
+                },
+            });
+            client.create(
+                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                &definition,
+            );
+            self.run(&format!(
+                "kubectl wait --for=condition=Established crd/{plural}.{group}"
+            ));
+        }
+    }
+
     /// Lets gate and reconciler do what they do: a ledger, a Lease, marks on a node, an event.
     fn live(&mut self) {
         self.run("certs/dev && certs/apply");
@@ -119,11 +146,13 @@ fn expect_same(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>
 fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
     let mut cluster = Cluster::start();
     cluster.run("kubectl create namespace platform");
+    cluster.knows_the_prometheus_operator();
     let before = cluster.everything();
     let (_copy, strict) = strict_overlay("licensed");
     let strict = format!("kubectl apply -k {}", strict.display());
     let helm = "helm install poolgate manifests/helm --create-namespace --set profile=gate-strict --set \
                 'gateStrict.pools={licensed}' --namespace";
+    let monitoring = "--set monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true";
     for (install, uninstall) in [
         ("kubectl apply -k manifests/base", "manifests/uninstall"),
         (
@@ -134,12 +163,12 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
         (&strict, "manifests/uninstall"),
         (&format!("{helm} {NAMESPACE}"), "manifests/uninstall"),
         (
-            &format!("{helm} platform"),
+            &format!("{helm} platform {monitoring}"),
             "manifests/uninstall --namespace platform",
         ),
     ] {
         cluster.run(install);
-        let namespace = if install.ends_with("platform") {
+        let namespace = if install.contains(" platform ") {
             "platform"
         } else {
             NAMESPACE
