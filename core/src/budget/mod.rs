@@ -8,6 +8,7 @@
 
 mod allowance;
 mod change;
+mod frozen;
 mod hours;
 mod list;
 mod plan;

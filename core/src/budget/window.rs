@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::value::cron::{FireTimes, Schedule};
+use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 
 /// 1990-01-01 and 2090-01-01, in seconds since 1970. Five years and the longest window that closes lie within what
 /// fire times are known for, on either side.
@@ -44,6 +44,7 @@ impl Window {
 /// Windows `[fire, fire + duration)`, as Karpenter finds them; where they overlap or touch, they are one.
 #[derive(Debug, Clone)]
 pub struct Windows {
+    schedule: Schedule,
     fires: FireTimes,
     duration: Duration,
 }
@@ -85,8 +86,16 @@ impl Phase {
 
 impl Windows {
     pub(super) fn new(schedule: &Schedule, duration: Duration) -> Self {
-        let fires = schedule.fire_times();
-        Self { fires, duration }
+        Self {
+            schedule: *schedule,
+            fires: schedule.fire_times(),
+            duration,
+        }
+    }
+
+    /// The minutes of the week in which one is open, if it is the same every week.
+    pub(super) fn week(&self) -> Option<WeekMinutes> {
+        self.schedule.week(self.duration)
     }
 
     /// How long each of them is; whole minutes.

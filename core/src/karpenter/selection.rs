@@ -8,7 +8,7 @@ use super::Operator;
 const LONGEST_SEARCH: u64 = 10_000;
 
 /// What one requirement or several allow. The label may be absent where nothing is allowed at all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Selection<'a> {
     /// The only values allowed; all but [`Selection::excluded`] where there are none.
     allowed: Option<WordSet<'a>>,
@@ -127,6 +127,17 @@ impl<'a> Selection<'a> {
         Some(numbers.saturating_sub(excluded))
     }
 
+    /// The smallest whole number allowed, where it can be said that none is smaller.
+    pub fn least(&self) -> Option<i64> {
+        match &self.allowed {
+            Some(allowed) => {
+                let numbers: Option<Vec<i64>> = allowed.0.iter().map(|text| integer(text)).collect();
+                numbers?.into_iter().min()
+            }
+            None => self.at_least,
+        }
+    }
+
     fn only(values: WordSet<'a>) -> Self {
         Self {
             allowed: Some(values),
@@ -178,7 +189,7 @@ pub fn integer(text: &str) -> Option<i64> {
 }
 
 /// Words in their order, each once.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 struct WordSet<'a>(Vec<&'a str>);
 
 impl WordSet<'_> {
@@ -339,6 +350,27 @@ mod tests {
         let whole_range = between("-9223372036854775808", "9223372036854775807");
         assert_eq!(together(&whole_range).count(), None);
         assert_eq!(Selection::of(Operator::DoesNotExist, &[]).count(), Some(0));
+    }
+
+    #[test]
+    fn the_least_that_is_allowed_is_known_of_numbers_and_of_lower_bounds() {
+        let least = |requirements: &[(Operator, Vec<&'static str>)]| together(requirements).least();
+        assert_eq!(least(&[(Operator::In, vec!["16", "8"])]), Some(8));
+        assert_eq!(
+            least(&[(Operator::In, vec!["16", "8"]), (Operator::Gt, vec!["8"])]),
+            Some(16)
+        );
+        assert_eq!(least(&[(Operator::Gt, vec!["8"])]), Some(9));
+        assert_eq!(
+            least(&[(Operator::Gte, vec!["8"]), (Operator::Lt, vec!["32"])]),
+            Some(8)
+        );
+        assert_eq!(least(&[(Operator::In, vec!["8", "large"])]), None);
+        assert_eq!(
+            least(&[(Operator::Lt, vec!["8"]), (Operator::NotIn, vec!["1"])]),
+            None
+        );
+        assert_eq!(least(&[(Operator::DoesNotExist, vec![])]), None);
     }
 
     #[test]

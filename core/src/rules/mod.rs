@@ -3,6 +3,7 @@
 //! A file holds the rules of one part of the spec: first their documentation, then the check. Checks pass over
 //! fields of the wrong type, of which only `field-type` speaks.
 
+pub mod across;
 mod annotations;
 mod bounds;
 mod budgets;
@@ -70,6 +71,7 @@ pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
         limits::amount::RULES,
         limits::resource::RULES,
         limits::nodes::RULES,
+        limits::room::RULES,
         weight::RULES,
         replicas::number::RULES,
         replicas::mode::RULES,
@@ -111,6 +113,10 @@ pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
         bounds::capacity_type::RULES,
         bounds::node_class::RULES,
         bounds::durations::RULES,
+        across::repeated::RULES,
+        across::missing_class::RULES,
+        across::overlap::RULES,
+        across::frozen::RULES,
     ];
     files.into_iter().flatten().copied().collect()
 });

@@ -3,6 +3,7 @@
 pub(super) mod amount;
 pub(super) mod nodes;
 pub(super) mod resource;
+pub(super) mod room;
 
 use super::context::Context;
 use super::findings::Findings;
@@ -23,6 +24,17 @@ pub(super) fn check(
         amount::check(pool, resource, value, findings);
     }
     nodes::check(pool, limits, old, context, findings);
+    room::check(pool, limits, findings);
+}
+
+/// Whether a limit of 0 or less keeps a pool from launching any node.
+pub(super) fn switches_off(pool: &NodePool<'_>) -> bool {
+    let limits = pool.limits.present().into_iter().flatten();
+    let mut plain = limits.filter(|(resource, _)| resource::PLAIN_RESOURCES.contains(resource));
+    plain.any(|(_, value)| {
+        let amount = NodePool::node_limit_value(value);
+        amount.is_some_and(|amount| amount.is_zero() || amount.is_negative())
+    })
 }
 
 fn path(resource: &str) -> FieldPath {

@@ -1,0 +1,73 @@
+//! Whether nodes may go at all, at whatever time.
+
+use super::list::{Budgets, Timing};
+use super::reasons::Reason;
+use crate::value::cron::WeekMinutes;
+
+impl Budgets {
+    /// Whether no node ever may go for a reason, however many the pool has: some budget of 0 holds at every minute of
+    /// every week. Windows of dates and months count as open, because what they leave is not the same every week.
+    pub fn never_allows(&self, reason: Reason) -> bool {
+        let mut closed = WeekMinutes::NONE;
+        for entry in self.entries() {
+            let is_zero = entry.nodes.is_zero() && entry.reasons.has(reason);
+            match &entry.timing {
+                // It stops every reason, whether it is for it or not.
+                Timing::Broken(_) => return true,
+                Timing::Always if is_zero => return true,
+                Timing::Windows(windows) if is_zero => {
+                    if let Some(week) = windows.week() {
+                        closed.add(&week);
+                    }
+                }
+                Timing::Always | Timing::Windows(_) | Timing::Never => {}
+            }
+        }
+        closed.is_whole_week()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::json::Json;
+    use crate::karpenter::{ApiVersion, NodePool};
+
+    fn never_allows(budgets: &Value, reason: Reason) -> bool {
+        let object = json!({"spec": {"disruption": {"budgets": budgets}}});
+        let object = Json::from(&object);
+        let pool = NodePool::view(ApiVersion::V1, &object);
+        Budgets::of(&pool).unwrap().never_allows(reason)
+    }
+
+    fn freeze(schedule: &str, duration: &str) -> Value {
+        json!({"nodes": "0", "schedule": schedule, "duration": duration})
+    }
+
+    #[test]
+    fn windows_that_cover_the_week_together_leave_no_minute() {
+        let day = freeze("0 8 * * *", "12h");
+        for budgets in [
+            json!([{"nodes": "5"}, {"nodes": "0%"}]),
+            json!([{"nodes": "0", "reasons": ["Drifted"]}]),
+            json!([day, freeze("0 20 * * *", "12h")]),
+            json!([freeze("0 0 31 2 *", "8h")]),
+            json!([{"nodes": "5", "reasons": ["Empty"], "schedule": "0 0 * * sat-sun", "duration": "1h"}]),
+        ] {
+            assert!(never_allows(&budgets, Reason::Drifted), "{budgets}");
+        }
+        for budgets in [
+            json!(null),
+            json!([]),
+            json!([{"nodes": "1%"}]),
+            json!([{"nodes": "0", "reasons": ["Empty"]}]),
+            json!([day, freeze("0 20 * * *", "11h59m")]),
+            json!([day, freeze("0 20 * * mon-sat", "12h")]),
+            json!([day, freeze("0 20 1 * *", "12h")]),
+        ] {
+            assert!(!never_allows(&budgets, Reason::Drifted), "{budgets}");
+        }
+    }
+}

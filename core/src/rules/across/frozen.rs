@@ -1,0 +1,170 @@
+//! Budgets by which no pool at all ever lets a drifted node go.
+
+use super::AcrossFinding;
+use crate::budget::{Budgets, Reason};
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::karpenter::{Disruption, NodePool};
+use crate::rule::{Evidence, Rule};
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOLS_FROZEN];
+
+static NODEPOOLS_FROZEN: Rule = Rule {
+    id: RuleId::new("nodepools-frozen"),
+    title: "Some pool lets drifted nodes be replaced at some time",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/apis/v1/nodepool.go`, `GetAllowedDisruptionsByReason`: the lowest active budget decides",
+    )),
+    why: "A pool whose budgets are at 0 at every minute of the week keeps its nodes as they are, which can be meant \
+          ([`budget-blocks-drift`](#budget-blocks-drift) notes it). If all pools are, no new image, security fix or \
+          changed template reaches any node of the cluster before it expires. That all pools are at 0 for some hours is \
+          what a freeze is for, so it is not told; nor is a freeze between two dates. `poolgate budgets --week` shows \
+          the hours of each pool.",
+    seen_in: &["1750", "1590"],
+    bad: r#"metadata:
+  name: general
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: "0"
+---
+metadata:
+  name: batch
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: "0"
+        schedule: 0 8 * * *
+        duration: 12h
+      - nodes: "0"
+        schedule: 0 20 * * *
+        duration: 12h
+"#,
+    good: r#"metadata:
+  name: general
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: "0"
+---
+metadata:
+  name: batch
+spec:
+  disruption:
+    consolidateAfter: 1m
+    budgets:
+      - nodes: 10%
+      - nodes: "0"
+        schedule: 0 8 * * *
+        duration: 12h
+"#,
+};
+
+/// Speaks, at the first of these pools, where none of them ever lets a drifted node go.
+pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec<AcrossFinding>) {
+    let Some((first, others)) = places.split_first() else {
+        return;
+    };
+    let all: Vec<&NodePool<'_>> = places.iter().filter_map(|place| pools.get(*place)).collect();
+    if !all.iter().all(|pool| is_frozen(pool)) {
+        return;
+    }
+    let expire = |pool: &&NodePool<'_>| pool.expire_after.present() != Some("Never");
+    let until = if all.iter().any(expire) {
+        "before it expires"
+    } else {
+        "that runs, and none of them expires"
+    };
+    let who = match others.len() {
+        0 => "the budgets of the only NodePool let".to_owned(),
+        others => format!("the budgets of all {} NodePools let", others + 1),
+    };
+    let problem = Problem::Legal {
+        value: "[…]".into()
+    };
+    let reason = format!(
+        "{who} no drifted node go, at any time of the week, so no new image or security fix reaches a node {until}"
+    );
+    findings.push(AcrossFinding {
+        pool: *first,
+        diagnostic: NODEPOOLS_FROZEN
+            .finding(Disruption::path("budgets"), problem, reason)
+            .suggest("leave some hours in which a pool may replace drifted nodes"),
+        others: others.to_vec(),
+    });
+}
+
+/// Budgets that cannot be read are other rules'.
+fn is_frozen(pool: &NodePool<'_>) -> bool {
+    Budgets::of(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::across::testing::told;
+
+    fn pool(name: &str, budgets: &Value) -> Value {
+        json!({"metadata": {"name": name}, "spec": {"disruption": {"budgets": budgets}}})
+    }
+
+    fn frozen(pools: &[Value]) -> Vec<(usize, Vec<usize>)> {
+        let told = told(pools, "nodepools-frozen").into_iter();
+        told.map(|(pool, _, others)| (pool, others)).collect()
+    }
+
+    #[test]
+    fn it_is_told_once_and_only_where_no_pool_is_ever_open() {
+        let zero = |name| pool(name, &json!([{"nodes": "0"}]));
+        let hours = |schedule| json!([{"nodes": "0", "schedule": schedule, "duration": "12h"}]);
+        assert_eq!(frozen(&[zero("a"), zero("b"), zero("c")]), [(0, vec![1, 2])]);
+        assert_eq!(
+            frozen(&[zero("a"), pool("b", &hours("0 8 * * *")), zero("c")]),
+            []
+        );
+        assert_eq!(frozen(&[zero("a"), pool("b", &json!(null))]), []);
+        assert_eq!(
+            frozen(&[zero("a"), pool("b", &json!([{"nodes": 0}]))]),
+            [],
+            "unreadable"
+        );
+        assert_eq!(frozen(&[]), []);
+        // The last of a name counts, and what is being deleted does not.
+        assert_eq!(
+            frozen(&[pool("a", &json!(null)), zero("a"), zero("b")]),
+            [(1, vec![2])]
+        );
+        let mut going = pool("b", &json!(null));
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        assert_eq!(frozen(&[zero("a"), going]), [(0, vec![])]);
+    }
+
+    #[test]
+    fn whether_nodes_expire_is_said_and_how_many_pools_there_are() {
+        let message = |expiry: [&str; 2]| {
+            let pools = expiry.map(|expiry| {
+                let mut pool = pool(expiry, &json!([{"nodes": "0"}]));
+                pool["spec"]["template"] = json!({"spec": {"expireAfter": expiry}});
+                pool
+            });
+            told(&pools, "nodepools-frozen").remove(0).1
+        };
+        assert!(message(["Never", "720h"]).contains("all 2 NodePools let no drifted node go"));
+        assert!(message(["Never", "720h"]).contains("before it expires"));
+        let pools = ["a", "b"].map(|name| {
+            let mut pool = pool(name, &json!([{"nodes": "0"}]));
+            pool["spec"]["template"] = json!({"spec": {"expireAfter": "Never"}});
+            pool
+        });
+        assert!(
+            told(&pools, "nodepools-frozen")[0]
+                .1
+                .contains("none of them expires")
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! Node classes to which a NodePool refers and which do not exist.
+
+use super::{AcrossFinding, Together, Whereabouts};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion, nearest};
+use crate::json::Json;
+use crate::karpenter::Template;
+use crate::rule::{Evidence, Rule};
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_MISSING];
+
+static NODE_CLASS_MISSING: Rule = Rule {
+    id: RuleId::new("node-class-missing"),
+    title: "The node class of a NodePool exists",
+    severity: Some(Severity::Error),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/nodepool/readiness/controller.go`, `Reconcile`: `NodeClass not found on cluster`",
+    )),
+    why: "Karpenter marks a NodePool whose node class does not exist not ready (`NodeClassNotFound`) and launches nothing \
+          for it; pods then wait with `no nodepools found` in the log. Group, kind and name must all be those of the class. \
+          Classes that EKS Auto Mode and AKS create by themselves (`default`) need no manifest. Of a cluster, only kinds \
+          that the account may list are judged.",
+    seen_in: &[
+        "aws/karpenter-provider-aws#7436",
+        "aws/karpenter-provider-aws#7736",
+    ],
+    bad: "\
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.kwok.sh, kind: KWOKNodeClass, name: defualt }
+---
+apiVersion: karpenter.kwok.sh/v1alpha1
+kind: KWOKNodeClass
+metadata:
+  name: default
+",
+    good: "\
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default }
+---
+apiVersion: karpenter.kwok.sh/v1alpha1
+kind: KWOKNodeClass
+metadata:
+  name: default
+",
+};
+
+/// The class to which a template refers: group, kind and name, where all are written.
+pub(super) fn class_of<'a>(template: &Template<'a>) -> Option<(&'a str, &'a str, &'a str)> {
+    let reference = template.node_class_ref.present()?;
+    let text = |field: &str| reference.get(field).and_then(Json::as_str);
+    Some((template.node_class_group()?, text("kind")?, text("name")?))
+}
+
+pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
+    let classes = together.classes;
+    for (place, pool) in together.pools.iter().enumerate() {
+        let Some(class) = class_of(&pool.template) else {
+            continue;
+        };
+        let (group, kind, name) = class;
+        let Some(names) = classes.names(group, kind) else {
+            continue;
+        };
+        if names.contains(name) || classes.is_created(class) {
+            continue;
+        }
+        let nowhere = match classes.whereabouts() {
+            Whereabouts::Input => format!("no {kind} of {group} in the input has this name"),
+            Whereabouts::Cluster => format!("no {kind} of {group} in the cluster has this name"),
+        };
+        let path = FieldPath::of(&["spec", "template", "spec", "nodeClassRef", "name"]);
+        let reason = format!("{nowhere}, and Karpenter launches nothing for a pool without its node class");
+        let meant = nearest(name, names.iter().map(String::as_str));
+        findings.push(AcrossFinding {
+            pool: place,
+            diagnostic: NODE_CLASS_MISSING
+                .finding(path, Problem::text(name), reason)
+                .suggest_if_known(meant.map(Suggestion::did_you_mean)),
+            others: Vec::new(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::across::testing::told_of;
+    use crate::rules::across::{NodeClasses, Whereabouts};
+
+    fn pool(group: &str, kind: &str, name: &str) -> Value {
+        let class = json!({"group": group, "kind": kind, "name": name});
+        json!({"metadata": {"name": "a"}, "spec": {"template": {"spec": {"nodeClassRef": class}}}})
+    }
+
+    fn told(classes: &NodeClasses, pool: Value) -> Vec<String> {
+        let told = told_of(&[pool], classes, "node-class-missing");
+        told.into_iter().map(|(_, message, _)| message).collect()
+    }
+
+    #[test]
+    fn a_class_of_another_name_kind_or_group_is_another_one() {
+        let mut classes = NodeClasses::new(Whereabouts::Input);
+        classes.add("a.example", "A", ["default".to_owned()]);
+        assert_eq!(told(&classes, pool("a.example", "A", "default")), [""; 0]);
+        assert_eq!(
+            told(&classes, pool("a.example", "A", "defualt")),
+            [
+                "spec.template.spec.nodeClassRef.name: Invalid value: \"defualt\": no A of a.example in the input has this \
+                 name, and Karpenter launches nothing for a pool without its node class; did you mean default? \
+                 [node-class-missing]"
+            ]
+        );
+        assert_eq!(told(&classes, pool("b.example", "A", "default")).len(), 1);
+        assert_eq!(told(&classes, pool("a.example", "B", "default")).len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_said_where_it_is_not_known_what_there_is() {
+        let missing = || pool("a.example", "A", "none");
+        let mut cluster = NodeClasses::new(Whereabouts::Cluster);
+        assert_eq!(told(&cluster, missing()), [""; 0], "nobody has listed the kind");
+        cluster.add("a.example", "A", []);
+        assert!(told(&cluster, missing())[0].contains("no A of a.example in the cluster has this name"));
+        let mut input = NodeClasses::new(Whereabouts::Input);
+        assert_eq!(told(&input, missing()).len(), 1);
+        input.is_missing_some();
+        assert_eq!(told(&input, missing()), [""; 0]);
+        let incomplete = json!({"spec": {"template": {"spec": {"nodeClassRef": {"name": "none"}}}}});
+        assert_eq!(told(&NodeClasses::new(Whereabouts::Input), incomplete), [""; 0]);
+    }
+
+    #[test]
+    fn a_class_that_the_provider_creates_needs_no_manifest() {
+        let input = NodeClasses::new(Whereabouts::Input);
+        let created = || pool("eks.amazonaws.com", "NodeClass", "default");
+        assert_eq!(told(&input, created()), [""; 0]);
+        assert_eq!(
+            told(&input, pool("eks.amazonaws.com", "NodeClass", "other")).len(),
+            1
+        );
+        let mut cluster = NodeClasses::new(Whereabouts::Cluster);
+        cluster.add("eks.amazonaws.com", "NodeClass", []);
+        assert_eq!(told(&cluster, created()).len(), 1);
+    }
+}

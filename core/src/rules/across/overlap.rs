@@ -1,0 +1,373 @@
+//! Pools of equal weight, of which one can take every pod that the other can.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use super::AcrossFinding;
+use super::missing_class::class_of;
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::json::Json;
+use crate::karpenter::{
+    LabelSets, NodePool, Operator, Requirement, Selection, Template, canonical_label, integer,
+};
+use crate::rule::{Evidence, Rule};
+use crate::rules::limits::switches_off;
+
+/// With how many pools that are tried before it a pool is compared. More of one kind nobody has.
+const MOST_COMPARED: usize = 1_000;
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_OVERLAP];
+
+static NODEPOOL_OVERLAP: Rule = Rule {
+    id: RuleId::new("nodepool-overlap"),
+    title: "Of two pools that can take the same pods, one has the higher weight",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/utils/nodepool/nodepool.go`, `OrderByWeight`, and `pkg/controllers/provisioning/scheduling/scheduler.go`, \
+         `addToNewNodeClaim`",
+    )),
+    why: "Karpenter does not compare the prices of pools. For a pod that needs a node it tries one pool after the other \
+          and takes the first that fits: the one of the highest weight, and of equal weights the one whose name comes \
+          *later* in the alphabet. If that pool can take every pod of another one, the other gets nodes only while the \
+          first can launch none, as at its limit. It is a warning where the pool that is tried first allows all machines \
+          of the other, and an info where it allows only part of them: then the wider one gets the pods that are left. \
+          Only what is certain is told: both pools have the same weight (none is 0), node class, taints and labels of \
+          their own, and the requirements of the one allow all that those of the other allow. Pools that differ in a \
+          taint or a label of yours, or that exclude each other's machines, are told apart, and static pools and those \
+          with a limit of 0 take no pods.",
+    seen_in: &[],
+    bad: "\
+metadata:
+  name: general
+spec:
+  template:
+    spec:
+      requirements:
+        - { key: kubernetes.io/arch, operator: In, values: [amd64] }
+---
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      requirements:
+        - { key: kubernetes.io/arch, operator: In, values: [amd64, arm64] }
+",
+    good: "\
+metadata:
+  name: general
+spec:
+  weight: 10
+  template:
+    spec:
+      requirements:
+        - { key: kubernetes.io/arch, operator: In, values: [amd64] }
+---
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      requirements:
+        - { key: kubernetes.io/arch, operator: In, values: [amd64, arm64] }
+",
+};
+
+/// What a pool offers to pods.
+struct Offer<'a> {
+    place: usize,
+    name: &'a str,
+    /// What its machines have, by the labels that instance types carry.
+    machines: BTreeMap<&'a str, Selection<'a>>,
+}
+
+/// What two pools must have in common for pods not to tell them apart.
+#[derive(PartialEq, Eq, Hash)]
+struct Kind<'a> {
+    weight: i64,
+    class: (&'a str, &'a str, &'a str),
+    taints: Vec<[&'a str; 3]>,
+    /// Every other label.
+    labels: BTreeMap<&'a str, Selection<'a>>,
+}
+
+/// Speaks of each of these pools before which another one of its kind is tried that has all its machines, or a part
+/// of them.
+pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec<AcrossFinding>) {
+    let mut kinds: HashMap<Kind<'_>, Vec<Offer<'_>>> = HashMap::new();
+    for place in places {
+        let offer = pools.get(*place).and_then(|pool| Offer::of(*place, pool));
+        if let Some((kind, offer)) = offer {
+            kinds.entry(kind).or_default().push(offer);
+        }
+    }
+    let first = findings.len();
+    for (kind, mut offers) in kinds {
+        // As Karpenter tries them.
+        offers.sort_by_key(|offer| Reverse(offer.name));
+        for (place, offer) in offers.iter().enumerate() {
+            let before = || offers.iter().take(place.min(MOST_COMPARED));
+            let wider = before().find(|other| other.has_all_of(offer));
+            let finding = match wider {
+                Some(wider) => Some(shadowed(kind.weight, offer, wider)),
+                None => before()
+                    .find(|other| offer.has_all_of(other))
+                    .map(|part| left_over(kind.weight, offer, part)),
+            };
+            findings.extend(finding);
+        }
+    }
+    if let Some(own) = findings.get_mut(first..) {
+        own.sort_by_key(|finding| finding.pool);
+    }
+}
+
+fn shadowed(weight: i64, offer: &Offer<'_>, wider: &Offer<'_>) -> AcrossFinding {
+    let name = quoted(wider.name);
+    let reason = format!(
+        "NodePool {name} has the same weight and takes every pod that this one could take; Karpenter tries the later \
+         name first, so this one gets nodes only while {name} can launch none"
+    );
+    finding(weight, offer, wider, reason, Severity::Warning)
+}
+
+fn left_over(weight: i64, offer: &Offer<'_>, part: &Offer<'_>) -> AcrossFinding {
+    let name = quoted(part.name);
+    let reason = format!(
+        "NodePool {name} has the same weight and part of the same machines; Karpenter tries the later name first, so \
+         this one gets only the pods that {name} cannot take"
+    );
+    finding(weight, offer, part, reason, Severity::Info)
+}
+
+fn finding(
+    weight: i64,
+    offer: &Offer<'_>,
+    other: &Offer<'_>,
+    reason: String,
+    severity: Severity,
+) -> AcrossFinding {
+    let problem = Problem::Legal {
+        value: weight.to_string(),
+    };
+    AcrossFinding {
+        pool: offer.place,
+        diagnostic: NODEPOOL_OVERLAP
+            .finding(FieldPath::of(&["spec", "weight"]), problem, reason)
+            .severity(severity)
+            .suggest(
+                "give the pool that is to come first a higher weight, or tell them apart by a taint, a label that pods \
+                 select, or machines that only one of them allows",
+            ),
+        others: vec![other.place],
+    }
+}
+
+impl<'a> Offer<'a> {
+    /// What a pool offers to pods; none where it takes none, or where that cannot be read.
+    fn of(place: usize, pool: &'a NodePool<'a>) -> Option<(Kind<'a>, Self)> {
+        let name = pool.name.present()?;
+        if !pool.replicas.is_absent() || switches_off(pool) {
+            return None;
+        }
+        let weight = if pool.weight.is_absent() {
+            0
+        } else {
+            pool.weight.present()?
+        };
+        let (machines, labels) = selections(&pool.template)?;
+        let kind = Kind {
+            weight,
+            class: class_of(&pool.template)?,
+            taints: taints(&pool.template)?,
+            labels,
+        };
+        let offer = Self {
+            place,
+            name,
+            machines,
+        };
+        Some((kind, offer))
+    }
+
+    /// Whether every machine of the other is one of this pool's, too.
+    fn has_all_of(&self, other: &Self) -> bool {
+        self.machines.iter().all(|(key, allowed)| {
+            other
+                .machines
+                .get(key)
+                .is_some_and(|others| others.clone().and(allowed.clone()) == *others)
+        })
+    }
+}
+
+type Selections<'a> = BTreeMap<&'a str, Selection<'a>>;
+
+/// What requirements and labels allow: of the labels that instance types surely carry, and of all others. None where
+/// something cannot be read, or where they leave no machine.
+fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections<'a>)> {
+    let mut all: Selections<'a> = BTreeMap::new();
+    let mut add = |key: &'a str, selection: Selection<'a>| {
+        let of_key = all.entry(canonical_label(key)).or_default();
+        *of_key = std::mem::take(of_key).and(selection);
+    };
+    if let Some(labels) = template.labels.present() {
+        for (key, value) in labels {
+            add(key, Selection::of(Operator::In, &[value.as_str()?]));
+        }
+    }
+    for requirement in template.requirements.as_ref().present()? {
+        let (key, operator, values) = read(requirement)?;
+        add(key, Selection::of(operator, &values));
+    }
+    let group = template.node_class_group();
+    let (machines, labels): (Selections<'a>, Selections<'a>) = all
+        .into_iter()
+        .partition(|(key, _)| LabelSets::BUILT_IN.kind_of(key, group).is_well_known());
+    machines
+        .values()
+        .all(|selection| !selection.is_empty())
+        .then_some((machines, labels))
+}
+
+fn read<'a>(requirement: &Requirement<'a>) -> Option<(&'a str, Operator, Vec<&'a str>)> {
+    let operator = Operator::parse(requirement.operator.present()?)?;
+    let values = if requirement.values.is_absent() {
+        &[]
+    } else {
+        requirement.values.present()?
+    };
+    let values: Vec<&str> = values.iter().map(Json::as_str).collect::<Option<_>>()?;
+    let is_number = || values.first().is_some_and(|value| integer(value).is_some());
+    if operator.is_numeric() && !is_number() {
+        return None;
+    }
+    Some((requirement.key.present()?, operator, values))
+}
+
+/// The taints that stay on the nodes, in an order of their own.
+fn taints<'a>(template: &Template<'a>) -> Option<Vec<[&'a str; 3]>> {
+    let taints = template.taints.as_ref();
+    if taints.is_absent() {
+        return Some(Vec::new());
+    }
+    let mut read = Vec::new();
+    for taint in taints.present()? {
+        let value = taint.value.present().unwrap_or_default();
+        read.push([taint.key.present()?, value, taint.effect.present()?]);
+    }
+    read.sort_unstable();
+    Some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::across::testing::{Told, told};
+
+    const ARCH: &str = "kubernetes.io/arch";
+
+    fn pool(name: &str, requirements: &[(&str, &str, &[&str])]) -> Value {
+        let requirements: Vec<Value> = requirements
+            .iter()
+            .map(|(key, operator, values)| json!({"key": key, "operator": operator, "values": values}))
+            .collect();
+        json!({"metadata": {"name": name}, "spec": {"template": {"spec": {"requirements": requirements}}}})
+    }
+
+    fn with(mut pool: Value, pointer: &str, value: Value) -> Value {
+        let (parent, field) = pointer.rsplit_once('/').expect("a pointer");
+        let parent = pool.pointer_mut(parent).expect("a field");
+        parent[field] = value;
+        pool
+    }
+
+    fn overlaps(pools: &[Value]) -> Vec<Told> {
+        told(pools, "nodepool-overlap")
+    }
+
+    #[test]
+    fn a_pool_whose_machines_another_one_has_that_is_tried_first_is_told() {
+        let narrow = || pool("a", &[(ARCH, "In", &["amd64"])]);
+        let wide = || pool("b", &[(ARCH, "NotIn", &["arm64"])]);
+        let told = overlaps(&[wide(), narrow()]);
+        let [(1, message, others)] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert_eq!(others, &[0]);
+        assert!(
+            message.starts_with("spec.weight: 0: NodePool \"b\" has the same weight and takes every pod"),
+            "{message}"
+        );
+        let equal = [
+            pool("x", &[(ARCH, "Exists", &[])]),
+            pool("y", &[(ARCH, "Exists", &[])]),
+        ];
+        assert!(
+            overlaps(&equal)[0]
+                .1
+                .contains("gets nodes only while \"y\" can launch none")
+        );
+    }
+
+    #[test]
+    fn a_pool_that_is_tried_after_a_narrower_one_is_left_the_rest() {
+        let told = overlaps(&[pool("a", &[]), pool("b", &[(ARCH, "In", &["amd64"])])]);
+        let [(0, message, others)] = told.as_slice() else {
+            panic!("{told:?}");
+        };
+        assert_eq!(others, &[1]);
+        assert!(
+            message.contains("gets only the pods that \"b\" cannot take"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn pools_that_are_told_apart_do_not_overlap() {
+        let b = || pool("b", &[(ARCH, "In", &["amd64"])]);
+        let taint = json!([{"key": "a", "effect": "NoSchedule"}]);
+        let class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "other"});
+        for a in [
+            with(b(), "/spec/weight", json!(1)),
+            with(b(), "/spec/replicas", json!(1)),
+            with(b(), "/spec/limits", json!({"cpu": "0"})),
+            with(b(), "/spec/template/spec/taints", taint),
+            with(b(), "/spec/template/spec/nodeClassRef", class),
+            with(b(), "/spec/template/metadata", json!({"labels": {"team": "a"}})),
+            pool("a", &[(ARCH, "In", &["amd64"]), ("team", "In", &["a"])]),
+            pool("a", &[(ARCH, "In", &["arm64"])]),
+            pool("a", &[(ARCH, "In", &["amd64"]), (ARCH, "In", &["arm64"])]),
+            pool("a", &[("karpenter.sh/capacity-type", "In", &["spot"])]),
+            pool("a", &[(ARCH, "Gt", &["x"])]),
+            with(b(), "/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")),
+        ] {
+            let a = with(a, "/metadata/name", json!("a"));
+            assert_eq!(overlaps(&[a.clone(), b()]), [], "{a}");
+        }
+        assert_eq!(overlaps(&[with(b(), "/metadata/name", json!("a")), b()]).len(), 1);
+    }
+
+    #[test]
+    fn startup_taints_and_the_order_of_taints_tell_no_pools_apart() {
+        let taints = |keys: [&str; 2]| keys.map(|key| json!({"key": key, "effect": "NoSchedule"}));
+        let [one, other] = [["a", "b"], ["b", "a"]].map(|keys| json!(taints(keys)));
+        let a = with(pool("a", &[]), "/spec/template/spec/taints", one.clone());
+        let a = with(a, "/spec/template/spec/startupTaints", one);
+        let b = with(pool("b", &[]), "/spec/template/spec/taints", other);
+        assert_eq!(overlaps(&[a, b]).len(), 1);
+    }
+
+    #[test]
+    fn of_a_thousand_equal_pools_all_but_the_first_tried_are_told_in_their_order() {
+        let pools: Vec<Value> = (0..1_000)
+            .map(|number| pool(&format!("p{number:04}"), &[]))
+            .collect();
+        let told = overlaps(&pools);
+        assert_eq!(told.len(), 999);
+        assert!(told.iter().all(|(_, _, others)| *others == [999]));
+        assert!(told.is_sorted_by_key(|(place, ..)| *place));
+    }
+}

@@ -1,0 +1,110 @@
+//! NodePools of one name.
+
+use std::collections::HashMap;
+
+use super::AcrossFinding;
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::karpenter::NodePool;
+use crate::rule::{Evidence, Rule};
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_REPEATED];
+
+static NODEPOOL_REPEATED: Rule = Rule {
+    id: RuleId::new("nodepool-repeated"),
+    title: "No two NodePools have the same name",
+    severity: Some(Severity::Error),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "Kubernetes, `staging/src/k8s.io/kubectl/pkg/cmd/apply/apply.go`, `applyOneObject`: an object is known by its \
+         kind and name",
+    )),
+    why: "A NodePool has no namespace, so its name stands for one object of the whole cluster, in v1 and v1beta1 \
+          alike. `kubectl apply` takes both manifests one after the other: the second overwrites the first, and the \
+          pool that was described there does not exist.",
+    seen_in: &[],
+    bad: "\
+metadata:
+  name: general
+spec:
+  limits:
+    cpu: \"100\"
+---
+metadata:
+  name: general
+spec:
+  limits:
+    cpu: \"200\"
+",
+    good: "\
+metadata:
+  name: general
+spec:
+  weight: 10
+---
+metadata:
+  name: general-large
+spec:
+  weight: 20
+",
+};
+
+/// Speaks of every pool that has the name of one before it. Answers with the last pool of each name, and those
+/// without a name.
+pub(super) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -> Vec<usize> {
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    let mut is_overwritten = vec![false; pools.len()];
+    for (place, pool) in pools.iter().enumerate() {
+        let Some(name) = pool.name.present() else { continue };
+        let Some(earlier) = last.insert(name, place) else {
+            continue;
+        };
+        if let Some(is_overwritten) = is_overwritten.get_mut(earlier) {
+            *is_overwritten = true;
+        }
+        findings.push(AcrossFinding {
+            pool: place,
+            diagnostic: NODEPOOL_REPEATED
+                .finding(
+                    FieldPath::of(&["metadata", "name"]),
+                    Problem::text(name),
+                    "another NodePool has this name already, and the one that is applied last overwrites it",
+                )
+                .suggest("rename one of them, or remove it"),
+            others: vec![earlier],
+        });
+    }
+    let places = is_overwritten.iter().enumerate();
+    places
+        .filter(|(_, is_overwritten)| !**is_overwritten)
+        .map(|(place, _)| place)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::rules::across::testing::told;
+
+    #[test]
+    fn each_further_pool_of_a_name_is_told_with_the_one_before_it() {
+        let pools =
+            ["a", "b", "a", "a"].map(|name| json!({"metadata": {"name": name}, "spec": {"replicas": 1}}));
+        assert_eq!(
+            told(&pools, "nodepool-repeated"),
+            [
+                (2, "metadata.name: Invalid value: \"a\": another NodePool has this name already, and the one that is applied last overwrites it; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![0]),
+                (3, "metadata.name: Invalid value: \"a\": another NodePool has this name already, and the one that is applied last overwrites it; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![2]),
+            ]
+        );
+    }
+
+    #[test]
+    fn pools_whose_names_are_to_be_generated_are_not_the_same() {
+        let pools = [
+            json!({"metadata": {"generateName": "a-"}}),
+            json!({"metadata": {"generateName": "a-"}}),
+        ];
+        assert_eq!(told(&pools, "nodepool-repeated"), []);
+    }
+}

@@ -1,0 +1,38 @@
+//! What the tests of these rules share.
+
+use serde_json::Value;
+
+use super::{NodeClasses, Together, Whereabouts, check};
+use crate::json::Json;
+use crate::karpenter::{ApiVersion, NodePool};
+use crate::review::Subject;
+use crate::rules::testing::completed;
+
+/// Of which pool a rule speaks, what it says, and of which others.
+pub(super) type Told = (usize, String, Vec<usize>);
+
+/// What a rule says of pools of which nothing else is known.
+pub(super) fn told(pools: &[Value], rule: &str) -> Vec<Told> {
+    told_of(pools, &NodeClasses::new(Whereabouts::Cluster), rule)
+}
+
+/// The same beside these classes.
+pub(super) fn told_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Told> {
+    let subject = Subject::NodePool(ApiVersion::V1);
+    let pools: Vec<Value> = pools.iter().map(|pool| completed(subject, pool)).collect();
+    let objects: Vec<Json<'_>> = pools.iter().map(Json::from).collect();
+    let pools: Vec<_> = objects
+        .iter()
+        .map(|object| NodePool::view(ApiVersion::V1, object))
+        .collect();
+    let together = Together {
+        pools: &pools,
+        classes,
+        is_complete: true,
+    };
+    let findings = check(together).into_iter();
+    findings
+        .filter(|finding| finding.diagnostic.rule.as_str() == rule)
+        .map(|finding| (finding.pool, finding.diagnostic.to_string(), finding.others))
+        .collect()
+}

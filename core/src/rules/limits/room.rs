@@ -1,0 +1,192 @@
+//! Limits that leave no room for the smallest machine that the requirements allow.
+
+use super::path;
+use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::json::{Json, Object};
+use crate::karpenter::{NodePool, Operator, Requirement, Selection};
+use crate::rule::{Evidence, Rule};
+use crate::rules::findings::Findings;
+use crate::value::quantity::Quantity;
+
+pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_TOO_SMALL];
+
+static LIMIT_TOO_SMALL: Rule = Rule {
+    id: RuleId::new("limit-too-small"),
+    title: "A limit has room for the smallest machine that the requirements allow",
+    severity: Some(Severity::Warning),
+    origins: &[Origin::Silent],
+    evidence: Some(Evidence::Read(
+        "`pkg/controllers/provisioning/scheduling/scheduler.go`, `filterByRemainingResources`",
+    )),
+    why: "Karpenter leaves out every instance type that has more of a resource than the limit leaves. If the \
+          requirements demand machines larger than the whole limit, none is left, and the pool never launches a node: \
+          `all available instance types exceed limits for nodepool` is logged for each pending pod. Machines are known by \
+          the labels for their size (`karpenter.k8s.aws/instance-cpu`, `karpenter.azure.com/sku-memory` and the like). Of \
+          memory a machine keeps some for itself, so that only a limit below half of it is told.",
+    seen_in: &[],
+    bad: r#"spec:
+  limits:
+    cpu: "8"
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
+      requirements:
+        - { key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ["15"] }
+"#,
+    good: r#"spec:
+  limits:
+    cpu: "160"
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
+      requirements:
+        - { key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: ["15"] }
+"#,
+};
+
+/// A label by which instance types say how much they have.
+struct Size {
+    resource: &'static str,
+    keys: &'static [&'static str],
+    /// Of how many units of the label one is surely there for the node.
+    share: i64,
+    /// In how many units of the label the resource is counted.
+    unit: i64,
+    unit_name: &'static str,
+}
+
+const SIZES: [Size; 2] = [
+    Size {
+        resource: "cpu",
+        keys: &[
+            "karpenter.k8s.aws/instance-cpu",
+            "eks.amazonaws.com/instance-cpu",
+            "karpenter.azure.com/sku-cpu",
+        ],
+        share: 1,
+        unit: 1,
+        unit_name: "cores",
+    },
+    Size {
+        resource: "memory",
+        keys: &[
+            "karpenter.k8s.aws/instance-memory",
+            "eks.amazonaws.com/instance-memory",
+            "karpenter.azure.com/sku-memory",
+        ],
+        share: 2,
+        unit: 1 << 20,
+        unit_name: "MiB",
+    },
+];
+
+pub(super) fn check(pool: &NodePool<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
+    for size in &SIZES {
+        if let Some(value) = limits.get(size.resource) {
+            check_size(pool, size, value, findings);
+        }
+    }
+}
+
+fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut Findings<'_>) {
+    let requirements = pool.template.requirements.as_ref().present();
+    for key in size.keys {
+        let mut own = requirements
+            .into_iter()
+            .flatten()
+            .filter(|requirement| requirement.key.present() == Some(*key))
+            .peekable();
+        let Some(first) = own.peek().map(|requirement| requirement.index) else {
+            continue;
+        };
+        let Some(selections) = own.map(selection).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let Some(least) = Selection::all(selections).least() else {
+            continue;
+        };
+        let (Some(needed), Some(limit)) = (
+            (least / size.share).checked_mul(size.unit),
+            NodePool::node_limit_value(value),
+        ) else {
+            continue;
+        };
+        // A limit of 0 switches the pool off, and another rule says so.
+        if limit.is_zero() || limit.is_negative() || limit >= Quantity::from(needed) {
+            continue;
+        }
+        let (resource, unit) = (size.resource, size.unit_name);
+        let reason = format!(
+            "the smallest machine that the requirements allow has {least} {unit}, so no node fits into this limit and the \
+             pool never launches one"
+        );
+        findings.push(
+            LIMIT_TOO_SMALL
+                .finding(path(resource), Problem::invalid(value), reason)
+                .suggest("raise the limit to what all nodes together may have, or allow smaller machines")
+                .related(pool.template.requirements_path().index(first)),
+        );
+    }
+}
+
+/// What a requirement allows; none where it cannot be read.
+fn selection<'a>(requirement: &Requirement<'a>) -> Option<Selection<'a>> {
+    let operator = Operator::parse(requirement.operator.present()?)?;
+    let values = requirement.values.present().unwrap_or_default();
+    let values: Vec<&str> = values.iter().map(Json::as_str).collect::<Option<_>>()?;
+    Some(Selection::of(operator, &values))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::rules::testing::warnings;
+
+    const CPU: &str = "karpenter.k8s.aws/instance-cpu";
+    const MEMORY: &str = "karpenter.k8s.aws/instance-memory";
+
+    fn warned(limits: &Value, requirements: &[(&str, &str, &[&str])]) -> Vec<String> {
+        let requirements: Vec<Value> = requirements
+            .iter()
+            .map(|(key, operator, values)| json!({"key": key, "operator": operator, "values": values}))
+            .collect();
+        let class = json!({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"});
+        let spec = json!({"requirements": requirements, "nodeClassRef": class});
+        let mut warnings = warnings(&json!({"spec": {"limits": limits, "template": {"spec": spec}}}));
+        warnings.retain(|warning| warning.ends_with("[limit-too-small]"));
+        warnings
+    }
+
+    #[test]
+    fn a_limit_below_the_smallest_machine_is_warned_of() {
+        assert_eq!(
+            warned(&json!({"cpu": "15"}), &[(CPU, "In", &["32", "16"])]),
+            [
+                "spec.limits.cpu: Invalid value: \"15\": the smallest machine that the requirements allow has 16 cores, so no \
+                 node fits into this limit and the pool never launches one; raise the limit to what all nodes together may \
+                 have, or allow smaller machines [limit-too-small]"
+            ]
+        );
+        assert_eq!(warned(&json!({"cpu": 15}), &[(CPU, "Gt", &["15"])]).len(), 1);
+        assert_eq!(warned(&json!({"cpu": "7999m"}), &[(CPU, "Gte", &["8"])]).len(), 1);
+        let both: &[(&str, &str, &[&str])] = &[(CPU, "In", &["4", "64"]), (CPU, "Gt", &["4"])];
+        assert_eq!(warned(&json!({"cpu": "63"}), both).len(), 1);
+        assert_eq!(
+            warned(&json!({"memory": "15Gi"}), &[(MEMORY, "Gt", &["32767"])]).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn what_may_fit_is_left_alone() {
+        assert!(warned(&json!({"cpu": "16"}), &[(CPU, "In", &["32", "16"])]).is_empty());
+        assert!(warned(&json!({"cpu": "1"}), &[(CPU, "Lt", &["16"])]).is_empty());
+        assert!(warned(&json!({"cpu": "1"}), &[(CPU, "NotIn", &["1"])]).is_empty());
+        assert!(warned(&json!({"cpu": "0"}), &[(CPU, "Gt", &["16"])]).is_empty());
+        assert!(warned(&json!({"cpu": "1"}), &[]).is_empty());
+        assert!(warned(&json!({"memory": "16Gi"}), &[(MEMORY, "Gt", &["32767"])]).is_empty());
+        assert!(warned(&json!({"memory": "1Gi"}), &[(CPU, "Gt", &["32767"])]).is_empty());
+        assert!(warned(&json!({"cpu": "1"}), &[(CPU, "Gt", &["x"])]).is_empty());
+    }
+}
