@@ -40,6 +40,8 @@ pub(crate) enum Source {
     File(PathBuf),
     /// No file: this is it.
     Text(String),
+    /// What was standard input, or why that could not be read.
+    Held(Result<String, String>),
     /// Nowhere, and why.
     Nowhere(String),
 }
@@ -49,12 +51,21 @@ impl Input {
     pub(crate) fn folder(&self) -> &Path {
         let path = match &self.source {
             Source::File(path) => path,
-            Source::Stdin | Source::Text(_) | Source::Nowhere(_) => Path::new(&self.name),
+            _ => Path::new(&self.name),
         };
         match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         }
+    }
+
+    /// The same, to be read more than once: standard input flows past.
+    pub(crate) fn held(self) -> Self {
+        let source = match &self.source {
+            Source::Stdin => Source::Held(self.read().map_err(|error| error.to_string())),
+            _ => return self,
+        };
+        Self { source, ..self }
     }
 
     /// Its whole text.
@@ -63,6 +74,7 @@ impl Input {
             Source::Stdin => read_text(stdin("manifests")),
             Source::File(path) => read_text(File::open(path)?),
             Source::Text(text) => return Ok(text.clone()),
+            Source::Held(held) => return held.clone().map_err(ReadError::Held),
             Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
         }?;
         match Language::of(&self.name, &text) {

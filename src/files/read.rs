@@ -24,6 +24,9 @@ pub(crate) enum ReadError {
         /// The first byte at fault, from 0.
         offset: usize,
     },
+    /// The same as when it was read before.
+    #[error("{0}")]
+    Held(String),
     /// Text that makes a manifest and is none.
     #[error("is {0}")]
     Foreign(Language),

@@ -37,6 +37,10 @@ pub(crate) struct LintArgs {
     #[arg(long, value_name = "GLOB")]
     pub(super) exclude: Vec<String>,
 
+    /// All objects of the cluster are there: tell, too, what shows only across them. Always so with --cluster
+    #[arg(long)]
+    pub(super) together: bool,
+
     #[command(flatten)]
     pub(super) selection: Selection,
 

@@ -3,6 +3,7 @@
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Severity};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
+use poolgate_core::rules::across::weighed;
 use serde_json::Value;
 
 use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
@@ -13,8 +14,9 @@ use super::note::Note;
 use super::review_fixes::{Verdict, verdicts};
 use super::source_range::SourceRange;
 use super::subjects::{Judged, Look, Subjects};
-use super::suppress::{Fate, Mistake, Suppressions};
+use super::suppress::{Fate, Suppressions};
 use super::tally::Tally;
+use super::together::Across;
 use super::{json, notes, problem_rules, rendered, source_range, variables};
 use crate::files::{Whole, clean};
 use crate::text_rules;
@@ -40,6 +42,8 @@ pub(super) struct Manifest<'t> {
     pub(super) is_json: bool,
     /// The policy of its folder.
     pub(super) policy: &'t Policy,
+    /// What shows of its objects beside others.
+    pub(super) across: &'t [Across],
 }
 
 /// Judges all that a text holds, in the order of the text. What is kept is counted by the caller, what is not by
@@ -52,6 +56,7 @@ pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) ->
     let mut file = FileCheck {
         judge,
         policy: manifest.policy,
+        across: manifest.across,
         whole: manifest.whole,
         text,
         lines: Lines::new(text),
@@ -81,6 +86,7 @@ pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) ->
 struct FileCheck<'a, 't> {
     judge: &'a Judge,
     policy: &'a Policy,
+    across: &'a [Across],
     whole: Whole,
     text: &'t str,
     lines: Lines<'t>,
@@ -110,7 +116,7 @@ impl FileCheck<'_, '_> {
             karpenter: &self.judge.karpenter,
         };
         let subjects = Subjects::of(document.value(), look);
-        self.tally.others += subjects.others;
+        self.tally.others += subjects.others.len();
         if subjects.is_empty() {
             return;
         }
@@ -129,6 +135,7 @@ impl FileCheck<'_, '_> {
         }
         for judged in &subjects.judged {
             self.object(number, document, judged);
+            self.across(number, document, judged);
         }
         if let Some(note) = variables::note(document, self.text) {
             self.note(document, note, object.as_ref());
@@ -148,14 +155,8 @@ impl FileCheck<'_, '_> {
         let Some((offset, why)) = json::mistake(self.text) else {
             return;
         };
-        let place = self.located(self.within(Span::new(offset, offset + 1)));
-        self.keep(Severity::Warning, || Finding {
-            message: format!("kubectl reads this as YAML, but it is no JSON: {}", clean(&why)),
-            suggestion: Some(
-                "write JSON, for those that read it by the name of the file, such as Argo CD".into(),
-            ),
-            ..Finding::of_manifest(text_rules::JSON, Severity::Warning, place)
-        });
+        let place = self.located(source_range::within(self.text, Span::new(offset, offset + 1)));
+        self.keep(Severity::Warning, || json::finding(&why, place));
     }
 
     /// What lint says by itself of an object; of the release that nobody has named once in a file.
@@ -198,7 +199,7 @@ impl FileCheck<'_, '_> {
         self.tally.ignored += ignored;
         for mistake in suppressions.mistakes() {
             let place = self.located(mistake.span);
-            self.keep(mistake.severity, || told(&mistake, place, object));
+            self.keep(mistake.severity, || mistake.finding(place, object));
         }
     }
 
@@ -217,7 +218,7 @@ impl FileCheck<'_, '_> {
     }
 
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
-        let place = self.located(self.within(problem.span));
+        let place = self.located(source_range::within(self.text, problem.span));
         let related = problem.related.map(|span| self.located(span));
         let rule = problem_rules::name(&problem.kind);
         let finding = || Finding {
@@ -297,6 +298,28 @@ impl FileCheck<'_, '_> {
         }
     }
 
+    /// What shows of an object beside others.
+    fn across(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
+        let across = self
+            .across
+            .iter()
+            .filter(|across| across.is_of(number, &judged.path));
+        for across in across {
+            let (object, karpenter) = (
+                Json::from(judged.value),
+                self.judge.karpenter_for(judged.version()),
+            );
+            let Some(diagnostic) = weighed(across.diagnostic.clone(), &object, self.policy, karpenter) else {
+                continue;
+            };
+            let finding = Finding {
+                elsewhere: across.others.clone(),
+                ..self.finding((number, document), judged, &judged.object(), &diagnostic, None)
+            };
+            self.keep(diagnostic.severity, || finding);
+        }
+    }
+
     /// Leaves what could be fixed to the author, from the finding `first` on.
     fn leave(&mut self, first: usize, reason: &str) {
         for finding in self.findings.iter_mut().skip(first) {
@@ -345,6 +368,7 @@ impl FileCheck<'_, '_> {
                 .filter(|span| !span.is_empty())
                 .map(|span| self.located(span))
                 .collect(),
+            elsewhere: Vec::new(),
         }
     }
 
@@ -370,31 +394,7 @@ impl FileCheck<'_, '_> {
         self.tally.omitted += count;
     }
 
-    /// What is missed at the end of the text is pointed at behind its last word: the line after it does not exist.
-    fn within(&self, span: Span) -> Span {
-        let (before, behind) = self
-            .text
-            .split_at_checked(span.start())
-            .unwrap_or((self.text, ""));
-        if behind.trim_start().is_empty() {
-            let end = before.trim_end().len();
-            return Span::new(end, end);
-        }
-        span
-    }
-
     fn located(&self, span: Span) -> SourceRange {
         source_range::located(span, &self.lines)
-    }
-}
-
-/// A mistake in a comment as a finding.
-fn told(mistake: &Mistake, place: SourceRange, object: Option<&Object>) -> Finding {
-    Finding {
-        origin: Origin::Poolgate,
-        object: object.cloned(),
-        message: mistake.message.clone(),
-        suggestion: Some(mistake.suggestion.clone()),
-        ..Finding::of_manifest(mistake.rule, mistake.severity, place)
     }
 }

@@ -35,9 +35,34 @@ pub(super) struct Finding {
     pub(super) edit: Option<TextEdit>,
     /// Why a certain suggestion is left to the author.
     pub(super) left: Option<String>,
-    /// Other places that it rests on.
+    /// Other places of the same object that it rests on.
     pub(super) related: Vec<SourceRange>,
+    /// Other objects that it rests on.
+    pub(super) elsewhere: Vec<Elsewhere>,
 }
+
+/// Where another object stands.
+#[derive(Debug, Clone)]
+pub(super) struct Elsewhere {
+    pub(super) object: Object,
+    /// The name of its input.
+    pub(super) file: String,
+    pub(super) place: SourceRange,
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { object, file, place } = self;
+        write!(
+            f,
+            "{object} at {file}:{}:{}",
+            place.start.line, place.start.column
+        )
+    }
+}
+
+/// How many other objects a sentence names; the rest is only counted.
+const MOST_NAMED: usize = 5;
 
 /// Which object of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -74,6 +99,7 @@ impl Finding {
             edit: None,
             left: None,
             related: Vec::new(),
+            elsewhere: Vec::new(),
         }
     }
 
@@ -87,6 +113,17 @@ impl Finding {
         self.is_lowered || self.severity == Severity::Error
     }
 
+    /// Which other objects it rests on; none where it rests on none.
+    pub(super) fn see(&self) -> Option<String> {
+        let named = self.elsewhere.iter().take(MOST_NAMED).map(ToString::to_string);
+        let named: Vec<String> = named.collect();
+        let more = match self.elsewhere.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!named.is_empty()).then(|| format!("see {}{more}", named.join(", ")))
+    }
+
     /// The sentence with the object and the field before it.
     pub(super) fn sentence(&self) -> String {
         let mut sentence = String::new();
@@ -98,4 +135,21 @@ impl Finding {
         }
         sentence + &self.message
     }
+}
+
+/// Why a fix was not written that was offered.
+const UNWRITTEN: &str =
+    "the fixes of this file together would bring an error or change something else: change it by hand";
+
+/// Where a certain suggestion was not written, and why.
+pub(super) fn left(name: &str, findings: &[Finding]) -> Vec<String> {
+    let of = |finding: &Finding| {
+        let unwritten = finding.edit.as_ref().map(|_| UNWRITTEN);
+        let (start, why) = (finding.place.start, finding.left.as_deref().or(unwritten)?);
+        Some(format!(
+            "{name}:{}:{}: not fixed: {why}",
+            start.line, start.column
+        ))
+    };
+    findings.iter().filter_map(of).collect()
 }

@@ -1,6 +1,23 @@
 //! Whether a file that is named as JSON is JSON to others than kubectl, which reads anything as YAML that is none.
 
+use poolgate_core::diagnostic::Severity;
 use serde::de::IgnoredAny;
+
+use super::finding::Finding;
+use super::source_range::SourceRange;
+use crate::files::clean;
+use crate::text_rules;
+
+/// What is said of a text that is no JSON.
+pub(super) fn finding(why: &str, place: SourceRange) -> Finding {
+    Finding {
+        message: format!("kubectl reads this as YAML, but it is no JSON: {}", clean(why)),
+        suggestion: Some(
+            "write JSON, for those that read it by the name of the file, such as Argo CD".into(),
+        ),
+        ..Finding::of_manifest(text_rules::JSON, Severity::Warning, place)
+    }
+}
 
 /// Where a text stops being JSON, and why; none where it is objects one after the other.
 pub(super) fn mistake(text: &str) -> Option<(usize, String)> {

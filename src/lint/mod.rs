@@ -27,6 +27,7 @@ mod subjects;
 mod suppress;
 mod tally;
 mod terminal;
+mod together;
 mod unserved;
 mod variables;
 
@@ -53,6 +54,7 @@ use output::Outputs;
 use selection::Selection;
 use source_range::SourceRange;
 use tally::Tally;
+use together::{Objects, Together};
 
 /// Findings that are held against the files.
 const FOUND: u8 = 1;
@@ -88,6 +90,7 @@ struct Work<'a> {
     printers: Vec<Printer<'a>>,
     baseline: Baseline,
     patches: Patches,
+    together: Together,
     writes_baseline: bool,
     selection: &'a Selection,
     fixes: Fixes,
@@ -114,22 +117,35 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         karpenter = stored::karpenter(cluster, &karpenter)?;
     }
     let Inputs {
-        files,
+        mut files,
         template_folders,
     } = files::find(
         &args.paths,
         args.stdin_filename.as_deref(),
         &Excluded::matching(&args.exclude).context("--exclude")?,
     );
+    let policies = args.judged_by.policies(files.iter().map(Input::folder))?;
+    let (judge, patches) = (Judge::new(karpenter, args.variables()?), Patches::among(&files));
+    let mut together = Together::default();
+    if let Some(cluster) = &cluster {
+        files = stored::all(cluster)?;
+        let objects = Objects::of(&files, &judge, &patches);
+        together = Together::among(&objects, &stored::classes(cluster, &objects.class_kinds()));
+    } else if args.together {
+        files = files.into_iter().map(Input::held).collect();
+        let objects = Objects::of(&files, &judge, &patches);
+        together = Together::among(&objects, &objects.classes());
+    }
     let work = Work {
-        judge: Judge::new(karpenter, args.variables()?),
-        policies: args.judged_by.policies(files.iter().map(Input::folder))?,
+        judge,
+        policies,
         printers: outputs.printers(),
         baseline: match &args.baseline {
             Some(path) => Baseline::load(path)?,
             None => Baseline::default(),
         },
-        patches: Patches::among(&files),
+        patches,
+        together,
         writes_baseline: args.write_baseline.is_some(),
         selection: &args.selection,
         fixes: match (args.fix, args.instead.diff) {
@@ -159,11 +175,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         }
         anyhow::Ok(())
     };
-    let mut inputs = |inputs: &[Input]| parallel::in_order(inputs, |input| work.on(input), &mut take);
-    match &cluster {
-        Some(cluster) => stored::each(cluster, &mut inputs)?,
-        None => inputs(&files)?,
-    }
+    parallel::in_order(&files, |input| work.on(input), &mut take)?;
     outputs.end(&tally)?;
     if let Some(path) = &args.write_baseline {
         new_baseline.write(path)?;
@@ -240,7 +252,7 @@ impl Work<'_> {
         }
         reading.findings.retain(|finding| self.selection.has(finding));
         if self.fixes == Fixes::Written && reading.tally.unreadable == 0 {
-            remarks.extend(left(&input.name, &reading.findings));
+            remarks.extend(finding::left(&input.name, &reading.findings));
         }
         let Reading {
             text,
@@ -320,6 +332,7 @@ impl Work<'_> {
         let found = self.policies.of(input.folder());
         let manifest = Manifest {
             policy: &found.policy,
+            across: self.together.of(&input.name),
             text: &text,
             whole: self.patches.whole(input),
             is_json: !matches!(input.source, Source::Text(_))
@@ -363,23 +376,6 @@ impl Reading {
         };
         errors(self).difference(&errors(other)).count() > other.tally.omitted
     }
-}
-
-/// Why a fix was not written that was offered.
-const UNWRITTEN: &str =
-    "the fixes of this file together would bring an error or change something else: change it by hand";
-
-/// Where a certain suggestion was not written, and why.
-fn left(name: &str, findings: &[Finding]) -> Vec<String> {
-    let of = |finding: &Finding| {
-        let unwritten = finding.edit.as_ref().map(|_| UNWRITTEN);
-        let (start, why) = (finding.place.start, finding.left.as_deref().or(unwritten)?);
-        Some(format!(
-            "{name}:{}:{}: not fixed: {why}",
-            start.line, start.column
-        ))
-    };
-    findings.iter().filter_map(of).collect()
 }
 
 /// Says something beside the results. Where nobody listens there is nobody left to tell.

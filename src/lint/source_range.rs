@@ -61,3 +61,13 @@ pub(super) fn located(span: Span, lines: &Lines<'_>) -> SourceRange {
         end: lines.position(span.end()),
     }
 }
+
+/// What is missed at the end of a text is pointed at behind its last word: the line after it does not exist.
+pub(super) fn within(text: &str, span: Span) -> Span {
+    let (before, behind) = text.split_at_checked(span.start()).unwrap_or((text, ""));
+    if behind.trim_start().is_empty() {
+        let end = before.trim_end().len();
+        return Span::new(end, end);
+    }
+    span
+}

@@ -1,8 +1,10 @@
 //! The NodePools that a cluster has stored: each an input with the text that `kubectl get -o yaml` prints of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::karpenter::{Installed, Karpenter, NODEPOOL_DEFINITION, ReleaseSource};
+use poolgate_core::rules::across::{NodeClasses, Whereabouts};
 use serde_json::Value;
 
 use super::remark;
@@ -26,22 +28,86 @@ pub(super) fn karpenter(cluster: &ClusterReader, named: &Karpenter) -> anyhow::R
     Ok(installed.map_or_else(|| named.clone(), |installed| named.on(Arc::new(installed))))
 }
 
-/// Every NodePool, some at a time. That they cannot be read is an input, too, like a file that cannot be.
-pub(super) fn each(
-    cluster: &ClusterReader,
-    take: &mut dyn FnMut(&[Input]) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+/// Every NodePool. That they cannot be read is an input, too, like a file that cannot be.
+pub(super) fn all(cluster: &ClusterReader) -> anyhow::Result<Vec<Input>> {
+    let mut inputs = Vec::new();
     let read = cluster.each_page(NODE_POOLS, None, &mut |pools| {
-        take(&pools.into_iter().map(input).collect::<Vec<_>>())
+        inputs.extend(pools.into_iter().map(input));
+        Ok(())
     });
     match read.map_err(anyhow::Error::downcast::<ClusterReadError>) {
-        Ok(()) => Ok(()),
-        Err(Ok(error)) => take(&[Input {
+        Ok(()) => {}
+        Err(Ok(error)) => inputs.push(Input {
             name: "nodepools".into(),
             source: Source::Nowhere(files::clean(&error.to_string())),
-        }]),
-        Err(Err(error)) => Err(error),
+        }),
+        Err(Err(error)) => return Err(error),
     }
+    Ok(inputs)
+}
+
+/// The node classes of these kinds, by group. Of a kind that cannot be listed it is said why, and nothing follows from it.
+pub(super) fn classes(cluster: &ClusterReader, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
+    let mut classes = NodeClasses::new(Whereabouts::Cluster);
+    for (group, kind) in kinds {
+        match names(cluster, group, kind) {
+            Ok(Some(names)) => classes.add(group, kind, names),
+            Ok(None) => remark(&files::clean(&format!(
+                "whether node classes exist is not known of {kind}: {} does not serve this kind of {group}; install its CRD",
+                cluster.server()
+            ))),
+            Err(error) => remark(&files::clean(&format!(
+                "whether node classes exist is not known of {kind}: {error}"
+            ))),
+        }
+    }
+    classes
+}
+
+/// The names of all objects of a kind; none where it is not served.
+fn names(cluster: &ClusterReader, group: &str, kind: &str) -> anyhow::Result<Option<Vec<String>>> {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-.".contains(character);
+    if !group.chars().all(is_plain) {
+        return Ok(None);
+    }
+    let Some(served) = cluster.get("/apis", group)? else {
+        return Ok(None);
+    };
+    let versions = served
+        .get("versions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    for version in versions.filter_map(|version| version.get("version")?.as_str()) {
+        let Some(resources) = cluster.get(&format!("/apis/{group}"), version)? else {
+            continue;
+        };
+        let resources = resources
+            .get("resources")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let mut plurals = resources
+            .filter(|resource| resource.get("kind").and_then(Value::as_str) == Some(kind))
+            .filter_map(|resource| resource.get("name")?.as_str())
+            .filter(|plural| !plural.contains('/'));
+        if let Some(plural) = plurals.next() {
+            let mut names = Vec::new();
+            cluster.each_page(
+                &format!("/apis/{group}/{version}/{plural}"),
+                None,
+                &mut |classes| {
+                    let listed = classes
+                        .iter()
+                        .filter_map(|class| class.pointer("/metadata/name")?.as_str());
+                    names.extend(listed.map(str::to_owned));
+                    Ok(())
+                },
+            )?;
+            return Ok(Some(names));
+        }
+    }
+    Ok(None)
 }
 
 fn input(mut pool: Value) -> Input {

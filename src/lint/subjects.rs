@@ -25,8 +25,8 @@ pub(super) struct Subjects<'v> {
     pub(super) judged: Vec<Judged<'v>>,
     /// Those that the cluster does not take.
     pub(super) unserved: Vec<Note>,
-    /// How many objects of other kinds.
-    pub(super) others: usize,
+    /// Objects of other kinds.
+    pub(super) others: Vec<Claimed<'v>>,
 }
 
 /// How a document is looked at.
@@ -86,7 +86,7 @@ impl<'v> Subjects<'v> {
         let claimed = Claimed { version, kind, value };
         match claimed.fault(look.whole, look.karpenter.release()) {
             Some(fault) => self.unserved.push(unserved::note(path, fault)),
-            None => self.others += 1,
+            None => self.others.push(claimed),
         }
     }
 }
@@ -168,7 +168,7 @@ mod tests {
             .map(|judged| judged.path.to_string())
             .collect();
         assert_eq!(paths, ["items[1]", "items[2].items[0]"]);
-        assert_eq!(subjects.others, 2);
+        assert_eq!(subjects.others.len(), 2);
     }
 
     #[test]
@@ -182,9 +182,9 @@ mod tests {
         ] {
             let subjects = subjects(&value);
             assert!(subjects.is_empty(), "{value}");
-            assert_eq!(subjects.others, 1, "{value}");
+            assert_eq!(subjects.others.len(), 1, "{value}");
         }
-        assert_eq!(subjects(&Value::Null).others, 0);
+        assert_eq!(subjects(&Value::Null).others.len(), 0);
     }
 
     #[test]

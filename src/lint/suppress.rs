@@ -6,10 +6,11 @@
 
 use std::cell::Cell;
 
-use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::diagnostic::{FieldPath, Origin, Severity};
 
-use super::finding::Finding;
+use super::finding::{Finding, Object};
 use super::problem_rules;
+use super::source_range::SourceRange;
 use crate::files::clean;
 use crate::text_rules::{self, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED};
 use poolgate_core::manifest::{Comment, Document, Span};
@@ -43,6 +44,19 @@ pub(super) struct Mistake {
     pub(super) span: Span,
     pub(super) message: String,
     pub(super) suggestion: String,
+}
+
+impl Mistake {
+    /// The mistake as a finding.
+    pub(super) fn finding(&self, place: SourceRange, object: Option<&Object>) -> Finding {
+        Finding {
+            origin: Origin::Poolgate,
+            object: object.cloned(),
+            message: self.message.clone(),
+            suggestion: Some(self.suggestion.clone()),
+            ..Finding::of_manifest(self.rule, self.severity, place)
+        }
+    }
 }
 
 /// What becomes of a finding.
@@ -222,10 +236,7 @@ fn line_end(text: &str, from: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::diagnostic::Origin;
-
     use super::*;
-    use crate::lint::source_range::SourceRange;
     use poolgate_core::manifest::{self, Limits, Position};
 
     const TEXT: &str = "\

@@ -87,6 +87,12 @@ impl Shown<'_> {
             Some(source) => group.element(Level::NOTE.message(format!("rendered from {source}"))),
             None => group,
         };
+        let group = match finding.see() {
+            Some(see) => {
+                group.element(Level::NOTE.message(self.wrapped(&see, "   = note: ".len()).into_owned()))
+            }
+            None => group,
+        };
         let Some(suggestion) = &finding.suggestion else {
             return renderer.render(&[group]);
         };
@@ -131,9 +137,11 @@ fn excerpt<'t>(
 ) -> Option<Snippet<'t, annotate_snippets::Annotation<'t>>> {
     let own = line_around(text, finding.place.span).filter(|_| !text.is_empty())?;
     let is_near = |place: &&SourceRange| place.start.line.abs_diff(finding.place.start.line) <= FARTHEST;
+    let beside = finding.elsewhere.iter().filter(|other| other.file == name);
     let related: Vec<(SourceRange, Range<usize>)> = finding
         .related
         .iter()
+        .chain(beside.map(|other| &other.place))
         .filter(is_near)
         .filter_map(|place| Some((*place, line_around(text, place.span)?)))
         .collect();

@@ -3,7 +3,8 @@
 use poolgate_core::diagnostic::FieldPath;
 use serde::Serialize;
 
-use super::super::finding::Finding;
+use super::super::finding::{self, Elsewhere, Finding};
+use super::super::source_range::SourceRange;
 use super::super::tally::Tally;
 use super::{FileReport, listed};
 
@@ -36,7 +37,7 @@ struct Result<'f> {
     #[serde(skip_serializing_if = "Option::is_none")]
     edit: Option<Edit<'f>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    related: Vec<Related>,
+    related: Vec<Related<'f>>,
 }
 
 /// What `--fix` would write, and in place of what.
@@ -58,7 +59,11 @@ struct Object<'f> {
 }
 
 #[derive(Serialize)]
-struct Related {
+struct Related<'f> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<Object<'f>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'f str>,
     line: usize,
     column: usize,
 }
@@ -98,10 +103,7 @@ impl<'f> Result<'f> {
             severity: finding.severity.as_str(),
             rule: finding.rule,
             refused: finding.is_lowered,
-            object: finding.object.as_ref().map(|object| Object {
-                kind: object.kind,
-                name: object.name.as_deref(),
-            }),
+            object: finding.object.as_ref().map(Object::of),
             source: finding.source.as_deref(),
             field: finding.field.as_ref().map(ToString::to_string),
             pointer: finding.field.as_ref().map(FieldPath::to_pointer),
@@ -114,15 +116,34 @@ impl<'f> Result<'f> {
                 end_column: edit.place.end.column,
                 text: &edit.text,
             }),
-            related: finding
-                .related
-                .iter()
-                .map(|place| Related {
-                    line: place.start.line,
-                    column: place.start.column,
-                })
-                .collect(),
+            related: Related::of(finding),
         }
+    }
+}
+
+impl<'f> Object<'f> {
+    fn of(object: &'f finding::Object) -> Self {
+        Self {
+            kind: object.kind,
+            name: object.name.as_deref(),
+        }
+    }
+}
+
+impl<'f> Related<'f> {
+    fn of(finding: &'f Finding) -> Vec<Self> {
+        let of = |place: &SourceRange, other: Option<&'f Elsewhere>| Self {
+            object: other.map(|other| Object::of(&other.object)),
+            file: other.map(|other| other.file.as_str()),
+            line: place.start.line,
+            column: place.start.column,
+        };
+        let own = finding.related.iter().map(|place| of(place, None));
+        let others = finding
+            .elsewhere
+            .iter()
+            .map(|other| of(&other.place, Some(other)));
+        own.chain(others).collect()
     }
 }
 

@@ -169,7 +169,8 @@ where
     output
 }
 
-/// The sentence of a finding with its field before it, and behind it its suggestion and the file that it was rendered from.
+/// The sentence of a finding with its field before it, and behind it its suggestion, the file that it was rendered from and
+/// the other objects that it rests on.
 fn whole_sentence(finding: &Finding) -> String {
     let mut sentence = finding.sentence();
     if let Some(suggestion) = &finding.suggestion {
@@ -177,6 +178,9 @@ fn whole_sentence(finding: &Finding) -> String {
     }
     if let Some(source) = &finding.source {
         let _ = write!(sentence, " (rendered from {source})");
+    }
+    if let Some(see) = finding.see() {
+        let _ = write!(sentence, " ({see})");
     }
     sentence
 }

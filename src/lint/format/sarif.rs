@@ -82,8 +82,8 @@ pub(super) fn file(file: &FileReport<'_>) -> String {
     )
 }
 
-fn result(uri: &str, fingerprint: String, finding: &Finding) -> Result {
-    let location = |place: SourceRange, field: Option<String>| Location {
+fn result(own: &str, fingerprint: String, finding: &Finding) -> Result {
+    let location = |uri: &str, place: SourceRange, field: Option<String>| Location {
         physical_location: PhysicalLocation {
             artifact_location: ArtifactLocation { uri: uri.to_owned() },
             region: Region::of(place),
@@ -93,6 +93,9 @@ fn result(uri: &str, fingerprint: String, finding: &Finding) -> Result {
             .into_iter()
             .collect(),
     };
+    let related = finding.related.iter().map(|place| location(own, *place, None));
+    let elsewhere = finding.elsewhere.iter();
+    let elsewhere = elsewhere.map(|other| location(&uri(&other.file), other.place, None));
     Result {
         rule_id: finding.rule,
         level: level(finding.severity),
@@ -100,16 +103,13 @@ fn result(uri: &str, fingerprint: String, finding: &Finding) -> Result {
             text: whole_sentence(finding),
         },
         locations: [location(
+            own,
             finding.place,
             finding.field.as_ref().map(ToString::to_string),
         )],
-        related_locations: finding
-            .related
-            .iter()
-            .map(|place| location(*place, None))
-            .collect(),
+        related_locations: related.chain(elsewhere).collect(),
         partial_fingerprints: BTreeMap::from([("poolgate/v1", fingerprint)]),
-        fixes: finding.edit.iter().map(|edit| fix(uri, edit)).collect(),
+        fixes: finding.edit.iter().map(|edit| fix(own, edit)).collect(),
     }
 }
 

@@ -1,0 +1,227 @@
+//! What shows only across the objects of a run, where the user says that they are all there: first everything is read
+//! for what others rest on, then each file is judged with what that came to.
+
+use std::collections::{BTreeSet, HashMap};
+
+use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem};
+use poolgate_core::json::Json;
+use poolgate_core::karpenter::{ApiVersion, NodePool};
+use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
+use poolgate_core::review::Subject;
+use poolgate_core::rules::across::{self, NodeClasses, Whereabouts};
+use serde_json::{Map, Value, json};
+
+use super::finding::Elsewhere;
+use super::judge::Judge;
+use super::parallel;
+use super::source_range;
+use super::subjects::{Judged, Look, Subjects};
+use super::unserved::Claimed;
+use crate::files::{Input, Patches, Whole};
+
+/// What was found, by the names of the inputs.
+#[derive(Debug, Default)]
+pub(super) struct Together(HashMap<String, Vec<Across>>);
+
+/// A finding on one object that rests on others.
+#[derive(Debug)]
+pub(super) struct Across {
+    document: usize,
+    object: FieldPath,
+    pub(super) diagnostic: Diagnostic,
+    pub(super) others: Vec<Elsewhere>,
+}
+
+impl Across {
+    /// Whether it is about the object at this path of this document.
+    pub(super) fn is_of(&self, document: usize, object: &FieldPath) -> bool {
+        self.document == document && self.object == *object
+    }
+}
+
+/// What one input, or all, hold.
+#[derive(Debug, Default)]
+pub(super) struct Objects {
+    pools: Vec<Pool>,
+    /// Group, kind and name of what is no NodePool.
+    others: Vec<[String; 3]>,
+    /// Whether something could not be read.
+    is_missing_some: bool,
+}
+
+#[derive(Debug)]
+struct Pool {
+    version: ApiVersion,
+    /// As much of it as the rules look at.
+    object: Value,
+    document: usize,
+    path: FieldPath,
+    here: Elsewhere,
+}
+
+impl Together {
+    /// What there is to tell of an input.
+    pub(super) fn of(&self, name: &str) -> &[Across] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Judges all objects beside each other.
+    pub(super) fn among(objects: &Objects, classes: &NodeClasses) -> Self {
+        let values: Vec<Json<'_>> = objects
+            .pools
+            .iter()
+            .map(|pool| Json::from(&pool.object))
+            .collect();
+        let views = objects.pools.iter().zip(&values);
+        let views: Vec<NodePool<'_>> = views
+            .map(|(pool, value)| NodePool::view(pool.version, value))
+            .collect();
+        let findings = across::check(across::Together {
+            pools: &views,
+            classes,
+            is_complete: !objects.is_missing_some,
+        });
+        let mut together: HashMap<String, Vec<Across>> = HashMap::new();
+        for finding in findings {
+            let Some(pool) = objects.pools.get(finding.pool) else {
+                continue;
+            };
+            let others = finding
+                .others
+                .iter()
+                .filter_map(|place| objects.pools.get(*place));
+            together.entry(pool.here.file.clone()).or_default().push(Across {
+                document: pool.document,
+                object: pool.path.clone(),
+                diagnostic: finding.diagnostic,
+                others: others.map(|pool| pool.here.clone()).collect(),
+            });
+        }
+        Self(together)
+    }
+}
+
+impl Objects {
+    /// Everything that the inputs hold, in their order.
+    pub(super) fn of(inputs: &[Input], judge: &Judge, patches: &Patches) -> Self {
+        let mut all = Self::default();
+        let read = |input: &Input| Self::of_one(input, judge, patches.whole(input));
+        let mut take = |objects: Self| {
+            all.pools.extend(objects.pools);
+            all.others.extend(objects.others);
+            all.is_missing_some |= objects.is_missing_some;
+            Ok::<(), std::convert::Infallible>(())
+        };
+        let Ok(()) = parallel::in_order(inputs, read, &mut take);
+        all
+    }
+
+    /// The kinds of node class to which NodePools refer, by group.
+    pub(super) fn class_kinds(&self) -> BTreeSet<(String, String)> {
+        let reference = FieldPath::of(&["spec", "template", "spec", "nodeClassRef"]);
+        let references = self.pools.iter().filter_map(|pool| reference.find(&pool.object));
+        references
+            .filter_map(|reference| {
+                let text = |key: &str| reference.get(key).and_then(Value::as_str).map(str::to_owned);
+                text("group").zip(text("kind"))
+            })
+            .collect()
+    }
+
+    /// The node classes among the others.
+    pub(super) fn classes(&self) -> NodeClasses {
+        let mut classes = NodeClasses::new(Whereabouts::Input);
+        for [group, kind, name] in &self.others {
+            classes.add(group, kind, [name.clone()]);
+        }
+        if self.is_missing_some {
+            classes.is_missing_some();
+        }
+        classes
+    }
+
+    /// What cannot be read is told where the input is judged.
+    fn of_one(input: &Input, judge: &Judge, whole: Whole) -> Self {
+        let mut objects = Self::default();
+        // A patch says again, in part, what another file says.
+        if whole == Whole::Part {
+            return objects;
+        }
+        let Ok(text) = input.read() else {
+            objects.is_missing_some = true;
+            return objects;
+        };
+        let lines = Lines::new(&text);
+        let documents = manifest::parse_with(&text, &Limits::default(), &judge.variables);
+        for (number, document) in documents.enumerate() {
+            let is_left = document.unreadable().is_some()
+                || LeftAlone::is_encrypted(document.value())
+                || LeftAlone::is_template(&document);
+            if is_left {
+                objects.is_missing_some = true;
+                continue;
+            }
+            let look = Look {
+                whole,
+                karpenter: &judge.karpenter,
+            };
+            let subjects = Subjects::of(document.value(), look);
+            objects.is_missing_some |= !subjects.unserved.is_empty();
+            for judged in &subjects.judged {
+                objects.pool(input, number, &document, judged, &lines);
+            }
+            for other in &subjects.others {
+                objects.other(*other);
+            }
+        }
+        objects
+    }
+
+    fn pool(
+        &mut self,
+        input: &Input,
+        number: usize,
+        document: &Document<'_>,
+        judged: &Judged<'_>,
+        lines: &Lines<'_>,
+    ) {
+        let Subject::NodePool(version) = judged.subject else {
+            return;
+        };
+        let spec = judged.value.get("spec").unwrap_or(&Value::Null);
+        let metadata = judged.value.get("metadata").unwrap_or(&Value::Null);
+        let is_open = |value: &Value| manifest::any_text(value, &manifest::has_variable);
+        if !document.variables().is_empty() && (is_open(spec) || is_open(metadata)) {
+            self.is_missing_some = true;
+            return;
+        }
+        let metadata: Map<String, Value> = ["name", "deletionTimestamp"]
+            .into_iter()
+            .filter_map(|key| Some((key.to_owned(), metadata.get(key)?.clone())))
+            .collect();
+        let name = judged.path_of(&FieldPath::of(&["metadata", "name"]));
+        let span = source_range::of(document, &name, &Problem::Required);
+        self.pools.push(Pool {
+            version,
+            object: json!({"metadata": metadata, "spec": spec}),
+            document: number,
+            path: judged.path.clone(),
+            here: Elsewhere {
+                object: judged.object(),
+                file: input.name.clone(),
+                place: source_range::located(span, lines),
+            },
+        });
+    }
+
+    fn other(&mut self, other: Claimed<'_>) {
+        let name = FieldPath::of(&["metadata", "name"]).find(other.value);
+        let group = other.version.and_then(|version| version.split_once('/'));
+        let (Some((group, _)), Some(kind), Some(name)) = (group, other.kind, name.and_then(Value::as_str))
+        else {
+            return;
+        };
+        self.is_missing_some |= manifest::has_variable(name);
+        self.others.push([group, kind, name].map(str::to_owned));
+    }
+}
