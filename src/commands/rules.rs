@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use poolgate_core::diagnostic::{Origin, Severity};
 use poolgate_core::rule::Rule;
+use poolgate_core::rules::across::is_across;
 use poolgate_core::rules::{CATALOGUE, find};
 
 use crate::text_rules;
@@ -124,9 +125,14 @@ does not touch becomes a warning; a list counts as one field. A policy can give 
 [policy.md](policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
-(`policy-…`), then what only `poolgate lint` sees: the text, and comments in it. Examples show only the fields that matter. Where an example has two documents, the first is
-the stored object and the second its update.
+(`policy-…`), then what shows only across objects, then what only `poolgate lint` sees: the text, and comments in it.
+Examples show only the fields that matter. Where an example has two documents, the first is the stored object and the second
+its update; of a rule across objects, both are there at once.
 ";
+
+/// Who tells of a rule that shows only across objects.
+const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` tell this: each object by itself is fine, \
+                      and Karpenter's CRD and the webhook see one at a time.";
 
 /// Who tells of a rule that is not in the catalogue.
 const OWN: &str = "Only poolgate lint tells this: no API server and no webhook sees the text.";
@@ -174,6 +180,7 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
         writeln!(output, "\nSeen in {}.", links.join(", "))?;
     }
     let word = match rule.severity {
+        _ if is_across(rule) => "Found",
         Some(Severity::Error) => "Refused",
         Some(Severity::Warning) => "Warned of",
         Some(Severity::Info) => "Noted",
@@ -189,6 +196,9 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
 
 /// Who else refuses what breaks the rule: a sentence.
 fn origins(rule: &Rule) -> String {
+    if is_across(rule) {
+        return ACROSS.to_owned();
+    }
     if let [origin] = rule.origins {
         return match origin {
             Origin::Schema => "Karpenter's CRD refuses this, too.",

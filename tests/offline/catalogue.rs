@@ -4,13 +4,14 @@
 use std::fs;
 use std::path::Path;
 
-use poolgate_core::diagnostic::{Origin, Report, Severity};
+use poolgate_core::diagnostic::{Diagnostic, Origin, Report, Severity};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::KarpenterVersion;
+use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use poolgate_core::manifest::{Limits, parse};
 use poolgate_core::policy::{Level, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::{Evidence, Rule};
+use poolgate_core::rules::across::{self, NodeClasses, Together, Whereabouts, is_across};
 use poolgate_core::rules::{CATALOGUE, find};
 use serde_json::{Value, json};
 
@@ -103,13 +104,51 @@ fn policy(rule: &Rule) -> Policy {
         .policy
 }
 
-/// What is said of an example.
-fn report(rule: &Rule, example: &str, release: KarpenterVersion) -> Report {
+/// What is said of an example: of each object by itself and, for a rule across objects, of all of them.
+fn diagnostics(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<Diagnostic> {
+    if is_across(rule) {
+        return diagnostics_together(rule, example, release);
+    }
     let (old, object) = objects(example);
+    report(rule, old, &object, release).into_iter().collect()
+}
+
+fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<Diagnostic> {
+    let documents: Vec<Value> = parse(example, &Limits::default())
+        .map(|document| document.value().clone())
+        .collect();
+    let (classes, pools): (Vec<Value>, Vec<Value>) = documents
+        .into_iter()
+        .partition(|document| document.get("kind").is_some());
+    let mut known = NodeClasses::new(Whereabouts::Input);
+    for class in classes {
+        let text = |pointer: &str| class.pointer(pointer).and_then(Value::as_str).expect("a text");
+        let (group, _) = text("/apiVersion").split_once('/').expect("a group");
+        known.add(group, text("/kind"), [text("/metadata/name").to_owned()]);
+    }
+    let pools: Vec<Value> = pools.iter().map(around).collect();
+    let values: Vec<Json<'_>> = pools.iter().map(Json::from).collect();
+    let views: Vec<_> = values
+        .iter()
+        .map(|pool| NodePool::view(ApiVersion::V1, pool))
+        .collect();
+    let found = across::check(Together {
+        pools: &views,
+        classes: &known,
+        is_complete: true,
+    });
+    let alone = pools.iter().flat_map(|pool| report(rule, None, pool, release));
+    alone
+        .chain(found.into_iter().map(|finding| finding.diagnostic))
+        .collect()
+}
+
+/// What a review says of an object that replaces another one.
+fn report(rule: &Rule, old: Option<Value>, object: &Value, release: KarpenterVersion) -> Report {
     let old = old.as_ref().map(Json::from);
     let request = Request {
-        subject: subject_of(&object),
-        object: &Json::from(&object),
+        subject: subject_of(object),
+        object: &Json::from(object),
         old: old.as_ref(),
         claims: None,
     };
@@ -119,8 +158,7 @@ fn report(rule: &Rule, example: &str, release: KarpenterVersion) -> Report {
 /// The rules that speak of an example, each with its severity. Notes of other rules are passed over: what is worth
 /// knowing of every static pool, say, is no fault of an example.
 fn spoken(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<(&'static str, Severity)> {
-    report(rule, example, release)
-        .diagnostics()
+    diagnostics(rule, example, release)
         .iter()
         .filter(|finding| finding.rule == rule.id || finding.severity != Severity::Info)
         .map(|finding| (finding.rule.as_str(), finding.severity))
@@ -141,7 +179,7 @@ fn a_finding_is_of_an_origin_that_its_rule_lists() {
     for rule in CATALOGUE.iter() {
         assert!(!rule.origins.is_empty(), "{}", rule.id);
         let (release, _) = releases(rule);
-        for finding in report(rule, rule.bad, release).diagnostics() {
+        for finding in diagnostics(rule, rule.bad, release) {
             let spoken = find(finding.rule.as_str()).expect("a rule");
             assert!(spoken.origins.contains(&finding.origin), "{finding}");
         }

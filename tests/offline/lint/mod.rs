@@ -13,6 +13,7 @@ mod nearest;
 mod noted;
 mod places;
 mod served;
+mod together;
 mod variables;
 
 use std::path::Path;

@@ -18,7 +18,8 @@ static NODEPOOLS_FROZEN: Rule = Rule {
     )),
     why: "A pool whose budgets are at 0 at every minute of the week keeps its nodes as they are, which can be meant \
           ([`budget-blocks-drift`](#budget-blocks-drift) notes it). If all pools are, no new image, security fix or \
-          changed template reaches any node of the cluster before it expires. That all pools are at 0 for some hours is \
+          changed template reaches any node of the cluster before it expires. It is a warning where some pool has \
+          `expireAfter: Never`, so that nodes stay for good, and an info where all nodes expire. That all pools are at 0 for some hours is \
           what a freeze is for, so it is not told; nor is a freeze between two dates. `poolgate budgets --week` shows \
           the hours of each pool.",
     seen_in: &["1750", "1590"],
@@ -29,10 +30,14 @@ spec:
     consolidateAfter: 1m
     budgets:
       - nodes: "0"
+  template:
+    spec:
+      expireAfter: Never
 ---
 metadata:
   name: batch
 spec:
+  weight: 10
   disruption:
     consolidateAfter: 1m
     budgets:
@@ -42,6 +47,9 @@ spec:
       - nodes: "0"
         schedule: 0 20 * * *
         duration: 12h
+  template:
+    spec:
+      expireAfter: Never
 "#,
     good: r#"metadata:
   name: general
@@ -54,6 +62,7 @@ spec:
 metadata:
   name: batch
 spec:
+  weight: 10
   disruption:
     consolidateAfter: 1m
     budgets:
@@ -64,35 +73,39 @@ spec:
 "#,
 };
 
-/// Speaks, at the first of these pools, where none of them ever lets a drifted node go.
+/// Speaks, at the first of several pools, where none of them ever lets a drifted node go. Of a single one another rule
+/// speaks.
 pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec<AcrossFinding>) {
-    let Some((first, others)) = places.split_first() else {
+    let [first, others @ ..] = places else { return };
+    if others.is_empty() {
         return;
-    };
+    }
     let all: Vec<&NodePool<'_>> = places.iter().filter_map(|place| pools.get(*place)).collect();
     if !all.iter().all(|pool| is_frozen(pool)) {
         return;
     }
-    let expire = |pool: &&NodePool<'_>| pool.expire_after.present() != Some("Never");
-    let until = if all.iter().any(expire) {
-        "before it expires"
-    } else {
-        "that runs, and none of them expires"
-    };
-    let who = match others.len() {
-        0 => "the budgets of the only NodePool let".to_owned(),
-        others => format!("the budgets of all {} NodePools let", others + 1),
+    let never_expire = |pool: &&NodePool<'_>| pool.expire_after.present() == Some("Never");
+    let (until, severity) = match all.iter().filter(|pool| never_expire(pool)).count() {
+        0 => ("before it expires", Severity::Info),
+        some if some < all.len() => (
+            "before it expires, and the nodes of some pools never do",
+            Severity::Warning,
+        ),
+        _ => ("that runs, and none of them expires", Severity::Warning),
     };
     let problem = Problem::Legal {
         value: "[…]".into()
     };
     let reason = format!(
-        "{who} no drifted node go, at any time of the week, so no new image or security fix reaches a node {until}"
+        "the budgets of all {} NodePools let no drifted node go at any time of the week, so no new image or security fix \
+         reaches a node {until}",
+        all.len()
     );
     findings.push(AcrossFinding {
         pool: *first,
         diagnostic: NODEPOOLS_FROZEN
             .finding(Disruption::path("budgets"), problem, reason)
+            .severity(severity)
             .suggest("leave some hours in which a pool may replace drifted nodes"),
         others: others.to_vec(),
     });
@@ -141,30 +154,23 @@ mod tests {
         );
         let mut going = pool("b", &json!(null));
         going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        assert_eq!(frozen(&[zero("a"), going]), [(0, vec![])]);
+        assert_eq!(frozen(&[zero("a"), zero("c"), going]), [(0, vec![1])]);
+        assert_eq!(frozen(&[zero("a")]), [], "another rule speaks of it");
     }
 
     #[test]
     fn whether_nodes_expire_is_said_and_how_many_pools_there_are() {
         let message = |expiry: [&str; 2]| {
-            let pools = expiry.map(|expiry| {
-                let mut pool = pool(expiry, &json!([{"nodes": "0"}]));
+            let pools = [("a", expiry[0]), ("b", expiry[1])].map(|(name, expiry)| {
+                let mut pool = pool(name, &json!([{"nodes": "0"}]));
                 pool["spec"]["template"] = json!({"spec": {"expireAfter": expiry}});
                 pool
             });
             told(&pools, "nodepools-frozen").remove(0).1
         };
-        assert!(message(["Never", "720h"]).contains("all 2 NodePools let no drifted node go"));
-        assert!(message(["Never", "720h"]).contains("before it expires"));
-        let pools = ["a", "b"].map(|name| {
-            let mut pool = pool(name, &json!([{"nodes": "0"}]));
-            pool["spec"]["template"] = json!({"spec": {"expireAfter": "Never"}});
-            pool
-        });
-        assert!(
-            told(&pools, "nodepools-frozen")[0]
-                .1
-                .contains("none of them expires")
-        );
+        assert!(message(["720h", "1h"]).contains("all 2 NodePools let no drifted node go"));
+        assert!(message(["720h", "1h"]).contains("reaches a node before it expires; leave"));
+        assert!(message(["Never", "720h"]).contains("the nodes of some pools never do"));
+        assert!(message(["Never", "Never"]).contains("none of them expires"));
     }
 }

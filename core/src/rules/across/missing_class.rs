@@ -18,8 +18,9 @@ static NODE_CLASS_MISSING: Rule = Rule {
     )),
     why: "Karpenter marks a NodePool whose node class does not exist not ready (`NodeClassNotFound`) and launches nothing \
           for it; pods then wait with `no nodepools found` in the log. Group, kind and name must all be those of the class. \
-          Classes that EKS Auto Mode and AKS create by themselves (`default`) need no manifest. Of a cluster, only kinds \
-          that the account may list are judged.",
+          Where the input holds no class of that kind at all, the classes are probably kept elsewhere, so that is an \
+          info. Classes that EKS Auto Mode and AKS create by themselves (`default`) need no manifest. Of a cluster, only kinds that the account may list \
+          are judged.",
     seen_in: &[
         "aws/karpenter-provider-aws#7436",
         "aws/karpenter-provider-aws#7736",
@@ -52,6 +53,8 @@ metadata:
 ",
 };
 
+const LAUNCHES_NOTHING: &str = "and Karpenter launches nothing for a pool without its node class";
+
 /// The class to which a template refers: group, kind and name, where all are written.
 pub(super) fn class_of<'a>(template: &Template<'a>) -> Option<(&'a str, &'a str, &'a str)> {
     let reference = template.node_class_ref.present()?;
@@ -72,17 +75,29 @@ pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         if names.contains(name) || classes.is_created(class) {
             continue;
         }
-        let nowhere = match classes.whereabouts() {
-            Whereabouts::Input => format!("no {kind} of {group} in the input has this name"),
-            Whereabouts::Cluster => format!("no {kind} of {group} in the cluster has this name"),
+        let (reason, severity) = match classes.whereabouts() {
+            Whereabouts::Cluster => (
+                format!("no {kind} of {group} in the cluster has this name, {LAUNCHES_NOTHING}"),
+                Severity::Error,
+            ),
+            Whereabouts::Input if names.is_empty() => (
+                format!(
+                    "the input holds no {kind} of {group} at all, so this one has to be in the cluster already"
+                ),
+                Severity::Info,
+            ),
+            Whereabouts::Input => (
+                format!("no {kind} of {group} in the input has this name, {LAUNCHES_NOTHING}"),
+                Severity::Error,
+            ),
         };
         let path = FieldPath::of(&["spec", "template", "spec", "nodeClassRef", "name"]);
-        let reason = format!("{nowhere}, and Karpenter launches nothing for a pool without its node class");
         let meant = nearest(name, names.iter().map(String::as_str));
         findings.push(AcrossFinding {
             pool: place,
             diagnostic: NODE_CLASS_MISSING
                 .finding(path, Problem::text(name), reason)
+                .severity(severity)
                 .suggest_if_known(meant.map(Suggestion::did_you_mean)),
             others: Vec::new(),
         });
@@ -119,8 +134,13 @@ mod tests {
                  [node-class-missing]"
             ]
         );
-        assert_eq!(told(&classes, pool("b.example", "A", "default")).len(), 1);
-        assert_eq!(told(&classes, pool("a.example", "B", "default")).len(), 1);
+        for (group, kind) in [("b.example", "A"), ("a.example", "B")] {
+            let told = told(&classes, pool(group, kind, "default"));
+            assert!(
+                told[0].contains(&format!("the input holds no {kind} of {group} at all")),
+                "{told:?}"
+            );
+        }
     }
 
     #[test]

@@ -35,7 +35,8 @@ static NODEPOOL_OVERLAP: Rule = Rule {
           Only what is certain is told: both pools have the same weight (none is 0), node class, taints and labels of \
           their own, and the requirements of the one allow all that those of the other allow. Pools that differ in a \
           taint or a label of yours, or that exclude each other's machines, are told apart, and static pools and those \
-          with a limit of 0 take no pods.",
+          with a limit of 0 take no pods. What pods ask for is not known here: if all of them name their pool by \
+          `karpenter.sh/nodepool`, ignore it.",
     seen_in: &[],
     bad: "\
 metadata:
