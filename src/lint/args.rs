@@ -63,17 +63,8 @@ pub(crate) struct LintArgs {
     #[arg(long, value_name = "FILE")]
     envsubst: Vec<PathBuf>,
 
-    /// From which severity on findings make the exit code 1
-    #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
-    pub(super) fail_on: FailOn,
-
-    /// Exit with 0 whatever the findings are; with 2 still where something could not be read
-    #[arg(long)]
-    pub(super) exit_zero: bool,
-
-    /// Exit with 1 where no NodePool or NodeClaim was found
-    #[arg(long)]
-    pub(super) fail_if_empty: bool,
+    #[command(flatten)]
+    pub(super) failure: Failure,
 
     /// When the human format is coloured
     #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
@@ -121,6 +112,22 @@ pub(super) struct Instead {
     /// Count the findings of each rule
     #[arg(long)]
     statistics: bool,
+}
+
+/// What makes a run fail.
+#[derive(Debug, Args)]
+pub(super) struct Failure {
+    /// From which severity on findings make the exit code 1
+    #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
+    pub(super) fail_on: FailOn,
+
+    /// Exit with 0 whatever the findings are; with 2 still where something could not be read
+    #[arg(long)]
+    pub(super) exit_zero: bool,
+
+    /// Exit with 1 where no NodePool or NodeClaim was found
+    #[arg(long)]
+    pub(super) fail_if_empty: bool,
 }
 
 /// From which severity on findings are a failure.

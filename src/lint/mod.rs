@@ -198,12 +198,12 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
         return UNREADABLE;
     }
     if args.instead.diff {
-        return u8::from(tally.fixable > 0 && !args.exit_zero);
+        return u8::from(tally.fixable > 0 && !args.failure.exit_zero);
     }
     let is_held_against = tally.errors + tally.lowered > 0
-        || (args.fail_on == FailOn::Warning && tally.warnings > 0)
-        || (args.fail_if_empty && tally.objects == 0);
-    if is_held_against && !args.exit_zero {
+        || (args.failure.fail_on == FailOn::Warning && tally.warnings > 0)
+        || (args.failure.fail_if_empty && tally.objects == 0);
+    if is_held_against && !args.failure.exit_zero {
         FOUND
     } else {
         0

@@ -110,7 +110,7 @@ fn diagnostics(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<Dia
         return diagnostics_together(rule, example, release);
     }
     let (old, object) = objects(example);
-    report(rule, old, &object, release).into_iter().collect()
+    report(rule, old.as_ref(), &object, release).into_iter().collect()
 }
 
 fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<Diagnostic> {
@@ -144,8 +144,8 @@ fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -
 }
 
 /// What a review says of an object that replaces another one.
-fn report(rule: &Rule, old: Option<Value>, object: &Value, release: KarpenterVersion) -> Report {
-    let old = old.as_ref().map(Json::from);
+fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVersion) -> Report {
+    let old = old.map(Json::from);
     let request = Request {
         subject: subject_of(object),
         object: &Json::from(object),

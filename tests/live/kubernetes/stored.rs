@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
-use crate::support::crds::{V1, V1_AND_V1BETA1};
+use crate::support::crds::{V1, V1_AND_V1BETA1, karpenter_crd};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
@@ -17,6 +17,8 @@ use crate::support::wait::wait_for;
 
 const LINT: &str = include_str!("../../../docs/lint.md");
 const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+
+const NODE_CLASSES: &str = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses";
 
 /// What the documentation calls the API server.
 const SERVER: &str = "https://cluster.example.com:6443";
@@ -48,8 +50,29 @@ fn pools() -> [Value; 2] {
     let budgets = json!([{"nodes": "0", "schedule": "0 0 31 2 *", "duration": "8h"}]);
     let batch = json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}});
     let budgets = json!([{"nodes": "10%"}, {"nodes": "1", "reasons": ["Drifted", "Empty", "Drifted"]}]);
-    let gpu = json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}});
+    let gpu = json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}, "weight": 10});
     [node_pool("batch", &batch), node_pool("gpu", &gpu)]
+}
+
+/// Installs the definition of the node classes to which the pools refer, and one of them.
+fn install_node_classes(plane: &ControlPlane) {
+    plane.install_crd(&karpenter_crd(V1, "karpenter.kwok.sh_kwoknodeclasses.yaml"));
+    let class = json!({
+        "apiVersion": "karpenter.kwok.sh/v1alpha1", "kind": "KWOKNodeClass", "metadata": {"name": "default"},
+    });
+    Client::of(plane).create(NODE_CLASSES, &class);
+}
+
+/// Three pools, each fine by itself. Together they are never open, one has no node class, and one no pods.
+fn pools_that_do_not_go_together() -> [Value; 3] {
+    ["batch", "general", "web"].map(|name| {
+        let class = if name == "batch" { "batch" } else { "default" };
+        let budgets = json!([{"nodes": "0"}]);
+        let template = json!({"spec": {"expireAfter": "Never", "nodeClassRef": {"name": class}}});
+        let spec =
+            json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}, "template": template});
+        node_pool(name, &spec)
+    })
 }
 
 /// A service account that may do nothing, or read the definition.
@@ -81,6 +104,14 @@ fn stored_pools_are_judged_as_they_are_and_for_the_release_to_come() {
     for pool in pools() {
         client.create(POOLS, &pool);
     }
+    let unserved = lint(plane.kubeconfig(), "");
+    let unknown = format!(
+        "whether node classes exist is not known of KWOKNodeClass: {} does not serve this kind of karpenter.kwok.sh",
+        server(&plane)
+    );
+    assert!(unserved.stderr.contains(&unknown), "{unserved:?}");
+    assert!(!unserved.stdout.contains("node-class-missing"), "{unserved:?}");
+    install_node_classes(&plane);
     for command in [
         "poolgate lint --cluster",
         "poolgate lint --cluster --format concise --karpenter-version 1.15",
@@ -119,12 +150,27 @@ fn stored_pools_are_judged_as_they_are_and_for_the_release_to_come() {
     assert_eq!(places.len(), 231, "{all:?}");
     assert!(places.is_sorted(), "{places:?}");
     assert!(all.stderr.starts_with("232 NodePools in "), "{all:?}");
+
+    client.delete(POOLS);
+    for pool in pools_that_do_not_go_together() {
+        client.create(POOLS, &pool);
+    }
+    let command = "poolgate lint --cluster --format concise --ignore budget";
+    let (outcome, said) = as_on_the_page(&plane, command);
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    let page = block_of(LINT, "console", &format!("$ {command}\n"));
+    assert!(said == page, "the page has\n{page}\nand it is\n{said}");
+    let sarif = lint(plane.kubeconfig(), "--format sarif --select nodepool-overlap");
+    let sarif: Value = serde_json::from_str(&sarif.stdout).expect("JSON");
+    let other = &sarif["runs"][0]["results"][0]["relatedLocations"][0]["physicalLocation"];
+    assert_eq!(other["artifactLocation"]["uri"], "nodepools/web", "{sarif}");
 }
 
 #[test]
 fn a_right_that_is_missing_is_told_with_its_verb_and_resource() {
     let plane = ControlPlane::start();
     plane.install_karpenter_crds(V1_AND_V1BETA1);
+    install_node_classes(&plane);
     Client::of(&plane).create(POOLS, &pools()[0]);
 
     let nobody = lint(&account(&plane, "nobody", None), "");
@@ -144,6 +190,11 @@ fn a_right_that_is_missing_is_told_with_its_verb_and_resource() {
     assert_eq!(judged.status.code(), Some(1), "{judged:?}");
     let unknown = "the release that the cluster runs is not known";
     assert!(judged.stderr.starts_with(unknown), "{judged:?}");
+    let classes = "whether node classes exist is not known of KWOKNodeClass: ";
+    assert!(judged.stderr.contains(classes), "{judged:?}");
+    let needed = "whoever runs this needs the verb list on kwoknodeclasses.karpenter.kwok.sh";
+    assert!(judged.stderr.contains(needed), "{judged:?}");
+    assert!(!judged.stdout.contains("node-class-missing"), "{judged:?}");
     assert!(
         judged.stderr.contains("judged for Karpenter 1.15.0"),
         "{judged:?}"

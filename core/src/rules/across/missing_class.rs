@@ -17,7 +17,7 @@ static NODE_CLASS_MISSING: Rule = Rule {
         "`pkg/controllers/nodepool/readiness/controller.go`, `Reconcile`: `NodeClass not found on cluster`",
     )),
     why: "Karpenter marks a NodePool whose node class does not exist not ready (`NodeClassNotFound`) and launches nothing \
-          for it; pods then wait with `no nodepools found` in the log. Group, kind and name must all be those of the class. \
+          for it; where no other pool is ready, its log says `no dynamic nodepools found`. Group, kind and name must all be those of the class. \
           Where the input holds no class of that kind at all, the classes are probably kept elsewhere, so that is an \
           info. Classes that EKS Auto Mode and AKS create by themselves (`default`) need no manifest. Of a cluster, only kinds that the account may list \
           are judged.",

@@ -158,8 +158,8 @@ fn finding(
             .finding(FieldPath::of(&["spec", "weight"]), problem, reason)
             .severity(severity)
             .suggest(
-                "give the pool that is to come first a higher weight, or tell them apart by a taint, a label that pods \
-                 select, or machines that only one of them allows",
+                "give the pool that is to come first a higher weight, or tell them apart by a taint or a label that pods \
+                 select",
             ),
         others: vec![other.place],
     }
