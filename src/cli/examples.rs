@@ -37,7 +37,7 @@ Examples:
   poolgate lint --format sarif=lint.sarif --fail-on warning pools/
   poolgate lint --fix --diff pools/
   poolgate lint --statistics --exclude legacy/ .
-  helm template ./chart | poolgate lint --together -   all objects are there: judge them beside each other, too
+  kustomize build overlays/prod | poolgate lint --together -      all objects are there
   poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
 
 pub(super) const PLUGIN: &str = "\
