@@ -45,6 +45,7 @@ mod live {
         mod installed;
         mod leaving;
         mod numbers;
+        mod pages;
         mod parity;
         mod policy;
         mod readme;

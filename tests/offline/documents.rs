@@ -166,6 +166,16 @@ fn numbers_in_the_text_are_those_that_are_counted() {
         &format!("the definitions of {releases} releases"),
     );
     assert_states(data, &format!("definition of {releases} releases"));
+    assert_states("README.md", &format!("| {} other releases from", releases - 3));
+    let modules = read("tests/programs/go.mod");
+    for (name, module) in [
+        ("Kubernetes", "k8s.io/kubernetes v"),
+        ("Karpenter", "sigs.k8s.io/karpenter v"),
+    ] {
+        let (_, version) = modules.split_once(module).expect(module);
+        let version = version.split_whitespace().next().expect("a version");
+        assert_states("README.md", &format!("| {name} {version} |"));
+    }
     for (file, what) in [
         ("cron-oracle.jsonl", "schedules"),
         ("quantity-oracle.jsonl", "quantities"),

@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
 
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
-use crate::support::process::run;
+use crate::support::process::{Outcome, run};
 use crate::support::program::{poolgate, root};
 
 /// The help of a command.
@@ -42,56 +41,74 @@ fn examples(help: &str) -> Vec<&str> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// A folder with what the examples name, and with programs that give what others would.
-fn scene() -> TempDir {
-    let crd =
-        fs::read_to_string(root().join("tests/data/crds/karpenter-1.15.0-nodepools.yaml")).expect("a CRD");
-    let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
-    let scene = directory(&[
-        ("pools/general.yaml", SOUND),
-        ("policy.yaml", policy),
-        ("crd.yaml", &crd),
-        (
-            "review.json",
-            include_str!("../../docs/examples/five-mistakes.review.json"),
-        ),
-        ("bin/kustomize", "#!/bin/sh\ncat pools/general.yaml\n"),
-        (
-            "bin/kubectl",
-            "#!/bin/sh\ncase \"$*\" in\n\"get crd \"*) cat crd.yaml;;\n\"get nodepools \"*) cat pools/general.yaml;;\n\
-             \"replace -f -\") grep -q nodeLimitMode;;\nnodepool-lint*) shift; exec kubectl-nodepool_lint \"$@\";;\n\
-             *) exit 9;;\nesac\n",
-        ),
-    ]);
-    for program in ["kustomize", "kubectl"] {
-        let path = scene.path().join("bin").join(program);
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
-    }
-    let program = poolgate(&[]);
-    for name in ["poolgate", "kubectl-nodepool_lint"] {
-        let link = scene.path().join("bin").join(name);
-        std::os::unix::fs::symlink(program.get_program(), link).expect("a link");
-    }
-    scene
-}
+/// A folder with what examples and pages name, and with programs that give what others would.
+pub(super) struct Scene(TempDir);
 
-/// Runs a line in the scene.
-fn typed(scene: &Path, line: &str) -> crate::support::process::Outcome {
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut shell = Command::new("bash");
-    shell
-        .args(["-o", "pipefail", "-c", line])
-        .current_dir(scene)
-        .env("PATH", format!("{}:{path}", scene.join("bin").display()));
-    for (name, _) in poolgate(&[]).get_envs() {
-        shell.env_remove(name);
+impl Scene {
+    pub(super) fn new() -> Self {
+        let crd = fs::read_to_string(root().join("tests/data/crds/karpenter-1.15.0-nodepools.yaml"))
+            .expect("a CRD");
+        let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
+        let pools = "#!/bin/sh\ncat pools/general.yaml\n";
+        let scene = directory(&[
+            ("pools/general.yaml", SOUND),
+            ("a.yaml", SOUND),
+            ("b.json", "[]"),
+            ("pool.yaml", SOUND),
+            ("policy.yaml", policy),
+            ("crd.yaml", &crd),
+            ("base.env", "NAME=general\n"),
+            ("prod.env", "NODES=10\n"),
+            (".config/fish/completions/kubectl.fish", ""),
+            (".local/share/bash-completion/completions/kubectl", ""),
+            (
+                "review.json",
+                include_str!("../../docs/examples/five-mistakes.review.json"),
+            ),
+            ("bin/flux", pools),
+            ("bin/helm", pools),
+            ("bin/kustomize", pools),
+            ("bin/man", "#!/bin/sh\ngrep -q '^.TH'\n"),
+            ("bin/reviewdog", "#!/bin/sh\ncat >/dev/null\n"),
+            (
+                "bin/kubectl",
+                "#!/bin/sh\ncase \"$*\" in\n\"get crd \"*) cat crd.yaml;;\n\"get nodepools \"* | kustomize*) cat \
+                 pools/general.yaml;;\n\"replace -f -\") grep -q nodeLimitMode;;\nnodepool-lint*) shift; exec \
+                 kubectl-nodepool_lint \"$@\";;\n*) exit 9;;\nesac\n",
+            ),
+        ]);
+        let bin = scene.path().join("bin");
+        for program in fs::read_dir(&bin).expect("programs") {
+            let path = program.expect("a program").path();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
+        }
+        let program = poolgate(&[]);
+        for name in ["poolgate", "kubectl-nodepool_lint"] {
+            std::os::unix::fs::symlink(program.get_program(), bin.join(name)).expect("a link");
+        }
+        Self(scene)
     }
-    run(&mut shell, "")
+
+    /// Runs a line in the scene.
+    pub(super) fn typed(&self, line: &str) -> Outcome {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let scene = self.0.path();
+        let mut shell = Command::new("bash");
+        shell
+            .args(["-o", "pipefail", "-c", line])
+            .current_dir(scene)
+            .env("HOME", scene)
+            .env("PATH", format!("{}:{path}", scene.join("bin").display()));
+        for (name, _) in poolgate(&[]).get_envs() {
+            shell.env_remove(name);
+        }
+        run(&mut shell, "")
+    }
 }
 
 /// What runs on, or asks a cluster, is asked for its help behind its flags: it refuses what it does not know. Other tests
 /// start it.
-fn is_for_a_cluster(line: &str) -> bool {
+pub(super) fn is_for_a_cluster(line: &str) -> bool {
     let commands = ["serve", "reconcile", "certificates", "status"];
     let named = line.split(' ').nth(1).unwrap_or_default();
     commands.contains(&named) || line.contains(" --cluster")
@@ -106,11 +123,11 @@ fn every_help_has_examples_and_each_does_what_it_says() {
         let examples = examples(help);
         assert!(!examples.is_empty(), "poolgate {command} --help shows no example");
         for line in examples {
-            let scene = scene();
+            let scene = Scene::new();
             let outcome = if is_for_a_cluster(line) {
-                typed(scene.path(), &format!("{line} --help"))
+                scene.typed(&format!("{line} --help"))
             } else {
-                typed(scene.path(), line)
+                scene.typed(line)
             };
             // A review may be refused, and a difference found.
             let most = i32::from(line.contains("admit") || line.contains("--diff"));
@@ -122,8 +139,8 @@ fn every_help_has_examples_and_each_does_what_it_says() {
 
 #[test]
 fn the_plugins_examples_are_those_of_kubectl() {
-    let scene = scene();
-    let help = typed(scene.path(), "kubectl-nodepool_lint --help");
+    let scene = Scene::new();
+    let help = scene.typed("kubectl-nodepool_lint --help");
     let examples = examples(&help.stdout);
     assert!(
         examples.len() > 1 && !help.stdout.contains("poolgate lint "),
@@ -131,7 +148,7 @@ fn the_plugins_examples_are_those_of_kubectl() {
         help.stdout
     );
     for line in examples {
-        let outcome = typed(scene.path(), line);
+        let outcome = scene.typed(line);
         assert!(outcome.status.success(), "{line}: {outcome:?}");
     }
 }
@@ -139,7 +156,7 @@ fn the_plugins_examples_are_those_of_kubectl() {
 /// `script` plays the terminal.
 #[test]
 fn a_terminal_is_told_what_is_waited_for_and_a_pipe_is_not() {
-    let scene = scene();
+    let scene = Scene::new();
     for (command, wanted) in [
         ("poolgate default", "waiting for manifests on standard input"),
         ("poolgate budgets", "waiting for manifests on standard input"),
@@ -153,12 +170,9 @@ fn a_terminal_is_told_what_is_waited_for_and_a_pipe_is_not() {
             "waiting for the NodePool definition (kubectl get crd ",
         ),
     ] {
-        let said = typed(
-            scene.path(),
-            &format!("script -qec '{command}' /dev/null </dev/null; true"),
-        );
+        let said = scene.typed(&format!("script -qec '{command}' /dev/null </dev/null; true"));
         assert!(said.stdout.contains(wanted), "{command}: {said:?}");
-        let piped = typed(scene.path(), &format!("{command} </dev/null; true"));
+        let piped = scene.typed(&format!("{command} </dev/null; true"));
         assert!(!piped.stderr.contains("waiting"), "{command}: {piped:?}");
     }
 }

@@ -8,6 +8,7 @@
 mod admit;
 mod budgets;
 mod catalogue;
+mod commands;
 mod corpus;
 mod default;
 mod documents;

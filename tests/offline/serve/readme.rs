@@ -1,18 +1,37 @@
 //! The example request in the README gets the answer that the README shows.
 
+use std::process::Command;
+
 use serde_json::Value;
 
-use super::client::Connection;
+use crate::support::files::directory;
 use crate::support::poolgate::Poolgate;
+use crate::support::process::run;
+use crate::support::program::root;
 use crate::support::readme::block;
 
 #[test]
-fn the_readme_shows_what_the_example_request_is_answered() {
-    let review = include_bytes!("../../../docs/examples/five-mistakes.review.json");
-    let answer = Connection::to(&Poolgate::serve()).post("/validate", review);
+fn the_readmes_first_commands_get_the_answer_that_it_shows() {
+    let serve = block("sh", "cargo run --release -- ");
+    assert_eq!(
+        serve.trim(),
+        "cargo run --release -- serve --self-signed --ca-out ca.crt"
+    );
+    let poolgate = Poolgate::serve();
+    let place = directory(&[("ca.crt", &poolgate.ca())]);
+    std::os::unix::fs::symlink(root().join("docs"), place.path().join("docs")).expect("a link");
+    let request = block("sh", "curl ").replace("127.0.0.1:8443", &poolgate.admission().to_string());
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &request])
+        .current_dir(place.path())
+        .env("no_proxy", "*");
+    let answer = run(&mut shell, "").success();
+    assert_eq!(answer.lines().count(), 1, "the answer is one line");
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
     let shown: Value = serde_json::from_str(block("json", "{")).expect("the README shows JSON");
-    assert_eq!(answer.json()["response"]["allowed"], false);
-    assert_eq!(answer.json()["response"]["status"]["details"], shown);
+    assert_eq!(answer["response"]["allowed"], false);
+    assert_eq!(answer["response"]["status"]["details"], shown);
 }
 
 #[test]

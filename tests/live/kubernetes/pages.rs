@@ -1,0 +1,131 @@
+//! What the pages tell an operator to type at a cluster in trouble, typed at an API server with all that is shipped.
+
+use serde_json::{Value, json};
+
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::V1;
+use crate::support::readme::block_of;
+use crate::support::shell::{shell, workplace};
+
+const OPERATIONS: &str = include_str!("../../../docs/operations.md");
+const CERTIFICATES: &str = include_str!("../../../certs/README.md");
+const POLICY: &str = include_str!("../../../docs/policy.md");
+
+/// A policy with a default that the definition would otherwise have its own for.
+const OURS: &str =
+    "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults: {consolidationPolicy: WhenEmpty}\n";
+
+/// An API server with profile gate and the component that keeps certificates; no process runs.
+struct Installed(ControlPlane);
+
+impl Installed {
+    fn start() -> Self {
+        let plane = ControlPlane::start();
+        plane.install_karpenter_crds(V1);
+        let installed = Self(plane);
+        installed.run("kubectl apply -k manifests/overlays/gate");
+        installed.run(
+            "helm template poolgate manifests/helm --namespace poolgate-system --set certificates.from=poolgate \
+             --show-only templates/certificates/secrets.yaml | kubectl apply -f -",
+        );
+        installed
+    }
+
+    /// Types lines in a clone, beside a policy of the user's.
+    #[track_caller]
+    fn run(&self, lines: &str) {
+        let clone = workplace();
+        std::fs::write(clone.path().join("policy.yaml"), OURS).expect("a file");
+        shell(clone.path(), Some(self.0.kubeconfig()), lines).success();
+    }
+
+    #[track_caller]
+    fn get(&self, what: &str) -> Value {
+        let arguments = ["get", "--namespace=poolgate-system"]
+            .into_iter()
+            .chain(what.split(' '));
+        self.0.kubectl_json(&arguments.collect::<Vec<_>>(), "")
+    }
+
+    fn configurations(&self) -> Vec<Value> {
+        let all = self.get("validatingwebhookconfigurations,mutatingwebhookconfigurations");
+        let items = all["items"].as_array().expect("a list").iter();
+        items.map(|object| object["metadata"]["name"].clone()).collect()
+    }
+}
+
+/// The command of a row of the emergency table.
+fn emergency(situation: &str) -> &'static str {
+    let row = OPERATIONS
+        .lines()
+        .find(|line| line.starts_with(&format!("| {situation} |")));
+    let row = row.unwrap_or_else(|| panic!("no row {situation}"));
+    row.split('`').nth(1).expect("a command")
+}
+
+#[test]
+fn each_command_for_an_emergency_does_what_its_row_says() {
+    let installed = Installed::start();
+    assert_eq!(installed.configurations().len(), 3);
+    installed.run(emergency("the gate is in the way"));
+    assert_eq!(installed.configurations(), [json!("poolgate"), json!("poolgate")]);
+    installed.run(emergency("poolgate is up, and denies what it should not"));
+    assert_eq!(installed.configurations(), Vec::<Value>::new());
+
+    let scale = emergency("nodes are held that must go");
+    assert_eq!(
+        block_of(OPERATIONS, "console", "kubectl -n poolgate-system scale").trim(),
+        scale
+    );
+    installed.run(scale);
+    assert_eq!(
+        installed.get("deployment poolgate-reconciler")["spec"]["replicas"],
+        0
+    );
+    installed.run("kubectl apply -k manifests/overlays/gate");
+    assert_eq!(
+        installed.configurations().len(),
+        3,
+        "the profile applied again brings all back"
+    );
+}
+
+#[test]
+fn what_the_pages_tell_to_patch_is_patched() {
+    let installed = Installed::start();
+    installed.run(block_of(OPERATIONS, "console", "kubectl patch clusterrole"));
+    let role = installed.get("clusterrole poolgate-reconciler");
+    let rules = role["rules"].as_array().expect("rules").iter();
+    let claims: Vec<_> = rules
+        .filter(|rule| rule["resources"] == json!(["nodeclaims"]))
+        .collect();
+    let [claims] = claims[..] else {
+        panic!("{role}");
+    };
+    assert_eq!(claims["verbs"], json!(["list", "watch"]));
+
+    let filled = r#"{"data":{"ca.key":"YQ==","ca.crt":"YQ==","tls.crt":"YQ==","tls.key":"YQ=="}}"#;
+    for name in ["poolgate-certificates", "poolgate-tls"] {
+        installed.run(&format!(
+            "kubectl -n poolgate-system patch secret {name} -p '{filled}'"
+        ));
+    }
+    installed.run(block_of(
+        CERTIFICATES,
+        "console",
+        "kubectl -n poolgate-system patch secret",
+    ));
+    let authority = &installed.get("secret poolgate-certificates")["data"];
+    assert_eq!(
+        (&authority["ca.key"], &authority["ca.crt"]),
+        (&Value::Null, &json!("YQ=="))
+    );
+    assert_eq!(installed.get("secret poolgate-tls")["data"], Value::Null);
+
+    installed.run(block_of(POLICY, "console", "kubectl get crd"));
+    let definition = installed.get("crd nodepools.karpenter.sh");
+    let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+    let disruption = &schema["spec"]["properties"]["disruption"]["properties"];
+    assert_eq!(disruption["consolidationPolicy"]["default"], "WhenEmpty");
+    assert!(disruption["nodeLimitMode"].is_object(), "{disruption}");
+}
