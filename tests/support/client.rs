@@ -138,6 +138,11 @@ impl Client {
         }
     }
 
+    /// Deletes an object with options, which may be refused.
+    pub(crate) fn try_delete(&self, path: &str, options: &Value) -> Result<Value, Error> {
+        self.send(&Method::DELETE, path, JSON, &options.to_string())
+    }
+
     fn send(&self, method: &Method, path: &str, kind: &str, body: &str) -> Result<Value, Error> {
         let begun = Instant::now();
         loop {

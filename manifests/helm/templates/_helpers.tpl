@@ -390,6 +390,15 @@ webhooks:
       {{- end }}
 {{- end }}
 
+{{- /* Whose requests a fence is about: the account of this name. */ -}}
+{{- define "poolgate.isAccount" -}}
+# Of any namespace: an account of this name elsewhere only has less.
+- name: is-the-account
+  expression: |-
+    request.userInfo.username.startsWith('system:serviceaccount:')
+    && request.userInfo.username.endsWith(':{{ . }}')
+{{- end }}
+
 {{- /* A pod that takes the marks off nodes, and ends. Of (root, account, args). */ -}}
 {{- define "poolgate.unhold" -}}
 backoffLimit: {{ .backoffLimit }}

@@ -2,6 +2,7 @@
 
 mod deaths;
 mod emergency;
+mod fence;
 mod leaders;
 mod observe;
 mod over;
@@ -15,10 +16,10 @@ use serde_json::json;
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
-use crate::support::reconciler::Reconciler;
+use crate::support::reconciler::{Reconciler, account};
 use crate::support::wait::wait_for;
 
-/// A cluster with one reconciler, for tests that keep to pools of their own.
+/// A cluster with one reconciler, by the account that is shipped, for tests that keep to pools of their own.
 struct Shared {
     plane: ControlPlane,
     reconciler: Reconciler,
@@ -28,7 +29,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     let plane = ControlPlane::start();
     drop(Fleet::in_cluster(&plane));
     let args = ["--settle=1s", "--max-terminations-per-minute=1000"];
-    let reconciler = Reconciler::start(plane.kubeconfig(), &args);
+    let reconciler = Reconciler::start(&account(&plane), &args);
     wait_for("the reconciler to lead", || reconciler.leads().then_some(()));
     Shared { plane, reconciler }
 });

@@ -5,18 +5,15 @@ use serde_json::json;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::program;
-use crate::support::reconciler::Reconciler;
+use crate::support::reconciler::{Reconciler, account};
 use crate::support::wait::wait_for;
-
-const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reconcile-overlay");
 
 #[test]
 fn the_rights_of_the_manifests_are_enough() {
     let plane = ControlPlane::start();
     let mut fleet = Fleet::in_cluster(&plane);
-    plane.kubectl(&["apply", "-k", COMPONENT], "").success();
+    let kubeconfig = account(&plane);
     let namespace = "poolgate-system";
-    let kubeconfig = plane.kubeconfig_of(namespace, "poolgate-reconciler");
 
     fleet.pool("general", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.busy("general", "node-a");
@@ -34,7 +31,9 @@ fn the_rights_of_the_manifests_are_enough() {
         let pool = fleet.client().get("/apis/karpenter.sh/v1/nodepools/general")?;
         (pool["spec"]["limits"]["nodes"] == "5").then_some(())
     });
-    assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
+    for refusal in ["forbidden", "denied request"] {
+        assert!(!reconciler.log().contains(refusal), "{}", reconciler.log());
+    }
 
     // What the CronJob runs, by the same account.
     let job = plane.kubectl_json(&["-n", namespace, "get", "cronjob", "poolgate-unhold"], "");
