@@ -1,6 +1,7 @@
 //! The NodePools of a text, alone, among other documents or in a List.
 
 use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, GROUP};
 use serde_json::Value;
 
@@ -59,7 +60,7 @@ pub(in crate::commands) fn find(text: &str) -> Input {
                 Some((version, object)) => input.pools.push(Found {
                     line: line(&document, &path, &lines),
                     version,
-                    object: object.clone(),
+                    object: object.into(),
                 }),
                 None => input.others += 1,
             }
@@ -69,16 +70,12 @@ pub(in crate::commands) fn find(text: &str) -> Input {
 }
 
 /// The paths of the objects in a document: itself, or the elements of a List. None where it is empty.
-pub(in crate::commands) fn objects(document: &Value) -> Vec<FieldPath> {
+pub(in crate::commands) fn objects(document: &Json<'_>) -> Vec<FieldPath> {
     if document.is_null() {
         return Vec::new();
     }
     let is_list = kind(document).is_some_and(|kind| kind.ends_with("List"));
-    match document
-        .get("items")
-        .and_then(Value::as_array)
-        .filter(|_| is_list)
-    {
+    match document.get("items").and_then(Json::as_array).filter(|_| is_list) {
         Some(items) => (0..items.len())
             .map(|index| FieldPath::of(&["items"]).index(index))
             .collect(),
@@ -87,13 +84,13 @@ pub(in crate::commands) fn objects(document: &Value) -> Vec<FieldPath> {
 }
 
 /// The version of a NodePool; none for anything else.
-pub(in crate::commands) fn version(object: &Value) -> Option<ApiVersion> {
+pub(in crate::commands) fn version(object: &Json<'_>) -> Option<ApiVersion> {
     let (group, version) = object.get("apiVersion")?.as_str()?.split_once('/')?;
     let is_pool = group == GROUP && kind(object) == Some("NodePool");
     ApiVersion::parse(version).filter(|_| is_pool)
 }
 
-fn kind(object: &Value) -> Option<&str> {
+fn kind<'j>(object: &'j Json<'_>) -> Option<&'j str> {
     object.get("kind")?.as_str()
 }
 

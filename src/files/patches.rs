@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use poolgate_core::json::Json;
 
 use super::{Input, Source};
 use poolgate_core::manifest::{self, Limits};
@@ -79,11 +79,11 @@ fn named_in(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn patches_of(kustomization: &Value) -> Vec<String> {
+fn patches_of(kustomization: &Json<'_>) -> Vec<String> {
     let list = |field: &str| {
         kustomization
             .get(field)
-            .and_then(Value::as_array)
+            .and_then(Json::as_array)
             .into_iter()
             .flatten()
     };
@@ -92,7 +92,7 @@ fn patches_of(kustomization: &Value) -> Vec<String> {
     let merges = list("patchesStrategicMerge");
     paths
         .chain(merges)
-        .filter_map(Value::as_str)
+        .filter_map(Json::as_str)
         .map(str::to_owned)
         .collect()
 }
@@ -111,7 +111,10 @@ mod tests {
             "patchesStrategicMerge": ["b.yaml", 5],
             "patchesJson6902": [{"path": "c.yaml", "target": {}}],
         });
-        assert_eq!(patches_of(&kustomization), ["a.yaml", "c.yaml", "b.yaml"]);
-        assert_eq!(patches_of(&json!([1])), [""; 0]);
+        assert_eq!(
+            patches_of(&Json::from(&kustomization)),
+            ["a.yaml", "c.yaml", "b.yaml"]
+        );
+        assert_eq!(patches_of(&Json::from(&json!([1]))), [""; 0]);
     }
 }

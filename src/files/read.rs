@@ -32,6 +32,9 @@ pub(crate) enum ReadError {
     Foreign(Language),
 }
 
+/// More than most files have: a text that fits is read in one go, and another read finds its end.
+const USUAL: usize = 8 << 10;
+
 /// Reads all of `input` as text: no more than a manifest may have.
 pub(crate) fn read_text(input: impl Read) -> Result<String, ReadError> {
     read_up_to(input, Limits::default().bytes)
@@ -40,7 +43,7 @@ pub(crate) fn read_text(input: impl Read) -> Result<String, ReadError> {
 /// Reads all of `input` as text, and never more than one byte over the limit.
 fn read_up_to(input: impl Read, limit: usize) -> Result<String, ReadError> {
     let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(USUAL);
     input.take(bound).read_to_end(&mut bytes)?;
     if bytes.len() > limit {
         return Err(ReadError::TooLarge { limit });

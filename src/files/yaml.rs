@@ -113,7 +113,7 @@ mod tests {
                 let document = manifest::parse(&text, &Limits::default())
                     .next()
                     .expect("a document");
-                assert_eq!(document.value(), &read, "{text}");
+                assert_eq!(document.into_value(), read, "{text}");
             }
         }
     }

@@ -4,7 +4,6 @@ use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Severity
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, review};
 use poolgate_core::rules::across::weighed;
-use serde_json::Value;
 
 use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
 use super::finding::{Finding, Object};
@@ -246,10 +245,10 @@ impl FileCheck<'_, '_> {
         for note in notes::of(judged, self.whole, karpenter) {
             self.note(document, note, Some(&judged.object()));
         }
-        let reviewed = |object: &Value| {
+        let reviewed = |object: &Json<'_>| {
             let request = Request {
                 subject: judged.subject,
-                object: &Json::from(object),
+                object,
                 old: None,
                 claims: None,
             };
@@ -305,11 +304,9 @@ impl FileCheck<'_, '_> {
             .iter()
             .filter(|across| across.is_of(number, &judged.path));
         for across in across {
-            let (object, karpenter) = (
-                Json::from(judged.value),
-                self.judge.karpenter_for(judged.version()),
-            );
-            let Some(diagnostic) = weighed(across.diagnostic.clone(), &object, self.policy, karpenter) else {
+            let karpenter = self.judge.karpenter_for(judged.version());
+            let diagnostic = across.diagnostic.clone();
+            let Some(diagnostic) = weighed(diagnostic, judged.value, self.policy, karpenter) else {
                 continue;
             };
             let finding = Finding {

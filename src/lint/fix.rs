@@ -4,6 +4,7 @@
 //! before.
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::json::Json;
 use serde_json::Value;
 
 use super::source_range;
@@ -37,21 +38,18 @@ impl Change {
     }
 
     /// Makes the change in the value that holds the field; none where that cannot be.
-    pub(super) fn make(&self, within: &mut Value, field: &FieldPath) -> Option<()> {
+    pub(super) fn make<'a>(&'a self, within: &mut Json<'a>, field: &FieldPath) -> Option<()> {
         if let Some(value) = &self.write {
-            *within.pointer_mut(&field.to_pointer())? = value.clone();
+            *field.find_mut(within)? = value.into();
         }
         if let Some(name) = &self.rename {
-            let holder = within.pointer_mut(&field.parent()?.to_pointer())?;
-            let fields = holder.as_object_mut()?;
             let Some(Segment::Key(old)) = field.segments().last() else {
                 return None;
             };
-            if fields.contains_key(name) {
+            let Json::Object(fields) = field.parent()?.find_mut(within)? else {
                 return None;
-            }
-            let value = fields.remove(old.as_ref())?;
-            fields.insert(name.clone(), value);
+            };
+            return fields.rename(old, name).then_some(());
         }
         Some(())
     }
@@ -185,7 +183,7 @@ fn says_what_is_meant(text: &str, changed: &str, edits: &[&TextEdit]) -> bool {
     for (number, before) in manifest::parse(text, &limits).enumerate() {
         let Some(after) = after.next() else { return false };
         let problems = (before.problems().len(), after.problems().len());
-        let mut meant = before.into_value();
+        let mut meant = before.value().clone();
         for edit in edits.iter().filter(|edit| edit.document == number) {
             if edit.change.make(&mut meant, &edit.field).is_none() {
                 return false;

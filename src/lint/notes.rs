@@ -1,9 +1,9 @@
 //! What lint says by itself of an object that is judged, beside the rules: what no webhook is asked about.
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::review::Subject;
-use serde_json::Value;
 
 use super::note::Note;
 use super::subjects::Judged;
@@ -43,8 +43,8 @@ fn unnamed(judged: &Judged<'_>) -> Option<Note> {
         return None;
     }
     let is_named = |key: &str| match metadata.and_then(|metadata| metadata.get(key)) {
-        None | Some(Value::Null) => false,
-        Some(name) => name != "",
+        None | Some(Json::Null) => false,
+        Some(name) => name.as_str() != Some(""),
     };
     if is_named("name") || is_named("generateName") {
         return None;
@@ -65,7 +65,7 @@ fn completed(judged: &Judged<'_>, karpenter: &Karpenter) -> Option<Note> {
     };
     let disruption = FieldPath::of(&["spec", "disruption"]);
     let fields = disruption.find(judged.value)?.as_object()?;
-    let is_missing = fields.get("consolidateAfter").is_none_or(Value::is_null);
+    let is_missing = fields.get("consolidateAfter").is_none_or(Json::is_null);
     (is_missing && karpenter.requires_consolidate_after(version)).then(|| Note {
         rule: text_rules::DEFAULT,
         severity: Severity::Info,
@@ -81,14 +81,14 @@ fn completed(judged: &Judged<'_>, karpenter: &Karpenter) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use poolgate_core::karpenter::KarpenterVersion;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn told(value: &Value, whole: Whole, release: &str) -> Vec<(&'static str, String)> {
         let judged = Judged {
             subject: Subject::NodePool(ApiVersion::V1),
-            value,
+            value: &Json::from(value),
             path: FieldPath::root(),
         };
         let release: KarpenterVersion = release.parse().expect("a release");

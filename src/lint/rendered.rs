@@ -2,7 +2,7 @@
 //! are those of the stream: the file is what its reader has to open.
 
 use poolgate_core::diagnostic::FieldPath;
-use serde_json::Value;
+use poolgate_core::json::Json;
 
 use crate::files::clean;
 use poolgate_core::manifest::Document;
@@ -30,7 +30,7 @@ pub(super) fn by_helm(document: &Document<'_>) -> Option<String> {
 }
 
 /// The file that kustomize names in an object; of a remote base as a kustomization would name it.
-pub(super) fn by_kustomize(object: &Value) -> Option<String> {
+pub(super) fn by_kustomize(object: &Json<'_>) -> Option<String> {
     let origin = FieldPath::of(&KUSTOMIZE).find(object)?.as_str()?;
     let entry = |name: &str| {
         let mut lines = origin.lines();
@@ -80,7 +80,7 @@ mod tests {
     fn kustomize_names_the_file_in_an_annotation() {
         let named = |origin: &str| {
             let annotations = json!({"config.kubernetes.io/origin": origin});
-            by_kustomize(&json!({"metadata": {"annotations": annotations}}))
+            by_kustomize(&Json::from(&json!({"metadata": {"annotations": annotations}})))
         };
         assert_eq!(
             named("path: ../base/pool.yaml\n"),
@@ -92,6 +92,6 @@ mod tests {
         );
         assert_eq!(named("path: a\u{1b}[2J.yaml"), Some("a\\u{1b}[2J.yaml".into()));
         assert_eq!(named("configuredIn: kustomization.yaml\n"), None);
-        assert_eq!(by_kustomize(&json!([])), None);
+        assert_eq!(by_kustomize(&Json::from(&json!([]))), None);
     }
 }

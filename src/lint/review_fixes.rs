@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use poolgate_core::diagnostic::{Diagnostic, Edit, FieldPath, Report, RuleId, Severity};
+use poolgate_core::json::Json;
 use poolgate_core::rules;
 use serde_json::Value;
 
@@ -36,9 +37,9 @@ struct Trial<'d> {
 /// for one field the first counts. `review` judges another object in the same way; `written` is the text that stands
 /// at a field, and `is_possible` whether the text can be changed so.
 pub(super) fn verdicts(
-    object: &Value,
+    object: &Json<'_>,
     report: &Report,
-    review: impl Fn(&Value) -> Report,
+    review: impl Fn(&Json<'_>) -> Report,
     written: impl Fn(&FieldPath) -> Option<String>,
     is_possible: impl Fn(&FieldPath, &Change) -> bool,
 ) -> HashMap<FieldPath, Verdict> {
@@ -80,7 +81,7 @@ pub(super) fn verdicts(
 /// limit `012` is ten, to its author perhaps twelve.
 fn change(
     diagnostic: &Diagnostic,
-    object: &Value,
+    object: &Json<'_>,
     written: impl Fn(&FieldPath) -> Option<String>,
 ) -> Option<Change> {
     let path = &diagnostic.path;
@@ -88,7 +89,7 @@ fn change(
         Edit::Rename(name) => Some(Change::rename(name)),
         Edit::Quote => Some(Change::write(Value::String(written(path)?))),
         Edit::Set(value) => {
-            let is_text = path.find(object)?.is_string() || !value.is_string();
+            let is_text = path.find(object)?.as_str().is_some() || !value.is_string();
             (is_text || written(path).as_deref() == value.as_str()).then(|| Change::write(value.clone()))
         }
     }
@@ -96,7 +97,7 @@ fn change(
 
 /// What changes are judged by.
 struct FixTrials<'a, R, P> {
-    object: &'a Value,
+    object: &'a Json<'a>,
     review: R,
     is_possible: P,
     /// The errors that the object has as it is.
@@ -105,7 +106,7 @@ struct FixTrials<'a, R, P> {
     unseen: usize,
 }
 
-impl<R: Fn(&Value) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixTrials<'_, R, P> {
+impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixTrials<'_, R, P> {
     /// Whether the text can be changed as the trial has it.
     fn can_write(&self, trial: &Trial<'_>) -> bool {
         matches!(&trial.verdict, Verdict::Passes(change) if (self.is_possible)(trial.path, change))

@@ -1,9 +1,9 @@
 //! Which objects of a document are judged: the document itself, or the elements of a List.
 
 use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, Karpenter, ReleaseSource, SERVED_KINDS};
 use poolgate_core::review::Subject;
-use serde_json::Value;
 
 use super::finding::Object;
 use super::note::Note;
@@ -14,7 +14,7 @@ use crate::files::Whole;
 #[derive(Debug)]
 pub(super) struct Judged<'v> {
     pub(super) subject: Subject,
-    pub(super) value: &'v Value,
+    pub(super) value: &'v Json<'v>,
     /// Where it stands in the document.
     pub(super) path: FieldPath,
 }
@@ -40,9 +40,9 @@ pub(super) struct Look<'a> {
 
 impl<'v> Subjects<'v> {
     /// Looks through a document. An empty one holds nothing.
-    pub(super) fn of(document: &'v Value, look: Look<'_>) -> Self {
+    pub(super) fn of(document: &'v Json<'v>, look: Look<'_>) -> Self {
         let mut subjects = Self::default();
-        let is_karpenters = |item: &Value| {
+        let is_karpenters = |item: &Json<'_>| {
             let mut inner = Self::default();
             inner.visit(item, FieldPath::root(), None, look);
             !inner.judged.is_empty() || !inner.unserved.is_empty()
@@ -61,13 +61,19 @@ impl<'v> Subjects<'v> {
     }
 
     /// Lists may hold lists; the depth of the document bounds how deep that goes.
-    fn visit(&mut self, value: &'v Value, path: FieldPath, list: Option<(&'v str, &'v str)>, look: Look<'_>) {
+    fn visit(
+        &mut self,
+        value: &'v Json<'v>,
+        path: FieldPath,
+        list: Option<(&'v str, &'v str)>,
+        look: Look<'_>,
+    ) {
         // The elements of a NodePoolList need not say what they are.
         let (version, kind) = match (text(value, "apiVersion"), text(value, "kind")) {
             (None, None) => list.unzip(),
             own => own,
         };
-        let items = value.get("items").and_then(Value::as_array);
+        let items = value.get("items").and_then(Json::as_array);
         if let (Some(element), Some(items)) = (kind.and_then(|kind| kind.strip_suffix("List")), items) {
             let element = (!element.is_empty()).then_some((version.unwrap_or_default(), element));
             for (index, item) in items.iter().enumerate() {
@@ -131,23 +137,23 @@ impl Judged<'_> {
         let name = FieldPath::of(&["metadata", "name"]).find(self.value);
         Object {
             kind: kind_of(self.subject),
-            name: name.and_then(Value::as_str).map(str::to_owned),
+            name: name.and_then(Json::as_str).map(str::to_owned),
         }
     }
 }
 
-fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
-    value.get(key).and_then(Value::as_str)
+fn text<'v>(value: &'v Json<'_>, key: &str) -> Option<&'v str> {
+    value.get(key).and_then(Json::as_str)
 }
 
 #[cfg(test)]
 mod tests {
     use poolgate_core::karpenter::KarpenterVersion;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    fn subjects(value: &Value) -> Subjects<'_> {
+    fn subjects<'v>(value: &'v Json<'v>) -> Subjects<'v> {
         let look = Look {
             whole: Whole::Whole,
             karpenter: &Karpenter::default(),
@@ -161,6 +167,7 @@ mod tests {
         let other = json!({"apiVersion": "v1", "kind": "ConfigMap"});
         let typed = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePoolList", "items": [{"spec": {}}]});
         let list = json!({"apiVersion": "v1", "kind": "List", "items": [other, pool, typed, 7]});
+        let list = Json::from(&list);
         let subjects = subjects(&list);
         let paths: Vec<String> = subjects
             .judged
@@ -180,11 +187,12 @@ mod tests {
             json!([{"op": "replace", "path": "/spec/limits/cpu", "value": "1"}]),
             json!({}),
         ] {
-            let subjects = subjects(&value);
+            let read = Json::from(&value);
+            let subjects = subjects(&read);
             assert!(subjects.is_empty(), "{value}");
             assert_eq!(subjects.others.len(), 1, "{value}");
         }
-        assert_eq!(subjects(&Value::Null).others.len(), 0);
+        assert_eq!(subjects(&Json::Null).others.len(), 0);
     }
 
     #[test]
@@ -192,7 +200,7 @@ mod tests {
         let wrong = json!({"apiVersion": "karpenter.sh/v1", "kind": "Nodepool"});
         let pool = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool"});
         let places = |value: &Value| -> Vec<String> {
-            let unserved = subjects(value).unserved;
+            let unserved = subjects(&Json::from(value)).unserved;
             unserved.iter().map(|note| note.field.to_string()).collect()
         };
         assert_eq!(places(&wrong), ["kind"]);
@@ -209,7 +217,7 @@ mod tests {
                 whole: Whole::Part,
                 karpenter,
             };
-            Subjects::of(&beta, look).judged.len()
+            Subjects::of(&Json::from(&beta), look).judged.len()
         };
         let release = |text: &str| Karpenter::from(text.parse::<KarpenterVersion>().expect("a release"));
         assert_eq!(judged(&Karpenter::default()), 1);

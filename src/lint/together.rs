@@ -9,7 +9,6 @@ use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
 use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, NodeClasses, Whereabouts};
-use serde_json::{Map, Value, json};
 
 use super::finding::Elsewhere;
 use super::judge::Judge;
@@ -53,7 +52,7 @@ pub(super) struct Objects {
 struct Pool {
     version: ApiVersion,
     /// As much of it as the rules look at.
-    object: Value,
+    object: Json<'static>,
     document: usize,
     path: FieldPath,
     here: Elsewhere,
@@ -67,14 +66,10 @@ impl Together {
 
     /// Judges all objects beside each other.
     pub(super) fn among(objects: &Objects, classes: &NodeClasses) -> Self {
-        let values: Vec<Json<'_>> = objects
+        let views: Vec<NodePool<'_>> = objects
             .pools
             .iter()
-            .map(|pool| Json::from(&pool.object))
-            .collect();
-        let views = objects.pools.iter().zip(&values);
-        let views: Vec<NodePool<'_>> = views
-            .map(|(pool, value)| NodePool::view(pool.version, value))
+            .map(|pool| NodePool::view(pool.version, &pool.object))
             .collect();
         let findings = across::check(across::Together {
             pools: &views,
@@ -122,7 +117,7 @@ impl Objects {
         let references = self.pools.iter().filter_map(|pool| reference.find(&pool.object));
         references
             .filter_map(|reference| {
-                let text = |key: &str| reference.get(key).and_then(Value::as_str).map(str::to_owned);
+                let text = |key: &str| reference.get(key).and_then(Json::as_str).map(str::to_owned);
                 text("group").zip(text("kind"))
             })
             .collect()
@@ -188,22 +183,23 @@ impl Objects {
         let Subject::NodePool(version) = judged.subject else {
             return;
         };
-        let spec = judged.value.get("spec").unwrap_or(&Value::Null);
-        let metadata = judged.value.get("metadata").unwrap_or(&Value::Null);
-        let is_open = |value: &Value| manifest::any_text(value, &manifest::has_variable);
+        let spec = judged.value.get("spec").unwrap_or(&Json::Null);
+        let metadata = judged.value.get("metadata").unwrap_or(&Json::Null);
+        let is_open = |value: &Json<'_>| manifest::any_text(value, &manifest::has_variable);
         if !document.variables().is_empty() && (is_open(spec) || is_open(metadata)) {
             self.is_missing_some = true;
             return;
         }
-        let metadata: Map<String, Value> = ["name", "deletionTimestamp"]
+        let metadata = ["name", "deletionTimestamp"]
             .into_iter()
-            .filter_map(|key| Some((key.to_owned(), metadata.get(key)?.clone())))
-            .collect();
+            .filter_map(|key| Some((key.into(), metadata.get(key)?.clone())));
+        let metadata = Json::Object(metadata.collect());
+        let object = [("metadata".into(), metadata), ("spec".into(), spec.clone())];
         let name = judged.path_of(&FieldPath::of(&["metadata", "name"]));
         let span = source_range::of(document, &name, &Problem::Required);
         self.pools.push(Pool {
             version,
-            object: json!({"metadata": metadata, "spec": spec}),
+            object: Json::Object(object.into_iter().collect()).into_owned(),
             document: number,
             path: judged.path.clone(),
             here: Elsewhere {
@@ -217,7 +213,7 @@ impl Objects {
     fn other(&mut self, other: Claimed<'_>) {
         let name = FieldPath::of(&["metadata", "name"]).find(other.value);
         let group = other.version.and_then(|version| version.split_once('/'));
-        let (Some((group, _)), Some(kind), Some(name)) = (group, other.kind, name.and_then(Value::as_str))
+        let (Some((group, _)), Some(kind), Some(name)) = (group, other.kind, name.and_then(Json::as_str))
         else {
             return;
         };

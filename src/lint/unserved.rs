@@ -4,10 +4,10 @@
 //! What a document shows decides: the values of a chart, a kustomization or a list of anything else is no mistake.
 
 use poolgate_core::diagnostic::{FieldPath, Severity, nearest_within, quoted};
+use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
     GROUP, KarpenterVersion, NodeClassKind, NodeClassMismatch, Provider, SERVED_KINDS, ServedKind,
 };
-use serde_json::Value;
 
 use super::note::Note;
 use crate::files::Whole;
@@ -21,7 +21,7 @@ type Fault = (&'static str, String, String);
 pub(super) struct Claimed<'v> {
     pub(super) version: Option<&'v str>,
     pub(super) kind: Option<&'v str>,
-    pub(super) value: &'v Value,
+    pub(super) value: &'v Json<'v>,
 }
 
 impl Claimed<'_> {
@@ -83,9 +83,12 @@ impl Claimed<'_> {
     /// The kind that the fields of an object are those of, where nothing else has them.
     fn shown(self) -> Option<&'static str> {
         let is_object =
-            |path: &[&'static str]| FieldPath::of(path).find(self.value).is_some_and(Value::is_object);
-        let is_list =
-            |path: &[&'static str]| FieldPath::of(path).find(self.value).is_some_and(Value::is_array);
+            |path: &[&'static str]| FieldPath::of(path).find(self.value).is_some_and(Json::is_object);
+        let is_list = |path: &[&'static str]| {
+            FieldPath::of(path)
+                .find(self.value)
+                .is_some_and(|value| value.as_array().is_some())
+        };
         if is_object(&["spec", "template", "spec", "nodeClassRef"]) {
             Some("NodePool")
         } else if is_object(&["spec", "nodeClassRef"]) && is_list(&["spec", "requirements"]) {
@@ -108,7 +111,7 @@ pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> No
 }
 
 /// A list at the root of a document, if the objects of Karpenter's stand in it: with the first of them.
-pub(super) fn list(document: &Value, holds: impl Fn(&Value) -> bool) -> Option<Note> {
+pub(super) fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Option<Note> {
     let index = document.as_array()?.iter().position(holds)?;
     Some(Note {
         rule: text_rules::KIND,

@@ -1,7 +1,7 @@
 //! What variables that nobody has filled in keep from being judged.
 
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Severity, quoted};
-use serde_json::Value;
+use poolgate_core::json::Json;
 
 use super::note::Note;
 use crate::text_rules;
@@ -35,7 +35,7 @@ pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
 }
 
 /// Whether a finding rests on a variable that is left in the object: on its value, or on one below it, or beside it.
-pub(super) fn decide(diagnostic: &Diagnostic, object: &Value) -> bool {
+pub(super) fn decide(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
     let in_path = |path: &FieldPath| {
         let mut segments = path.segments().iter();
         segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))

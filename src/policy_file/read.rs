@@ -2,6 +2,7 @@
 
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::policy::Policy;
+use serde_json::Value;
 
 use super::check::check;
 use super::consistency;
@@ -61,7 +62,7 @@ fn read_document(
     lines: &Lines<'_>,
     mut mistakes: Vec<Mistake>,
 ) -> Result<ReadPolicy, Mistakes> {
-    let value = document.value();
+    let value = &Value::from(document.value());
     let mut found = Found::default();
     check(value, &POLICY, &FieldPath::root(), &mut found);
     if !found.is_empty() {

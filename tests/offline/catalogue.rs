@@ -7,7 +7,7 @@ use std::path::Path;
 use poolgate_core::diagnostic::{Diagnostic, Origin, Report, Severity};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool};
-use poolgate_core::manifest::{Limits, parse};
+use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::{Level, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::{Evidence, Rule};
@@ -73,7 +73,7 @@ fn objects(example: &str) -> (Option<Value>, Value) {
     let mut objects: Vec<Value> = parse(example, &Limits::default())
         .map(|document| {
             assert_eq!(document.problems(), [], "{example}");
-            around(document.value())
+            around(&document.into_value())
         })
         .collect();
     let object = objects.pop().expect("an example is a document or two");
@@ -115,7 +115,7 @@ fn diagnostics(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<Dia
 
 fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<Diagnostic> {
     let documents: Vec<Value> = parse(example, &Limits::default())
-        .map(|document| document.value().clone())
+        .map(Document::into_value)
         .collect();
     let (classes, pools): (Vec<Value>, Vec<Value>) = documents
         .into_iter()

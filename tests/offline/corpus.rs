@@ -11,7 +11,6 @@ use poolgate_core::karpenter::Karpenter;
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
-use serde_json::Value;
 
 /// Files that the index marks WRONG for a reason that a rule of the catalogue covers, with that rule.
 const CAUGHT: &[(&str, &str)] = &[
@@ -107,7 +106,7 @@ fn directory() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus"))
 }
 
-fn subject_of(object: &Value) -> Option<Subject> {
+fn subject_of(object: &Json<'_>) -> Option<Subject> {
     let (group, version) = object.get("apiVersion")?.as_str()?.split_once('/')?;
     Subject::of(group, version, object.get("kind")?.as_str()?)
 }
@@ -128,7 +127,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
     let object = document.value();
     let request = Request {
         subject: subject_of(object)?,
-        object: &Json::from(object),
+        object,
         old: None,
         claims: None,
     };

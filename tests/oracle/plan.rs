@@ -137,7 +137,7 @@ fn plan(allow: &[Hours], freeze: &[Hours], from: Timestamp) -> Vec<Printed> {
     };
     let printed = |part: &str| {
         let documents = manifest::parse(part, &Limits::default());
-        let object = documents.into_iter().next().expect("a document").value().clone();
+        let object = documents.into_iter().next().expect("a document").into_value();
         let line = part.lines().find_map(|line| {
             let (place, words) = line.strip_prefix("# ")?.split_once(": ")?;
             place.contains(" of ").then_some(words)

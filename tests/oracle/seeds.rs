@@ -24,7 +24,7 @@ fn nodepools(path: &PathBuf) -> Vec<Value> {
     let text = fs::read_to_string(path).expect("every file of the corpus is text");
     parse(&text, &Limits::default())
         .filter(|document| document.unreadable().is_none())
-        .map(|document| without_namespace(document.value().clone()))
+        .map(|document| without_namespace(document.into_value()))
         .filter(|object| {
             let version = object["apiVersion"].as_str().unwrap_or_default();
             object["kind"] == "NodePool" && ["karpenter.sh/v1", "karpenter.sh/v1beta1"].contains(&version)

@@ -1,6 +1,6 @@
 //! Where in an object a field stands, written as Kubernetes writes it.
 
-use crate::json::Tree;
+use crate::json::{Json, Tree};
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
@@ -65,6 +65,14 @@ impl FieldPath {
         (!value.is_null()).then_some(value)
     }
 
+    /// The value that stands at this path, to be changed; an explicit `null`, too.
+    pub fn find_mut<'v, 'a>(&self, root: &'v mut Json<'a>) -> Option<&'v mut Json<'a>> {
+        self.0.iter().try_fold(root, |value, segment| match segment {
+            Segment::Key(key) => value.get_mut(key),
+            Segment::Index(index) => value.at_mut(*index),
+        })
+    }
+
     /// The path as a JSON Pointer (RFC 6901), for patches.
     pub fn to_pointer(&self) -> String {
         let mut pointer = String::new();
@@ -122,7 +130,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::json::Json;
 
     #[test]
     fn paths_read_as_kubernetes_writes_them() {

@@ -3,6 +3,7 @@
 //! `serde_json::Value` owns every text and keeps objects in B-trees; building it cost more than all rules together.
 //! Knows nothing of Kubernetes but what it is told to leave out.
 
+mod few_map;
 mod object;
 mod read;
 mod tree;
@@ -12,6 +13,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
+pub(crate) use few_map::FewMap;
 pub use object::{Entries, Object};
 pub use read::{Fields, Part, read};
 pub use tree::Tree;
@@ -43,9 +45,22 @@ impl<'a> Json<'a> {
     /// What stands under a key, taken out of it; null where there is nothing.
     #[must_use]
     pub fn take(&mut self, key: &str) -> Self {
+        self.get_mut(key).map_or(Self::Null, std::mem::take)
+    }
+
+    /// The same as [`Json::get`], to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         match self {
-            Self::Object(object) => object.get_mut(key).map_or(Self::Null, std::mem::take),
-            _ => Self::Null,
+            Self::Object(object) => object.get_mut(key),
+            _ => None,
+        }
+    }
+
+    /// An element of a list, counted from 0, to be changed; none where this is no list.
+    pub fn at_mut(&mut self, index: usize) -> Option<&mut Self> {
+        match self {
+            Self::Array(elements) => elements.get_mut(index),
+            _ => None,
         }
     }
 
@@ -88,6 +103,18 @@ impl<'a> Json<'a> {
         match self {
             Self::Object(object) => Some(object),
             _ => None,
+        }
+    }
+
+    /// The same with texts of its own, which borrows nothing.
+    pub fn into_owned(self) -> Json<'static> {
+        match self {
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::Bool(value),
+            Self::Number(number) => Json::Number(number),
+            Self::String(text) => Json::String(Cow::Owned(text.into_owned())),
+            Self::Array(elements) => Json::Array(elements.into_iter().map(Self::into_owned).collect()),
+            Self::Object(object) => Json::Object(object.into_owned()),
         }
     }
 

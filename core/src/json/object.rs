@@ -34,6 +34,27 @@ impl<'a> Object<'a> {
         Some(&mut entry.1)
     }
 
+    /// Gives what stands under a key another one; says whether it could: not where nothing stands there, nor where
+    /// something stands under the other.
+    pub fn rename(&mut self, key: &str, other: impl Into<Cow<'a, str>>) -> bool {
+        let other = other.into();
+        let Some(at) = self.0.iter().position(|(name, _)| name == key) else {
+            return false;
+        };
+        if self.contains_key(&other) {
+            return false;
+        }
+        let (_, value) = self.0.remove(at);
+        let to = self.0.partition_point(|(name, _)| *name < other);
+        self.0.insert(to, (other, value));
+        true
+    }
+
+    pub(super) fn into_owned(self) -> Object<'static> {
+        let owned = |(key, value): Entry<'a>| (Cow::Owned(key.into_owned()), value.into_owned());
+        Object(self.0.into_iter().map(owned).collect())
+    }
+
     /// Whether the key is there, whatever stands under it.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
@@ -106,6 +127,17 @@ mod tests {
         let read = object(&[("b", 1), ("a", 2), ("b", 3), ("b", 4)]);
         assert_eq!(read, object(&[("a", 2), ("b", 4)]));
         assert_eq!(read.len(), 2);
+    }
+
+    #[test]
+    fn what_is_renamed_stands_in_the_order_of_the_keys() {
+        let mut renamed = object(&[("a", 1), ("b", 2), ("c", 3)]);
+        assert!(renamed.rename("a", "d"));
+        assert_eq!(renamed, object(&[("b", 2), ("c", 3), ("d", 1)]));
+        for (key, other) in [("a", "e"), ("b", "c")] {
+            assert!(!renamed.rename(key, other), "{key}");
+        }
+        assert_eq!(renamed.len(), 3);
     }
 
     #[test]

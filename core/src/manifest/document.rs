@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::json::Json;
+
 use super::problem::{ManifestProblem, ProblemKind, Problems};
 use super::resolve::{self, Reading, Resolved};
 use super::tree::{NodeRef, Tree};
@@ -22,7 +24,7 @@ pub struct Document<'t> {
     pub(super) tree: Tree<'t>,
     pub(super) limits: Limits,
     span: Span,
-    value: Value,
+    value: Json<'t>,
     comments: Vec<Comment<'t>>,
     problems: Problems,
     variables: Vec<Span>,
@@ -46,7 +48,7 @@ impl<'t> Document<'t> {
         let (value, tree) = match value {
             Some(value) => (value, tree),
             // Nothing may walk the aliases of a document that has too many of them.
-            None => (Value::Null, Tree::default()),
+            None => (Json::Null, Tree::default()),
         };
         problems.sort();
         Self {
@@ -68,7 +70,7 @@ impl<'t> Document<'t> {
             tree: Tree::default(),
             limits: Limits::default(),
             span,
-            value: Value::Null,
+            value: Json::Null,
             comments,
             problems,
             variables: Vec::new(),
@@ -77,13 +79,13 @@ impl<'t> Document<'t> {
 
     /// The value that the API server would receive: null for an empty document and for one that could not
     /// be read.
-    pub fn value(&self) -> &Value {
+    pub fn value(&self) -> &Json<'t> {
         &self.value
     }
 
-    /// The value, without a copy.
+    /// The value as a tree of its own, for whoever keeps or changes it.
     pub fn into_value(self) -> Value {
-        self.value
+        Value::from(&self.value)
     }
 
     /// From its `---` or first word to its end. Up to the place of the mistake, if it could not be read.

@@ -15,10 +15,10 @@ pub(super) enum Key<'a> {
 }
 
 /// What a scalar becomes as a key.
-pub(super) fn key_of(text: &str, notation: Notation, tag: Tag) -> Result<Key<'_>, ProblemKind> {
-    let scalar = scalar::resolve(text, notation, tag).map_err(|_| ProblemKind::WrongTag {
+pub(super) fn key_of<'t>(text: &Cow<'t, str>, notation: Notation, tag: Tag) -> Result<Key<'t>, ProblemKind> {
+    let scalar = scalar::resolve(text.clone(), notation, tag).map_err(|_| ProblemKind::WrongTag {
         tag: tag.as_str(),
-        text: text.to_owned(),
+        text: text.clone().into_owned(),
     })?;
     Ok(match scalar {
         Scalar::Text(text) => Key::Text(text),
@@ -33,10 +33,12 @@ pub(super) fn key_of(text: &str, notation: Notation, tag: Tag) -> Result<Key<'_>
 /// The name that a key has for the API server; none for what is no key.
 pub(super) fn key_name<'d>(tree: &'d Tree<'_>, id: NodeId) -> Option<Cow<'d, str>> {
     match &tree.get(tree.follow(id)?)?.content {
-        Content::Scalar { text, notation, tag } => match key_of(text, *notation, *tag).ok()? {
-            Key::Text(name) => Some(name),
-            Key::Other(name) => Some(name.into()),
-        },
+        Content::Scalar { text, notation, tag } => {
+            match key_of(&Cow::Borrowed(text), *notation, *tag).ok()? {
+                Key::Text(name) => Some(name),
+                Key::Other(name) => Some(name.into()),
+            }
+        }
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use crate::json::Json;
 
 use super::variables::has_variable;
 use super::{Document, ProblemKind};
@@ -23,7 +23,7 @@ pub enum LeftAlone {
 
 impl LeftAlone {
     /// The reason for which nothing is written into `object`, which stands somewhere in `document`.
-    pub fn of(document: &Value, object: &Value) -> Option<Self> {
+    pub fn of(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
         if Self::is_encrypted(document) {
             return Some(Self::Encrypted);
         }
@@ -32,13 +32,13 @@ impl LeftAlone {
     }
 
     /// The same for a program that adds to an object: what a variable brings could be what it adds.
-    pub fn by_additions(document: &Value, object: &Value) -> Option<Self> {
+    pub fn by_additions(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
         Self::of(document, object).or_else(|| any_text(object, &has_variable).then_some(Self::Variables))
     }
 
     /// Whether SOPS has encrypted a document: it writes its own data into each document of a file.
-    pub fn is_encrypted(document: &Value) -> bool {
-        document.get("sops").is_some_and(Value::is_object)
+    pub fn is_encrypted(document: &Json<'_>) -> bool {
+        document.get("sops").is_some_and(Json::is_object)
             || any_text(document, &|text: &str| text.starts_with(ENCRYPTED))
     }
 
@@ -60,11 +60,11 @@ impl fmt::Display for LeftAlone {
 }
 
 /// Whether a key or a text fits. The depth of a document is bounded, and so is this.
-pub fn any_text(value: &Value, fits: &impl Fn(&str) -> bool) -> bool {
+pub fn any_text(value: &Json<'_>, fits: &impl Fn(&str) -> bool) -> bool {
     match value {
-        Value::String(text) => fits(text),
-        Value::Array(items) => items.iter().any(|item| any_text(item, fits)),
-        Value::Object(fields) => fields
+        Json::String(text) => fits(text),
+        Json::Array(items) => items.iter().any(|item| any_text(item, fits)),
+        Json::Object(fields) => fields
             .iter()
             .any(|(key, value)| fits(key) || any_text(value, fits)),
         _ => false,
@@ -73,13 +73,20 @@ pub fn any_text(value: &Value, fits: &impl Fn(&str) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn what_sops_and_templates_make_is_known() {
-        let of = |value: &Value| LeftAlone::of(value, value);
+        let of = |value: &Value| {
+            let value = Json::from(value);
+            LeftAlone::of(&value, &value)
+        };
+        let by_additions = |value: &Value| {
+            let value = Json::from(value);
+            LeftAlone::by_additions(&value, &value)
+        };
         for encrypted in [
             json!({"sops": {"mac": "x"}}),
             json!({"spec": {"limits": {"cpu": "ENC[AES256_GCM,data:a,type:str]"}}}),
@@ -92,16 +99,13 @@ mod tests {
         }
         let variable = json!({"a": "${A}", "b": "{x}}"});
         assert_eq!(of(&variable), None);
-        assert_eq!(
-            LeftAlone::by_additions(&variable, &variable),
-            Some(LeftAlone::Variables)
-        );
+        assert_eq!(by_additions(&variable), Some(LeftAlone::Variables));
         for plain in [
             json!({"a": "$A", "b": "{x}}"}),
             json!({"sops": "x"}),
             json!(["sops"]),
         ] {
-            assert_eq!(LeftAlone::by_additions(&plain, &plain), None, "{plain}");
+            assert_eq!(by_additions(&plain), None, "{plain}");
         }
     }
 }

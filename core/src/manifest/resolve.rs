@@ -1,9 +1,10 @@
 //! From what is written to the value that the API server receives: scalars resolved, aliases followed,
 //! merges applied in kubectl's order, keys made text.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use crate::json::{self, FewMap, Json, Part};
 
 use super::key::{Key, key_name, key_of};
 use super::problem::{ProblemKind, Problems};
@@ -31,19 +32,19 @@ pub(super) struct Reading<'r> {
 
 /// What a document stands for.
 #[derive(Debug, Default)]
-pub(super) struct Resolved {
+pub(super) struct Resolved<'t> {
     /// None if a bound was hit, which is then among the problems.
-    pub(super) value: Option<Value>,
+    pub(super) value: Option<Json<'t>>,
     pub(super) problems: Problems,
     /// Where variables are left.
     pub(super) variables: Vec<Span>,
 }
 
 /// What a tree stands for.
-pub(super) fn value(text: &str, tree: &Tree<'_>, reading: Reading<'_>) -> Resolved {
+pub(super) fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Resolved<'t> {
     if tree.len() == 0 {
         return Resolved {
-            value: Some(Value::Null),
+            value: Some(Json::Null),
             ..Resolved::default()
         };
     }
@@ -96,19 +97,22 @@ struct Resolver<'r, 't> {
     open: Vec<Span>,
 }
 
+/// The entries of a mapping that is being filled.
+type Entries<'t> = FewMap<Cow<'t, str>, Json<'t>>;
+
 /// The mapping that a merge goes into.
-struct Outer<'k> {
+struct Outer<'k, 't> {
     /// Its keys that are written out above the merge.
-    explicit: &'k HashSet<String>,
+    explicit: &'k HashSet<Cow<'t, str>>,
     /// Where the merge stands; none where it was reported before an alias led to it again.
     merge: Option<Span>,
 }
 
-impl Resolver<'_, '_> {
-    fn value(&mut self, id: NodeId) -> Result<Value, Stop> {
+impl<'t> Resolver<'_, 't> {
+    fn value(&mut self, id: NodeId) -> Result<Json<'t>, Stop> {
         let tree = self.tree;
         let Some(node) = tree.get(id) else {
-            return Ok(Value::Null);
+            return Ok(Json::Null);
         };
         match &node.content {
             Content::Scalar { text, notation, tag } => {
@@ -118,70 +122,58 @@ impl Resolver<'_, '_> {
             Content::Mapping(_) => {
                 self.spend(id, 0)?;
                 self.nested(id, |this| {
-                    let mut map = Map::new();
-                    this.fill(id, &mut map, None)?;
-                    Ok(Value::Object(map))
+                    let mut entries = Entries::default();
+                    this.fill(id, &mut entries, None)?;
+                    Ok(Json::Object(entries.into_entries().into_iter().collect()))
                 })
             }
             Content::Sequence(_) => {
                 self.spend(id, 0)?;
                 self.nested(id, |this| {
                     let items = tree.children(id).map(|item| this.value(item));
-                    items.collect::<Result<_, _>>().map(Value::Array)
+                    items.collect::<Result<_, _>>().map(Json::Array)
                 })
             }
             Content::Alias(_) => match self.target(id) {
                 Some(target) => self.aliased(|this| this.value(target)),
-                None => Ok(Value::Null),
+                None => Ok(Json::Null),
             },
         }
     }
 
-    fn scalar(&mut self, span: Span, text: &str, notation: Notation, tag: Tag) -> Value {
-        let filled;
+    fn scalar(&mut self, span: Span, text: &Cow<'t, str>, notation: Notation, tag: Tag) -> Json<'t> {
         let text = match self.variables.and_then(|variables| variables.fill(text)) {
-            None => text,
-            Some(Filled::Text(value)) if notation == Notation::Quoted => {
-                filled = value;
-                &filled
-            }
-            Some(Filled::Text(value)) if scalar::stays_plain(value.trim()) => {
-                filled = value;
-                filled.trim()
-            }
+            None => text.clone(),
+            Some(Filled::Text(value)) if notation == Notation::Quoted => value.into(),
+            Some(Filled::Text(value)) if scalar::stays_plain(value.trim()) => value.trim().to_owned().into(),
             // A list in brackets, or a text in quotes.
-            Some(Filled::Text(value)) if tag == Tag::None => match serde_json::from_str(&value) {
-                Ok(value) => return value,
+            Some(Filled::Text(value)) if tag == Tag::None => match json::read(&value, Part::All) {
+                Ok(value) => return value.into_owned(),
                 Err(_) => return self.left_open(span, text),
             },
             Some(_) => return self.left_open(span, text),
         };
-        let Ok(scalar) = scalar::resolve(text, notation, tag) else {
-            let (tag, text) = (tag.as_str(), text.to_owned());
+        let Ok(scalar) = scalar::resolve(text.clone(), notation, tag) else {
+            let (tag, text) = (tag.as_str(), text.into_owned());
             self.report(span, ProblemKind::WrongTag { tag, text });
-            return Value::Null;
+            return Json::Null;
         };
-        scalar.into_value().unwrap_or_else(|| {
+        scalar.into_json().unwrap_or_else(|| {
             self.report(span, ProblemKind::NotFinite);
-            text.into()
+            Json::String(text)
         })
     }
 
     /// A value in which a variable is left, as it is written.
-    fn left_open(&mut self, span: Span, text: &str) -> Value {
+    fn left_open(&mut self, span: Span, text: &Cow<'t, str>) -> Json<'t> {
         if self.aliases == 0 {
             self.open.push(span);
         }
-        Value::String(text.to_owned())
+        Json::String(text.clone())
     }
 
     /// Writes the entries of a mapping into `map`, the later over the earlier.
-    fn fill(
-        &mut self,
-        id: NodeId,
-        map: &mut Map<String, Value>,
-        outer: Option<&Outer<'_>>,
-    ) -> Result<(), Stop> {
+    fn fill(&mut self, id: NodeId, map: &mut Entries<'t>, outer: Option<&Outer<'_, 't>>) -> Result<(), Stop> {
         let tree = self.tree;
         // The keys written out so far, where `map` may hold others besides.
         let mut explicit = outer.map(|_| HashSet::new());
@@ -204,23 +196,25 @@ impl Resolver<'_, '_> {
                 && outer.explicit.contains(&name)
                 && map.get(&name) != Some(&value)
             {
-                let kind = ProblemKind::MergeReplaces { key: name.clone() };
+                let kind = ProblemKind::MergeReplaces {
+                    key: name.clone().into_owned(),
+                };
                 self.problems.push(merge, kind);
             }
-            let again = match &mut explicit {
+            let is_again = match &mut explicit {
                 Some(keys) => !keys.insert(name.clone()),
-                None => map.contains_key(&name),
+                None => map.get(&name).is_some(),
             };
-            if again {
+            if is_again {
                 self.duplicate(id, key, &name);
             }
-            map.insert(name, value);
+            map.replace(name, value);
         }
         Ok(())
     }
 
     /// Applies `<<` where it stands, as kubectl does: over what is above, under what is below.
-    fn merge(&mut self, value: NodeId, map: &mut Map<String, Value>, outer: &Outer<'_>) -> Result<(), Stop> {
+    fn merge(&mut self, value: NodeId, map: &mut Entries<'t>, outer: &Outer<'_, 't>) -> Result<(), Stop> {
         let tree = self.tree;
         if tree
             .get(value)
@@ -240,8 +234,8 @@ impl Resolver<'_, '_> {
     fn merge_one(
         &mut self,
         source: NodeId,
-        map: &mut Map<String, Value>,
-        outer: &Outer<'_>,
+        map: &mut Entries<'t>,
+        outer: &Outer<'_, 't>,
     ) -> Result<(), Stop> {
         let tree = self.tree;
         let Some(target) = self.target(source) else {
@@ -267,7 +261,7 @@ impl Resolver<'_, '_> {
     }
 
     /// The key as the API server sees it; none if it cannot be one, which is then among the problems.
-    fn key(&mut self, id: NodeId) -> Result<Option<String>, Stop> {
+    fn key(&mut self, id: NodeId) -> Result<Option<Cow<'t, str>>, Stop> {
         let tree = self.tree;
         let Some(target) = self.target(id) else {
             return Ok(None);
@@ -289,11 +283,11 @@ impl Resolver<'_, '_> {
             self.open.push(written.span);
         }
         let kind = match key_of(text, *notation, *tag) {
-            Ok(Key::Text(name)) => return Ok(Some(name.into_owned())),
+            Ok(Key::Text(name)) => return Ok(Some(name)),
             Ok(Key::Other(name)) => {
                 let becomes = name.clone();
                 self.report(written.span, ProblemKind::NonTextKey { becomes });
-                return Ok(Some(name));
+                return Ok(Some(name.into()));
             }
             Err(kind) => kind,
         };

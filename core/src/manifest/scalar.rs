@@ -5,9 +5,10 @@
 use std::borrow::Cow;
 
 use base64::Engine as _;
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 use super::float;
+use crate::json::Json;
 
 /// How a scalar is written, as far as its meaning depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,21 +81,20 @@ pub(super) enum Scalar<'a> {
 pub(super) struct WrongTag;
 
 /// Finds out what a scalar stands for.
-pub(super) fn resolve(text: &str, notation: Notation, tag: Tag) -> Result<Scalar<'_>, WrongTag> {
+pub(super) fn resolve(text: Cow<'_, str>, notation: Notation, tag: Tag) -> Result<Scalar<'_>, WrongTag> {
     match (tag, notation) {
         (Tag::None, Notation::Plain) => Ok(plain(text)),
-        (Tag::None, Notation::Quoted) | (Tag::Text | Tag::Other, _) => Ok(Scalar::Text(text.into())),
-        (Tag::Binary, _) => decode(text).ok_or(WrongTag),
-        (Tag::Timestamp, _) => (is_date(text))
-            .then_some(Scalar::Text(text.into()))
-            .ok_or(WrongTag),
+        (Tag::None, Notation::Quoted) | (Tag::Text | Tag::Other, _) => Ok(Scalar::Text(text)),
+        (Tag::Binary, _) => decode(&text).ok_or(WrongTag),
+        (Tag::Timestamp, _) if is_date(&text) => Ok(Scalar::Text(text)),
+        (Tag::Timestamp, _) => Err(WrongTag),
         (Tag::Bool | Tag::Int | Tag::Float | Tag::Null, _) => typed(plain(text), tag).ok_or(WrongTag),
     }
 }
 
 /// Whether a word that is written without quotes is text, and no number, boolean or null.
 pub fn is_text(word: &str) -> bool {
-    matches!(plain(word), Scalar::Text(_))
+    matches!(plain(word.into()), Scalar::Text(_))
 }
 
 /// Whether a text is one scalar where it stands without quotes in a block, and all of it.
@@ -120,8 +120,8 @@ fn typed(value: Scalar<'_>, tag: Tag) -> Option<Scalar<'_>> {
 }
 
 /// The value of a plain scalar.
-fn plain(text: &str) -> Scalar<'_> {
-    match text {
+fn plain(text: Cow<'_, str>) -> Scalar<'_> {
+    match text.as_ref() {
         "" | "~" | "null" | "Null" | "NULL" => Scalar::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
             Scalar::Bool(true)
@@ -132,12 +132,12 @@ fn plain(text: &str) -> Scalar<'_> {
         ".nan" | ".NaN" | ".NAN" => Scalar::Float(f64::NAN),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::Float(f64::INFINITY),
         "-.inf" | "-.Inf" | "-.INF" => Scalar::Float(f64::NEG_INFINITY),
-        _ => number(text).unwrap_or(Scalar::Text(text.into())),
+        _ => number(&text).unwrap_or(Scalar::Text(text)),
     }
 }
 
 /// The number that a plain scalar stands for, if any.
-fn number(text: &str) -> Option<Scalar<'_>> {
+fn number(text: &str) -> Option<Scalar<'static>> {
     match text.bytes().next()? {
         b'.' => underscores_part_digits(text)
             .then(|| decimal(&text.replace('_', "")))
@@ -236,26 +236,26 @@ fn is_date(text: &str) -> bool {
     year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit()) && rest.starts_with('-')
 }
 
-fn decode(text: &str) -> Option<Scalar<'_>> {
+fn decode(text: &str) -> Option<Scalar<'static>> {
     let compact: String = text.split_ascii_whitespace().collect();
     let bytes = base64::engine::general_purpose::STANDARD.decode(compact).ok()?;
     Some(Scalar::Text(String::from_utf8_lossy(&bytes).into_owned().into()))
 }
 
-impl Scalar<'_> {
+impl<'a> Scalar<'a> {
     /// As the API server receives it; infinities and "not a number" cannot be sent.
-    pub(super) fn into_value(self) -> Option<Value> {
+    pub(super) fn into_json(self) -> Option<Json<'a>> {
         Some(match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(value),
-            Self::Int(value) => value.into(),
-            Self::Big(value) => value.into(),
-            Self::Float(value) => match float::as_integer(value) {
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::Bool(value),
+            Self::Int(value) => Json::Number(value.into()),
+            Self::Big(value) => Json::Number(value.into()),
+            Self::Float(value) => Json::Number(match float::as_integer(value) {
                 // JSON written by Go has no fraction where none is needed, and is read back as an integer.
                 Some(whole) => whole.into(),
-                None => Value::Number(Number::from_f64(value)?),
-            },
-            Self::Text(text) => Value::String(text.into_owned()),
+                None => Number::from_f64(value)?,
+            }),
+            Self::Text(text) => Json::String(text),
         })
     }
 }

@@ -119,7 +119,8 @@ pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
 /// What stands before the first variable of a text, between its braces, and behind it. `$${` is none: it stands for
 /// `${`.
 fn first(text: &str) -> Option<(&str, &str, &str)> {
-    let mut from = 0;
+    // Nearly all texts have none, and a single byte is found fastest.
+    let mut from = text.find('$')?;
     while let Some(found) = text.get(from..)?.find(MARK) {
         let start = from + found;
         let inner = start + MARK.len();

@@ -9,7 +9,6 @@ mod bounds;
 mod budgets;
 mod consolidation;
 mod context;
-mod few_map;
 mod fields;
 mod findings;
 mod kubelet;

@@ -3,9 +3,9 @@
 use super::findings::Findings;
 use super::required::all_taints;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::json::FewMap;
 use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
-use crate::rules::few_map::FewMap;
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
 const DISRUPTED: &[&str] = &["karpenter.sh/disrupted", "karpenter.sh/disruption"];

@@ -148,15 +148,15 @@ fn patched(text: &str, defaults: Option<&DefaultValues>) -> Result<String, CrdEr
     let mut definitions = 0;
     for document in manifest::parse(text, &Limits::default()) {
         readable(&document, &lines)?;
-        let mut value = document.value().clone();
-        for definition in subject::definitions(document.value()) {
+        let present = Value::from(document.value());
+        let mut value = present.clone();
+        for definition in subject::definitions(&present) {
             definitions += 1;
-            for schema in subject::unextended(document.value(), &definition)? {
+            for schema in subject::unextended(&present, &definition)? {
                 insertions.push(insertion(text, &document, &schema, &lines)?);
                 extend(&mut value, &schema.properties);
             }
-            let defaults =
-                defaults.map(|defaults| defaults::overruled(document.value(), &definition, defaults));
+            let defaults = defaults.map(|defaults| defaults::overruled(&present, &definition, defaults));
             for overruled in defaults.into_iter().flatten() {
                 insertions.push(replacement(text, &document, &overruled, &lines)?);
                 replace(&mut value, &overruled);

@@ -25,7 +25,7 @@ const DEMANDED: [[&str; 4]; 2] = [
 ];
 
 /// The field by which an object shows that it is only a part of a NodePool.
-pub(super) fn lacking(object: &Value) -> Option<FieldPath> {
+pub(super) fn lacking(object: &Json<'_>) -> Option<FieldPath> {
     let mut demanded = DEMANDED.iter().map(|path| FieldPath::of(path));
     demanded.find(|path| path.find(object).is_none())
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::json::Json;
 use serde_json::Value;
 
 use super::Defaults;
@@ -56,8 +57,9 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
                 left.push(at(start, &format!("left as it is: {reason}")));
                 continue;
             }
-            let wanted = completed(object, version, defaults);
-            let Some(new) = written(text, &document, additions(object, &wanted, &path)) else {
+            let object = Value::from(object);
+            let wanted = completed(&object, version, defaults);
+            let Some(new) = written(text, &document, additions(&object, &wanted, &path)) else {
                 troubles.push(at(
                     start,
                     "an alias or an unusual layout stands where a default belongs: write it by hand",
@@ -90,7 +92,7 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
 }
 
 /// Why an object is left as it is; none for a whole one.
-fn reason_to_leave(whole: Whole, document: &Value, object: &Value) -> Option<String> {
+fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Option<String> {
     if let Some(reason) = LeftAlone::by_additions(document, object) {
         return Some(reason.to_string());
     }
@@ -175,7 +177,7 @@ fn says_what_is_meant(before: &str, after: &str, defaults: &Defaults<'_>) -> boo
         if new.problems().len() > old.problems().len() {
             return false;
         }
-        let mut expected = old.value().clone();
+        let mut expected = Value::from(old.value());
         for path in objects(old.value()) {
             let (Some(object), Some(is)) = (path.find(old.value()), path.find(new.value())) else {
                 continue;
@@ -184,10 +186,10 @@ fn says_what_is_meant(before: &str, after: &str, defaults: &Defaults<'_>) -> boo
                 && is != object
                 && let Some(place) = expected.pointer_mut(&path.to_pointer())
             {
-                *place = completed(object, version, defaults);
+                *place = completed(&object.into(), version, defaults);
             }
         }
-        if *new.value() != expected {
+        if *new.value() != Json::from(&expected) {
             return false;
         }
     }

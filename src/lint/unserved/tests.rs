@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn suggested(value: &Value, release: &str) -> Option<(&'static str, String)> {
     let claimed = Claimed {
         version: text("apiVersion"),
         kind: text("kind"),
-        value,
+        value: &Json::from(value),
     };
     let release = release.parse().expect("a release");
     let (field, _, suggestion) = claimed.fault(Whole::Whole, release)?;

@@ -164,7 +164,7 @@ fn equal_keys_are_found_after_they_are_resolved() {
             "3:1 the key \"a\" is already set: kubectl keeps the last value, kustomize refuses the file (see 1:1)"
         ]
     );
-    assert_eq!(one("a: 1\na: 3\n").value(), &json!({"a": 3}));
+    assert_eq!(one("a: 1\na: 3\n").into_value(), json!({"a": 3}));
     let found = problems("1: a\n'1': b\n1.0: c\n");
     let duplicates: Vec<_> = found.iter().filter(|text| text.contains("already set")).collect();
     assert_eq!(duplicates.len(), 2, "{found:?}");
@@ -204,10 +204,10 @@ fn keys_that_cannot_be_are_refused() {
 #[test]
 fn merges_are_applied_where_they_stand() {
     let above = "x: &x {a: 1, b: 2}\nz:\n  <<: *x\n  b: 3\n";
-    assert_eq!(one(above).value()["z"], json!({"a": 1, "b": 3}));
+    assert_eq!(one(above).into_value()["z"], json!({"a": 1, "b": 3}));
     assert_eq!(problems(above), [] as [String; 0]);
     let below = "x: &x {a: 1, b: 2}\nz:\n  b: 3\n  <<: *x\n";
-    assert_eq!(one(below).value()["z"], json!({"a": 1, "b": 2}));
+    assert_eq!(one(below).into_value()["z"], json!({"a": 1, "b": 2}));
     assert_eq!(
         problems(below),
         [

@@ -3,12 +3,12 @@
 use super::Context;
 use super::Findings;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::json::FewMap;
 use crate::karpenter::{
     ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool,
     Template, canonical_label, node_class_label,
 };
 use crate::rule::{Evidence, Rule};
-use crate::rules::few_map::FewMap;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENTS_COUNT, &NODECLAIM_REQUIREMENTS];
 
@@ -145,7 +145,7 @@ fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Karpent
         }
     }
     let has_node_class = !release.has(KarpenterVersion::NODE_CLASS_LABELLED)
-        || node_class_label(template).is_some_and(|label| keys.get(label.as_str()).is_some());
+        || node_class_label(template).is_some_and(|label| keys.get(&label.as_str()).is_some());
     let twice = keys
         .values()
         .filter(|bounds| bounds.lower && bounds.upper)

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::{Entry, Scope};
 use crate::diagnostic::FieldPath;
+use crate::json::FewMap;
 use crate::json::Json;
 use crate::karpenter::{LabelKind, Operator, Selection, canonical_label};
-use crate::rules::few_map::FewMap;
 use crate::value::label::label_value;
 
 /// How many values a message names; the rest is only counted.
@@ -54,7 +54,7 @@ impl<'a> Group<'a> {
         }
         for (written, value) in scope.labels.into_iter().flatten() {
             let key = canonical_label(written);
-            let group = places.get(key).and_then(|place| groups.get_mut(*place));
+            let group = places.get(&key).and_then(|place| groups.get_mut(*place));
             let value = value_of(value);
             if let (Some(group), Some(value)) = (group, value) {
                 group.sources.push(Source::Label { written, key, value });

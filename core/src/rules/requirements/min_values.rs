@@ -2,9 +2,9 @@
 
 use super::{Entry, Scope};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::json::FewMap;
 use crate::karpenter::{Field, KarpenterVersion, Operator, Requirement, whole_number};
 use crate::rule::{Evidence, Rule};
-use crate::rules::few_map::FewMap;
 use crate::rules::findings::Findings;
 
 /// The largest number that the CRD takes.

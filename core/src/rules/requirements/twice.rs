@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::groups::Group;
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
+use crate::json::FewMap;
 use crate::rule::{Evidence, Rule};
-use crate::rules::few_map::FewMap;
 use crate::rules::findings::Findings;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_VALUE_TWICE, &REQUIREMENT_TWICE];

@@ -9,51 +9,75 @@ const FEW: usize = 64;
 
 /// Entries in the order in which their keys first came. However many there are, a key is found in the same time.
 #[derive(Debug)]
-pub(super) struct FewMap<K, V> {
+pub(crate) struct FewMap<K, V> {
     entries: Vec<(K, V)>,
     /// Where the entries are; empty while they are few.
     places: HashMap<K, usize>,
 }
 
-impl<K: Copy + Eq + Hash, V> FewMap<K, V> {
+impl<K: Clone + Eq + Hash, V> FewMap<K, V> {
     /// The value of a key; none if the key is not there.
-    pub(super) fn get(&self, key: K) -> Option<&V> {
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
         let place = self.place(key)?;
         self.entries.get(place).map(|(_, value)| value)
     }
 
     /// Takes in an entry. If the key is there already, nothing changes, and its value is returned.
-    pub(super) fn insert(&mut self, key: K, value: V) -> Option<&mut V> {
-        if let Some(place) = self.place(key) {
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<&mut V> {
+        if let Some(place) = self.place(&key) {
             return self.entries.get_mut(place).map(|(_, value)| value);
+        }
+        self.push(key, value);
+        None
+    }
+
+    /// Takes in an entry. If the key is there already, it gets this value.
+    pub(crate) fn replace(&mut self, key: K, value: V) {
+        match self.place(&key).and_then(|place| self.entries.get_mut(place)) {
+            Some((_, replaced)) => *replaced = value,
+            None => self.push(key, value),
+        }
+    }
+
+    /// Takes in an entry of a new key.
+    fn push(&mut self, key: K, value: V) {
+        if !self.places.is_empty() {
+            self.places.insert(key.clone(), self.entries.len());
         }
         self.entries.push((key, value));
         if self.places.is_empty() && self.entries.len() > FEW {
             self.places = (0..)
                 .zip(&self.entries)
-                .map(|(place, (key, _))| (*key, place))
+                .map(|(place, (key, _))| (key.clone(), place))
                 .collect();
-        } else if !self.places.is_empty() {
-            self.places.insert(key, self.entries.len() - 1);
         }
-        None
+    }
+
+    /// The entries, in the order of their keys.
+    pub(crate) fn into_entries(self) -> Vec<(K, V)> {
+        self.entries
+    }
+
+    /// The keys, in their order.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
+        self.entries.iter().map(|(key, _)| key)
     }
 
     /// The values, in the order of their keys.
-    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
     /// How many entries there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    fn place(&self, key: K) -> Option<usize> {
+    fn place(&self, key: &K) -> Option<usize> {
         if self.places.is_empty() {
-            return self.entries.iter().position(|(name, _)| *name == key);
+            return self.entries.iter().position(|(name, _)| name == key);
         }
-        self.places.get(&key).copied()
+        self.places.get(key).copied()
     }
 }
 
@@ -81,9 +105,14 @@ mod tests {
             assert_eq!(map.len(), size);
             assert!(map.values().copied().eq((0..size).map(|number| number * 2)));
             for number in 0..size {
-                assert_eq!(map.get(number), Some(&(number * 2)));
+                assert_eq!(map.get(&number), Some(&(number * 2)));
+                map.replace(number, number * 3);
+                assert_eq!(map.get(&number), Some(&(number * 3)));
             }
-            assert_eq!(map.get(size), None);
+            assert_eq!(map.get(&size), None);
+            map.replace(size, 0);
+            assert_eq!(map.get(&size), Some(&0));
+            assert!(map.keys().copied().eq(0..=size));
         }
     }
 }
