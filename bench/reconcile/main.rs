@@ -10,7 +10,6 @@
 
 mod binary;
 mod objects;
-mod picture;
 #[path = "../process.rs"]
 mod process;
 mod script;
@@ -71,7 +70,6 @@ async fn run(scripts: Vec<Script>) -> Result<()> {
             "at most MiB",
         ],
     );
-    let mut memory = Vec::new();
     let mut last = None;
     for script in scripts {
         // One at a time.
@@ -92,12 +90,10 @@ async fn run(scripts: Vec<Script>) -> Result<()> {
                 reconciler.memory("VmHWM")? as f64,
             ],
         );
-        memory.push((script.claims as f64, resident));
         last = Some((script, reconciler));
     }
     let (script, reconciler) = last.context("at least one size")?;
     let events = measure_events(&script, &reconciler).await?;
-    picture::leave(&memory)?;
     table::leave(vec![cluster, events])?;
     Ok(())
 }

@@ -13,18 +13,18 @@ const TABLES: &str = "bench/README.md";
 /// Around a table stand `<!-- bench: RECORD/TABLE -->` and this.
 const END: &str = "<!-- end -->";
 /// Set by `tests/generated-files --write`.
-const WRITE: &str = "POOLGATE_WRITE";
+pub(crate) const WRITE: &str = "POOLGATE_WRITE";
 
-fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn read(name: &str) -> String {
+pub(crate) fn read(name: &str) -> String {
     std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// What `bench/record` wrote, if the benchmark was ever recorded.
-fn record(name: &str) -> Option<Value> {
+pub(crate) fn record(name: &str) -> Option<Value> {
     let text = std::fs::read_to_string(path(&format!("bench/results/{name}.json"))).ok()?;
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")))
 }

@@ -19,6 +19,7 @@ mod metrics;
 mod no_cluster;
 mod packaging;
 mod pages;
+mod pictures;
 mod planned;
 mod policy;
 mod processes;
