@@ -36,13 +36,22 @@ struct Picture {
     upwards: (usize, f64),
 }
 
-const PICTURES: [Picture; 1] = [Picture {
-    record: "reconcile",
-    table: "cluster",
-    title: "Resident MiB of the reconciler, by NodeClaims",
-    across: (1, 1.0),
-    upwards: (6, 1.0),
-}];
+const PICTURES: [Picture; 2] = [
+    Picture {
+        record: "reconcile",
+        table: "cluster",
+        title: "Resident MiB of the reconciler, by NodeClaims",
+        across: (1, 1.0),
+        upwards: (6, 1.0),
+    },
+    Picture {
+        record: "instructions",
+        table: "sizes",
+        title: "Million instructions of a review, by its KB",
+        across: (1, 1e3),
+        upwards: (2, 1e6),
+    },
+];
 
 impl Picture {
     /// Its points; none where nothing is recorded yet.
