@@ -44,6 +44,7 @@ mod live {
         mod harness;
         mod installed;
         mod leaving;
+        mod ledgers;
         mod numbers;
         mod pages;
         mod parity;

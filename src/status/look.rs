@@ -39,6 +39,8 @@ pub(super) struct Look<'a> {
     pub(super) client: &'a Client,
     /// The namespace, if the user names one.
     pub(super) namespace: Option<&'a str>,
+    /// The namespace of ledgers and Lease.
+    pub(super) ledger_namespace: &'a str,
     /// Whether webhooks are asked.
     pub(super) asks: bool,
 }
@@ -55,18 +57,19 @@ impl Look<'_> {
         let namespace = namespace
             .or_else(|| webhooks.as_ref().ok().and_then(called))
             .unwrap_or_else(|| NAMESPACE.to_owned());
-        let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
+        let ledgers = self.ledger_namespace;
+        let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{ledgers}/leases");
         let of_pools = ListParams::default().labels(NODEPOOL_LABEL);
         let of_ledgers = ListParams::default().labels(LEDGER_LABEL);
         let of_events = ListParams::default().fields("involvedObject.kind=NodePool");
-        let ledgers_path = ledgers_path(&namespace);
+        let (own, ledgers) = (ledgers_path(&namespace), ledgers_path(ledgers));
         let (policy, lease, pools, claims, nodes, stored, events) = tokio::join!(
-            self.get::<ConfigMap>(&ledgers_path, "poolgate-policy"),
+            self.get::<ConfigMap>(&own, "poolgate-policy"),
             self.get(&leases, "poolgate-reconciler"),
             self.list(NODE_POOLS, ListParams::default()),
             self.list(NODE_CLAIMS, of_pools.clone()),
             self.list("/api/v1/nodes", of_pools),
-            self.list::<ConfigMap>(&ledgers_path, of_ledgers),
+            self.list::<ConfigMap>(&ledgers, of_ledgers),
             self.list("/api/v1/namespaces/default/events", of_events),
         );
         let mut facts = Facts {

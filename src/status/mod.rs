@@ -40,6 +40,15 @@ pub(crate) struct StatusArgs {
     #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
     namespace: Option<String>,
 
+    /// The namespace in which gate and reconciler write
+    #[arg(
+        long,
+        env = "POOLGATE_LEDGER_NAMESPACE",
+        value_name = "NAME",
+        default_value = "poolgate-ledgers"
+    )]
+    ledger_namespace: String,
+
     /// Only read: ask no webhook by a dry run
     #[arg(long, action = ArgAction::SetTrue)]
     no_dry_run: bool,
@@ -60,6 +69,7 @@ pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let look = Look {
         client: &client,
         namespace: args.namespace.as_deref(),
+        ledger_namespace: &args.ledger_namespace,
         asks: !args.no_dry_run,
     };
     loop {

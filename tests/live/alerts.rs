@@ -19,7 +19,7 @@ use crate::support::fleet::Fleet;
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::{Outcome, run};
-use crate::support::reconciler::Reconciler;
+use crate::support::reconciler::{LEDGERS, Reconciler};
 use crate::support::running::Running;
 use crate::support::wait::wait_for;
 
@@ -210,7 +210,7 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     fleet.busy("general", "node-a");
     fleet.busy("general", "node-b");
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-reconciler");
-    let reconciler = Reconciler::start(&account, &[]);
+    let reconciler = Reconciler::start(&account, &[LEDGERS]);
     let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";
     wait_for("the excess to be seen", || {
         (reconciler.metric(excess) == Some(1.0)).then_some(())

@@ -27,7 +27,7 @@ const BESIDE: [&str; 5] = [
 /// The folders of templates, and with what the files of the kustomizations are rendered from them.
 const RENDERINGS: [(&[&str], &[&str]); 7] = [
     (&["base"], &[]),
-    (&["gate", "reconciler"], &["--set=profile=gate"]),
+    (&["ledgers", "gate", "reconciler"], &["--set=profile=gate"]),
     (
         &["gate-strict"],
         &["--set=profile=gate-strict", "--set=gateStrict.pools={names}"],
@@ -121,7 +121,7 @@ fn every_profile_is_the_same_by_kustomize_and_by_helm() {
 fn every_component_is_what_a_value_asks_for() {
     for (component, from) in [("cert-manager", "cert-manager"), ("certificates", "poolgate")] {
         let components = format!(
-            "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/gate, \
+            "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/ledgers, ../../components/gate, \
              ../../components/gate-observe, ../../components/reconciler, ../../components/network-policy, \
              ../../components/monitoring, ../../components/{component}]\n"
         );

@@ -11,6 +11,9 @@ use super::running::Running;
 /// The component alone: no webhook is registered that nobody would answer.
 const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reconcile-overlay");
 
+/// Where the manifests let gate and reconciler write.
+pub(crate) const LEDGERS: &str = "--namespace=poolgate-ledgers";
+
 /// Installs the account that is shipped, with its rights and its fence, and writes a kubeconfig of it.
 pub(crate) fn account(plane: &ControlPlane) -> PathBuf {
     plane.kubectl(&["apply", "-k", OVERLAY], "").success();

@@ -390,6 +390,11 @@ webhooks:
       {{- end }}
 {{- end }}
 
+{{- /* Where gate and reconciler write. */ -}}
+{{- define "poolgate.ledgersArg" -}}
+--namespace={{ .Values.ledgers.namespace }}
+{{- end }}
+
 {{- /* Whose requests a fence is about: the account of this name. */ -}}
 {{- define "poolgate.isAccount" -}}
 # Of any namespace: an account of this name elsewhere only has less.

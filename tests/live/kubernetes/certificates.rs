@@ -28,6 +28,7 @@ use crate::support::mount::Mount;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
+use crate::support::reconciler::LEDGERS;
 use crate::support::relay::Relay;
 use crate::support::running::Running;
 use crate::support::wait::wait_for;
@@ -277,7 +278,7 @@ fn rotations_under_load_lose_no_admission() {
     let kubelets = [Duration::ZERO, SLOW].map(|late| Kubelet::start(&installed, late));
     let replicas = kubelets
         .each_ref()
-        .map(|kubelet| kubelet.replica(&account, &["--gate"]));
+        .map(|kubelet| kubelet.replica(&account, &["--gate", LEDGERS]));
     let relay = Relay::start();
     relay.set_targets(replicas.iter().map(Poolgate::admission).collect());
     installed.call(&relay);

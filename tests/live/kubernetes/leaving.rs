@@ -19,6 +19,7 @@ use crate::support::shell::{shell, workplace};
 use crate::support::wait::wait_for;
 
 const NAMESPACE: &str = "poolgate-system";
+const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers";
 const JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/jobs/poolgate-leaving";
 
 /// A cluster with a full pool and one with room, whose nodes nobody marks.
@@ -117,7 +118,7 @@ impl Cluster {
             Some(gate.address("admission")),
         );
         let client = Client::of(&self.plane);
-        let ledger = format!("/api/v1/namespaces/{NAMESPACE}/configmaps/poolgate-ledger-roomy");
+        let ledger = format!("{LEDGERS}/configmaps/poolgate-ledger-roomy");
         let claim = node_claim("roomy-a", "roomy");
         wait_for("a ledger", || {
             client.create("/apis/karpenter.sh/v1/nodeclaims", &claim);
@@ -212,6 +213,11 @@ fn helm_uninstall_leaves_no_mark_on_a_node() {
     cluster.fleet.wait_until_held("full", &[]);
     let node = cluster.fleet.stored_node("full-a");
     assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");
+    // It ends in its own time.
+    let client = Client::of(&cluster.plane);
+    wait_for("the namespace of the ledgers to go", || {
+        client.get(LEDGERS).is_none().then_some(())
+    });
     let left = cluster.everything();
     let ours: Vec<_> = left.keys().filter(|name| name.contains("poolgate")).collect();
     // What no release of Helm knows of: what the processes wrote, and the certificate.

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
-use crate::support::reconciler::{Reconciler, account};
+use crate::support::reconciler::{LEDGERS, Reconciler, account};
 use crate::support::wait::wait_for;
 
 /// A cluster with one reconciler, by the account that is shipped, for tests that keep to pools of their own.
@@ -28,7 +28,7 @@ struct Shared {
 static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     let plane = ControlPlane::start();
     drop(Fleet::in_cluster(&plane));
-    let args = ["--settle=1s", "--max-terminations-per-minute=1000"];
+    let args = [LEDGERS, "--settle=1s", "--max-terminations-per-minute=1000"];
     let reconciler = Reconciler::start(&account(&plane), &args);
     wait_for("the reconciler to lead", || reconciler.leads().then_some(()));
     Shared { plane, reconciler }

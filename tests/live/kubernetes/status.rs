@@ -11,7 +11,7 @@ use crate::support::nodeclaim::node_claim;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
 use crate::support::program;
-use crate::support::reconciler::Reconciler;
+use crate::support::reconciler::{LEDGERS, Reconciler};
 use crate::support::relay::Relay;
 use crate::support::running::Running;
 use crate::support::wait::wait_for;
@@ -71,7 +71,10 @@ impl Served {
         let policy = installed.client.get(POLICY).expect("a policy")["data"]["policy.yaml"].clone();
         let file = installed.plane.directory().join("policy.yaml");
         fs::write(&file, policy.as_str().expect("a text")).expect("a file");
-        let server = kubelet.replica(&account, &["--gate", &format!("--policy={}", file.display())]);
+        let server = kubelet.replica(
+            &account,
+            &["--gate", LEDGERS, &format!("--policy={}", file.display())],
+        );
         let relay = Relay::start();
         installed.call(&relay);
         Self {
@@ -169,7 +172,7 @@ fn status_tells_how_a_full_pool_stands_and_why() {
     let account = installed
         .plane
         .kubeconfig_of("poolgate-system", "poolgate-reconciler");
-    let _reconciler = Reconciler::start(&account, &["--settle=1h"]);
+    let _reconciler = Reconciler::start(&account, &[LEDGERS, "--settle=1h"]);
     fleet.wait_until_held("general", &["node-a"]);
     wait_for("an event", || {
         (!installed.client.list(EVENTS).is_empty()).then_some(())

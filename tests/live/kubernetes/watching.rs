@@ -9,6 +9,7 @@ use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
+use crate::support::reconciler::LEDGERS;
 use crate::support::wait::wait_for;
 
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
@@ -151,7 +152,7 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
         (client.metric(seats) == Some(24.0)).then_some(())
     });
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
-    let gate = ["--gate-only", "--namespace=poolgate-system"];
+    let gate = ["--gate-only", LEDGERS];
     let poolgate = Poolgate::serve_watching(&account, &gate);
     poolgate.wait_until_told("NodeClaims: watching\n");
     poolgate.wait_until_told("node limit ledgers: watching\n");
@@ -171,7 +172,7 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
     assert!(refused.stderr.contains("is at its node limit"), "{refused:?}");
     let ledgers = [
         "-n",
-        "poolgate-system",
+        "poolgate-ledgers",
         "get",
         "configmap",
         "poolgate-ledger-limited",

@@ -12,6 +12,7 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::nodeclaim::node_claim as claim;
 use crate::support::poolgate::Poolgate;
+use crate::support::reconciler::LEDGERS;
 use crate::support::wait::wait_for;
 use crate::support::webhooks::named;
 
@@ -89,6 +90,7 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
     plane.install_karpenter_crds(V1);
     for file in [
         "base/namespace.yaml",
+        "components/ledgers/namespace.yaml",
         "components/gate/serviceaccount.yaml",
         "components/gate/rbac.yaml",
     ] {
@@ -97,7 +99,7 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
             .success();
     }
     let kubeconfig = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
-    let poolgate = Poolgate::serve_watching(&kubeconfig, &["--gate-only", "--namespace=poolgate-system"]);
+    let poolgate = Poolgate::serve_watching(&kubeconfig, &["--gate-only", LEDGERS]);
     plane.register_prompt_gate_for("", &poolgate.base_url(), &poolgate.ca(), "Fail");
     let client = Client::of(&plane);
     let nodepools = "/apis/karpenter.sh/v1/nodepools";

@@ -69,7 +69,7 @@ fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
         fleet.let_go(victim);
     }
     wait_for("the list of victims to end", || {
-        let path = "/api/v1/namespaces/poolgate-system/configmaps/poolgate-ledger-shrunk";
+        let path = "/api/v1/namespaces/poolgate-ledgers/configmaps/poolgate-ledger-shrunk";
         let ledger = fleet.client().get(path).expect("a ledger");
         let text = ledger["data"]["ledger.json"]
             .as_str()

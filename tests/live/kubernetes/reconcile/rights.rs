@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::program;
-use crate::support::reconciler::{Reconciler, account};
+use crate::support::reconciler::{LEDGERS, Reconciler, account};
 use crate::support::wait::wait_for;
 
 #[test]
@@ -18,7 +18,7 @@ fn the_rights_of_the_manifests_are_enough() {
     fleet.pool("general", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.busy("general", "node-a");
     fleet.empty("general", "node-b");
-    let reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
+    let reconciler = Reconciler::start(&kubeconfig, &[LEDGERS, "--settle=1s"]);
     wait_for("the empty node to go", || {
         (fleet.living_claims("general") == ["node-a"]).then_some(())
     });
@@ -51,8 +51,8 @@ fn the_rights_of_the_manifests_are_enough() {
         "{spared:?}"
     );
     reconciler.kill();
-    let lease = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/poolgate-reconciler");
-    fleet.client().delete(&lease);
+    let lease = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
+    fleet.client().delete(lease);
     program::run(&args, "").success();
     fleet.wait_until_held("general", &[]);
 }

@@ -1,0 +1,77 @@
+//! Where gate and reconciler write, and where they do not.
+
+use serde_json::{Value, json};
+
+use crate::support::chart::{MANIFESTS, charted};
+use crate::support::client::Client;
+use crate::support::control_plane::ControlPlane;
+use crate::support::crds::V1;
+
+const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers/configmaps";
+const OWN: &str = "/api/v1/namespaces/poolgate-system/configmaps";
+
+#[test]
+fn who_writes_ledgers_cannot_write_the_policy() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1);
+    plane
+        .kubectl(&["apply", "-k", &format!("{MANIFESTS}/overlays/gate")], "")
+        .success();
+    let ledger = json!({"metadata": {"name": "poolgate-ledger-any"}});
+    let forbidden = |result: Result<Value, kube::Error>| {
+        let refused = result.expect_err("a refusal").to_string();
+        assert!(refused.contains("forbidden"), "{refused}");
+    };
+    for account in ["poolgate-gate", "poolgate-reconciler"] {
+        let hand = Client::by(&plane.kubeconfig_of("poolgate-system", account));
+        hand.create(&format!("{LEDGERS}?dryRun=All"), &ledger);
+        forbidden(hand.try_create(OWN, &ledger));
+        forbidden(hand.try_create("/api/v1/namespaces/default/configmaps", &ledger));
+        forbidden(hand.try_merge(&format!("{OWN}/poolgate-policy"), &json!({"data": {}})));
+        let mut policy = ledger.clone();
+        policy["metadata"]["name"] = json!("poolgate-policy");
+        forbidden(hand.try_replace(&format!("{OWN}/poolgate-policy"), &policy));
+    }
+}
+
+/// What lies in a namespace of this name, or is it.
+fn in_namespace(values: &[&str], name: &str) -> Vec<String> {
+    let all = charted(&[&["--set=profile=gate"], values].concat()).into_keys();
+    all.filter(|object| {
+        let words: Vec<&str> = object.split(' ').collect();
+        words[1] == name || words[0] == "Namespace" && words[2] == name
+    })
+    .collect()
+}
+
+#[test]
+fn their_namespace_has_the_name_that_is_chosen_and_is_made_where_that_is_wanted() {
+    let rights = |namespace: &str| -> Vec<String> {
+        [
+            "Role poolgate-gate",
+            "Role poolgate-reconciler",
+            "RoleBinding poolgate-gate",
+            "RoleBinding poolgate-reconciler",
+        ]
+        .map(|object| object.replace(' ', &format!(" {namespace} ")))
+        .into()
+    };
+    let made = [vec!["Namespace  state".to_owned()], rights("state")].concat();
+    assert_eq!(in_namespace(&["--set=ledgers.namespace=state"], "state"), made);
+    let unmade = [
+        "--set=ledgers.namespace=state",
+        "--set=ledgers.createNamespace=false",
+    ];
+    assert_eq!(in_namespace(&unmade, "state"), rights("state"));
+    // Who has but one namespace: it is there.
+    let own = in_namespace(&["--set=ledgers.namespace=poolgate-system"], "poolgate-system");
+    assert!(!own.contains(&"Namespace  poolgate-system".to_owned()), "{own:?}");
+    for values in [&["--set=ledgers.namespace=state"][..], &unmade] {
+        let all = charted(&[&["--set=profile=gate"], values].concat());
+        let flags = all.values().map(Value::to_string);
+        let told: usize = flags
+            .map(|object| object.matches("\"--namespace=state\"").count())
+            .sum();
+        assert_eq!(told, 3, "gate, reconciler, and the Job that takes marks off");
+    }
+}
