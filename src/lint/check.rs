@@ -15,7 +15,7 @@ use super::source_range::SourceRange;
 use super::subjects::{Judged, Look, Subjects};
 use super::suppress::{Fate, Suppressions};
 use super::tally::Tally;
-use super::together::Across;
+use super::together::OfInput;
 use super::{json, notes, problem_rules, rendered, source_range, variables};
 use crate::files::{Whole, clean};
 use crate::text_rules;
@@ -42,7 +42,7 @@ pub(super) struct Manifest<'t> {
     /// The policy of its folder.
     pub(super) policy: &'t Policy,
     /// What shows of its objects beside others.
-    pub(super) across: &'t [Across],
+    pub(super) across: Option<&'t OfInput>,
 }
 
 /// Judges all that a text holds, in the order of the text. What is kept is counted by the caller, what is not by
@@ -85,7 +85,7 @@ pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) ->
 struct FileCheck<'a, 't> {
     judge: &'a Judge,
     policy: &'a Policy,
-    across: &'a [Across],
+    across: Option<&'a OfInput>,
     whole: Whole,
     text: &'t str,
     lines: Lines<'t>,
@@ -299,11 +299,10 @@ impl FileCheck<'_, '_> {
 
     /// What shows of an object beside others.
     fn across(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
-        let across = self
+        let of_object = self
             .across
-            .iter()
-            .filter(|across| across.is_of(number, &judged.path));
-        for across in across {
+            .and_then(|across| across.get(&(number, judged.path.clone())));
+        for across in of_object.into_iter().flatten() {
             let karpenter = self.judge.karpenter_for(judged.version());
             let diagnostic = across.diagnostic.clone();
             let Some(diagnostic) = weighed(diagnostic, judged.value, self.policy, karpenter) else {

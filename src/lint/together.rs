@@ -20,22 +20,16 @@ use crate::files::{Input, Patches, Whole};
 
 /// What was found, by the names of the inputs.
 #[derive(Debug, Default)]
-pub(super) struct Together(HashMap<String, Vec<Across>>);
+pub(super) struct Together(HashMap<String, OfInput>);
+
+/// What was found in one input, by the number of the document and the path of the object in it.
+pub(super) type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
 
 /// A finding on one object that rests on others.
 #[derive(Debug)]
 pub(super) struct Across {
-    document: usize,
-    object: FieldPath,
     pub(super) diagnostic: Diagnostic,
     pub(super) others: Vec<Elsewhere>,
-}
-
-impl Across {
-    /// Whether it is about the object at this path of this document.
-    pub(super) fn is_of(&self, document: usize, object: &FieldPath) -> bool {
-        self.document == document && self.object == *object
-    }
 }
 
 /// What one input, or all, hold.
@@ -60,8 +54,8 @@ struct Pool {
 
 impl Together {
     /// What there is to tell of an input.
-    pub(super) fn of(&self, name: &str) -> &[Across] {
-        self.0.get(name).map_or(&[], Vec::as_slice)
+    pub(super) fn of(&self, name: &str) -> Option<&OfInput> {
+        self.0.get(name)
     }
 
     /// Judges all objects beside each other.
@@ -76,7 +70,7 @@ impl Together {
             classes,
             is_complete: !objects.is_missing_some,
         });
-        let mut together: HashMap<String, Vec<Across>> = HashMap::new();
+        let mut together: HashMap<String, OfInput> = HashMap::new();
         for finding in findings {
             let Some(pool) = objects.pools.get(finding.pool) else {
                 continue;
@@ -85,9 +79,9 @@ impl Together {
                 .others
                 .iter()
                 .filter_map(|place| objects.pools.get(*place));
-            together.entry(pool.here.file.clone()).or_default().push(Across {
-                document: pool.document,
-                object: pool.path.clone(),
+            let of_input = together.entry(pool.here.file.clone()).or_default();
+            let of_object = of_input.entry((pool.document, pool.path.clone())).or_default();
+            of_object.push(Across {
                 diagnostic: finding.diagnostic,
                 others: others.map(|pool| pool.here.clone()).collect(),
             });

@@ -14,7 +14,7 @@ use crate::rule::{Evidence, Rule};
 use crate::rules::limits::switches_off;
 
 /// With how many pools that are tried before it a pool is compared. More of one kind nobody has.
-const MOST_COMPARED: usize = 1_000;
+const MOST_COMPARED: usize = 100;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_OVERLAP];
 
