@@ -53,6 +53,7 @@ mod live {
         mod reconcile;
         mod registration;
         mod restarts;
+        mod restore;
         mod shared;
         mod status;
         mod stored;

@@ -56,7 +56,7 @@ impl ControlPlane {
             .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
             .expect("a temporary directory can be created");
         let pki = Pki::create(directory.path());
-        let (etcd, etcd_address) = start_etcd(directory.path());
+        let (etcd, etcd_address) = start_etcd(directory.path(), "127.0.0.1:0");
         let (api_server, kubectl) = start_api_server(directory.path(), &pki, &etcd_address, &arguments);
         Self {
             api_server,
@@ -71,8 +71,16 @@ impl ControlPlane {
 
     /// Kills the API server and starts it anew on the same port.
     pub(crate) fn restart_api_server(&mut self) {
+        self.kill_api_server();
+        self.revive_api_server();
+    }
+
+    fn kill_api_server(&mut self) {
         self.api_server.signal("KILL");
         self.api_server.wait_for_exit();
+    }
+
+    fn revive_api_server(&mut self) {
         let mut command = api_server_command(
             self.directory.path(),
             &self.pki,
@@ -87,6 +95,43 @@ impl ControlPlane {
             assert_eq!(exited, None, "kube-apiserver ended:\n{}", self.api_server.log());
             client.is_ready().then_some(())
         });
+    }
+
+    /// Keeps what is stored now: etcd ends, its directory is copied, and it starts anew.
+    pub(crate) fn back_up_store(&mut self) {
+        self.stop_store();
+        copy(&self.store(), &self.backup());
+        self.start_store();
+        wait_for("the API server to find its store again", || {
+            Client::of(self).is_ready().then_some(())
+        });
+    }
+
+    /// Brings the store back to what was kept, revisions included, and starts the API server anew.
+    pub(crate) fn restore_store(&mut self) {
+        self.kill_api_server();
+        self.stop_store();
+        fs::remove_dir_all(self.store()).expect("the store can be removed");
+        copy(&self.backup(), &self.store());
+        self.start_store();
+        self.revive_api_server();
+    }
+
+    fn store(&self) -> PathBuf {
+        self.directory().join("etcd")
+    }
+
+    fn backup(&self) -> PathBuf {
+        self.directory().join("etcd-backup")
+    }
+
+    fn stop_store(&mut self) {
+        self.etcd.signal("TERM");
+        self.etcd.wait_for_exit();
+    }
+
+    fn start_store(&mut self) {
+        self.etcd = start_etcd(self.directory.path(), &self.etcd_address).0;
     }
 
     /// Sends a signal (a name without SIG) to etcd.
@@ -172,13 +217,17 @@ impl Kubectl {
     }
 }
 
+fn copy(from: &Path, to: &Path) {
+    run(Command::new("cp").arg("-R").arg(from).arg(to), "").success();
+}
+
 /// Port 0 lets the kernel choose; etcd's log tells the port.
-fn start_etcd(directory: &Path) -> (Process, String) {
+fn start_etcd(directory: &Path, address: &str) -> (Process, String) {
     let mut command = Command::new(program("etcd"));
     command.arg("--data-dir").arg(directory.join("etcd")).args([
         "--unsafe-no-fsync",
-        "--listen-client-urls=http://127.0.0.1:0",
-        "--advertise-client-urls=http://127.0.0.1:0",
+        &format!("--listen-client-urls=http://{address}"),
+        &format!("--advertise-client-urls=http://{address}"),
         "--listen-peer-urls=http://127.0.0.1:0",
         "--log-level=info",
     ]);
