@@ -1,4 +1,4 @@
-//! The command line: which commands there are. What a command takes and does stands in its own module.
+//! The command line: which commands there are. What a command takes and does is in its own module.
 
 mod examples;
 
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
-    /// Keep node limits quiet: hold nodes that cannot be replaced, end what stands above a limit where that is chosen
+    /// Keep node limits quiet: hold nodes that cannot be replaced, end what is above a limit where that is chosen
     #[command(after_help = examples::RECONCILE)]
     Reconcile(Box<ReconcileArgs>),
     /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the webhooks
@@ -82,7 +82,7 @@ pub(crate) enum Command {
     Lint(LintArgs),
     /// Answer one AdmissionReview from standard input: the webhook without the network
     ///
-    /// Exits with 0 if the object is admitted, 1 if it is refused, 2 if there is no answer.
+    /// Exits with 0 if the object is admitted, 1 if it is denied, 2 if there is no answer.
     #[command(after_help = examples::ADMIT)]
     Admit(AdmitArgs),
     /// Print manifests as the cluster would store them: with the defaults of Karpenter and of poolgate

@@ -52,7 +52,7 @@ pub(crate) struct JudgedByNearest {
     #[command(flatten)]
     judged_by: JudgedBy,
 
-    /// Pass over the .poolgate.yaml that stands beside or above a file; --policy wins over it in any case
+    /// Pass over the .poolgate.yaml that is beside or above a file; --policy wins over it in any case
     #[arg(long)]
     isolated: bool,
 }

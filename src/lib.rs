@@ -1,7 +1,7 @@
 //! poolgate: the admission webhook and policy server for Karpenter NodePools.
 //!
 //! The decisions are in `poolgate-core`; this package brings objects to them and answers back. `cli` names the rooms
-//! of the subcommands, and [`run`] starts one. What may import what stands in docs/architecture.md.
+//! of the subcommands, and [`run`] starts one. What may import what is in docs/architecture.md.
 
 pub mod admission;
 mod certificates;

@@ -51,7 +51,7 @@ pub(crate) struct Polled<L: Load> {
     loaded: L,
     in_force: L::Contents,
     /// What could not be used last, so that it is reported once.
-    refused: Option<L::Contents>,
+    rejected: Option<L::Contents>,
     /// The last failure to read, for the same reason.
     unreadable: Option<String>,
     metrics: LoadMetrics,
@@ -70,7 +70,7 @@ impl<L: Load> Polled<L> {
         Ok(Self {
             loaded,
             in_force,
-            refused: None,
+            rejected: None,
             unreadable: None,
             metrics,
         })
@@ -110,23 +110,23 @@ impl<L: Load> Polled<L> {
 
     fn compare(&mut self, contents: L::Contents) {
         if contents == self.in_force {
-            self.refused = None;
+            self.rejected = None;
             self.metrics.failing.set(i64::from(self.loaded.is_stand_in()));
             self.loaded.unchanged();
             return;
         }
-        // What was refused before is judged again, too: a certificate that had ended by a clock that was wrong holds
+        // What was rejected before is judged again, too: a certificate that had ended by a clock that was wrong holds
         // when the clock is set right.
         match self.loaded.load(&contents) {
             Ok(()) => {
                 self.metrics.loaded();
                 self.in_force = contents;
-                self.refused = None;
+                self.rejected = None;
             }
-            Err(_) if self.refused.as_ref() == Some(&contents) => {}
+            Err(_) if self.rejected.as_ref() == Some(&contents) => {}
             Err(error) => {
                 self.reject(&error);
-                self.refused = Some(contents);
+                self.rejected = Some(contents);
             }
         }
     }
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_refused_is_taken_when_it_can_be_used() {
+    async fn what_was_rejected_is_taken_when_it_can_be_used() {
         let directory = tempfile::tempdir().expect("a directory");
         let mut polled = open(&directory).await;
         fs::write(&polled.loaded.path, "10").expect("written");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-/// How many digits of a hash stand in a name.
+/// How many digits of a hash are in a name.
 pub(crate) const DIGITS: usize = 16;
 
 /// The hash of these bytes.

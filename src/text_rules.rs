@@ -75,13 +75,13 @@ pub(crate) static RULES: [TextRule; 18] = [
         id: DUPLICATE_KEY,
         severity: Severity::Error,
         title: "A key is written once",
-        why: "kubectl keeps the last of the values and says nothing; kustomize refuses the file.",
+        why: "kubectl keeps the last of the values and says nothing; kustomize rejects the file.",
     },
     TextRule {
         id: KEY,
         severity: Severity::Error,
         title: "Keys are text",
-        why: "A number, `on` or null as a key is another text to kubectl than the one that stands there, and a list or \
+        why: "A number, `on` or null as a key is another text to kubectl than the one that is there, and a list or \
               mapping is none.",
     },
     TextRule {
@@ -93,14 +93,14 @@ pub(crate) static RULES: [TextRule; 18] = [
     TextRule {
         id: MERGE,
         severity: Severity::Error,
-        title: "`<<` stands before the keys that it fills in, and merges mappings",
+        title: "`<<` is before the keys that it fills in, and merges mappings",
         why: "Programs do not agree on what else it means: behind a key, some let it replace the value.",
     },
     TextRule {
         id: ALIAS,
         severity: Severity::Error,
         title: "An alias stands for an anchor before it in the same document",
-        why: "Without its anchor, or inside it, an alias has no value, and kubectl refuses the document.",
+        why: "Without its anchor, or inside it, an alias has no value, and kubectl rejects the document.",
     },
     TextRule {
         id: LIMIT,
@@ -126,7 +126,7 @@ pub(crate) static RULES: [TextRule; 18] = [
         id: DEFAULT,
         severity: Severity::Info,
         title: "A `disruption` says `consolidateAfter`",
-        why: "Up to 1.14, Karpenter's CRD refuses a `disruption` without it, unless poolgate's webhook writes it first. \
+        why: "Up to 1.14, Karpenter's CRD rejects a `disruption` without it, unless poolgate's webhook writes it first. \
               `poolgate default --write` writes it into the file.",
     },
     TextRule {
@@ -249,7 +249,7 @@ mod tests {
     fn every_name_stands_once_and_is_found_again() {
         let mut seen = std::collections::HashSet::new();
         for id in ids() {
-            assert!(seen.insert(id), "{id} stands twice");
+            assert!(seen.insert(id), "{id} is twice");
             assert_eq!(known(id), Ok(id));
         }
     }

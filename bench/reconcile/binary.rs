@@ -56,7 +56,7 @@ impl Reconciler {
                 break probe.parse()?;
             }
         };
-        // What it would write is told, line by line; nobody reads it.
+        // What it would write is reported, line by line; nobody reads it.
         std::thread::spawn(move || lines.for_each(drop));
         Ok(Self { child, probe })
     }

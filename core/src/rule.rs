@@ -1,13 +1,13 @@
-//! What a rule is: its name, weight, origin and documentation. The logic stands in [`crate::rules`].
+//! What a rule is: its name, weight, origin and documentation. The logic is in [`crate::rules`].
 
 use crate::diagnostic::{Diagnostic, FieldPath, Origin, Problem, RuleId, Severity, Suggestion, quoted};
 
-/// How it is known what Karpenter makes of a mistake that nobody refuses.
+/// How it is known what Karpenter makes of a mistake that nobody rejects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
     /// Karpenter's own code shows it on the bad example, linked into a test (`tests/oracle/symptoms.rs`).
     Shown,
-    /// It stands in the sources, of Karpenter unless another project is named: where, as Markdown.
+    /// It is in the sources, of Karpenter unless another project is named: where, as Markdown.
     Read(&'static str),
     /// Users met it: [`Rule::seen_in`] says where.
     Reported,

@@ -11,7 +11,7 @@ use crate::rules;
 /// Judges a new number of replicas for a pool, which is the NodePool as it is stored.
 ///
 /// Nothing is said of a pool that is not known, nor of one without `spec.replicas`, of which the API server itself
-/// says that it cannot be scaled. A number that the pool has already is never refused.
+/// says that it cannot be scaled. A number that the pool has already is never denied.
 pub fn review_scale(replicas: i64, pool: Option<&Value>) -> Report {
     let mut report = Report::default();
     let Some(stored) = pool else { return report };
@@ -60,13 +60,13 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_the_pool_has_already_is_not_refused() {
+    fn a_number_that_the_pool_has_already_is_not_denied() {
         let pool = json!({"spec": {"replicas": 9, "limits": {"nodes": 5}}});
         let [(severity, _)] = &said(9, Some(&pool))[..] else {
             panic!("one finding");
         };
         assert_eq!(*severity, Severity::Warning);
-        assert!(review_scale(8, Some(&pool)).refuses());
+        assert!(review_scale(8, Some(&pool)).denies());
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn a_review_allocates_what_it_did_when_this_was_recorded() {
             old: Some(&old),
             claims: None,
         };
-        assert!(!review(&request, &policy, &karpenter).report.refuses());
+        assert!(!review(&request, &policy, &karpenter).report.denies());
     };
     judge();
     let taken = measure(judge);

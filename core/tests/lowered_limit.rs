@@ -111,7 +111,7 @@ fn node(number: usize, disrupted: bool) -> Node {
     }
 }
 
-/// How many the warning says that the reconciler will terminate, and how many it says stand above the limit.
+/// How many the warning says that the reconciler will terminate, and how many it says are above the limit.
 fn told(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) -> (usize, usize) {
     let request = Request {
         subject: Subject::NodePool(V1),

@@ -155,7 +155,7 @@ fn strict() -> Bounds {
 
 proptest! {
     #[test]
-    fn what_karpenter_refuses_itself_never_falls_silent(object in any_pool(), policy in any_lenience()) {
+    fn what_karpenter_rejects_itself_never_falls_silent(object in any_pool(), policy in any_lenience()) {
         let heard = judge(&object, None, &policy).report;
         for finding in judge(&object, None, &Policy::default()).report.diagnostics() {
             if !finding.origin.is_karpenters() {
@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn where_every_rule_is_off_only_what_karpenter_refuses_itself_is_left(object in any_pool()) {
+    fn where_every_rule_is_off_only_what_karpenter_rejects_itself_is_left(object in any_pool()) {
         let mut policy = Policy::default();
         for rule in CATALOGUE.iter() {
             policy.levels.set(rule.id, Level::Off);
@@ -179,7 +179,7 @@ proptest! {
             left.diagnostics().iter().map(|finding| (finding.rule, &finding.path)).collect::<Vec<_>>(),
             karpenters.map(|finding| (finding.rule, &finding.path)).collect::<Vec<_>>()
         );
-        prop_assert!(!left.refuses());
+        prop_assert!(!left.denies());
     }
 
     #[test]
@@ -191,18 +191,18 @@ proptest! {
     }
 
     #[test]
-    fn lighter_levels_and_exemptions_never_refuse_what_is_admitted_without(object in any_pool(), policy in any_lenience()) {
+    fn lighter_levels_and_exemptions_never_deny_what_is_admitted_without(object in any_pool(), policy in any_lenience()) {
         let without = judge(&object, None, &Policy::default()).report;
         let with = judge(&object, None, &policy).report;
         prop_assert!(with.count(Severity::Error) <= without.count(Severity::Error));
     }
 
     #[test]
-    fn a_policy_that_only_warns_refuses_nothing_and_hides_nothing(object in any_pool()) {
+    fn a_policy_that_only_warns_denies_nothing_and_hides_nothing(object in any_pool()) {
         let enforced = Policy { bounds: strict(), ..Policy::default() };
         let warned = Policy { enforcement: Enforcement::Warn, ..enforced.clone() };
         let (enforced, warned) = (judge(&object, None, &enforced).report, judge(&object, None, &warned).report);
-        prop_assert!(!warned.refuses());
+        prop_assert!(!warned.denies());
         let findings = |report: &poolgate_core::diagnostic::Report| {
             report.count(Severity::Error) + report.count(Severity::Warning)
         };
@@ -210,9 +210,9 @@ proptest! {
     }
 
     #[test]
-    fn an_update_that_changes_nothing_is_never_refused_by_a_bound(object in any_pool()) {
+    fn an_update_that_changes_nothing_is_never_denied_by_a_bound(object in any_pool()) {
         let policy = Policy { bounds: strict(), ..Policy::default() };
-        prop_assert!(!judge(&object, Some(&object), &policy).report.refuses());
+        prop_assert!(!judge(&object, Some(&object), &policy).report.denies());
     }
 
     #[test]

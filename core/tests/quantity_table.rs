@@ -1,4 +1,4 @@
-//! Quantities as users write them: what they are worth, why they are refused, and how they compare.
+//! Quantities as users write them: what they are worth, why they are rejected, and how they compare.
 
 use std::time::{Duration, Instant};
 
@@ -104,8 +104,8 @@ const EQUAL: [(&str, &str); 96] = [
     ("12e6", "12M"),
 ];
 
-/// Texts that are refused, with the kind of mistake.
-const REFUSED: [(&str, &str); 80] = [
+/// Texts that are rejected, with the kind of mistake.
+const REJECTED: [(&str, &str); 80] = [
     ("", "empty"),
     (" ", "blank"),
     (" 1", "blank"),
@@ -212,8 +212,8 @@ fn spellings_of_one_value_are_equal() {
 }
 
 #[test]
-fn refusals_are_told_apart() {
-    for (text, expected) in REFUSED {
+fn rejections_are_told_apart() {
+    for (text, expected) in REJECTED {
         let error = Quantity::parse(text).unwrap_err();
         assert_eq!(class(&error), expected, "{text:?}");
     }

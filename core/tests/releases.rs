@@ -89,7 +89,7 @@ fn every_release_writes_the_defaults_of_its_definition() {
     }
 }
 
-/// Whether something stands in a schema.
+/// Whether something is in a schema.
 type Is = Box<dyn Fn(&Value) -> bool>;
 
 const BUDGET: &str = "/properties/disruption/properties/budgets/items/properties";
@@ -314,7 +314,7 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
     assert_eq!(
         policy(&read, "Balanced"),
         Availability::No,
-        "the definition refuses it"
+        "the definition rejects it"
     );
 
     let told = Karpenter::from(KarpenterVersion::new(1, 9, 0)).on(installed);
@@ -376,7 +376,7 @@ fn a_definition_tells_whether_it_keeps_the_node_limit_mode_and_what_it_fills_in(
 }
 
 #[test]
-fn what_is_no_definition_of_nodepools_is_refused_and_never_a_panic() {
+fn what_is_no_definition_of_nodepools_is_denied_and_never_a_panic() {
     let other = json!({"metadata": {"name": "nodeclaims.karpenter.sh"}});
     assert_eq!(
         Installed::read(&other).map_err(|error| error.to_string()),

@@ -61,7 +61,7 @@ fn origins(row: &Value) -> Vec<Origin> {
         .collect()
 }
 
-/// Whether Karpenter refuses a key that is in none of our lists, which is only warned of.
+/// Whether Karpenter rejects a key that is in none of our lists, which is only warned of.
 fn has_unknown_label(row: &Value) -> bool {
     let unknown = ["karpenter.kwok.sh/chipset", "a.karpenter.kwok.sh/x"];
     let mut requirements = row["requirements"].as_array().unwrap().iter();
@@ -69,23 +69,23 @@ fn has_unknown_label(row: &Value) -> bool {
 }
 
 #[test]
-fn what_karpenter_marks_not_ready_is_refused() {
-    let mut refused = 0;
-    for (number, row) in rows().filter(|(_, row)| row["refused"] == true) {
+fn what_karpenter_marks_not_ready_is_rejected() {
+    let mut rejected = 0;
+    for (number, row) in rows().filter(|(_, row)| row["rejected"] == true) {
         let origins = origins(&row);
         assert!(
             origins.into_iter().any(Origin::is_karpenters) || has_unknown_label(&row),
             "line {number}: {row}"
         );
-        refused += 1;
+        rejected += 1;
     }
-    assert!(refused > 1_000, "{refused}");
+    assert!(rejected > 1_000, "{rejected}");
 }
 
 #[test]
-fn what_karpenter_takes_is_refused_only_by_the_crd_or_for_what_happens_later() {
+fn what_karpenter_takes_is_rejected_only_by_the_crd_or_for_what_happens_later() {
     let mut taken = 0;
-    for (number, row) in rows().filter(|(_, row)| row["refused"] == false) {
+    for (number, row) in rows().filter(|(_, row)| row["rejected"] == false) {
         assert!(!origins(&row).contains(&Origin::Runtime), "line {number}: {row}");
         taken += 1;
     }
@@ -120,7 +120,7 @@ fn selections(row: &Value) -> BTreeMap<&str, Selection<'_>> {
 #[test]
 fn requirements_allow_together_what_karpenters_scheduler_says() {
     let mut absent = 0;
-    for (number, row) in rows().filter(|(_, row)| row["refused"] == false) {
+    for (number, row) in rows().filter(|(_, row)| row["rejected"] == false) {
         let recorded = row["allowed"].as_object().unwrap();
         let ours = selections(&row);
         assert_eq!(ours.len(), recorded.len(), "line {number}");

@@ -33,16 +33,16 @@ fn write(object: &mut Value, default: &DefaultValue) {
         .path
         .segments()
         .split_last()
-        .expect("no default stands at the root");
+        .expect("no default is at the root");
     let mut parent = object;
     for segment in above {
         let Segment::Key(key) = segment else {
-            panic!("no default stands in a list")
+            panic!("no default is in a list")
         };
         parent = parent.get_mut(key.as_ref()).expect("a default's parent exists");
     }
     let Segment::Key(key) = last else {
-        panic!("no default stands in a list")
+        panic!("no default is in a list")
     };
     parent
         .as_object_mut()
@@ -155,7 +155,7 @@ fn any_key() -> impl Strategy<Value = String> {
     prop_oneof![4 => proptest::sample::select(KNOWN_KEYS).prop_map(str::to_owned), 1 => ".{0,8}"]
 }
 
-/// Objects in which most things stand where they belong.
+/// Objects in which most things are where they belong.
 fn any_pool() -> impl Strategy<Value = Value> {
     let inside = prop_oneof![3 => any_leaf(), 1 => vec(any_leaf(), 0..4).prop_map(Value::from)];
     let budget = btree_map(any_key(), inside, 0..5);
@@ -183,7 +183,7 @@ fn any_pool() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Templates in which most things stand where they belong.
+/// Templates in which most things are where they belong.
 fn any_template() -> impl Strategy<Value = Value> {
     let fields = || btree_map(any_key(), any_leaf(), 0..5).prop_map(|map| map.into_iter().collect::<Value>());
     let taints = || vec(fields(), 0..4);
@@ -273,7 +273,7 @@ proptest! {
         for diagnostic in review.report.diagnostics() {
             prop_assert!(!diagnostic.to_string().chars().any(char::is_control), "{:?}", diagnostic.to_string());
         }
-        prop_assert!(!judge_as(subject, &object, Some(&object)).report.refuses());
+        prop_assert!(!judge_as(subject, &object, Some(&object)).report.denies());
     }
 
     #[test]
@@ -315,12 +315,12 @@ proptest! {
     }
 
     #[test]
-    fn an_update_that_changes_nothing_is_never_refused(version in any_version(), object in any_object()) {
-        prop_assert!(!judge(version, &object, Some(&object)).report.refuses());
+    fn an_update_that_changes_nothing_is_never_denied(version in any_version(), object in any_object()) {
+        prop_assert!(!judge(version, &object, Some(&object)).report.denies());
     }
 
     #[test]
-    fn an_update_is_refused_only_for_what_rests_on_a_field_that_it_changes(
+    fn an_update_is_denied_only_for_what_rests_on_a_field_that_it_changes(
         version in any_version(), old in any_pool(), other in any_pool(), changed in proptest::sample::select(CHANGED),
     ) {
         let changed = FieldPath::of(changed);

@@ -57,7 +57,7 @@ func check(directory string) error {
 	return nil
 }
 
-// A layout's images are not compared with their digests by validate: it reckons these from what it reads.
+// A layout's images are not compared with their digests by validate: it computes these from what it reads.
 func checkBlobs(directory string) error {
 	blobs, err := os.ReadDir(directory)
 	if err != nil {

@@ -14,7 +14,7 @@ use super::warnings::warnings;
 
 /// HTTP status "unprocessable entity", which the API server itself uses for invalid objects.
 const UNPROCESSABLE: u16 = 422;
-/// HTTP status "forbidden", with which the API server itself refuses what exceeds a quota.
+/// HTTP status "forbidden", with which the API server itself rejects what exceeds a quota.
 const FORBIDDEN: u16 = 403;
 /// HTTP status "content too large".
 const TOO_LARGE: u16 = 413;
@@ -57,7 +57,7 @@ pub struct Summary<'b> {
 pub enum Verdict {
     /// The object may be stored.
     Allowed,
-    /// The object is refused.
+    /// The object is denied.
     Denied,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultV
     response.into_answer(request, Vec::new())
 }
 
-/// The object is refused for what the report holds against it.
+/// The object is denied for what the report holds against it.
 pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
     let mut causes: Vec<Cause> = report.with_severity(Severity::Error).map(Cause::of).collect();
     let omitted = report.omitted(Severity::Error);
@@ -100,19 +100,18 @@ pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Ans
         });
     }
     let message = format!("{} is invalid: {}", named(request), listed(&causes));
-    let mut response = Response::refused(request, UNPROCESSABLE, "Invalid", message, causes);
+    let mut response = Response::denied(request, UNPROCESSABLE, "Invalid", message, causes);
     response.speak(report);
     response.into_answer(request, rules(report.diagnostics().iter()))
 }
 
-/// The object is refused because it cannot be read; in practice because it is nested too deep.
+/// The object is denied because it cannot be read; in practice because it is nested too deep.
 pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error) -> Answer<'b> {
     let message = format!("{} cannot be read: {error}", named(request));
-    Response::refused(request, BAD_REQUEST, "BadRequest", message, Vec::new())
-        .into_answer(request, Vec::new())
+    Response::denied(request, BAD_REQUEST, "BadRequest", message, Vec::new()).into_answer(request, Vec::new())
 }
 
-/// The object is refused because it would take more than `limit` bytes of memory to judge it.
+/// The object is denied because it would take more than `limit` bytes of memory to judge it.
 pub(super) fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Answer<'b> {
     let message = format!(
         "{} is too large: with the stored object it has so many fields and elements that judging it would take more \
@@ -120,12 +119,12 @@ pub(super) fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Ans
         named(request),
         limit / (1024 * 1024)
     );
-    Response::refused(request, TOO_LARGE, "RequestEntityTooLarge", message, Vec::new())
+    Response::denied(request, TOO_LARGE, "RequestEntityTooLarge", message, Vec::new())
         .into_answer(request, Vec::new())
 }
 
-/// Why an object is refused that may be right in itself.
-pub(super) enum Refusal {
+/// Why an object is denied that may be right in itself.
+pub(super) enum DenialStatus {
     /// A limit is reached.
     Forbidden(String),
     /// A field is not to be changed.
@@ -143,7 +142,7 @@ pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'stat
     if let Some(rule) = spared {
         response
             .audit_annotations
-            .insert("not-refused-by", rule.to_owned());
+            .insert("not-denied-by", rule.to_owned());
     }
     response.into_answer(request, Vec::new())
 }
@@ -155,15 +154,15 @@ pub(super) fn admitted_with_warning<'b>(request: &AdmissionRequest<'b>, warning:
     response.into_answer(request, Vec::new())
 }
 
-/// The object is refused by a rule that is none of the review's.
-pub(super) fn refused<'b>(
+/// The object is denied by a rule that is none of the review's.
+pub(super) fn denied_by<'b>(
     request: &AdmissionRequest<'b>,
-    refusal: Refusal,
+    denial: DenialStatus,
     rule: &'static str,
 ) -> Answer<'b> {
-    let (code, reason, message, causes) = match refusal {
-        Refusal::Forbidden(message) => (FORBIDDEN, "Forbidden", message, Vec::new()),
-        Refusal::Field { path, message } => {
+    let (code, reason, message, causes) = match denial {
+        DenialStatus::Forbidden(message) => (FORBIDDEN, "Forbidden", message, Vec::new()),
+        DenialStatus::Field { path, message } => {
             let text = format!("{} is invalid: {path}: {message}", named(request));
             let cause = Cause {
                 reason: "FieldValueForbidden",
@@ -173,8 +172,8 @@ pub(super) fn refused<'b>(
             (UNPROCESSABLE, "Invalid", text, vec![cause])
         }
     };
-    let mut response = Response::refused(request, code, reason, message, causes);
-    response.audit_annotations.insert("refused-by", rule.to_owned());
+    let mut response = Response::denied(request, code, reason, message, causes);
+    response.audit_annotations.insert("denied-by", rule.to_owned());
     response.into_answer(request, Vec::new())
 }
 
@@ -258,7 +257,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    fn refused(
+    fn denied(
         request: &'a AdmissionRequest<'_>,
         code: u16,
         reason: &'static str,
@@ -287,7 +286,7 @@ impl<'a> Response<'a> {
     /// before each key.
     fn speak(&mut self, report: &Report) {
         self.warnings = warnings(report);
-        for (key, severity) in [("refused-by", Severity::Error), ("warned-by", Severity::Warning)] {
+        for (key, severity) in [("denied-by", Severity::Error), ("warned-by", Severity::Warning)] {
             let names: Vec<_> = rules(report.with_severity(severity))
                 .into_iter()
                 .map(RuleId::as_str)
@@ -298,7 +297,7 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// About how many bytes its texts take; each of several causes stands in the message as well.
+    /// About how many bytes its texts take; each of several causes is in the message as well.
     fn length_of_texts(&self) -> usize {
         let message = self.status.as_ref().map_or(0, |status| 2 * status.message.len());
         let patch = self.patch.as_ref().map_or(0, String::len);

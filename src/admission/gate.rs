@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use poolgate_core::json::{Json, Part};
 use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL, NodeLimitMode};
-use poolgate_core::nodelimit::ledger::{Full, Refused};
+use poolgate_core::nodelimit::ledger::{Denial, Full};
 use poolgate_core::value::label::label_value;
 
-use super::answer::{self, Answer, Refusal};
+use super::answer::{self, Answer, DenialStatus};
 use super::envelope::{self, AdmissionRequest, Malformed, Operation, Text, text};
 use super::inquiry;
 
-/// The name under which audit annotations file a refusal of the gate.
+/// The name under which audit annotations file a denial of the gate.
 const RULE: &str = "node-limit";
 
 /// As much of a NodeClaim as is read.
@@ -108,7 +108,7 @@ fn is_judged(request: &AdmissionRequest<'_>) -> bool {
 
 fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> GateReview<'b> {
     match claim.pool {
-        // What the API server refuses as a label is no pool's name, and no path either.
+        // What the API server rejects as a label is no pool's name, and no path either.
         Some(pool) if !claim.is_deleted && !pool.is_empty() && label_value(&pool).is_ok() => {
             GateReview::NodeClaim(NodeClaimReview {
                 request: request.detached(),
@@ -127,9 +127,9 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>)
         return answer::admitted(request, None);
     }
     let pool = |claim: &Claim<'_>| claim.pool.as_deref().unwrap_or("none").to_owned();
-    answer::refused(
+    answer::denied_by(
         request,
-        Refusal::Field {
+        DenialStatus::Field {
             path: format!("metadata.labels[{NODEPOOL_LABEL}]"),
             message: format!(
                 "Forbidden: a NodeClaim cannot change its NodePool (from {} to {}): the new one has \
@@ -169,34 +169,34 @@ impl NodeClaimReview {
     }
 
     /// The limit is reached.
-    pub(crate) fn refuse(&self, refused: &Refused) -> Answer<'static> {
-        answer::refused(
+    pub(crate) fn deny(&self, denied: &Denial) -> Answer<'static> {
+        answer::denied_by(
             &self.request,
-            Refusal::Forbidden(sentence(&self.pool, refused)),
+            DenialStatus::Forbidden(sentence(&self.pool, denied)),
             RULE,
         )
     }
 
     /// It is not known whether the limit is reached.
-    pub(crate) fn refuse_undecided(&self, error: &str) -> Answer<'static> {
+    pub(crate) fn deny_undecided(&self, error: &str) -> Answer<'static> {
         let text = format!(
             "poolgate cannot say whether NodePool {} is at its node limit: {error}; /gate/strict admits no NodeClaim \
              until it can",
             self.pool
         );
-        answer::refused(&self.request, Refusal::Forbidden(text), RULE)
+        answer::denied_by(&self.request, DenialStatus::Forbidden(text), RULE)
     }
 }
 
-/// Why a claim is refused, and what can be done about it.
-pub(crate) fn sentence(pool: &str, refused: &Refused) -> String {
-    match refused {
-        Refused::Full(full) => full_sentence(pool, full),
-        Refused::Busy => format!(
+/// Why a claim is denied, and what can be done about it.
+pub(crate) fn sentence(pool: &str, denied: &Denial) -> String {
+    match denied {
+        Denial::Full(full) => full_sentence(pool, full),
+        Denial::Busy => format!(
             "NodePool {pool} is below its node limit, but more NodeClaims are being created at once than poolgate can \
              keep track of; try again within a minute"
         ),
-        Refused::LedgerLost => format!(
+        Denial::LedgerLost => format!(
             "NodePool {pool} may be at its node limit: poolgate has lost the record of who was admitted; within a \
              minute it has counted anew, and admits again"
         ),
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_how_the_pool_is_filled_and_what_to_do() {
+    fn a_denial_says_how_the_pool_is_filled_and_what_to_do() {
         let full = |mode, occupied, terminating, outstanding| {
             let limit = LimitInForce {
                 nodes: 5,
@@ -339,7 +339,7 @@ mod tests {
                 outstanding,
                 stale: false,
             };
-            sentence("general", &Refused::Full(full))
+            sentence("general", &Denial::Full(full))
         };
         assert_eq!(
             full(NodeLimitMode::Hard, 6, 2, 1),
@@ -355,23 +355,23 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_forbidden_as_by_a_quota_and_named_in_the_audit_log() {
+    fn a_denial_is_forbidden_as_by_a_quota_and_named_in_the_audit_log() {
         let body = review("CREATE", &claim(Some("general")), &Value::Null);
         let GateReview::NodeClaim(claim) = open(&body).expect("a review") else {
             panic!("answered at once");
         };
-        let answer: Value = serde_json::from_slice(&claim.refuse(&Refused::Busy).body).expect("JSON");
+        let answer: Value = serde_json::from_slice(&claim.deny(&Denial::Busy).body).expect("JSON");
         let response = &answer["response"];
         assert_eq!(
             (&response["allowed"], &response["status"]["code"]),
             (&json!(false), &json!(403))
         );
-        assert_eq!(response["auditAnnotations"], json!({"refused-by": "node-limit"}));
+        assert_eq!(response["auditAnnotations"], json!({"denied-by": "node-limit"}));
         let answer: Value = serde_json::from_slice(&claim.admit_beyond().body).expect("JSON");
         assert_eq!(answer["response"]["allowed"], true);
         assert_eq!(
             answer["response"]["auditAnnotations"],
-            json!({"not-refused-by": "node-limit"})
+            json!({"not-denied-by": "node-limit"})
         );
     }
 }

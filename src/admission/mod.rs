@@ -32,7 +32,7 @@ pub(crate) use weight::is_light;
 /// What is asked of poolgate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endpoint {
-    /// Complete the object, and refuse at once what would be refused later: between the two endpoints the API
+    /// Complete the object, and deny at once what would be denied later: between the two endpoints the API
     /// server checks the CRD's schema, and its shorter list would be all that the user reads.
     Mutate,
     /// Judge the object as it is about to be stored.
@@ -49,7 +49,7 @@ impl Endpoint {
     }
 }
 
-/// Whether the mutating endpoint refuses, too.
+/// Whether the mutating endpoint denies, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MutateVerdict {
     /// It gives the same verdict as the validating one.
@@ -152,9 +152,9 @@ impl Reviewer {
 
     fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {
         match endpoint {
-            Endpoint::Validate if review.report.refuses() => answer::denied(request, &review.report),
+            Endpoint::Validate if review.report.denies() => answer::denied(request, &review.report),
             Endpoint::Validate => answer::allowed(request, &review.report),
-            Endpoint::Mutate if review.report.refuses() && self.mutate_verdict == MutateVerdict::On => {
+            Endpoint::Mutate if review.report.denies() && self.mutate_verdict == MutateVerdict::On => {
                 answer::denied(request, &review.report)
             }
             Endpoint::Mutate => answer::completed(request, &review.defaults),

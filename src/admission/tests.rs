@@ -122,7 +122,7 @@ fn a_complete_pool_gets_no_patch() {
 }
 
 #[test]
-fn both_endpoints_refuse_alike_with_a_cause_for_each_mistake() {
+fn both_endpoints_deny_alike_with_a_cause_for_each_mistake() {
     let object = json!({"spec": {
         "disruption": {"budgets": [{"nodes": "101%"}, {"nodes": "0", "schedule": "@daily"}]},
         "limits": {"cpu": "-1"},
@@ -159,14 +159,14 @@ fn both_endpoints_refuse_alike_with_a_cause_for_each_mistake() {
                 .starts_with("NodePool.karpenter.sh \"default\" is invalid: [spec.")
         );
         assert_eq!(
-            response["auditAnnotations"]["refused-by"],
+            response["auditAnnotations"]["denied-by"],
             "budget-nodes,budget-schedule-duration,limit-negative"
         );
     }
 }
 
 #[test]
-fn warnings_come_from_the_validating_endpoint_and_with_every_refusal() {
+fn warnings_come_from_the_validating_endpoint_and_with_every_denial() {
     let warned = json!({"spec": {"limits": {"cpu": "0"}}});
     assert_eq!(create(Endpoint::Mutate, &warned)["warnings"], Value::Null);
     assert_eq!(
@@ -176,9 +176,9 @@ fn warnings_come_from_the_validating_endpoint_and_with_every_refusal() {
             .len(),
         1
     );
-    let refused = json!({"spec": {"limits": {"cpu": "0", "memory": "x"}}});
+    let denied = json!({"spec": {"limits": {"cpu": "0", "memory": "x"}}});
     assert_eq!(
-        create(Endpoint::Mutate, &refused)["warnings"]
+        create(Endpoint::Mutate, &denied)["warnings"]
             .as_array()
             .unwrap()
             .len(),
@@ -187,7 +187,7 @@ fn warnings_come_from_the_validating_endpoint_and_with_every_refusal() {
 }
 
 #[test]
-fn an_update_is_not_refused_for_what_it_does_not_touch() {
+fn an_update_is_not_denied_for_what_it_does_not_touch() {
     let old = json!({"metadata": {"name": "default"}, "spec": {"limits": {"cpu": "-1"}}});
     let mut new = old.clone();
     new["metadata"]["labels"] = json!({"team": "blue"});
@@ -222,7 +222,7 @@ fn without_a_verdict_the_mutating_endpoint_only_completes() {
 }
 
 #[test]
-fn an_object_that_is_none_is_refused_with_its_uid() {
+fn an_object_that_is_none_is_denied_with_its_uid() {
     for object in [Value::Null, json!([]), json!("text")] {
         let response = create(Endpoint::Mutate, &object);
         assert_eq!(response["allowed"], false);
@@ -232,7 +232,7 @@ fn an_object_that_is_none_is_refused_with_its_uid() {
 }
 
 #[test]
-fn an_object_nested_too_deep_is_refused_with_its_uid() {
+fn an_object_nested_too_deep_is_denied_with_its_uid() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let body = nodepool_review("CREATE", &json!("HERE"), &Value::Null)
         .to_string()
@@ -307,13 +307,10 @@ fn scaling_is_judged_by_what_is_known_of_the_pool() {
     view.set_pool("default".into(), Some(kept));
     assert_eq!(allowed(json!(4)), true);
     assert_eq!(allowed(json!("many")), true, "no Scale that an API server makes");
-    let refused = response(&scale_review(&json!(6)));
-    assert_eq!(refused["status"]["details"]["kind"], "Scale");
-    assert_eq!(
-        refused["status"]["details"]["causes"][0]["field"],
-        "spec.replicas"
-    );
-    let message = refused["status"]["message"].as_str().unwrap();
+    let denied = response(&scale_review(&json!(6)));
+    assert_eq!(denied["status"]["details"]["kind"], "Scale");
+    assert_eq!(denied["status"]["details"]["causes"][0]["field"], "spec.replicas");
+    let message = denied["status"]["message"].as_str().unwrap();
     assert!(message.contains("limits.nodes is 5"), "{message}");
 
     let mut other = scale_review(&json!(6));
@@ -343,7 +340,7 @@ fn a_node_claim_that_is_sent_is_judged_and_never_written_to() {
     review["request"]["oldObject"] = claim;
     review["request"]["object"]["spec"]["expireAfter"] = json!("24h");
     let response = &respond(Endpoint::Validate, &review)["response"];
-    assert_eq!(response["auditAnnotations"]["refused-by"], "nodeclaim-immutable");
+    assert_eq!(response["auditAnnotations"]["denied-by"], "nodeclaim-immutable");
     assert_eq!(response["status"]["details"]["kind"], "NodeClaim");
 }
 
@@ -397,7 +394,7 @@ fn an_update_is_told_of_the_claims_that_are_counted_and_of_the_status_where_none
         let answer: Value = serde_json::from_slice(&answer.body).unwrap();
         answer["response"]["warnings"].to_string()
     };
-    assert!(told().contains("the pool's status tells of 6 nodes, so 1 stands above"));
+    assert!(told().contains("the pool's status tells of 6 nodes, so 1 is above"));
     view.set_claims(Some(HashMap::new()));
     assert!(!told().contains("stand"), "the pool has no NodeClaim");
     let counts = ClaimCounts {
@@ -407,7 +404,7 @@ fn an_update_is_told_of_the_claims_that_are_counted_and_of_the_status_where_none
     };
     view.set_claims_of("default", counts);
     assert!(
-        told().contains("the pool has 8 NodeClaims, so 3 stand above"),
+        told().contains("the pool has 8 NodeClaims, so 3 are above"),
         "{}",
         told()
     );

@@ -1,4 +1,4 @@
-//! How much memory an object takes once it is built, reckoned from its text: a megabyte of small objects becomes a
+//! How much memory an object takes once it is built, computed from its text: a megabyte of small objects becomes a
 //! hundred megabytes of objects.
 
 use std::borrow::Cow;

@@ -27,7 +27,7 @@ pub(crate) struct CertificatesArgs {
         value_parser = flags::interval)]
     leaf_life: Duration,
 
-    /// How long after a new CA stands in every caBundle its first certificate is stored: API servers learn of a caBundle late
+    /// How long after a new CA is in every caBundle its first certificate is stored: API servers learn of a caBundle late
     #[arg(long, env = "POOLGATE_TRUST_WAIT", default_value = "1m", value_name = "TIME", value_parser = flags::time)]
     trust_wait: Duration,
 

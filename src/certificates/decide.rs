@@ -82,7 +82,7 @@ pub(super) enum Step {
     Wait(Duration),
     /// Nothing, for ever: all is as it should be, until that changes.
     Rest,
-    /// Nothing: the clock stands before the time at which the certificates were made. What was made by it would have ended for
+    /// Nothing: the clock is before the time at which the certificates were made. What was made by it would have ended for
     /// everybody else.
     ClockIsBehind,
 }

@@ -32,7 +32,7 @@ enum KeepError {
     #[error("no certificate can be made: {0}")]
     Issue(AuthorityError),
     #[error(
-        "the clock stands before the time at which the certificates were made, and nothing is made by it; if they were \
+        "the clock is before the time at which the certificates were made, and nothing is made by it; if they were \
          made by a clock that was ahead, empty the Secret {AUTHORITY}"
     )]
     ClockIsBehind,

@@ -22,12 +22,12 @@ pub(super) const AUTHORITY: &str = "poolgate-certificates";
 /// The Secret that servers read.
 pub(super) const LEAF: &str = "poolgate-tls";
 
-/// Where an authority stands in its Secret.
+/// Where an authority is in its Secret.
 const AUTHORITY_CERTIFICATE: &str = "ca.crt";
 const AUTHORITY_KEY: &str = "ca.key";
 const PREVIOUS: &str = "previous.crt";
 
-/// Where a leaf stands in its Secret.
+/// Where a leaf is in its Secret.
 const LEAF_CERTIFICATE: &str = "tls.crt";
 const LEAF_KEY: &str = "tls.key";
 
@@ -162,7 +162,7 @@ impl Read {
 }
 
 impl Secret {
-    /// What stands under a key; nothing where that is no base64.
+    /// What is under a key; nothing where that is no base64.
     fn get(&self, key: &str) -> Vec<u8> {
         let text = self.data.as_ref().and_then(|data| data.get(key));
         text.and_then(|text| STANDARD.decode(text).ok())

@@ -1,4 +1,4 @@
-//! The API server, as far as certificates are stored there: each call has a deadline, and a write is refused if somebody
+//! The API server, as far as certificates are stored there: each call has a deadline, and a write is rejected if somebody
 //! else has written since what it rests on was read.
 
 use std::time::Duration;

@@ -214,18 +214,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_sign_is_refused_with_its_reason() {
+    fn what_cannot_sign_is_rejected_with_its_reason() {
         let (one, other) = (authority(), authority());
-        let refused = |certificate: &str, key: &str| {
+        let rejected = |certificate: &str, key: &str| {
             let read = Authority::from_pem(certificate.as_bytes(), key.as_bytes());
             read.err().expect("an error").to_string()
         };
         let (pem, key) = (one.pem(), one.key_pem());
-        assert!(refused("", &key).starts_with("there is not one certificate"));
-        assert!(refused(&(pem.clone() + &other.pem()), &key).starts_with("there is not one certificate"));
-        assert!(refused(&pem, "").starts_with("the key cannot be read"));
-        assert!(refused(&pem, &other.key_pem()).starts_with("certificate and key do not belong"));
+        assert!(rejected("", &key).starts_with("there is not one certificate"));
+        assert!(rejected(&(pem.clone() + &other.pem()), &key).starts_with("there is not one certificate"));
+        assert!(rejected(&pem, "").starts_with("the key cannot be read"));
+        assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not belong"));
         let foreign = rcgen::generate_simple_self_signed(["a".to_owned()]).expect("a certificate");
-        assert!(refused(&foreign.cert.pem(), &foreign.signing_key.serialize_pem()).contains("poolgate made"));
+        assert!(
+            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem()).contains("poolgate made")
+        );
     }
 }

@@ -122,7 +122,7 @@ fn announce(pair: &Pair, now: i64) {
         tracing::warn!(
             serial,
             seconds = pair.not_before.saturating_sub(now),
-            "the certificate does not hold yet; clients will refuse it"
+            "the certificate does not hold yet; clients will reject it"
         );
     }
 }

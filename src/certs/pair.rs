@@ -84,7 +84,7 @@ impl Pair {
         })
     }
 
-    /// Refuses a leaf that no client would take any more. One that holds only from soon on is taken: the clock
+    /// Rejects a leaf that no client would take any more. One that holds only from soon on is taken: the clock
     /// of who issued it may be ahead.
     pub(super) fn still_holds(self, now: SystemTime) -> Result<Self, PairError> {
         let seconds = unix_seconds(now).saturating_sub(self.not_after);
@@ -222,24 +222,24 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_serve_is_refused_with_its_reason() {
+    fn what_cannot_serve_is_rejected_with_its_reason() {
         let (chain, key) = self_signed();
         let (_, other) = self_signed();
         let (chain, key, other) = (chain.as_bytes(), key.serialize_pem(), other.serialize_pem());
-        let refused =
+        let rejected =
             |chain: &[u8], key: &[u8]| Pair::from_pem(chain, key).expect_err("an error").to_string();
         let half = &chain[..chain.len() / 2];
-        assert!(refused(half, key.as_bytes()).starts_with("the certificate cannot be read"));
-        assert!(refused(b"", key.as_bytes()).starts_with("there is no certificate"));
-        assert!(refused(chain, b"").starts_with("the key cannot be read"));
-        assert!(refused(chain, &key.as_bytes()[..60]).starts_with("the key cannot be read"));
-        assert!(refused(chain, other.as_bytes()).starts_with("certificate and key cannot be used together"));
+        assert!(rejected(half, key.as_bytes()).starts_with("the certificate cannot be read"));
+        assert!(rejected(b"", key.as_bytes()).starts_with("there is no certificate"));
+        assert!(rejected(chain, b"").starts_with("the key cannot be read"));
+        assert!(rejected(chain, &key.as_bytes()[..60]).starts_with("the key cannot be read"));
+        assert!(rejected(chain, other.as_bytes()).starts_with("certificate and key cannot be used together"));
         let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-        assert!(refused(damaged.as_bytes(), key.as_bytes()).starts_with("the first certificate is damaged"));
+        assert!(rejected(damaged.as_bytes(), key.as_bytes()).starts_with("the first certificate is damaged"));
     }
 
     #[test]
-    fn a_leaf_that_has_ended_is_refused() {
+    fn a_leaf_that_has_ended_is_rejected() {
         let (chain, key) = self_signed();
         let pair = || Pair::from_pem(chain.as_bytes(), key.serialize_pem().as_bytes()).expect("a pair");
         let end = u64::try_from(pair().not_after).expect("a time after 1970");

@@ -1,7 +1,7 @@
 //! The file of the authorities by which the API server's certificate is checked.
 //!
 //! kube reads it again for a new connection, at most once a minute, and stays with the last good one. What it reads is
-//! judged here as well, so that a file of no use is told with its reason, once, and counted.
+//! judged here as well, so that a file of no use is reported with its reason, once, and counted.
 
 use std::future::pending;
 use std::io;

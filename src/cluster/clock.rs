@@ -9,7 +9,7 @@ use poolgate_core::nodelimit::ledger::Moment;
 pub(crate) struct Clock(Instant);
 
 impl Clock {
-    /// A clock that stands at zero.
+    /// A clock that is at zero.
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
@@ -27,7 +27,7 @@ impl Clock {
 
 /// Wall time in seconds since 1970.
 pub(crate) fn wall_seconds() -> u64 {
-    // A clock before 1970 is no reason to refuse anything: the time is only shown.
+    // A clock before 1970 is no reason to reject anything: the time is only shown.
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |elapsed| elapsed.as_secs())

@@ -167,7 +167,7 @@ impl Route<'_> {
     }
 }
 
-/// The file of the authorities by which a context's API server is checked, unless they stand in the kubeconfig itself.
+/// The file of the authorities by which a context's API server is checked, unless they are in the kubeconfig itself.
 fn authority_file(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<PathBuf> {
     let name = context.or(kubeconfig.current_context.as_deref())?;
     let mut contexts = kubeconfig.contexts.iter();
@@ -271,7 +271,7 @@ contexts:
     }
 
     #[tokio::test]
-    async fn what_is_named_and_not_there_is_told_with_its_name() {
+    async fn what_is_named_and_not_there_is_reported_with_its_name() {
         let missing = std::path::Path::new("/no/such/file");
         let error = find(&args(Some(missing), None))
             .await

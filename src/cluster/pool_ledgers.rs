@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use poolgate_core::nodelimit::ledger::{Ledger, Termination, TooManyVictims, Uid, UnusableUid};
-use poolgate_core::nodelimit::plan::{LedgerState, Refusal};
+use poolgate_core::nodelimit::plan::{LastDenial, LedgerState};
 
 use super::clock::{Clock, wall_seconds};
 use super::gate_metrics::GateMetrics;
 use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerStore, Owner, StoreError};
 
-/// Why victims do not stand in a ledger.
+/// Why victims are not in a ledger.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VictimError {
     /// The ledger is not read or not written.
@@ -97,15 +97,15 @@ pub(crate) fn read_ledger(object: &ConfigMap) -> Result<(Box<str>, LedgerState),
 
 fn state(ledger: &Ledger) -> LedgerState {
     let text = |uid: &Uid| Arc::from(uid.as_str());
-    let refusal = ledger.refused().and_then(|refusal| {
-        let at = Timestamp::from_second(i64::try_from(refusal.at).ok()?).ok()?;
-        let total = refusal.total;
-        Some(Refusal { at, total })
+    let denial = ledger.denied().and_then(|denial| {
+        let at = Timestamp::from_second(i64::try_from(denial.at).ok()?).ok()?;
+        let total = denial.total;
+        Some(LastDenial { at, total })
     });
     let victims = ledger.termination().map(Termination::victims).unwrap_or_default();
     LedgerState {
         reservations: ledger.reservations().map(text).collect(),
-        refusal,
+        denial,
         mode: ledger.limit().map(|limit| limit.mode),
         victims: victims.iter().map(text).collect(),
     }

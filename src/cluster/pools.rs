@@ -108,7 +108,7 @@ impl Follower for PoolFollower {
         self.metrics.static_pools(statics);
     }
 
-    /// Nobody is refused for a limit that may have been raised since.
+    /// Nobody is denied for a limit that may have been raised since.
     fn lost(&mut self) {
         self.metrics.static_pools(0);
         self.verdicts.lost();

@@ -1,4 +1,4 @@
-//! A cluster that a command reads once. It is found as kubectl finds it and asked with deadlines, and a failure is told with
+//! A cluster that a command reads once. It is found as kubectl finds it and asked with deadlines, and a failure is reported with
 //! the place and with what to do about it.
 
 use std::io;

@@ -71,7 +71,7 @@ pub(crate) struct Rule {
 }
 
 impl ClientConfig {
-    /// What stands in `caBundle`; none where that is no base64.
+    /// What is in `caBundle`; none where that is no base64.
     pub(crate) fn ca_bundle(&self) -> Option<Vec<u8>> {
         STANDARD
             .decode(self.ca_bundle.as_deref().unwrap_or_default())

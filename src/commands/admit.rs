@@ -15,8 +15,8 @@ use crate::judged_by::JudgedBy;
 /// Longest review that is read, in bytes: the API server sends at most two objects of 3 MiB, and what is around them.
 const MAX_BYTES: u64 = 7 << 20;
 
-/// The exit code where the object is refused.
-const REFUSED: u8 = 1;
+/// The exit code where the object is denied.
+const DENIED: u8 = 1;
 
 /// What the user says about the review.
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     answer.body.push(b'\n');
     let code = match answer.summary.verdict {
         Verdict::Allowed => ExitCode::SUCCESS,
-        Verdict::Denied => REFUSED.into(),
+        Verdict::Denied => DENIED.into(),
     };
     match io::stdout().write_all(&answer.body) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use poolgate_core::manifest::{NodeRef, Shape, Style};
 
-/// Text that comes in, and where; what stands between `at` and `until` goes.
+/// Text that comes in, and where; what is between `at` and `until` goes.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::commands) struct Insertion {
     at: usize,
@@ -169,7 +169,7 @@ fn scalar(before: &str, value: &Value) -> String {
     }
 }
 
-/// How many characters stand before a place in its line.
+/// How many characters are before a place in its line.
 fn column(text: &str, at: usize) -> usize {
     line_before(text, at).chars().count()
 }

@@ -119,7 +119,7 @@ fn severity(rule: &Rule) -> &'static str {
 
 /// What a reader of the page has to know before the rules.
 const INTRODUCTION: &str = "\
-An **error** refuses the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
+An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
 and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
 does not touch becomes a warning; a list counts as one field. A policy can give each rule another weight; see
 [policy.md](policy.md).
@@ -181,7 +181,7 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     }
     let word = match rule.severity {
         _ if is_across(rule) => "Found",
-        Some(Severity::Error) => "Refused",
+        Some(Severity::Error) => "Denied",
         Some(Severity::Warning) => "Warned of",
         Some(Severity::Info) => "Noted",
         None => "Noted, once a policy gives the rule a level",
@@ -194,14 +194,14 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// Who else refuses what breaks the rule: a sentence.
+/// Who else rejects what breaks the rule: a sentence.
 fn origins(rule: &Rule) -> String {
     if is_across(rule) {
         return ACROSS.to_owned();
     }
     if let [origin] = rule.origins {
         return match origin {
-            Origin::Schema => "Karpenter's CRD refuses this, too.",
+            Origin::Schema => "Karpenter's CRD rejects this, too.",
             Origin::Runtime => {
                 "Karpenter's CRD lets this through; Karpenter then marks the NodePool not ready and launches nothing \
                  for it."
@@ -220,7 +220,7 @@ fn origins(rule: &Rule) -> String {
     });
     let mut parts: Vec<_> = parts.collect();
     parts.dedup();
-    format!("Who else refuses this: {}.", parts.join("; "))
+    format!("Who else rejects this: {}.", parts.join("; "))
 }
 
 /// The example, without the middle of long lists of the same: a comment there says how much is left out.

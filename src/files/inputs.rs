@@ -89,7 +89,7 @@ impl Input {
 pub(crate) struct Inputs {
     /// In the order of their names, each once; what could not even be found among them.
     pub(crate) files: Vec<Input>,
-    /// Helm template folders that were passed over: what stands there is no YAML yet.
+    /// Helm template folders that were passed over: what is there is no YAML yet.
     pub(crate) template_folders: usize,
 }
 

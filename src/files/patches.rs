@@ -23,7 +23,7 @@ const FOLDERS: usize = 4;
 pub(crate) enum Whole {
     /// Each is what would be applied.
     Whole,
-    /// Each is a patch: what it lacks stands elsewhere.
+    /// Each is a patch: what it lacks is elsewhere.
     Part,
 }
 
@@ -53,7 +53,7 @@ impl Patches {
         Self(patches)
     }
 
-    /// Whether what stands in an input is whole.
+    /// Whether what is in an input is whole.
     pub(crate) fn whole(&self, input: &Input) -> Whole {
         let is_patch = |path: &Path| fs::canonicalize(path).is_ok_and(|path| self.0.contains(&path));
         match &input.source {

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endless_source_is_refused_at_the_bound() {
+    fn an_endless_source_is_rejected_at_the_bound() {
         let error = read_up_to(io::repeat(b'a'), 1000).unwrap_err();
         assert!(matches!(error, ReadError::TooLarge { limit: 1000 }));
         assert_eq!(read_up_to(io::repeat(b'a').take(1000), 1000).unwrap().len(), 1000);

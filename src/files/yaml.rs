@@ -1,4 +1,4 @@
-//! Values as YAML in block style. Texts stand in quotes unless they are plain words.
+//! Values as YAML in block style. Texts are in quotes unless they are plain words.
 
 use serde_json::{Map, Value, json};
 

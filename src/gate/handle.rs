@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use poolgate_core::nodelimit::ledger::{Refused, RequestVerdict, Uid};
+use poolgate_core::nodelimit::ledger::{Denial, RequestVerdict, Uid};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -20,7 +20,7 @@ const INBOX: usize = 1_024;
 /// How the gate is meant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GateSettings {
-    /// Whether nothing is refused: what would be is only counted.
+    /// Whether nothing is denied: what would be is only counted.
     pub(crate) observe: bool,
 }
 
@@ -54,9 +54,9 @@ pub(crate) enum GateDecision {
     /// There is room, or no limit.
     Allowed,
     /// There is none.
-    Denied(Refused),
-    /// There is none, and refusing is not wanted.
-    WouldDeny(Refused),
+    Denied(Denial),
+    /// There is none, and denying is not wanted.
+    WouldDeny(Denial),
     /// It cannot be decided, and goes on.
     AllowedUndecided(GateError),
     /// It cannot be decided, and does not.
@@ -128,10 +128,10 @@ impl Gate {
     fn decided(&self, verdict: DecidedRequest, dry_run: bool) -> GateDecision {
         let (word, outcome) = match verdict.answer {
             RequestVerdict::Reserved | RequestVerdict::Allow => ("allowed", GateDecision::Allowed),
-            RequestVerdict::Deny(refused) if self.settings.observe => {
-                ("would_deny", GateDecision::WouldDeny(refused))
+            RequestVerdict::Deny(denied) if self.settings.observe => {
+                ("would_deny", GateDecision::WouldDeny(denied))
             }
-            RequestVerdict::Deny(refused) => ("denied", GateDecision::Denied(refused)),
+            RequestVerdict::Deny(denied) => ("denied", GateDecision::Denied(denied)),
         };
         self.metrics.decided(word, verdict.mode, dry_run);
         outcome

@@ -4,8 +4,8 @@ use std::mem::take;
 use std::time::{Duration, Instant};
 
 use poolgate_core::nodelimit::ledger::{
-    ClaimView, Decision, Facts, FirstSeen, Ledger, Needs, Observed, Refused, RequestVerdict, Step, Uid,
-    Write, decide,
+    ClaimView, Decision, Denial, Facts, FirstSeen, Ledger, Needs, Observed, RequestVerdict, Step, Uid, Write,
+    decide,
 };
 use tokio::time::sleep;
 
@@ -16,7 +16,7 @@ use super::waiter::{DecidedRequest, Waiter};
 use crate::cluster::clock::wall_seconds;
 use crate::cluster::ledgers::{Owner, Stored};
 
-/// How old a view may be, which nothing has brought up to date since, that a creation is refused by it.
+/// How old a view may be, which nothing has brought up to date since, that a creation is denied by it.
 const OLDEST_VIEW: Duration = Duration::from_mins(5);
 
 /// How many steps are tried for what nobody waits for.
@@ -245,12 +245,12 @@ impl<'a> Round<'a> {
     }
 
     fn answer(&mut self, pool: &LimitedPool, answers: &[RequestVerdict], is_recorded: bool) {
-        let mut refused = 0;
+        let mut denied = 0;
         for (waiter, answer) in take(&mut self.waiters).into_iter().zip(answers) {
             if matches!(answer, RequestVerdict::Deny(_)) && !waiter.dry_run {
-                refused += 1;
+                denied += 1;
             }
-            if matches!(answer, RequestVerdict::Deny(Refused::Full(full)) if full.stale) {
+            if matches!(answer, RequestVerdict::Deny(Denial::Full(full)) if full.stale) {
                 self.context.metrics.stale();
             }
             let verdict = DecidedRequest {
@@ -259,9 +259,9 @@ impl<'a> Round<'a> {
             };
             self.releases.extend(waiter.answer(Ok(verdict)));
         }
-        if !is_recorded && refused > 0 {
+        if !is_recorded && denied > 0 {
             let before = self.context.unrecorded(self.pool);
-            self.context.set_unrecorded(self.pool, before + refused);
+            self.context.set_unrecorded(self.pool, before + denied);
         }
     }
 

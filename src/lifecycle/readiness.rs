@@ -1,5 +1,5 @@
 //! Whether new work should come here, and what `/readyz` says beside yes and no. That never decides: a part that is
-//! down and can be done without is a line, not a refusal.
+//! down and can be done without is a line, not a rejection.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 const READY: u8 = 1;
 const LEAVING: u8 = 2;
 
-/// Where the process stands in its life, which only ever moves forward, and what it cannot do without.
+/// Where the process is in its life, which only ever moves forward, and what it cannot do without.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     stage: AtomicU8,

@@ -79,7 +79,7 @@ pub(crate) struct LintArgs {
 }
 
 impl LintArgs {
-    /// The formats with what stands in the place of findings.
+    /// The formats with what is in the place of findings.
     pub(super) fn formats(&self) -> Vec<Wanted> {
         let instead = [
             (self.instead.diff, Format::Diff),
@@ -133,7 +133,7 @@ pub(super) struct Failure {
 /// From which severity on findings are a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum FailOn {
-    /// Only what the webhook or Karpenter refuses.
+    /// Only what the webhook or Karpenter rejects.
     Error,
     /// What it warns about, too.
     Warning,

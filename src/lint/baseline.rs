@@ -1,4 +1,4 @@
-//! What was found before and is not to be told again: a file that is written once and kept beside the manifests.
+//! What was found before and is not to be reported again: a file that is written once and kept beside the manifests.
 //!
 //! A finding is known by its file, rule, object and field, not by its line, so that it stays known while lines move.
 

@@ -89,9 +89,9 @@ struct FileCheck<'a, 't> {
     whole: Whole,
     text: &'t str,
     lines: Lines<'t>,
-    /// Whether a NodePool stands in it somewhere. Mistakes in the YAML of anything else are not poolgate's to tell.
+    /// Whether a NodePool is in it somewhere. Mistakes in the YAML of anything else are not poolgate's to tell.
     is_marked: bool,
-    /// Whether lines of a template stand in it.
+    /// Whether lines of a template are in it.
     is_template: bool,
     findings: Vec<Finding>,
     tally: &'a mut Tally,
@@ -186,7 +186,7 @@ impl FileCheck<'_, '_> {
                     finding.is_lowered = true;
                     finding
                         .message
-                        .push_str(" (ignored by a comment, but Karpenter refuses it)");
+                        .push_str(" (ignored by a comment, but Karpenter rejects it)");
                 }
                 Fate::Silent => {
                     ignored += 1;

@@ -6,7 +6,7 @@ use poolgate_core::rules;
 use super::review_fixes::Verdict;
 use poolgate_core::manifest::Document;
 
-/// What to write instead. Of a value that belongs in quotes, its text as the author wrote it; where that is refused,
+/// What to write instead. Of a value that belongs in quotes, its text as the author wrote it; where that is denied,
 /// too, why.
 pub(super) fn suggestion(
     diagnostic: &Diagnostic,
@@ -19,7 +19,7 @@ pub(super) fn suggestion(
     }
     Some(match verdict {
         Some(Verdict::Fails(Some(trouble))) => {
-            let mut text = format!("in quotes it is refused, too: {}", trouble.reason);
+            let mut text = format!("in quotes it is denied, too: {}", trouble.reason);
             if let Some(better) = &trouble.suggestion {
                 text.push_str("; ");
                 text.push_str(&better.text);
@@ -33,14 +33,14 @@ pub(super) fn suggestion(
     })
 }
 
-/// Whether a policy has made less of an error for which Karpenter refuses the object.
+/// Whether a policy has made less of an error for which Karpenter rejects the object.
 pub(super) fn is_lowered(diagnostic: &Diagnostic) -> bool {
     diagnostic.origin.is_karpenters()
         && diagnostic.severity < Severity::Error
         && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
 }
 
-/// The text of a number or boolean as it stands in the file; none where a tag or an anchor stands before it.
+/// The text of a number or boolean as it is in the file; none where a tag or an anchor is before it.
 pub(super) fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
     let written = document.locate(field)?.value.of(text);
     (!written.is_empty() && !written.starts_with(['!', '&'])).then(|| written.to_owned())

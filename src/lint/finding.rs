@@ -17,7 +17,7 @@ pub(super) struct Finding {
     pub(super) severity: Severity,
     /// Who else would notice.
     pub(super) origin: Origin,
-    /// Whether it would be an error, and Karpenter refuses it, though a policy or a comment has made less of it.
+    /// Whether it would be an error, and Karpenter rejects it, though a policy or a comment has made less of it.
     pub(super) is_lowered: bool,
     /// The name of the rule.
     pub(super) rule: &'static str,
@@ -103,8 +103,8 @@ impl Finding {
         }
     }
 
-    /// Whether Karpenter refuses the object for it, however much it weighs.
-    pub(super) fn is_refused(&self) -> bool {
+    /// Whether Karpenter rejects the object for it, however much it weighs.
+    pub(super) fn is_rejected(&self) -> bool {
         self.is_lowered || (self.severity == Severity::Error && self.origin.is_karpenters())
     }
 

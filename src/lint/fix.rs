@@ -108,7 +108,7 @@ impl TextEdit {
 }
 
 /// Why a value of its own notation is left to its author.
-const UNUSUAL: &str = "an anchor, a tag or a block text stands here: change it by hand";
+const UNUSUAL: &str = "an anchor, a tag or a block text is here: change it by hand";
 
 /// What goes from the text for a change, and what comes.
 fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Option<(Span, String)> {

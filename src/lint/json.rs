@@ -33,7 +33,7 @@ pub(super) fn mistake(text: &str) -> Option<(usize, String)> {
     let offset = text.len() - unmarked.len() + unmarked.floor_char_boundary(at.min(unmarked.len()));
     let (before, behind) = text.split_at_checked(offset).unwrap_or_default();
     if behind.starts_with(['}', ']']) && before.trim_end().ends_with(',') {
-        return Some((offset, "a comma stands before the closing bracket".into()));
+        return Some((offset, "a comma is before the closing bracket".into()));
     }
     let told = error.to_string();
     let why = told.split(" at line ").next().unwrap_or_default().to_owned();
@@ -52,11 +52,11 @@ mod tests {
             ("", None),
             (
                 "{\n\"é\": 1,\n}",
-                Some(("}", "a comma stands before the closing bracket")),
+                Some(("}", "a comma is before the closing bracket")),
             ),
             (
                 "\u{feff}[1,]",
-                Some(("]", "a comma stands before the closing bracket")),
+                Some(("]", "a comma is before the closing bracket")),
             ),
             ("a: 1\n", Some(("a", "expected value"))),
             ("{} # c\n", Some(("#", "expected value"))),

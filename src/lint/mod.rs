@@ -67,7 +67,7 @@ const MAX_ROUNDS: usize = 20;
 struct LintOutcome {
     /// Its findings as each output prints them.
     printed: Vec<String>,
-    /// The same of what is told once in a run, with its rule.
+    /// The same of what is reported once in a run, with its rule.
     once: Vec<(&'static str, Vec<String>)>,
     tally: Tally,
     /// What is said beside the findings, a line each.

@@ -71,7 +71,7 @@ fn completed(judged: &Judged<'_>, karpenter: &Karpenter) -> Option<Note> {
         severity: Severity::Info,
         field: judged.path_of(&disruption.key("consolidateAfter")),
         message: format!(
-            "Required value: Karpenter {} refuses the NodePool without it, unless poolgate's webhook writes it first",
+            "Required value: Karpenter {} rejects the NodePool without it, unless poolgate's webhook writes it first",
             karpenter.release()
         ),
         suggestion: "write it, or let `poolgate default --write` do it".into(),

@@ -107,7 +107,7 @@ impl<'a> Outputs<'a> {
         self.outputs.iter().map(|output| output.printer).collect()
     }
 
-    /// Whether the summary is told beside the results.
+    /// Whether the summary is reported beside the results.
     pub(super) fn has_summary(&self) -> bool {
         self.has_summary
     }

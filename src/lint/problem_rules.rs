@@ -1,4 +1,4 @@
-//! Which of lint's own names a mistake in a text goes by, and which are told once.
+//! Which of lint's own names a mistake in a text goes by, and which are reported once.
 
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::manifest::ProblemKind;
@@ -31,10 +31,10 @@ pub(super) const fn name(kind: &ProblemKind) -> &'static str {
     }
 }
 
-/// Notes on what stands beside the objects, the release and the gates of Karpenter: they are the same for each of them.
+/// Notes on what is beside the objects, the release and the gates of Karpenter: they are the same for each of them.
 const ONCE: [&str; 2] = [RELEASE, "replicas-gate"];
 
-/// Whether a finding is told once in a run. Whoever gives its rule a level wants to see each.
+/// Whether a finding is reported once in a run. Whoever gives its rule a level wants to see each.
 pub(super) fn is_told_once(finding: &Finding) -> bool {
     finding.severity == Severity::Info && ONCE.contains(&finding.rule)
 }

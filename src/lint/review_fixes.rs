@@ -22,7 +22,7 @@ const SINGLE: usize = 32;
 pub(super) enum Verdict {
     /// The object is better with this change.
     Passes(Change),
-    /// It would be refused with it, too; with what stands there then, where it is about that field.
+    /// It would be denied with it, too; with what is there then, where it is about that field.
     Fails(Option<Box<Diagnostic>>),
 }
 
@@ -185,7 +185,7 @@ impl Trial<'_> {
             .as_ref()
             .and_then(|suggestion| suggestion.edit.as_ref());
         let better = match (&self.verdict, edit) {
-            // The field has its name now, and what stands in it can be put right, too.
+            // The field has its name now, and what is in it can be put right, too.
             (Verdict::Passes(Change { rename, write: None }), Some(Edit::Set(value)))
                 if path.as_ref() == Some(&trouble.path) =>
             {

@@ -5,7 +5,7 @@ use clap::Args;
 use super::finding::Finding;
 use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 
-/// What stands under these names was not judged, so no run is without them.
+/// What is under these names was not judged, so no run is without them.
 const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
 
 /// What the user says about it.
@@ -23,7 +23,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Whether a finding is told.
+    /// Whether a finding is reported.
     pub(super) fn has(&self, finding: &Finding) -> bool {
         self.has_rule(finding.rule)
     }

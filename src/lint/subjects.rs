@@ -15,7 +15,7 @@ use crate::files::Whole;
 pub(super) struct Judged<'v> {
     pub(super) subject: Subject,
     pub(super) value: &'v Json<'v>,
-    /// Where it stands in the document.
+    /// Where it is in the document.
     pub(super) path: FieldPath,
 }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_release_serves_is_told_wherever_it_stands() {
+    fn what_no_release_serves_is_reported_wherever_it_stands() {
         let wrong = json!({"apiVersion": "karpenter.sh/v1", "kind": "Nodepool"});
         let pool = json!({"apiVersion": "karpenter.sh/v1", "kind": "NodePool"});
         let places = |value: &Value| -> Vec<String> {

@@ -2,7 +2,7 @@
 //!
 //! Behind something on a line, a comment is about that line. On a line of its own it is about the field or list
 //! element that begins on the next one, with all below; above the first line of a document, about the document.
-//! What Karpenter itself refuses is not silenced into nothing: it stays as a warning, and the exit code stays 1.
+//! What Karpenter itself rejects is not silenced into nothing: it stays as a warning, and the exit code stays 1.
 
 use std::cell::Cell;
 
@@ -64,7 +64,7 @@ impl Mistake {
 pub(super) enum Fate {
     /// Nobody ignores it.
     Told,
-    /// It is ignored, but Karpenter would refuse the object: it is told as a warning.
+    /// It is ignored, but Karpenter would reject the object: it is told as a warning.
     Weakened,
     /// It is ignored.
     Silent,
@@ -150,7 +150,7 @@ impl<'t> Suppressions<'t> {
                 fate = Fate::Silent;
             }
         }
-        if fate == Fate::Silent && finding.is_refused() {
+        if fate == Fate::Silent && finding.is_rejected() {
             return Fate::Weakened;
         }
         fate
@@ -326,7 +326,7 @@ spec:
     }
 
     #[test]
-    fn what_karpenter_refuses_stays_as_a_warning() {
+    fn what_karpenter_rejects_stays_as_a_warning() {
         let text = "a: 1 # poolgate: ignore weight, expire-after -- why\n";
         let mut documents = manifest::parse(text, &Limits::default());
         let document = documents.next().expect("a document");

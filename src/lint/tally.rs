@@ -19,12 +19,12 @@ pub(super) struct Tally {
     pub(super) cluster: Option<String>,
     /// NodePools and NodeClaims.
     pub(super) objects: usize,
-    /// Objects of other kinds, as far as they stand in files with NodePools.
+    /// Objects of other kinds, as far as they are in files with NodePools.
     pub(super) others: usize,
     pub(super) errors: usize,
     pub(super) warnings: usize,
     pub(super) infos: usize,
-    /// Those among the warnings for which Karpenter refuses the object, though a policy or a comment made less of them.
+    /// Those among the warnings for which Karpenter rejects the object, though a policy or a comment made less of them.
     pub(super) lowered: usize,
     /// Findings that are counted and not shown.
     pub(super) omitted: usize,
@@ -181,7 +181,7 @@ impl fmt::Display for Tally {
         if self.lowered > 0 {
             write!(
                 f,
-                "; {} that Karpenter refuses all the same",
+                "; {} that Karpenter rejects all the same",
                 counted(self.lowered, "warning")
             )?;
         }

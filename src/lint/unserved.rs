@@ -40,7 +40,7 @@ impl Claimed<'_> {
                 Some(version) => unserved(api_version, version, kind, release),
                 None => self.in_wrong_group(api_version, kind, release),
             },
-            // What a patch lacks stands elsewhere.
+            // What a patch lacks is elsewhere.
             _ if whole == Whole::Part => None,
             (Some(api_version), None) => {
                 in_group(api_version)?;
@@ -110,7 +110,7 @@ pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> No
     }
 }
 
-/// A list at the root of a document, if the objects of Karpenter's stand in it: with the first of them.
+/// A list at the root of a document, if the objects of Karpenter's are in it: with the first of them.
 pub(super) fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Option<Note> {
     let index = document.as_array()?.iter().position(holds)?;
     Some(Note {
@@ -203,9 +203,7 @@ fn gone(kind: &str, release: KarpenterVersion) -> Fault {
     let suggestion = match kind {
         "Provisioner" => {
             let api_version = api_version_of("NodePool", release);
-            format!(
-                "write a NodePool of {api_version}: what stands under spec belongs under spec.template.spec"
-            )
+            format!("write a NodePool of {api_version}: what is under spec belongs under spec.template.spec")
         }
         "Machine" => "Karpenter makes NodeClaims in its place by itself: remove it".to_owned(),
         _ => {

@@ -27,7 +27,7 @@ pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
         severity: Severity::Info,
         field: document.path_at(first.start()),
         message: format!(
-            "variables stand here that another program fills in, and what rests on them is not judged: {}{others}",
+            "variables are here that another program fills in, and what rests on them is not judged: {}{others}",
             first_ones.join(", ")
         ),
         suggestion: "say what they are with --envsubst FILE".into(),
@@ -40,7 +40,7 @@ pub(super) fn decide(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
         let mut segments = path.segments().iter();
         segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))
     };
-    // That the API has no such field does not depend on what stands in it.
+    // That the API has no such field does not depend on what is in it.
     let is_about_value = diagnostic.problem != Problem::Unknown;
     let below = |path: &FieldPath| {
         let value = path.find(object).filter(|_| is_about_value);

@@ -54,7 +54,7 @@ fn check_word(words: &[&'static str], text: &str, path: &FieldPath, found: &mut 
     }
     let suggestion = did_you_mean(text, words.iter().copied());
     let suggestion = suggestion.unwrap_or_else(|| format!("write {}", words.join(" or ")));
-    let wrong = format!("{} is not what may stand here", quoted(text));
+    let wrong = format!("{} is not what may be here", quoted(text));
     found.push(path, At::Value, &wrong, Some(&suggestion));
 }
 
@@ -137,6 +137,6 @@ fn mistyped(shape: &Shape, value: &Value, path: &FieldPath, found: &mut Found) {
         }
         _ => None,
     };
-    let wrong = format!("{stands} stands where {expected} should");
+    let wrong = format!("{stands} is where {expected} should be");
     found.push(path, At::Value, &wrong, suggestion.as_deref());
 }

@@ -85,7 +85,7 @@ fn check_range(path: FieldPath, bounds: &DurationBounds, found: &mut Found) {
     }
 }
 
-/// A NodePool that leaves everything to the defaults must not be refused for them.
+/// A NodePool that leaves everything to the defaults must not be denied for them.
 fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
     let defaults = &policy.defaults;
     let pool = json!({"spec": {"disruption": {
@@ -119,7 +119,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         } else {
             (FieldPath::of(&["bounds"]), At::Key, "the built-in defaults")
         };
-        let wrong = format!("a NodePool with {whose} would be refused: {}", finding.message());
+        let wrong = format!("a NodePool with {whose} would be denied: {}", finding.message());
         let suggestion = "set defaults that keep the bounds";
         found.push(&path, at, &wrong, Some(suggestion));
     }

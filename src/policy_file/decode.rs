@@ -123,7 +123,7 @@ fn levels(rules: Cursor<'_>, notes: &mut Found) -> Levels {
         };
         let path = FieldPath::of(&["rules"]).key(id.clone());
         let wrong =
-            format!("{id} stays a warning{when} Karpenter refuses it all the same, with less explanation");
+            format!("{id} stays a warning{when} Karpenter rejects it all the same, with less explanation");
         notes.push(&path, At::Value, &wrong, None);
     }
     levels

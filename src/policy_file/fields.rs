@@ -1,4 +1,4 @@
-//! The table of what may stand in a policy file.
+//! The table of what may be in a policy file.
 
 use poolgate_core::karpenter::NodeLimitMode;
 use poolgate_core::policy::{Enforcement, OverLimit};
@@ -62,9 +62,9 @@ pub(super) static POLICY: Shape = object! {
     "kind" required: Word(&["Policy"]), "What this file is.";
     "metadata": METADATA, "What this policy is called; poolgate does not look at it.";
     "enforcement": Word(Enforcement::VALUES),
-        "Whether mistakes refuse an object (enforce, the default) or only warn.";
+        "Whether mistakes deny an object (enforce, the default) or only warn.";
     "rules": Map(&grammar::RULE, &Shape::Level),
-        "How much single rules weigh. What Karpenter itself refuses stays a warning at least.";
+        "How much single rules weigh. What Karpenter itself rejects stays a warning at least.";
     "defaults": DEFAULTS, "What is written into NodePools that leave it out.";
     "bounds": BOUNDS, "What every NodePool must keep to.";
     "exemptions": List(0, &EXEMPTION),

@@ -16,7 +16,7 @@ const LONGEST_TEXT: usize = 1_024;
 /// Resources that have no domain in their name.
 const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
 
-/// Why a text may not stand where it does.
+/// Why a text may not be where it does.
 #[derive(Debug)]
 pub(super) struct Wrong {
     /// What is wrong: a clause without final stop.

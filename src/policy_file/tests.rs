@@ -66,17 +66,17 @@ overLimit: Terminate
         [
             r#"3:1: there is no field "enforcment"; did you mean enforcement?"#,
             r#"5:3: "schedule-sintax": there is no such rule; did you mean schedule-syntax?"#,
-            r#"6:15: "loud" is not what may stand here; write error or warning or info or off"#,
-            r#"8:21: 5 stands where a text should; write it in quotes: "5""#,
+            r#"6:15: "loud" is not what may be here; write error or warning or info or off"#,
+            r#"8:21: 5 is where a text should be; write it in quotes: "5""#,
             r#"10:14: "110%": a percentage goes from 0% to 100%; write 100%"#,
             r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
-            "13:25: -1 stands where a quantity, such as 500 or 4Ti should",
+            "13:25: -1 is where a quantity, such as 500 or 4Ti should be",
             r#"13:37: "lots": it is no number with an optional suffix, such as 500m, 1000 or 64Gi"#,
-            r#"15:17: "20%" stands where a whole number should; write 20"#,
+            r#"15:17: "20%" is where a whole number should be; write 20"#,
             "17:9: duration is missing; add it: How long it is",
             r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0); write sat,sun"#,
-            r#"19:20: "on-demand" stands where a list should; begin each element with a dash"#,
-            r#"20:12: "Terminate" is not what may stand here; did you mean terminate?"#,
+            r#"19:20: "on-demand" is where a list should be; begin each element with a dash"#,
+            r#"20:12: "Terminate" is not what may be here; did you mean terminate?"#,
         ]
     );
 }
@@ -102,10 +102,10 @@ fn what_contradicts_itself_is_a_mistake() {
     );
     let built_in = mistakes("bounds:\n  budgets:\n    maxPercent: 5\n");
     assert_eq!(built_in.len(), 1, "{built_in:?}");
-    assert!(built_in[0].starts_with("3:1: a NodePool with the built-in defaults would be refused: "));
+    assert!(built_in[0].starts_with("3:1: a NodePool with the built-in defaults would be denied: "));
     let written = mistakes("bounds:\n  budgets: {maxPercent: 5}\ndefaults:\n  budgets:\n    - nodes: 6%\n");
     assert!(
-        written[0].starts_with("7:14: a NodePool with the defaults would be refused: "),
+        written[0].starts_with("7:14: a NodePool with the defaults would be denied: "),
         "{written:?}"
     );
 }
@@ -115,7 +115,7 @@ fn a_file_is_one_document_without_doubles() {
     assert_eq!(
         mistakes("enforcement: warn\nenforcement: enforce\n"),
         [
-            r#"4:1: the key "enforcement" is already set: kubectl keeps the last value, kustomize refuses the file"#
+            r#"4:1: the key "enforcement" is already set: kubectl keeps the last value, kustomize rejects the file"#
         ]
     );
     let second = format!("enforcement: warn\n---\n{HEAD}");
@@ -136,14 +136,14 @@ fn a_file_is_one_document_without_doubles() {
     assert_eq!(
         other[..2],
         [
-            r#"1:13: "v1" is not what may stand here; write poolgate.dev/v1alpha1"#.to_owned(),
-            r#"2:7: "ConfigMap" is not what may stand here; write Policy"#.to_owned(),
+            r#"1:13: "v1" is not what may be here; write poolgate.dev/v1alpha1"#.to_owned(),
+            r#"2:7: "ConfigMap" is not what may be here; write Policy"#.to_owned(),
         ]
     );
 }
 
 #[test]
-fn a_file_of_nothing_but_mistakes_is_told_in_part() {
+fn a_file_of_nothing_but_mistakes_is_reported_in_part() {
     let lines: Vec<String> = (0..1000).map(|number| format!("field{number}: 1\n")).collect();
     let body = lines.concat();
     let mistakes = read(&format!("{HEAD}{body}")).expect_err("mistakes");
@@ -161,7 +161,7 @@ fn off_means_off_although_yaml_reads_false() {
 }
 
 #[test]
-fn what_karpenter_refuses_itself_stays_a_warning_and_that_is_noted() {
+fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
     let text = format!("{HEAD}rules:\n  weight: off\n  limit-unquoted: off\n  expire-after: info\n");
     let reading = read(&text).expect("a policy");
     let level = |rule, origin| reading.policy.levels.of(RuleId::new(rule), origin);
@@ -176,8 +176,8 @@ fn what_karpenter_refuses_itself_stays_a_warning_and_that_is_noted() {
     assert_eq!(
         notes,
         [
-            "4:11: weight stays a warning: Karpenter refuses it all the same, with less explanation",
-            "6:17: expire-after stays a warning where Karpenter refuses it all the same, with less explanation",
+            "4:11: weight stays a warning: Karpenter rejects it all the same, with less explanation",
+            "6:17: expire-after stays a warning where Karpenter rejects it all the same, with less explanation",
         ]
     );
 }

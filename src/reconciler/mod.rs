@@ -2,7 +2,7 @@
 //! above it.
 //!
 //! Watches fill an index; a queue says which pool is due; core's plan says what to do about it; `apply` does it.
-//! Nothing that is needed for safety lies in memory: marks stand on the nodes, victims in the ledger, and whoever
+//! Nothing that is needed for safety lies in memory: marks are on the nodes, victims in the ledger, and whoever
 //! takes over sees both.
 
 mod apply;

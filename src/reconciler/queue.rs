@@ -26,9 +26,9 @@ pub(super) struct Queue {
     by_time: BTreeSet<(Instant, Arc<str>)>,
     /// When each pool was looked at last, as long as that holds it back, and how often that failed in a row.
     last: BTreeMap<Arc<str>, Last>,
-    /// How many looks may be had, and when that was reckoned.
+    /// How many looks may be had, and when that was computed.
     tokens: f64,
-    reckoned: Instant,
+    computed: Instant,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ impl Queue {
             by_time: BTreeSet::new(),
             last: BTreeMap::new(),
             tokens: AT_ONCE.into(),
-            reckoned: now,
+            computed: now,
         }
     }
 
@@ -89,7 +89,7 @@ impl Queue {
             return Some(*due);
         }
         let lacking = (1.0 - self.tokens) / f64::from(PER_SECOND);
-        Some((*due).max(self.reckoned + Duration::from_secs_f64(lacking)))
+        Some((*due).max(self.computed + Duration::from_secs_f64(lacking)))
     }
 
     /// What was done about a pool has succeeded.
@@ -122,9 +122,9 @@ impl Queue {
     }
 
     fn refill(&mut self, now: Instant) {
-        let elapsed = now.saturating_duration_since(self.reckoned).as_secs_f64();
+        let elapsed = now.saturating_duration_since(self.computed).as_secs_f64();
         self.tokens = (self.tokens + elapsed * f64::from(PER_SECOND)).min(AT_ONCE.into());
-        self.reckoned = now;
+        self.computed = now;
     }
 }
 

@@ -81,7 +81,7 @@ impl Seen {
         }))
     }
 
-    /// The time by which everything here is told.
+    /// The time by which everything here is reported.
     pub(super) fn now(&self) -> Moment {
         self.0.clock.now()
     }

@@ -61,11 +61,11 @@ fn of_pool(pool: &PoolReport) -> Value {
             "overLimit": limit.over_limit,
         })
     });
-    let refused = pool.refused.as_ref().map(|refused| {
+    let denied = pool.denied.as_ref().map(|denied| {
         json!({
-            "total": refused.total,
-            "lastClaim": refused.claim,
-            "at": refused.at.map(|at| at.to_string()),
+            "total": denied.total,
+            "lastClaim": denied.claim,
+            "at": denied.at.map(|at| at.to_string()),
         })
     });
     json!({
@@ -74,7 +74,7 @@ fn of_pool(pool: &PoolReport) -> Value {
         "nodeClaims": pool.claims,
         "heldNodes": pool.held,
         "next": pool.next,
-        "refused": refused,
+        "denied": denied,
         "notes": pool.notes,
     })
 }

@@ -25,7 +25,7 @@ use crate::objects::{NODE_CLAIMS, NODE_POOLS};
 /// How long one answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// How many objects stand on a page.
+/// How many objects are on a page.
 const PAGE: u32 = 500;
 
 /// How many pools are asked about at once.

@@ -29,7 +29,7 @@ pub(super) struct PoolReport {
     pub(super) held: usize,
     /// What became of the creation that was asked about.
     pub(super) next: Option<String>,
-    pub(super) refused: Option<RefusedReport>,
+    pub(super) denied: Option<DenialReport>,
     /// What waits, why, and what else is to be known, a sentence each.
     pub(super) notes: Vec<String>,
     /// What is wrong.
@@ -47,9 +47,9 @@ pub(super) struct LimitReport {
     pub(super) over_limit: &'static str,
 }
 
-/// The last refusal that was written down.
+/// The last denial that was written down.
 #[derive(Debug)]
-pub(super) struct RefusedReport {
+pub(super) struct DenialReport {
     pub(super) total: u64,
     pub(super) claim: String,
     pub(super) at: Option<Timestamp>,
@@ -156,7 +156,7 @@ impl Seen<'_> {
             limit,
             claims: self.claims.len(),
             held,
-            refused: self.refused(),
+            denied: self.denied(),
             notes,
             problems,
         }
@@ -249,12 +249,12 @@ impl Seen<'_> {
             .collect()
     }
 
-    fn refused(&self) -> Option<RefusedReport> {
-        let refused = self.ledger?.ledger.refused()?;
-        Some(RefusedReport {
-            total: refused.total,
-            claim: refused.claim.to_string(),
-            at: i64::try_from(refused.at)
+    fn denied(&self) -> Option<DenialReport> {
+        let denied = self.ledger?.ledger.denied()?;
+        Some(DenialReport {
+            total: denied.total,
+            claim: denied.claim.to_string(),
+            at: i64::try_from(denied.at)
                 .ok()
                 .and_then(|at| Timestamp::from_second(at).ok()),
         })

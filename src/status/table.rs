@@ -100,11 +100,11 @@ fn pools(pools: &[PoolReport]) -> Vec<Vec<String>> {
 
 /// What is said below the table.
 fn said(pool: &PoolReport) -> Vec<String> {
-    let refused = pool.refused.as_ref().map(|refused| {
-        let at = refused.at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
-        format!("denied so far: {}, last {}{at}", refused.total, refused.claim)
+    let denied = pool.denied.as_ref().map(|denied| {
+        let at = denied.at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
+        format!("denied so far: {}, last {}{at}", denied.total, denied.claim)
     });
-    refused.into_iter().chain(pool.notes.iter().cloned()).collect()
+    denied.into_iter().chain(pool.notes.iter().cloned()).collect()
 }
 
 fn policy(policy: &PolicyReport) -> String {

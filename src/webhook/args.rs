@@ -207,7 +207,7 @@ impl ServeArgs {
             .map_or_else(Karpenter::default, Karpenter::from)
     }
 
-    /// Whether `/mutate` refuses.
+    /// Whether `/mutate` rejects.
     pub(super) fn mutate_verdict(&self) -> MutateVerdict {
         match self.mutate_verdict {
             Switch::On => MutateVerdict::On,
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_refused() {
+    fn wrong_values_are_rejected() {
         for line in [
             "--listen here",
             "--shutdown-delay 3",

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 
-use super::refusal::{MAX_BODY_BYTES, Refusal};
+use super::rejection::{MAX_BODY_BYTES, Rejection};
 use crate::http::Peer;
 
 /// How many bytes of large bodies may be held at once, in all requests together: room for four of the largest.
@@ -43,9 +43,9 @@ struct Room {
 
 impl BodyMemoryLimit {
     /// Reads a body of `peer` to its end. Nothing is read of one that says that it is too large.
-    pub(super) async fn read(&self, peer: Option<Peer>, mut body: Body) -> Result<HeldBody, Refusal> {
+    pub(super) async fn read(&self, peer: Option<Peer>, mut body: Body) -> Result<HeldBody, Rejection> {
         if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
-            return Err(Refusal::TooLarge);
+            return Err(Rejection::TooLarge);
         }
         let mut room = Room {
             memory: self.clone(),
@@ -54,7 +54,7 @@ impl BodyMemoryLimit {
         };
         let (mut first, mut more) = (Bytes::new(), BytesMut::new());
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(Refusal::Broken)?.into_data() else {
+            let Ok(data) = frame.map_err(Rejection::Broken)?.into_data() else {
                 continue;
             };
             room.hold(first.len() + more.len() + data.len())?;
@@ -75,12 +75,12 @@ impl BodyMemoryLimit {
     }
 
     /// Takes more room, if there is as much. Does not wait: who holds the room may be waiting too.
-    fn take(&self, peer: Option<Peer>, bytes: usize) -> Result<(), Refusal> {
+    fn take(&self, peer: Option<Peer>, bytes: usize) -> Result<(), Rejection> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = taken.values().sum::<usize>() + bytes;
         let own = taken.get(&peer).copied().unwrap_or_default() + bytes;
         if all > MAX_BYTES_IN_FLIGHT || own > SHARE {
-            return Err(Refusal::Busy);
+            return Err(Rejection::Busy);
         }
         taken.insert(peer, own);
         Ok(())
@@ -104,9 +104,9 @@ impl BodyMemoryLimit {
 
 impl Room {
     /// Takes as much as a body of `length` bytes needs.
-    fn hold(&mut self, length: usize) -> Result<(), Refusal> {
+    fn hold(&mut self, length: usize) -> Result<(), Rejection> {
         if length > MAX_BODY_BYTES {
-            return Err(Refusal::TooLarge);
+            return Err(Rejection::TooLarge);
         }
         let more = length.saturating_sub(FREE) - self.bytes;
         if more > 0 {
@@ -178,11 +178,11 @@ mod tests {
         let largest = room.read(Some(peer(1)), pieces(1, MAX_BODY_BYTES)).await;
         assert_eq!(largest.expect("a body").bytes.len(), MAX_BODY_BYTES);
         let endless = room.read(Some(peer(1)), pieces(usize::MAX, 1 << 20)).await;
-        assert!(matches!(endless, Err(Refusal::TooLarge)), "{endless:?}");
+        assert!(matches!(endless, Err(Rejection::TooLarge)), "{endless:?}");
         let announced = room
             .read(Some(peer(1)), Body::from(vec![b'x'; MAX_BODY_BYTES + 1]))
             .await;
-        assert!(matches!(announced, Err(Refusal::TooLarge)), "{announced:?}");
+        assert!(matches!(announced, Err(Rejection::TooLarge)), "{announced:?}");
         assert_eq!(room.taken(), 0);
     }
 
@@ -196,11 +196,11 @@ mod tests {
             assert!(room.taken() <= MAX_BYTES_IN_FLIGHT);
         }
         for last in [1, 2, 3] {
-            let refused = large(last).await;
-            assert!(matches!(refused, Err(Refusal::Busy)), "{refused:?}");
+            let rejected = large(last).await;
+            assert!(matches!(rejected, Err(Rejection::Busy)), "{rejected:?}");
         }
         held.remove(0);
-        assert!(matches!(large(2).await, Err(Refusal::Busy)), "beyond its share");
+        assert!(matches!(large(2).await, Err(Rejection::Busy)), "beyond its share");
         assert!(large(3).await.is_ok());
     }
 
@@ -212,8 +212,8 @@ mod tests {
         }
         for last in [1, 3] {
             assert!(room.read(Some(peer(last)), pieces(4, FREE / 4)).await.is_ok());
-            let refused = room.read(Some(peer(last)), pieces(5, FREE / 4)).await;
-            assert!(matches!(refused, Err(Refusal::Busy)), "{refused:?}");
+            let rejected = room.read(Some(peer(last)), pieces(5, FREE / 4)).await;
+            assert!(matches!(rejected, Err(Rejection::Busy)), "{rejected:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ mod deadline;
 mod heavy;
 mod metrics;
 mod nodeclaims;
-mod refusal;
+mod rejection;
 mod routes;
 mod serve;
 

@@ -39,20 +39,15 @@ pub(super) fn answer(review: &NodeClaimReview, decision: GateDecision) -> Answer
     let (pool, claim) = (&*review.pool, &*review.name);
     match decision {
         GateDecision::Allowed => review.admit(),
-        GateDecision::Denied(refused) => {
-            tracing::info!(
-                pool,
-                claim,
-                reason = sentence(pool, &refused),
-                "at the node limit"
-            );
-            review.refuse(&refused)
+        GateDecision::Denied(denied) => {
+            tracing::info!(pool, claim, reason = sentence(pool, &denied), "at the node limit");
+            review.deny(&denied)
         }
-        GateDecision::WouldDeny(refused) => {
+        GateDecision::WouldDeny(denied) => {
             tracing::info!(
                 pool,
                 claim,
-                reason = sentence(pool, &refused),
+                reason = sentence(pool, &denied),
                 "at the node limit; admitted by --gate-observe"
             );
             review.admit_beyond()
@@ -61,6 +56,6 @@ pub(super) fn answer(review: &NodeClaimReview, decision: GateDecision) -> Answer
             tracing::debug!(pool, claim, %error, "admitted without a decision");
             review.admit_beyond()
         }
-        GateDecision::DeniedUndecided(error) => review.refuse_undecided(&error.to_string()),
+        GateDecision::DeniedUndecided(error) => review.deny_undecided(&error.to_string()),
     }
 }

@@ -16,7 +16,7 @@ use super::deadline;
 use super::heavy::HeavyThread;
 use super::metrics::{Route, WebhookMetrics};
 use super::nodeclaims;
-use super::refusal::{Refusal, excerpt};
+use super::rejection::{Rejection, excerpt};
 use crate::admission::gate::GateReview;
 use crate::admission::{self, About, Answer, Endpoint, Malformed, Reviewer, Summary, Verdict};
 use crate::gate::{Gate, OnError};
@@ -35,7 +35,7 @@ pub(super) struct Webhook {
     gate: Option<(Gate, About)>,
     room: BodyMemoryLimit,
     heavy: HeavyThread,
-    refused: LogLimit,
+    rejected: LogLimit,
     metrics: WebhookMetrics,
 }
 
@@ -51,7 +51,7 @@ impl Webhook {
             gate,
             room: BodyMemoryLimit::default(),
             heavy,
-            refused: LogLimit::default(),
+            rejected: LogLimit::default(),
             metrics,
         }
     }
@@ -86,14 +86,14 @@ impl Webhook {
             (Route::Gate(on_error), _, Some(gate)) => {
                 self.nodeclaim(gate, on_error, request).instrument(trace).await
             }
-            _ => Err(Refusal::path(request.uri())),
+            _ => Err(Rejection::path(request.uri())),
         };
         match reviewed {
             Ok(body) => {
                 self.metrics.answered(Some(route), StatusCode::OK);
                 ([(header::CONTENT_TYPE, HeaderValue::from_static(JSON))], body).into_response()
             }
-            Err(refusal) => self.refuse(Some(route), peer, refusal),
+            Err(rejection) => self.reject(Some(route), peer, rejection),
         }
     }
 
@@ -102,7 +102,7 @@ impl Webhook {
         reviewer: &Arc<Reviewer>,
         endpoint: Endpoint,
         request: Request,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<Vec<u8>, Rejection> {
         let reviewer = Arc::clone(reviewer);
         let judge = move |webhook: &Self, body: &[u8]| {
             let answer = webhook.guard(|| reviewer.respond(endpoint, body))?;
@@ -117,7 +117,7 @@ impl Webhook {
         (gate, about): &(Gate, About),
         on_error: OnError,
         request: Request,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<Vec<u8>, Rejection> {
         let (began, limit) = (Instant::now(), deadline::of(request.uri().query()));
         let route = Route::Gate(on_error);
         let open = move |webhook: &Self, body: &[u8]| {
@@ -147,8 +147,8 @@ impl Webhook {
     async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         request: Request,
-        work: impl FnOnce(&Self, &[u8]) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        work: impl FnOnce(&Self, &[u8]) -> Result<T, Rejection> + Send + 'static,
+    ) -> Result<T, Rejection> {
         let limit = deadline::of(request.uri().query());
         let held = self.read(request, limit).await?;
         if admission::is_light(&held.bytes) {
@@ -158,17 +158,19 @@ impl Webhook {
         let done = self
             .heavy
             .run(limit, move || span.in_scope(|| work(&webhook, &held.bytes)));
-        done.await.unwrap_or(Err(Refusal::Busy))
+        done.await.unwrap_or(Err(Rejection::Busy))
     }
 
     /// Reads the body of a review.
-    async fn read(&self, request: Request, limit: Duration) -> Result<HeldBody, Refusal> {
+    async fn read(&self, request: Request, limit: Duration) -> Result<HeldBody, Rejection> {
         if !is_json(request.headers()) {
-            return Err(Refusal::content_type(request.headers().get(header::CONTENT_TYPE)));
+            return Err(Rejection::content_type(
+                request.headers().get(header::CONTENT_TYPE),
+            ));
         }
         timeout(limit, self.room.read(peer(&request), request.into_body()))
             .await
-            .map_err(|_| Refusal::Late(limit))?
+            .map_err(|_| Rejection::Late(limit))?
     }
 
     /// Counts and logs an answer.
@@ -179,24 +181,24 @@ impl Webhook {
     }
 
     /// Does the work of a review; a panic ends this request and nothing else.
-    fn guard<T>(&self, work: impl FnOnce() -> Result<T, Malformed>) -> Result<T, Refusal> {
-        let done = caught(work).ok_or(Refusal::Panicked)?;
+    fn guard<T>(&self, work: impl FnOnce() -> Result<T, Malformed>) -> Result<T, Rejection> {
+        let done = caught(work).ok_or(Rejection::Panicked)?;
         done.inspect_err(|_| self.metrics.malformed())
-            .map_err(Refusal::Malformed)
+            .map_err(Rejection::Malformed)
     }
 
     /// Answers a request that gets no review. Strangers can send many such requests, so not each of them is logged.
-    fn refuse(&self, route: Option<Route>, peer: Option<Peer>, refusal: Refusal) -> Response {
-        if let Some(left_out) = self.refused.permit(refusal.kind()) {
+    fn reject(&self, route: Option<Route>, peer: Option<Peer>, rejection: Rejection) -> Response {
+        if let Some(left_out) = self.rejected.permit(rejection.kind()) {
             tracing::warn!(
                 webhook = route.map(Route::as_str),
                 peer = peer.map(|peer| field::display(peer.0)),
-                reason = refusal.sentence(),
+                reason = rejection.sentence(),
                 left_out,
                 "request not reviewed"
             );
         }
-        let response = refusal.into_response();
+        let response = rejection.into_response();
         self.metrics.answered(route, response.status());
         response
     }
@@ -219,11 +221,11 @@ async fn strict_gate(State(webhook): State<Arc<Webhook>>, request: Request) -> R
 }
 
 async fn wrong_method(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.refuse(None, peer(&request), Refusal::method(request.method()))
+    webhook.reject(None, peer(&request), Rejection::method(request.method()))
 }
 
 async fn wrong_path(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.refuse(None, peer(&request), Refusal::path(request.uri()))
+    webhook.reject(None, peer(&request), Rejection::path(request.uri()))
 }
 
 /// Who asks.
@@ -345,8 +347,8 @@ mod tests {
         let heavy = HeavyThread::start().expect("a thread");
         let metrics = WebhookMetrics::register(&mut Registry::default());
         let webhook = Webhook::new(Some(reviewer), None, heavy, metrics);
-        let refusal = webhook.guard::<()>(|| panic!("a defect")).expect_err("a refusal");
-        let response = refusal.into_response();
+        let rejection = webhook.guard::<()>(|| panic!("a defect")).expect_err("a denial");
+        let response = rejection.into_response();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(response.headers().get(header::CONNECTION), None);
         assert!(webhook.guard(|| Ok(())).is_ok());

@@ -82,7 +82,7 @@ fn the_same_programs_make_the_same_image_to_the_byte() {
 }
 
 #[test]
-fn what_could_not_start_in_an_empty_image_is_refused() {
+fn what_could_not_start_in_an_empty_image_is_denied() {
     let directory = programs();
     let dynamic = format!("amd64={}", env!("CARGO_BIN_EXE_poolgate"));
     for (program, reason) in [
@@ -94,10 +94,10 @@ fn what_could_not_start_in_an_empty_image_is_refused() {
         ),
         ("amd64", "is not ARCHITECTURE=FILE"),
     ] {
-        let refused = assemble(directory.path(), "out", "0", &[program]);
+        let denied = assemble(directory.path(), "out", "0", &[program]);
         assert!(
-            !refused.status.success() && refused.stderr.contains(reason),
-            "{refused:?}"
+            !denied.status.success() && denied.stderr.contains(reason),
+            "{denied:?}"
         );
         assert!(!directory.path().join("out").exists(), "{reason}");
     }

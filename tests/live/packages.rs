@@ -15,7 +15,7 @@ use crate::support::files::directory;
 /// Set by `tests/generated-files --write`.
 const WRITE: &str = "POOLGATE_WRITE";
 
-/// What asks for all that stands beside the profiles, but for certificates.
+/// What asks for all that is beside the profiles, but for certificates.
 const BESIDE: [&str; 5] = [
     "--set=networkPolicy.enabled=true",
     "--set=networkPolicy.apiServers={where-the-api-servers-are}",
@@ -134,17 +134,17 @@ fn every_component_is_what_a_value_asks_for() {
 
 #[test]
 fn no_pool_is_strict_unless_it_is_named() {
-    let refused = template(&["--set=profile=gate-strict"]);
+    let denied = template(&["--set=profile=gate-strict"]);
     assert!(
-        refused
+        denied
             .stderr
             .contains("Set gateStrict.pools to the pools whose limit matters more"),
-        "{refused:?}"
+        "{denied:?}"
     );
-    let refused = build(&Path::new(MANIFESTS).join("overlays/gate-strict"));
+    let denied = build(&Path::new(MANIFESTS).join("overlays/gate-strict"));
     assert!(
-        !refused.status.success() && refused.stderr.contains("strict-pools.[noNs]:data.names"),
-        "{refused:?}"
+        !denied.status.success() && denied.stderr.contains("strict-pools.[noNs]:data.names"),
+        "{denied:?}"
     );
 }
 

@@ -25,7 +25,7 @@ fn sound() -> Value {
 }
 
 #[test]
-fn five_mistakes_are_refused_by_either_endpoint_with_five_causes() {
+fn five_mistakes_are_denied_by_either_endpoint_with_five_causes() {
     for arguments in [&[][..], &["--validate"], &["--mutate"]] {
         let outcome = admit(arguments, REVIEW);
         assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
@@ -58,8 +58,8 @@ fn the_policy_and_the_release_that_are_named_decide() {
     );
     let mut large = sound();
     large["request"]["object"]["spec"]["limits"] = json!({"nodes": "501"});
-    let refused = admit(&["--policy", policy], &large.to_string());
-    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let denied = admit(&["--policy", policy], &large.to_string());
+    assert_eq!(denied.status.code(), Some(1), "{denied:?}");
     let mut fixed = sound();
     let spec = &mut fixed["request"]["object"]["spec"];
     spec["replicas"] = json!(3);

@@ -395,7 +395,7 @@ fn a_run_that_cannot_be_done_says_why() {
         (&["--tz=Mars/Base"], "error: --tz: Mars/Base: give a zone such as"),
         (
             &["--at=2200-01-01T00:00:00Z"],
-            "error: --at 2200-01-01T00:00:00Z: budgets are reckoned",
+            "error: --at 2200-01-01T00:00:00Z: budgets can be computed",
         ),
         (
             &["--at=tomorrow"],

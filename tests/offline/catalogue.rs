@@ -1,5 +1,5 @@
 //! Every rule's examples do what the catalogue says of them: those of a bound under the policy that sets it, which
-//! stands in `docs/examples/policy` under the rule's name.
+//! is in `docs/examples/policy` under the rule's name.
 
 use std::fs;
 use std::path::Path;
@@ -187,7 +187,7 @@ fn a_finding_is_of_an_origin_that_its_rule_lists() {
 }
 
 #[test]
-fn evidence_is_given_for_what_nobody_refuses_and_for_nothing_else() {
+fn evidence_is_given_for_what_nobody_denies_and_for_nothing_else() {
     for rule in CATALOGUE.iter() {
         let is_silent = rule.origins.contains(&Origin::Silent);
         assert_eq!(rule.evidence.is_some(), is_silent, "{}", rule.id);

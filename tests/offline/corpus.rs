@@ -143,8 +143,8 @@ fn verdict(document: &Document<'_>) -> Option<String> {
     Some(match (rules(Severity::Error), rules(Severity::Warning)) {
         (errors, warnings) if errors.is_empty() && warnings.is_empty() => "fine".into(),
         (errors, warnings) if errors.is_empty() => format!("fine, but {warnings}"),
-        (errors, warnings) if warnings.is_empty() => format!("refused: {errors}"),
-        (errors, warnings) => format!("refused: {errors}; also {warnings}"),
+        (errors, warnings) if warnings.is_empty() => format!("denied: {errors}"),
+        (errors, warnings) => format!("denied: {errors}; also {warnings}"),
     })
 }
 
@@ -173,7 +173,7 @@ fn wrong_files_that_a_rule_covers_are_caught() {
     }
 }
 
-/// Files that are marked WRONG or BROKEN, and why no rule can refuse them.
+/// Files that are marked WRONG or BROKEN, and why no rule can deny them.
 const NOT_CAUGHT: &[(&str, &str)] = &[
     (
         "002-ack-prow-control-plane-720h.yaml",
@@ -190,7 +190,7 @@ const NOT_CAUGHT: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_file_that_is_marked_wrong_or_broken_is_refused_but_for_a_reason() {
+fn every_file_that_is_marked_wrong_or_broken_is_denied_but_for_a_reason() {
     for file in index() {
         let is_marked = ["WRONG", "BROKEN"]
             .iter()
@@ -198,7 +198,7 @@ fn every_file_that_is_marked_wrong_or_broken_is_refused_but_for_a_reason() {
         let verdicts = verdicts(&file);
         let is_caught = verdicts
             .iter()
-            .any(|verdict| verdict.starts_with("refused") || verdict.starts_with("unreadable"));
+            .any(|verdict| verdict.starts_with("denied") || verdict.starts_with("unreadable"));
         let excused = NOT_CAUGHT.iter().any(|(name, _)| *name == file.name);
         assert_eq!(
             is_marked && !is_caught,

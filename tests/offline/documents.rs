@@ -93,7 +93,7 @@ fn with_tables(text: &str) -> (BTreeSet<String>, String) {
         let (name, rest) = piece.split_once(" -->").expect("the end of a comment");
         let (_, rest) = rest.split_once(END).expect("the end of a table");
         let _ = write!(made, "<!-- bench: {name} -->\n\n{}\n{END}{rest}", markdown(name));
-        assert!(names.insert(name.to_owned()), "{name} stands twice");
+        assert!(names.insert(name.to_owned()), "{name} is twice");
     }
     (names, made)
 }

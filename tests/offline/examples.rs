@@ -106,7 +106,7 @@ impl Scene {
     }
 }
 
-/// What runs on, or asks a cluster, is asked for its help behind its flags: it refuses what it does not know. Other tests
+/// What runs on, or asks a cluster, is asked for its help behind its flags: it denies what it does not know. Other tests
 /// start it.
 pub(super) fn is_for_a_cluster(line: &str) -> bool {
     let commands = ["serve", "reconcile", "certificates", "status"];
@@ -129,7 +129,7 @@ fn every_help_has_examples_and_each_does_what_it_says() {
             } else {
                 scene.typed(line)
             };
-            // A review may be refused, and a difference found.
+            // A review may be denied, and a difference found.
             let most = i32::from(line.contains("admit") || line.contains("--diff"));
             let code = outcome.status.code();
             assert!(code.is_some_and(|code| code <= most), "{line}: {outcome:?}");

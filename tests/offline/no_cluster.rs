@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use tempfile::NamedTempFile;
 
-/// Accepts connections and never says a word: worse than one that refuses them.
+/// Accepts connections and never says a word: worse than one that rejects them.
 pub(super) fn silent() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").expect("a port")
 }

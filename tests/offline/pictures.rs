@@ -12,7 +12,7 @@ const RIGHT: f64 = 48.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 48.0;
 
-/// The highest line stands at a multiple of this.
+/// The highest line is at a multiple of this.
 const STEP: f64 = 40.0;
 
 /// Nearer to the last one a point has no figures: they would stand upon each other.
@@ -27,7 +27,7 @@ const STYLE: &str = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,m
 
 /// One column of a table against another, as a picture.
 struct Picture {
-    /// The record, which the picture stands beside.
+    /// The record, which the picture is beside.
     record: &'static str,
     table: &'static str,
     title: &'static str,

@@ -44,7 +44,7 @@ fn wish(rng: &mut StdRng) -> Vec<String> {
     arguments
 }
 
-/// What stands above budgets by which no node may ever go.
+/// What is above budgets by which no node may ever go.
 const NEVER: &str = "# These hours leave no minute in which a node may go.\n";
 
 /// The NodePools with the budgets of each variant; none where the hours ask for too many.
@@ -78,7 +78,7 @@ fn planned_budgets_pass_lint_without_findings() {
         planned += usize::from(!pools.is_empty());
         let text = pools.join("---\n");
         let outcome = program::run(&["lint", "--isolated", "--format=concise", "-"], &text);
-        // Whoever wants no node to go at all is told once more what that means.
+        // Whoever wants no node to go at all is reported once more what that means.
         let frozen = pools.iter().filter(|pool| pool.starts_with(NEVER)).count();
         let (expected, others): (Vec<&str>, Vec<&str>) = outcome
             .stdout

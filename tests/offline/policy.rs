@@ -149,7 +149,7 @@ fn the_schema_accepts_every_example() {
 }
 
 #[test]
-fn schema_and_poolgate_refuse_the_same_mistakes() {
+fn schema_and_poolgate_deny_the_same_mistakes() {
     let schema = schema();
     let head = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
     for body in [

@@ -1,4 +1,4 @@
-//! What holds of all that `lint --fix` and `default --write` write, whatever stands in the files.
+//! What holds of all that `lint --fix` and `default --write` write, whatever is in the files.
 
 use std::collections::HashSet;
 use std::fs;

@@ -70,7 +70,7 @@ fn a_reason_is_limited_by_its_own_budgets_and_those_for_all() {
 
 /// At random moments, half of them around the beginnings and ends of windows.
 #[test]
-fn poolgate_reckons_budgets_as_karpenter_does() {
+fn poolgate_computes_budgets_as_karpenter_does() {
     let effort = Effort::wanted(300, 500);
     let moments = if effort.cases >= 500 { 1_000 } else { 10 };
     let mut oracle = Oracle::start();
@@ -166,7 +166,7 @@ fn schedule(rng: &mut StdRng) -> String {
     .join(" ")
 }
 
-/// A moment at which budgets are reckoned.
+/// A moment at which budgets are computed.
 fn moment(rng: &mut StdRng, object: &Value) -> Timestamp {
     let random = Timestamp::new(
         rng.random_range(631_152_000..3_786_912_000),

@@ -21,7 +21,7 @@ use super::symptoms::{SuspectPool, symptom};
 /// What came of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Comparison {
-    /// The API server cannot even decode the object or refuses its metadata, or what it is said to have stored before
+    /// The API server cannot even decode the object or rejects its metadata, or what it is said to have stored before
     /// cannot have come there.
     Unjudged,
     /// Both had their say.
@@ -129,13 +129,13 @@ impl<'a> Passage<'a> {
     }
 
     fn compare(&self, judgement: &Judgement, oracle: &mut Oracle) -> Option<Comparison> {
-        // Refused whatever the kind; the API server then says less of the rest.
+        // Rejected whatever the kind; the API server then says less of the rest.
         if !judgement.metadata.is_empty() {
             return None;
         }
         let mut mismatches = Vec::new();
-        if let Some((step, objections)) = judgement.refusal() {
-            if self.review.report.refuses() {
+        if let Some((step, objections)) = judgement.rejection() {
+            if self.review.report.denies() {
                 self.compare_reasons(step, &objections, &mut mismatches);
             } else {
                 self.find_missed(step, &objections, oracle, &mut mismatches);
@@ -166,7 +166,7 @@ impl<'a> Passage<'a> {
         self.review.report.with_severity(Severity::Error)
     }
 
-    /// What the others refuse and poolgate admits.
+    /// What the others reject and poolgate admits.
     fn find_missed(
         &self,
         step: Step,
@@ -190,7 +190,7 @@ impl<'a> Passage<'a> {
         }
     }
 
-    /// Whether poolgate warns of what it would refuse in a new object. Who else refuses that depends on what was in
+    /// Whether poolgate warns of what it would deny in a new object. Who else rejects that depends on what was in
     /// force when it was stored.
     fn is_forgiven(&self, finding: &Diagnostic) -> bool {
         self.stored.is_some() && finding.severity == Severity::Warning && is_error(finding)
@@ -209,12 +209,12 @@ impl<'a> Passage<'a> {
             return false;
         };
         let before = Judgement::of(&oracle.ask_one(question("suffer", stored, None)));
-        let before = before.refusal().map(|(before, _)| before);
+        let before = before.rejection().map(|(before, _)| before);
         before.is_some_and(|before| before == step || before == Step::Decode)
     }
 
-    /// Whether poolgate refuses for the same reasons: for each, something is said at that field or around it, of the
-    /// origin that the refusal shows it to have.
+    /// Whether poolgate denies for the same reasons: for each, something is said at that field or around it, of the
+    /// origin that the rejection shows it to have.
     fn compare_reasons(&self, step: Step, objections: &[Objection], mismatches: &mut Vec<Mismatch>) {
         for objection in objections.iter().filter(|objection| !objection.is_note()) {
             let stands_there =
@@ -231,7 +231,7 @@ impl<'a> Passage<'a> {
         }
     }
 
-    /// A finding that claims that nobody else refuses, at a field that the API server refuses for nothing else that
+    /// A finding that claims that nobody else rejects, at a field that the API server rejects for nothing else that
     /// poolgate knows.
     fn not_silent(&self, finding: &Diagnostic, judgement: &Judgement) -> Option<Mismatch> {
         let is_at =
@@ -270,7 +270,7 @@ impl<'a> Passage<'a> {
         is_well.then(|| Mismatch::ours(Kind::Unfounded, finding))
     }
 
-    /// Whether something is said of each field for which the API server refuses the NodeClaim.
+    /// Whether something is said of each field for which the API server rejects the NodeClaim.
     fn compare_claims(&self, objections: &[Objection], mismatches: &mut Vec<Mismatch>) {
         for objection in objections.iter().filter(|objection| !objection.is_note()) {
             let fields = fields_behind(&objection.field);
@@ -283,7 +283,7 @@ impl<'a> Passage<'a> {
 
     fn views_differ(&self, object: &Value, kind: Kind) -> Option<Mismatch> {
         let other = judge(self.case, object, self.stored.as_ref());
-        if other.report.refuses() == self.review.report.refuses() {
+        if other.report.denies() == self.review.report.denies() {
             return None;
         }
         let errors = other.report.with_severity(Severity::Error).chain(self.errors());
@@ -306,7 +306,7 @@ impl<'a> Passage<'a> {
     }
 }
 
-/// Whether a finding is of a rule that refuses, though it may be forgiven here.
+/// Whether a finding is of a rule that denies, though it may be forgiven here.
 fn is_error(finding: &Diagnostic) -> bool {
     let rule = rules::find(finding.rule.as_str()).expect("a finding is of a rule of the catalogue");
     assert!(
@@ -317,7 +317,7 @@ fn is_error(finding: &Diagnostic) -> bool {
     rule.severity == Some(Severity::Error)
 }
 
-/// A finding that claims that the API server or Karpenter refuses, where they do not.
+/// A finding that claims that the API server or Karpenter rejects, where they do not.
 fn invented(finding: &Diagnostic, judgement: &Judgement) -> Option<Mismatch> {
     // Of several repetitions in one list the API server tells one.
     let field = match finding.path.parent() {
@@ -362,7 +362,7 @@ fn write(object: &mut Value, default: &DefaultValue) {
     let mut place = object;
     for segment in default.path.segments() {
         let Segment::Key(key) = segment else {
-            panic!("no default stands in a list")
+            panic!("no default is in a list")
         };
         let parent = place.as_object_mut().expect("a default's parent is an object");
         place = parent.entry(key.to_string()).or_insert(Value::Null);

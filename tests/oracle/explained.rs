@@ -27,7 +27,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained {
         name: "ratchet-unevaluated",
         why: "The API server forgives an update what it leaves alone, but not a rule that it cannot evaluate. poolgate \
-              forgives by field, warns, and leaves the refusal to the API server: it may not be the one that keeps \
+              forgives by field, warns, and leaves the denial to the API server: it may not be the one that keeps \
               Karpenter from removing its finalizer.",
         covers: |_, mismatch| is_stricter(mismatch, |detail| detail.contains("evaluating rule: ")),
         example: || {
@@ -138,7 +138,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         name: "whole-float",
         why: "Only who writes JSON by hand can send `9.0` for `9`: kubectl and all else that uses Kubernetes' own \
               libraries leaves the point out (tests/live/kubernetes/numbers.rs). A webhook is shown `9`, and the API server \
-              refuses the float by itself, so nothing gets past.",
+              rejects the float by itself, so nothing gets past.",
         covers: |case, mismatch| {
             let Some(theirs) = mismatch
                 .theirs
@@ -174,7 +174,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained {
         name: "count-beside-type-error",
         why: "An element of the wrong type is told by itself, and not counted among the others. Once it is of the right \
-              type, the count is told.",
+              type, the count is reported.",
         covers: |case, mismatch| {
             let Some(theirs) = &mismatch.theirs else {
                 return false;
@@ -192,7 +192,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     },
     Explained {
         name: "other-providers-label",
-        why: "The oracle is Karpenter with the kwok provider. Every provider has Karpenter's runtime validation refuse \
+        why: "The oracle is Karpenter with the kwok provider. Every provider has Karpenter's runtime validation reject \
               the labels of its domain that it does not know, and so does poolgate where one is misspelt; of other \
               providers' domains the oracle knows nothing.",
         covers: |case, mismatch| {
@@ -241,7 +241,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained {
         name: "static-limit-of-many-digits",
         why: "Karpenter takes `limits.nodes` of a static pool for no limit where its digits, without point and exponent, \
-              are more than 64 bits hold. poolgate refuses what is below zero however it is written.",
+              are more than 64 bits hold. poolgate denies what is below zero however it is written.",
         covers: |case, mismatch| {
             let nodes = case.object.pointer("/spec/limits/nodes").and_then(Value::as_str);
             let digits = nodes.map_or(0, |text| {
@@ -264,7 +264,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained {
         name: "bound-beside-another",
         why: "Karpenter draws a value for the label, or overflows, only where nothing else bounds the label from the \
-              other side or lower: no other requirement, and no label of the template. poolgate refuses the number \
+              other side or lower: no other requirement, and no label of the template. poolgate denies the number \
               for itself: whoever takes the other one away must not crash Karpenter.",
         covers: |case, mismatch| {
             let requirements = case.object.pointer("/spec/template/spec/requirements");
@@ -311,7 +311,7 @@ fn is_pruned(mismatch: &Mismatch, is_pruned: impl Fn(&str) -> bool) -> bool {
     mismatch.kind == Kind::ViewsDiffer && mismatch.what.lines().all(is_pruned)
 }
 
-/// What stands in a field, as the API server writes it.
+/// What is in a field, as the API server writes it.
 fn at<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
     let steps = field
         .trim_start_matches('.')
@@ -320,7 +320,7 @@ fn at<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
     object.pointer(&format!("/{steps}"))
 }
 
-/// Whether a whole number stands there or below with a decimal point.
+/// Whether a whole number is there or below with a decimal point.
 fn has_whole_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|value| value.fract() == 0.0),

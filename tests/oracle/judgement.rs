@@ -64,7 +64,7 @@ pub(crate) struct Judgement {
     pub(crate) runtime: Vec<Objection>,
     /// The panic that ends Karpenter when it makes a NodeClaim of it.
     pub(crate) launch: Option<String>,
-    /// Why the API server refuses that NodeClaim.
+    /// Why the API server rejects that NodeClaim.
     pub(crate) claim: Vec<Objection>,
     /// How the question harmed the oracle, as it would Karpenter.
     #[serde(skip)]
@@ -113,7 +113,7 @@ impl Judgement {
     }
 
     /// The first step at which the object fails, and why.
-    pub(crate) fn refusal(&self) -> Option<(Step, Vec<Objection>)> {
+    pub(crate) fn rejection(&self) -> Option<(Step, Vec<Objection>)> {
         let harm = self.harmed.as_ref().or(self.launch.as_ref());
         let harm: Vec<Objection> = harm
             .map(|detail| Objection {
@@ -173,7 +173,7 @@ fn steps(path: &str) -> Vec<&str> {
     steps.filter(|step| !step.is_empty()).collect()
 }
 
-/// What of a NodePool stands in a field of the NodeClaim that is made of it.
+/// What of a NodePool is in a field of the NodeClaim that is made of it.
 pub(crate) fn fields_behind(claims_field: &str) -> Vec<String> {
     const TEMPLATE: &str = "spec.template.spec";
     const LABELLED: [&str; 4] = [
@@ -195,7 +195,7 @@ pub(crate) fn fields_behind(claims_field: &str) -> Vec<String> {
         vec!["metadata.name".to_owned()]
     } else {
         let field = claims_field.strip_prefix("spec").unwrap_or_default();
-        // In v1beta1 the lifetime stands under `disruption`.
+        // In v1beta1 the lifetime is under `disruption`.
         vec![format!("{TEMPLATE}{field}"), format!("spec.disruption{field}")]
     }
 }

@@ -7,7 +7,7 @@ use super::judgement::Objection;
 /// Who says what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// The API server refuses by the definition, poolgate accepts.
+    /// The API server rejects by the definition, poolgate accepts.
     MissedSchema,
     /// Karpenter cannot read what is stored, poolgate accepts.
     MissedDecode,
@@ -15,15 +15,15 @@ pub(crate) enum Kind {
     MissedRuntime,
     /// Karpenter hangs or dies, poolgate accepts.
     MissedHarm,
-    /// Both refuse, but of this reason poolgate says nothing.
+    /// Both reject, but of this reason poolgate says nothing.
     MissedReason,
-    /// The API server refuses the NodeClaim that Karpenter makes of the pool, poolgate says nothing of what it is for.
+    /// The API server rejects the NodeClaim that Karpenter makes of the pool, poolgate says nothing of what it is for.
     MissedClaim,
     /// The API server holds against an update what poolgate forgives it as stored already.
     RatchetStricter,
-    /// A finding claims to repeat the API server or Karpenter, and what it refuses both take.
+    /// A finding claims to repeat the API server or Karpenter, and what it rejects both take.
     Invented,
-    /// A finding claims that somebody else refuses, or nobody, and it is somebody else.
+    /// A finding claims that somebody else rejects, or nobody, and it is somebody else.
     Misclassified,
     /// A finding claims that Karpenter suffers, and it does not.
     Unfounded,
@@ -104,7 +104,7 @@ fn place(field: &str) -> String {
     general.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// The words of a text that are words, without what stands in quotes; as much as a sentence.
+/// The words of a text that are words, without what is in quotes; as much as a sentence.
 fn without_particulars(text: &str) -> String {
     let mut kept = String::new();
     let unquoted = text

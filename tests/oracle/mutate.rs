@@ -127,7 +127,7 @@ fn any_pointer(rng: &mut impl Rng, object: &Value) -> String {
         .unwrap_or_else(|| "/spec".into())
 }
 
-/// Parent and last key of a pointer, the key as it stands in the object.
+/// Parent and last key of a pointer, the key as it is in the object.
 pub(crate) fn split(pointer: &str) -> (&str, String) {
     let (parent, last) = pointer.rsplit_once('/').unwrap_or(("", pointer));
     (parent, last.replace("~1", "/").replace("~0", "~"))
@@ -139,7 +139,7 @@ fn set(object: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-/// Takes away what stands at `pointer`.
+/// Takes away what is at `pointer`.
 pub(crate) fn remove(object: &mut Value, pointer: &str) {
     let (parent, last) = split(pointer);
     match object.pointer_mut(parent) {
@@ -215,7 +215,7 @@ fn exchange(object: &mut Value, one: &str, other: &str) {
         return;
     };
     set(object, one, second);
-    // Gone where it stood inside the other.
+    // Gone where it was inside the other.
     set(object, other, first);
 }
 

@@ -13,7 +13,7 @@ use super::run::run;
 use super::seeds::corpus;
 
 #[test]
-fn poolgate_refuses_what_karpenter_refuses_and_says_whose_rule_it_is() {
+fn poolgate_denies_what_karpenter_rejects_and_says_whose_rule_it_is() {
     let effort = Effort::wanted(20_000, 1_000_000);
     let outcome = run(effort, &corpus());
     tell(&outcome.summary());
@@ -101,7 +101,7 @@ fn only_what_an_api_server_could_have_stored_is_judged() {
 }
 
 #[test]
-fn what_karpenter_suffers_from_already_is_forgiven_though_the_definition_refuses_it_today() {
+fn what_karpenter_suffers_from_already_is_forgiven_though_the_definition_rejects_it_today() {
     let reference = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
     // The replicas keep any update of the stored object from passing; the value is what Karpenter suffers from.
     let stored = pool(&json!(2_147_483_648_u32), &json!(["a b"]), &reference);

@@ -1,5 +1,5 @@
 //! What `poolgate budgets plan` prints lets nodes go exactly in the minutes that were wished for, by the clock of the
-//! place: Karpenter's own code says so at every beginning and end, and poolgate's reckoning, which `budgets.rs` holds
+//! place: Karpenter's own code says so at every beginning and end, and poolgate's computing, which `budgets.rs` holds
 //! against it, at every minute of a week.
 
 use std::process::Command;

@@ -1,5 +1,5 @@
 //! The oracle as a process: questions in, answers out, a deadline for each, and a new one after a question that
-//! it does not survive. The protocol stands at the top of `tests/programs/oracle/main.go`.
+//! it does not survive. The protocol is at the top of `tests/programs/oracle/main.go`.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};

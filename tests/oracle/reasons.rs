@@ -54,7 +54,7 @@ pub(crate) fn is_together(objection: &Objection) -> bool {
         .any(|(message, _)| objection.detail.contains(message))
 }
 
-/// Whether a finding may be about what the others object to: it stands at the same field or around it, and is of a rule
+/// Whether a finding may be about what the others object to: it is at the same field or around it, and is of a rule
 /// that speaks of it.
 pub(crate) fn stands_for(finding: &Diagnostic, objection: &Objection, step: Step) -> bool {
     let is_there = is_around(&plain(&finding.path), &objection.field);

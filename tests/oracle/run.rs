@@ -30,7 +30,7 @@ pub(crate) struct Outcome {
     pub(crate) judged: u64,
     /// How many of them only by the definition: no types of theirs are linked.
     pub(crate) by_definition: u64,
-    /// How many the API server refused for what they have in common with every kind.
+    /// How many the API server rejected for what they have in common with every kind.
     pub(crate) unjudged: u64,
     /// How many have a difference that is meant, by its name.
     excused: BTreeMap<&'static str, u64>,

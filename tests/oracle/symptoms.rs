@@ -1,5 +1,5 @@
 //! What Karpenter suffers from what it takes: a question to its own code for each rule, so far as one question shows it.
-//! Asked of whatever poolgate alone refuses ([`super::compare`]).
+//! Asked of whatever poolgate alone denies ([`super::compare`]).
 
 mod budgets;
 mod launch;
@@ -21,7 +21,7 @@ pub(crate) struct SuspectPool<'a> {
     pub(crate) judgement: &'a Judgement,
 }
 
-/// Whether Karpenter suffers from what stands in a field; none where this object cannot tell.
+/// Whether Karpenter suffers from what is in a field; none where this object cannot tell.
 pub(crate) type Symptom = fn(&mut SuspectPool<'_>, &FieldPath) -> Option<bool>;
 
 /// The rules whose findings can be shown to be true, and how.
@@ -124,7 +124,7 @@ fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Op
     is_unreadable(suspect, path)
 }
 
-/// The API server refuses every NodeClaim, for something that comes from the field.
+/// The API server rejects every NodeClaim, for something that comes from the field.
 fn has_no_claims(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let judgement = suspect.judgement;
     let is_known = suspect.is_read() && judgement.runtime.is_empty() && judgement.launch.is_none();

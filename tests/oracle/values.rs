@@ -116,7 +116,7 @@ fn exactly(nanos: &str) -> Result<Quantity, QuantityError> {
 }
 
 #[test]
-fn a_quantity_that_hangs_karpenter_is_refused() {
+fn a_quantity_that_hangs_karpenter_is_rejected() {
     let mut oracle = Oracle::start();
     for text in words::HARMFUL_QUANTITIES {
         let answer = oracle.ask_one(json!({"kind": "quantity", "text": text}));

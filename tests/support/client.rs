@@ -99,7 +99,7 @@ impl Client {
             .unwrap_or_else(|error| panic!("POST {collection}: {error}"))
     }
 
-    /// Creates an object that may be refused.
+    /// Creates an object that may be rejected.
     pub(crate) fn try_create(&self, collection: &str, object: &Value) -> Result<Value, Error> {
         self.send(&Method::POST, collection, JSON, &object.to_string())
     }
@@ -111,7 +111,7 @@ impl Client {
             .unwrap_or_else(|error| panic!("PUT {path}: {error}"))
     }
 
-    /// Replaces an object by one that may be refused.
+    /// Replaces an object by one that may be rejected.
     pub(crate) fn try_replace(&self, path: &str, object: &Value) -> Result<Value, Error> {
         self.send(&Method::PUT, path, JSON, &object.to_string())
     }
@@ -123,7 +123,7 @@ impl Client {
             .unwrap_or_else(|error| panic!("PATCH {path}: {error}"))
     }
 
-    /// Merges a change that may be refused.
+    /// Merges a change that may be rejected.
     pub(crate) fn try_merge(&self, path: &str, change: &Value) -> Result<Value, Error> {
         self.send(&Method::PATCH, path, MERGE_PATCH, &change.to_string())
     }
@@ -138,7 +138,7 @@ impl Client {
         }
     }
 
-    /// Deletes an object with options, which may be refused.
+    /// Deletes an object with options, which may be rejected.
     pub(crate) fn try_delete(&self, path: &str, options: &Value) -> Result<Value, Error> {
         self.send(&Method::DELETE, path, JSON, &options.to_string())
     }

@@ -307,7 +307,7 @@ fn api_server_command(directory: &Path, pki: &Pki, etcd_address: &str, port: u16
         "--bind-address=127.0.0.1",
         // Without it, the server looks for a default route and ends where there is none.
         "--advertise-address=127.0.0.1",
-        // The address is loopback, which Endpoints refuse: nothing to publish.
+        // The address is loopback, which Endpoints reject: nothing to publish.
         "--endpoint-reconciler-type=none",
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.0.0.0/24",

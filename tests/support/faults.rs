@@ -1,4 +1,4 @@
-//! An API server with faults: a proxy before a real one that is slow, refuses, or falls silent when it is told to.
+//! An API server with faults: a proxy before a real one that is slow, rejects, or falls silent when it is told to.
 
 use std::convert::Infallible;
 use std::fs;
@@ -33,7 +33,7 @@ pub(crate) enum Fault {
     /// LISTs of NodeClaims come so much later.
     SlowLists(Duration),
     /// Every request is answered with this status.
-    Refuses(u16),
+    Rejects(u16),
     /// Connections that are open get no further byte; new ones do. As when a firewall has forgotten them.
     Silent,
     /// Nothing is answered.
@@ -122,7 +122,7 @@ async fn answer(
     match fault {
         Fault::Slow(time) => sleep(time).await,
         Fault::SlowLists(time) if is_list => sleep(time).await,
-        Fault::Refuses(code) => return Ok(refusal(code)),
+        Fault::Rejects(code) => return Ok(rejection(code)),
         Fault::BlackHole => silence(&mut faults).await,
         Fault::Silent if is_old => sleep(PATIENCE).await,
         _ => {}
@@ -132,7 +132,7 @@ async fn answer(
     let forwarded = Request::from_parts(parts, Body::from(body.unwrap_or_default()));
     let sent = timeout(PATIENCE, upstream.send(forwarded)).await;
     let Ok(Ok(response)) = sent else {
-        return Ok(refusal(502));
+        return Ok(rejection(502));
     };
     let (parts, body) = response.into_parts();
     let frames = futures_util::stream::unfold((body, faults), async |(mut body, mut faults)| {
@@ -166,7 +166,7 @@ async fn silence(faults: &mut watch::Receiver<Fault>) {
     let _ = timeout(PATIENCE, gone).await;
 }
 
-fn refusal(code: u16) -> Answer {
+fn rejection(code: u16) -> Answer {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
         "reason": "InternalError", "message": "a fault of the test",

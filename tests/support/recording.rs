@@ -110,7 +110,7 @@ impl Drop for Recording {
     }
 }
 
-/// How many objects that `counts` stood at each change: when, and how many from then on.
+/// How many objects that `counts` was at each change: when, and how many from then on.
 pub(crate) fn counts(changes: &[Change], counts: impl Fn(&Value) -> bool) -> Vec<(Instant, usize)> {
     let mut standing = BTreeMap::new();
     let mut history = Vec::new();
@@ -165,7 +165,7 @@ pub(crate) fn spells(
     spells
 }
 
-/// The objects that stand after `changes`, by uid.
+/// The objects that are after `changes`, by uid.
 fn standing(changes: &[Change]) -> BTreeMap<&str, &Value> {
     let mut standing = BTreeMap::new();
     for change in changes {

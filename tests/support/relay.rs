@@ -1,5 +1,5 @@
-//! A TCP relay before several servers, as a Service would be: connections go to them by turns. (Endpoints refuse loopback
-//! addresses, so that a real Service cannot stand in a test.)
+//! A TCP relay before several servers, as a Service would be: connections go to them by turns. (Endpoints reject loopback
+//! addresses, so that a real Service cannot be in a test.)
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -23,7 +23,7 @@ impl ControlPlane {
     ///
     /// The API server follows its own configuration with a delay and tells nobody when it has caught up. So
     /// each configuration carries a second webhook at an address where nothing listens, which only objects
-    /// with the label of this one registration meet: once such an object is refused in its name, the whole
+    /// with the label of this one registration meet: once such an object is rejected in its name, the whole
     /// configuration counts.
     pub(crate) fn register_webhooks(&self, base: &str, ca: &str) {
         self.register_webhooks_for("", base, ca);
@@ -85,8 +85,8 @@ impl ControlPlane {
         let client = Client::of(self);
         let dry_run = "/api/v1/namespaces/default/configmaps?dryRun=All";
         wait_for(&what, || {
-            let refused = client.try_create(dry_run, &object).err();
-            refused.filter(|error| error.to_string().contains(probe))
+            let rejected = client.try_create(dry_run, &object).err();
+            rejected.filter(|error| error.to_string().contains(probe))
         });
     }
 }

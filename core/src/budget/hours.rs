@@ -31,7 +31,7 @@ pub struct HoursError {
 }
 
 impl WeeklyHours {
-    /// Reads days, hours or both, and whatever stands behind them, which should be a time zone: `sat,sun`,
+    /// Reads days, hours or both, and whatever is behind them, which should be a time zone: `sat,sun`,
     /// `22:00-06:00 Asia/Tokyo`, `mon-fri 09:00-17:30`. Hours may go on behind midnight.
     pub fn parse(text: &str) -> Result<(Self, Option<&str>), HoursError> {
         let error = |why| HoursError {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hours_is_refused_with_a_reason() {
+    fn what_is_no_hours_is_rejected_with_a_reason() {
         for (text, why) in [
             ("", "begins with neither days nor hours"),
             ("Europe/Berlin", "begins with neither days nor hours"),

@@ -1,4 +1,4 @@
-//! All budgets of a NodePool, read for reckoning.
+//! All budgets of a NodePool, read for computing.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub enum Timing {
     Broken(ScheduleError),
 }
 
-/// A budget with which the object is refused or cannot be decoded, so that Karpenter never acts on it.
+/// A budget with which the object is rejected or cannot be decoded, so that Karpenter never acts on it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}")]
 pub struct UnreadableBudget {
@@ -103,7 +103,7 @@ impl Budgets {
         &self.entries
     }
 
-    /// Whether the budgets stand in the object; if not, they are the CRD's default.
+    /// Whether the budgets are in the object; if not, they are the CRD's default.
     pub const fn are_written(&self) -> bool {
         self.written
     }

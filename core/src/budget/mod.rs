@@ -1,4 +1,4 @@
-//! What the budgets of a NodePool allow, when, and until when, as Karpenter reckons it.
+//! What the budgets of a NodePool allow, when, and until when, as Karpenter computes it.
 //!
 //! [`Budgets`] reads all budgets of a pool; [`Budgets::allowance`] says how many nodes may go for a reason at an
 //! instant and which budget has the word, [`Budgets::next_change`] when that number changes, [`Budgets::week`] what

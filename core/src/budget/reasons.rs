@@ -20,7 +20,7 @@ impl Reason {
     /// Every reason.
     pub const ALL: [Self; 4] = [Self::Underutilized, Self::Empty, Self::Drifted, Self::Unhealthy];
 
-    /// The reason as it stands in a budget.
+    /// The reason as it is in a budget.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Underutilized => "Underutilized",

@@ -116,7 +116,7 @@ fn of_equal_budgets_the_first_binds_and_only_those_for_the_reason_count() {
 }
 
 #[test]
-fn a_change_is_told_with_what_comes_of_it() {
+fn a_change_is_reported_with_what_comes_of_it() {
     let budgets = read(&office()).unwrap();
     let next = |at: &str| budgets.next_change(Reason::Empty, 10, time(at));
     assert_eq!(
@@ -164,7 +164,7 @@ fn a_change_far_away_is_not_searched_for_without_end() {
 }
 
 #[test]
-fn what_the_api_server_refuses_is_named_with_its_place() {
+fn what_the_api_server_rejects_is_named_with_its_place() {
     for (budgets, wanted) in [
         (
             json!([{"nodes": 5}]),
@@ -270,7 +270,7 @@ proptest! {
     }
 
     #[test]
-    fn any_budgets_are_read_or_refused(
+    fn any_budgets_are_read_or_rejected(
         nodes in r"[0-9]{0,4}%?|\PC{0,6}", schedule in r"[0-9*,/ -]{0,14}|@[a-z]{0,8}|\PC{0,9}",
         duration in r"[0-9]{1,3}[hm]|\PC{0,5}", at in 631_152_000_i64..3_786_912_000,
     ) {

@@ -10,7 +10,7 @@ use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 /// fire times are known for, on either side.
 const RECKONED: std::ops::Range<i64> = 631_152_000..3_786_912_000;
 
-/// Whether budgets can be reckoned at an instant: from 1990 up to 2090.
+/// Whether budgets can be computed at an instant: from 1990 up to 2090.
 pub fn is_reckoned(at: Timestamp) -> bool {
     RECKONED.contains(&at.as_second())
 }

@@ -1,6 +1,6 @@
 //! What poolgate says about an object: one [`Diagnostic`] per rule and field, gathered in a [`Report`].
 //!
-//! The wording follows the API server's, so that a user reads one language whoever refuses the object.
+//! The wording follows the API server's, so that a user reads one language whoever denies the object.
 //! Knows nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
 
 mod origin;
@@ -49,7 +49,7 @@ pub enum Severity {
     Info,
     /// Legal, but will probably hurt. The object is admitted.
     Warning,
-    /// The object is refused.
+    /// The object is denied.
     Error,
 }
 

@@ -1,9 +1,9 @@
-//! Who stands behind a finding.
+//! Who is behind a finding.
 
 /// Who would notice the mistake if poolgate did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
-    /// The API server refuses it, mostly by the schema or the CEL rules of Karpenter's CRD, with less explanation.
+    /// The API server rejects it, mostly by the schema or the CEL rules of Karpenter's CRD, with less explanation.
     Schema,
     /// Karpenter itself, once the object is stored: it marks the NodePool not ready and passes it over.
     Runtime,
@@ -15,7 +15,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whether the object is refused or set aside whatever poolgate says of it.
+    /// Whether the object is rejected or set aside whatever poolgate says of it.
     pub const fn is_karpenters(self) -> bool {
         matches!(self, Self::Schema | Self::Runtime)
     }

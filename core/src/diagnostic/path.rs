@@ -53,7 +53,7 @@ impl FieldPath {
         Some(Self(above.to_vec()))
     }
 
-    /// The value that stands at this path. An explicit `null` counts as absent, as in the API server.
+    /// The value that is at this path. An explicit `null` counts as absent, as in the API server.
     pub fn find<'v, T: Tree>(&self, root: &'v T) -> Option<&'v T> {
         let mut value = root;
         for segment in &self.0 {
@@ -65,7 +65,7 @@ impl FieldPath {
         (!value.is_null()).then_some(value)
     }
 
-    /// The value that stands at this path, to be changed; an explicit `null`, too.
+    /// The value that is at this path, to be changed; an explicit `null`, too.
     pub fn find_mut<'v, 'a>(&self, root: &'v mut Json<'a>) -> Option<&'v mut Json<'a>> {
         self.0.iter().try_fold(root, |value, segment| match segment {
             Segment::Key(key) => value.get_mut(key),

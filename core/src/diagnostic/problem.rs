@@ -30,7 +30,7 @@ pub enum Problem {
     Unsupported {
         /// The value as the message shows it; see [`quoted`].
         value: String,
-        /// What may stand there.
+        /// What may be there.
         supported: &'static [&'static str],
     },
     /// The API has no such field.
@@ -54,12 +54,12 @@ impl Problem {
         }
     }
 
-    /// An illegal value, shown as it stands in the object.
+    /// An illegal value, shown as it is in the object.
     pub fn invalid(value: &Json<'_>) -> Self {
         Self::Invalid { value: shown(value) }
     }
 
-    /// A legal value, shown as it stands in the object.
+    /// A legal value, shown as it is in the object.
     pub fn legal(value: &Json<'_>) -> Self {
         Self::Legal { value: shown(value) }
     }
@@ -69,7 +69,7 @@ impl Problem {
         Self::Invalid { value: quoted(text) }
     }
 
-    /// A value of the wrong type, shown as it stands in the object.
+    /// A value of the wrong type, shown as it is in the object.
     pub fn mistyped(value: &Json<'_>) -> Self {
         Self::Mistyped { value: shown(value) }
     }

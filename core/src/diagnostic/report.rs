@@ -46,8 +46,8 @@ impl Report {
         self.count(severity).saturating_sub(MAX_KEPT)
     }
 
-    /// Whether the object must be refused.
-    pub fn refuses(&self) -> bool {
+    /// Whether the object must be denied.
+    pub fn denies(&self) -> bool {
         self.count(Severity::Error) > 0
     }
 }
@@ -85,9 +85,9 @@ mod tests {
         for _ in 0..MAX_KEPT * 10 {
             report.push(finding(Severity::Warning));
         }
-        assert!(!report.refuses());
+        assert!(!report.denies());
         report.push(finding(Severity::Error));
-        assert!(report.refuses());
+        assert!(report.denies());
         assert_eq!(report.with_severity(Severity::Error).count(), 1);
         assert_eq!(report.diagnostics().len(), MAX_KEPT + 1);
         assert_eq!(report.omitted(Severity::Warning), MAX_KEPT * 9);

@@ -37,12 +37,12 @@ pub enum Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// What stands under a key; none where this is no object.
+    /// What is under a key; none where this is no object.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
     }
 
-    /// What stands under a key, taken out of it; null where there is nothing.
+    /// What is under a key, taken out of it; null where there is nothing.
     #[must_use]
     pub fn take(&mut self, key: &str) -> Self {
         self.get_mut(key).map_or(Self::Null, std::mem::take)

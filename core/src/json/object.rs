@@ -18,7 +18,7 @@ pub type Entries<'o, 'a> =
     std::iter::Map<std::slice::Iter<'o, Entry<'a>>, fn(&'o Entry<'a>) -> (&'o str, &'o Json<'a>)>;
 
 impl<'a> Object<'a> {
-    /// What stands under a key.
+    /// What is under a key.
     pub fn get(&self, key: &str) -> Option<&Json<'a>> {
         if self.0.len() <= FEW {
             return self
@@ -34,8 +34,8 @@ impl<'a> Object<'a> {
         Some(&mut entry.1)
     }
 
-    /// Gives what stands under a key another one; says whether it could: not where nothing stands there, nor where
-    /// something stands under the other.
+    /// Gives what is under a key another one; says whether it could: not where nothing is there, nor where
+    /// something is under the other.
     pub fn rename(&mut self, key: &str, other: impl Into<Cow<'a, str>>) -> bool {
         let other = other.into();
         let Some(at) = self.0.iter().position(|(name, _)| name == key) else {
@@ -55,7 +55,7 @@ impl<'a> Object<'a> {
         Object(self.0.into_iter().map(owned).collect())
     }
 
-    /// Whether the key is there, whatever stands under it.
+    /// Whether the key is there, whatever is under it.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }

@@ -6,7 +6,7 @@ use super::Json;
 
 /// A value with others below it.
 pub trait Tree: Sized {
-    /// What stands under a key; none where this is no object.
+    /// What is under a key; none where this is no object.
     fn get(&self, key: &str) -> Option<&Self>;
 
     /// An element of a list, counted from 0; none where this is no list.

@@ -123,7 +123,7 @@ impl<'v> Field<&'v [Json<'v>]> {
     }
 }
 
-/// The object under a key; none if something else stands there.
+/// The object under a key; none if something else is there.
 pub(super) fn child<'a>(of: Option<&'a Object<'a>>, key: &str) -> Option<&'a Object<'a>> {
     of?.get(key)?.as_object()
 }

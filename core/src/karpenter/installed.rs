@@ -2,7 +2,7 @@
 //!
 //! A definition names no release: its one annotation is the version of a generator. So the release is recognised
 //! by what the definition demands. What it says itself holds before the table of releases, so that the values of
-//! a Karpenter newer than poolgate are not refused.
+//! a Karpenter newer than poolgate are not denied.
 
 mod recognise;
 mod schema;
@@ -47,7 +47,7 @@ pub struct InstalledVersion {
     reasons: Option<Words>,
 }
 
-/// The defaults of a definition, each as it stands there; none where there is none.
+/// The defaults of a definition, each as it is there; none where there is none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InstalledDefaults {
     /// Of `spec.disruption` as a whole.

@@ -32,7 +32,7 @@ impl Eq for Provider {}
 pub enum LabelKind<'a> {
     /// Instance types carry it, so a requirement selects among them.
     WellKnown(LabelValues),
-    /// It lies in a domain of which the provider refuses every label that it does not know.
+    /// It lies in a domain of which the provider rejects every label that it does not know.
     Unknown {
         /// That domain.
         domain: &'a str,
@@ -67,7 +67,7 @@ impl LabelSets {
     };
 
     /// The built-in lists and more: labels that the instance types of another provider carry, and domains in which
-    /// that provider refuses all other labels.
+    /// that provider rejects all other labels.
     pub fn with(
         well_known: impl IntoIterator<Item = (String, LabelValues)>,
         restricted_domains: impl IntoIterator<Item = String>,

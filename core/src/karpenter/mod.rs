@@ -1,6 +1,6 @@
 //! Karpenter's API as data: what a NodePool looks like, which labels it knows, which release knows what.
 //!
-//! Reading is tolerant. Whatever stands in the object, a view of it can be made; a field of the wrong type is
+//! Reading is tolerant. Whatever is in the object, a view of it can be made; a field of the wrong type is
 //! seen as such once, by [`shape`], and passed over by everyone else.
 
 mod disruption;
@@ -76,7 +76,7 @@ impl ApiVersion {
         }
     }
 
-    /// The version as it stands in `apiVersion` behind the slash.
+    /// The version as it is in `apiVersion` behind the slash.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V1 => "v1",

@@ -79,7 +79,7 @@ impl NodeClassKind {
 /// How a group and a kind do not belong together.
 #[derive(Debug, Clone, Copy)]
 pub enum NodeClassMismatch {
-    /// One of them is misspelt, or of another provider: this is probably what should stand there.
+    /// One of them is misspelt, or of another provider: this is probably what should be there.
     Slip(&'static NodeClassKind),
     /// The kind is this provider's and the group is unknown: a fork, or a mistake.
     Fork(&'static NodeClassKind),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_right_together_is_told_with_what_was_meant() {
+    fn what_cannot_be_right_together_is_reported_with_what_was_meant() {
         let ec2 = Some(("karpenter.k8s.aws", "EC2NodeClass"));
         for (group, kind) in [
             ("karpenter.k8s.aws", "Ec2NodeClass"),

@@ -25,7 +25,7 @@ impl NodeLimitMode {
         }
     }
 
-    /// The mode as it stands in the object.
+    /// The mode as it is in the object.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hard => "Hard",

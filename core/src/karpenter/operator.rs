@@ -37,7 +37,7 @@ impl Operator {
         })
     }
 
-    /// The name that stands in an object.
+    /// The name that is in an object.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::In => "In",

@@ -23,7 +23,7 @@ pub struct Provider {
     pub name: &'static str,
     /// The API group of its node class.
     pub group: &'static str,
-    /// Whether the provider refuses every label of its group that it does not know.
+    /// Whether the provider rejects every label of its group that it does not know.
     pub is_closed: bool,
     /// Its labels in the domain named like the group.
     labels: &'static [(&'static str, LabelValues)],
@@ -164,7 +164,7 @@ impl Provider {
     }
 }
 
-/// What stands behind the domain in those of these labels that lie in it.
+/// What is behind the domain in those of these labels that lie in it.
 pub(super) fn names_in<'a>(
     domain: &'a str,
     labels: impl Iterator<Item = &'a str>,

@@ -22,7 +22,7 @@ pub struct Selection<'a> {
 
 impl<'a> Selection<'a> {
     /// What one requirement allows. A numeric operator takes its bound from the first value; one that cannot be
-    /// read bounds nothing, because other rules refuse it.
+    /// read bounds nothing, because other rules reject it.
     pub fn of(operator: Operator, values: &[&'a str]) -> Self {
         let bound = || values.first().and_then(|value| integer(value));
         let listed = || values.iter().copied().collect();

@@ -65,7 +65,7 @@ impl KarpenterVersion {
     /// Group and kind of `nodeClassRef` cannot change.
     pub const NODE_CLASS_FIXED: Self = Self::new(1, 1, 0);
     /// `consolidateAfter` and `expireAfter` are matched as a whole; before, anything could follow a duration
-    /// or stand before `Never`.
+    /// or are before `Never`.
     pub const ANCHORED_DURATIONS: Self = Self::new(1, 4, 0);
     /// Capacity types in a requirement are compared with the known ones.
     pub const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);

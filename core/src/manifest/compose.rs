@@ -141,7 +141,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    /// Whether a tab stands between the beginning of the line and a scalar in a block. The parser takes it at
+    /// Whether a tab is between the beginning of the line and a scalar in a block. The parser takes it at
     /// the outermost level; kubectl never does.
     fn is_indented_by_tab(&self, span: Span) -> bool {
         let before = self.text.get(..span.start()).unwrap_or_default();

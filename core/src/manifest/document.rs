@@ -12,7 +12,7 @@ use super::{Limits, Span};
 /// A comment, for suppressions and labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comment<'t> {
-    /// What stands behind `#`, up to the end of the line.
+    /// What is behind `#`, up to the end of the line.
     pub text: &'t str,
     /// Where it stands, `#` included.
     pub span: Span,

@@ -39,7 +39,7 @@ pub fn parse<'t>(text: &'t str, limits: &Limits) -> Documents<'t> {
     walk(text, limits, None)
 }
 
-/// The same with variables filled in. Every value still stands where it is written.
+/// The same with variables filled in. Every value still is where it is written.
 pub fn parse_with<'t>(text: &'t str, limits: &Limits, variables: &'t Variables) -> Documents<'t> {
     walk(text, limits, Some(variables))
 }

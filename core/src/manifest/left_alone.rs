@@ -17,7 +17,7 @@ pub enum LeftAlone {
     Encrypted,
     /// It is a template: another program writes what is applied.
     Template,
-    /// Variables such as `${A}` stand in it, which another program fills in.
+    /// Variables such as `${A}` are in it, which another program fills in.
     Variables,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for LeftAlone {
         f.write_str(match self {
             Self::Encrypted => "SOPS has encrypted it",
             Self::Template => "it is a template",
-            Self::Variables => "variables stand in it that another program fills in",
+            Self::Variables => "variables are in it that another program fills in",
         })
     }
 }

@@ -1,7 +1,7 @@
 //! How much of a manifest is read before poolgate stops.
 
 /// Bounds on one text. The values of [`Limits::default`] are far above what a cluster would take (the API
-/// server refuses requests over 3 MiB) and keep the worst text within a second and some 100 MB.
+/// server rejects requests over 3 MiB) and keep the worst text within a second and some 100 MB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Longest text, in bytes.

@@ -15,7 +15,7 @@ pub struct Location {
     pub key: Option<Span>,
     /// The first alias on the way to it.
     pub alias: Option<Span>,
-    /// The first alias on the way to its key: the value may be an alias while the key stands there itself.
+    /// The first alias on the way to its key: the value may be an alias while the key is there itself.
     pub key_alias: Option<Span>,
 }
 
@@ -40,7 +40,7 @@ impl Document<'_> {
         })
     }
 
-    /// Whether aliases bring what stands there to other places, too.
+    /// Whether aliases bring what is there to other places, too.
     pub fn is_shared(&self, span: Span) -> bool {
         self.tree.is_shared(span)
     }
@@ -63,7 +63,7 @@ impl Document<'_> {
         })
     }
 
-    /// What to point at for the value at `path`: the value, or the alias that stands in its place.
+    /// What to point at for the value at `path`: the value, or the alias that is in its place.
     pub fn span_of(&self, path: &FieldPath) -> Option<Span> {
         self.locate(path).map(|place| place.alias.unwrap_or(place.value))
     }
@@ -74,7 +74,7 @@ impl Document<'_> {
         place.alias.or(place.key)
     }
 
-    /// The path of the innermost key or value that stands at byte `offset`; the root's for what is outside.
+    /// The path of the innermost key or value that is at byte `offset`; the root's for what is outside.
     pub fn path_at(&self, offset: usize) -> FieldPath {
         let mut path = FieldPath::root();
         let mut at = Some(0);

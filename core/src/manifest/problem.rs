@@ -22,11 +22,11 @@ pub enum ProblemKind {
     /// The text is no YAML; nothing of the document is read.
     #[error("{0}")]
     Syntax(SyntaxError),
-    /// `{{ … }}` stands in the text.
+    /// `{{ … }}` is in the text.
     #[error("this looks like a template that was not rendered: lint the output of `helm template` instead")]
     Template,
     /// A key is written twice in one mapping.
-    #[error("the key {} is already set: kubectl keeps the last value, kustomize refuses the file", quoted(.key))]
+    #[error("the key {} is already set: kubectl keeps the last value, kustomize rejects the file", quoted(.key))]
     DuplicateKey {
         /// The key as the API server sees it.
         key: String,
@@ -50,21 +50,21 @@ pub enum ProblemKind {
         becomes: String,
     },
     /// A null key.
-    #[error("a key must not be null or empty: kubectl refuses the file")]
+    #[error("a key must not be null or empty: kubectl rejects the file")]
     NullKey,
     /// A key that is a list or a mapping.
-    #[error("a key must be text, not a list or a mapping: kubectl refuses the file")]
+    #[error("a key must be text, not a list or a mapping: kubectl rejects the file")]
     CompoundKey,
     /// A number as key that kubectl cannot turn into text.
-    #[error("a number of this size cannot be a key: kubectl refuses the file; quote it")]
+    #[error("a number of this size cannot be a key: kubectl rejects the file; quote it")]
     HugeKey,
     /// `.inf` or `.nan`.
     #[error(
-        "infinity and \"not a number\" cannot be written in JSON: kubectl refuses the file; quote it if text is meant"
+        "infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if text is meant"
     )]
     NotFinite,
     /// A value that is not what its tag says.
-    #[error("{} is no {tag}: kubectl refuses the file", quoted(.text))]
+    #[error("{} is no {tag}: kubectl rejects the file", quoted(.text))]
     WrongTag {
         /// The tag.
         tag: &'static str,
@@ -72,13 +72,13 @@ pub enum ProblemKind {
         text: String,
     },
     /// An alias without an anchor.
-    #[error("no anchor of the name {} stands above; quote the value if it is meant to begin with `*`", quoted(.name))]
+    #[error("no anchor of the name {} is above; quote the value if it is meant to begin with `*`", quoted(.name))]
     UnknownAlias {
         /// The name behind `*`.
         name: String,
     },
     /// An alias inside of what it stands for.
-    #[error("the alias stands inside of what it stands for")]
+    #[error("the alias is inside of what it stands for")]
     RecursiveAlias,
     /// More nesting than [`super::Limits::depth`].
     #[error("nested deeper than {limit} levels")]
@@ -116,7 +116,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// How much it weighs: an error where kubectl, kustomize or poolgate's own bounds refuse the text.
+    /// How much it weighs: an error where kubectl, kustomize or poolgate's own bounds deny the text.
     pub const fn severity(&self) -> Severity {
         match self {
             Self::NonTextKey { .. } | Self::MergeReplaces { .. } => Severity::Warning,

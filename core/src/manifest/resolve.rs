@@ -295,7 +295,7 @@ impl<'t> Resolver<'_, 't> {
         Ok(None)
     }
 
-    /// Notes that `key` stands in the mapping for the second time.
+    /// Notes that `key` is in the mapping for the second time.
     fn duplicate(&mut self, mapping: NodeId, key: NodeId, name: &str) {
         let tree = self.tree;
         if self.aliases > 0 {
@@ -314,7 +314,7 @@ impl<'t> Resolver<'_, 't> {
             .push_related(span(key).unwrap_or(Span::new(0, 0)), first.and_then(span), kind);
     }
 
-    /// What stands there, an alias followed; none if it leads nowhere, which is then among the problems.
+    /// What is there, an alias followed; none if it leads nowhere, which is then among the problems.
     fn target(&mut self, id: NodeId) -> Option<NodeId> {
         let target = self.tree.follow(id);
         if target.is_none()

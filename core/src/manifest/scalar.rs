@@ -221,7 +221,7 @@ fn decimal(text: &str) -> Option<Scalar<'static>> {
     value.is_finite().then_some(Scalar::Float(value))
 }
 
-/// Whether each underscore stands between two digits.
+/// Whether each underscore is between two digits.
 fn underscores_part_digits(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);

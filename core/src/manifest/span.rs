@@ -6,7 +6,7 @@ use std::ops::Range;
 /// the null after `key:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    // Four bytes each, because every node of a document carries one; parsing refuses longer texts.
+    // Four bytes each, because every node of a document carries one; parsing rejects longer texts.
     start: u32,
     end: u32,
 }

@@ -9,7 +9,7 @@ use granit_parser::ErrorKind;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     /// A tab in the indentation.
-    #[error("a tab stands where YAML takes only spaces: indent with spaces")]
+    #[error("a tab is where YAML takes only spaces: indent with spaces")]
     Tab,
     /// A quote that is never closed, or closed much later.
     #[error(
@@ -35,24 +35,22 @@ pub enum SyntaxError {
     #[error("a `key: value` is expected here: look for a missing `:` or a wrong indentation")]
     KeyExpected,
     /// A `-` where no list can stand.
-    #[error("a list item cannot stand here: look at the indentation of `-`")]
+    #[error("a list item cannot be here: look at the indentation of `-`")]
     StrayDash,
     /// A plain text that begins with a character that YAML keeps for itself.
     #[error("a text cannot begin with `{0}`: quote it")]
     Reserved(char),
-    /// A character that may not stand in a manifest as it is.
-    #[error("the character U+{:04X} may not stand in a manifest", u32::from(*.0))]
+    /// A character that may not be in a manifest as it is.
+    #[error("the character U+{:04X} may not be in a manifest", u32::from(*.0))]
     Control(char),
     /// A byte order mark in the middle.
-    #[error(
-        "a byte order mark stands inside the document: two files were joined here; put `---` between them"
-    )]
+    #[error("a byte order mark is inside the document: two files were joined here; put `---` between them")]
     ByteOrderMark,
     /// A `\` in double quotes with something unknown behind it.
     #[error("unknown escape in double quotes: write `\\\\` for a backslash, or use single quotes")]
     Escape,
     /// Something behind a closing quote.
-    #[error("something stands behind the closing quote: quote the whole text, or put a comma or `:` between")]
+    #[error("something is behind the closing quote: quote the whole text, or put a comma or `:` between")]
     BehindQuote,
     /// Something behind a value that is complete.
     #[error("the document ends above; another one begins with `---`")]

@@ -138,7 +138,7 @@ pub struct NodeRef<'d, 't> {
     id: NodeId,
 }
 
-/// What kind of node stands there.
+/// What kind of node is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A text, number, boolean or null.

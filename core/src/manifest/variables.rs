@@ -53,7 +53,7 @@ impl Variables {
         Ok(())
     }
 
-    /// What a text becomes; nothing where no variable stands in it.
+    /// What a text becomes; nothing where no variable is in it.
     pub(super) fn fill(&self, text: &str) -> Option<Filled> {
         has_variable(text).then(|| match self.filled(text, DEEPEST) {
             Some(filled) if filled.len() <= LONGEST => Filled::Text(filled.into_owned()),
@@ -74,7 +74,7 @@ impl Variables {
         Some([before, &value, &behind].concat().into())
     }
 
-    /// What stands between the braces of a variable stands for; none where that cannot be told.
+    /// What is between the braces of a variable stands for; none where that cannot be reported.
     fn value_of<'a>(&'a self, inner: &'a str, depth: usize) -> Option<Cow<'a, str>> {
         let (name, rest) = name_of(inner);
         let value = self.0.get(name).filter(|_| !name.is_empty());
@@ -100,7 +100,7 @@ impl Variables {
     }
 }
 
-/// Whether a variable stands in a text.
+/// Whether a variable is in a text.
 pub fn has_variable(text: &str) -> bool {
     first(text).is_some()
 }
@@ -116,7 +116,7 @@ pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands before the first variable of a text, between its braces, and behind it. `$${` is none: it stands for
+/// What is before the first variable of a text, between its braces, and behind it. `$${` is none: it stands for
 /// `${`.
 fn first(text: &str) -> Option<(&str, &str, &str)> {
     // Nearly all texts have none, and a single byte is found fastest.
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_sets_nothing_is_told() {
+    fn a_line_that_sets_nothing_is_reported() {
         for (text, line) in [("A=1\nB\n", 2), ("a b=1", 1), ("=1", 1), ("1=1", 1)] {
             assert_eq!(
                 Variables::default().read(text),

@@ -12,7 +12,7 @@ use super::Glob;
 /// A value that was read from text, with that text for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written<T> {
-    /// As it stands in the policy.
+    /// As it is in the policy.
     pub text: String,
     /// What it means.
     pub value: T,

@@ -12,7 +12,7 @@ pub struct DefaultValues {
     /// `consolidationPolicy` of a v1 NodePool.
     pub consolidation_policy: String,
     /// `consolidateAfter` of a v1 NodePool. A v1beta1 NodePool gets none: every CRD that Karpenter shipped
-    /// refuses it beside the policy `WhenUnderutilized`, the default there.
+    /// rejects it beside the policy `WhenUnderutilized`, the default there.
     pub consolidate_after: String,
     /// `nodeLimitMode` of a NodePool that carries it neither as a field nor as an annotation.
     pub node_limit_mode: NodeLimitMode,
@@ -37,7 +37,7 @@ pub struct BudgetWindow {
 }
 
 impl DefaultBudget {
-    /// The budget as it stands in a NodePool.
+    /// The budget as it is in a NodePool.
     pub fn to_value(&self) -> Value {
         match &self.window {
             None => json!({"nodes": self.nodes}),
@@ -49,7 +49,7 @@ impl DefaultBudget {
 }
 
 impl DefaultValues {
-    /// The default `budgets` as they stand in a NodePool.
+    /// The default `budgets` as they are in a NodePool.
     pub fn budgets_value(&self) -> Value {
         self.budgets.iter().map(DefaultBudget::to_value).collect()
     }

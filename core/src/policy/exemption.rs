@@ -7,7 +7,7 @@ use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
 
 /// Whom some rules spare. A finding of such a rule weighs `info` then, so that it can still be found offline; of
-/// what Karpenter itself refuses it stays a warning.
+/// what Karpenter itself rejects it stays a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exemption {
     /// Names of NodePools, any of which will do. Any name will, where there is no pattern.

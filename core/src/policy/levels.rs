@@ -14,7 +14,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The values, as they stand in a policy file.
+    /// The values, as they are in a policy file.
     pub const VALUES: &'static [&'static str] = &["error", "warning", "info", "off"];
 
     /// The level named by exactly this text.
@@ -40,7 +40,7 @@ impl Levels {
     }
 
     /// What the policy says of a rule's findings of this origin; nothing where the rule's own severity holds. What
-    /// Karpenter refuses all the same is never silent: the user would meet the refusal without its explanation.
+    /// Karpenter rejects all the same is never silent: the user would meet the denial without its explanation.
     pub fn of(&self, rule: RuleId, origin: Origin) -> Option<Level> {
         let level = self.0.get(&rule).copied()?;
         let is_quiet = matches!(level, Level::Off | Level::Severity(Severity::Info));

@@ -27,7 +27,7 @@ pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
 /// The organisation's policy. [`Policy::default`] is what holds without a policy file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether mistakes refuse an object at all.
+    /// Whether mistakes deny an object at all.
     pub enforcement: Enforcement,
     /// How much single rules weigh.
     pub levels: Levels,
@@ -43,18 +43,18 @@ pub struct Policy {
     pub over_limit: OverLimit,
 }
 
-/// Whether mistakes refuse an object.
+/// Whether mistakes deny an object.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Enforcement {
-    /// An error refuses the object.
+    /// An error denies the object.
     #[default]
     Enforce,
-    /// Nothing is refused: what would be is a warning. For a first week beside running clusters.
+    /// Nothing is denied: what would be is a warning. For a first week beside running clusters.
     Warn,
 }
 
 impl Enforcement {
-    /// The values, as they stand in a policy file.
+    /// The values, as they are in a policy file.
     pub const VALUES: &'static [&'static str] = &["enforce", "warn"];
 
     /// The value named by exactly this text.
@@ -86,7 +86,7 @@ pub enum OverLimit {
 }
 
 impl OverLimit {
-    /// The values, as they stand in a policy file.
+    /// The values, as they are in a policy file.
     pub const VALUES: &'static [&'static str] = &["report", "terminate"];
 
     /// The words of the annotation, in the order in which messages name them.

@@ -28,7 +28,7 @@ static TEMPLATE_ANNOTATIONS: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter copies the template's annotations to every NodeClaim and adds two of its own. The API \
-          server refuses a NodeClaim with an illegal key, or with more than 256 KiB of keys and values \
+          server rejects a NodeClaim with an illegal key, or with more than 256 KiB of keys and values \
           together. The pool then looks healthy and never launches a node.",
     seen_in: &[],
     bad: "\
@@ -121,7 +121,7 @@ fn check_key(key: &str, findings: &mut Findings<'_>) {
                 .finding(
                     path().key(key.to_owned()),
                     Problem::text(key),
-                    format!("{error}, so the API server would refuse every NodeClaim of this pool"),
+                    format!("{error}, so the API server would reject every NodeClaim of this pool"),
                 )
                 .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
         );
@@ -134,7 +134,7 @@ fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
     if size > MOST_IN_TEMPLATE {
         let reason = format!(
             "keys and values are {size} bytes long together and may have {MOST_IN_TEMPLATE}, or the API server \
-             refuses every NodeClaim of this pool"
+             rejects every NodeClaim of this pool"
         );
         let problem = Problem::Invalid {
             value: "{…}".into()
@@ -160,9 +160,9 @@ mod tests {
             errors(&annotations(&json!({"Example.com/Owner": "x", "a": ""}))),
             [""; 0]
         );
-        let refused = errors(&annotations(&json!({"owned by": "x"})));
-        assert_eq!(refused.len(), 1);
-        assert!(refused[0].ends_with("[template-annotations]"), "{refused:?}");
+        let denied = errors(&annotations(&json!({"owned by": "x"})));
+        assert_eq!(denied.len(), 1);
+        assert!(denied[0].ends_with("[template-annotations]"), "{denied:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where rules put what they find, and where it is settled how much that weighs: the policy's level for the rule,
-//! then its exemptions, then the ratchet (an update is not refused for what it does not touch), then whether the
-//! policy refuses at all.
+//! then its exemptions, then the ratchet (an update is not denied for what it does not touch), then whether the
+//! policy denies at all.
 
 use super::context::Context;
 use super::ratchet::{Ratchet, forgiven};
@@ -10,13 +10,13 @@ use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rule::Rule;
 
 /// Said of a mistake that the policy only warns of.
-const NOT_ENFORCED: &str = " (not enforced yet, so not refused)";
+const NOT_ENFORCED: &str = " (not enforced yet, so not denied)";
 
-/// The same of one that is refused whatever poolgate says.
-const REFUSED_UNENFORCED: &str = " (not enforced yet, but Karpenter refuses it)";
+/// The same of one that is denied whatever poolgate says.
+const DENIED_UNENFORCED: &str = " (not enforced yet, but Karpenter rejects it)";
 
 /// Said of such a mistake where the policy gives its rule a lower level.
-const REFUSED_LOWERED: &str = " (lowered by the policy, but Karpenter refuses it)";
+const DENIED_LOWERED: &str = " (lowered by the policy, but Karpenter rejects it)";
 
 /// The findings of one review.
 #[derive(Debug)]
@@ -48,14 +48,14 @@ impl<'a> Findings<'a> {
 
     /// Takes a finding in, with the weight that policy and ratchet leave it.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
-        let is_refused = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
+        let is_denied = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
         match self.policy.levels.of(diagnostic.rule, diagnostic.origin) {
             Some(Level::Off) => return,
             Some(Level::Severity(severity)) => diagnostic.severity = severity,
             None => {}
         }
-        if is_refused && diagnostic.severity < Severity::Error {
-            diagnostic.reason.push_str(REFUSED_LOWERED);
+        if is_denied && diagnostic.severity < Severity::Error {
+            diagnostic.reason.push_str(DENIED_LOWERED);
         }
         self.spare(&mut diagnostic);
         if diagnostic.severity == Severity::Error && self.ratchet.is_untouched(&diagnostic) {
@@ -63,8 +63,8 @@ impl<'a> Findings<'a> {
         }
         if diagnostic.severity == Severity::Error && self.policy.enforcement == Enforcement::Warn {
             diagnostic.severity = Severity::Warning;
-            diagnostic.reason.push_str(if is_refused {
-                REFUSED_UNENFORCED
+            diagnostic.reason.push_str(if is_denied {
+                DENIED_UNENFORCED
             } else {
                 NOT_ENFORCED
             });
@@ -89,7 +89,7 @@ impl<'a> Findings<'a> {
             diagnostic.reason.push_str(reason);
         }
         if weight == Severity::Warning {
-            diagnostic.reason.push_str(", but Karpenter refuses it");
+            diagnostic.reason.push_str(", but Karpenter rejects it");
         }
         diagnostic.reason.push(')');
     }
@@ -164,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn a_level_replaces_the_severity_but_what_karpenter_refuses_stays_heard() {
+    fn a_level_replaces_the_severity_but_what_karpenter_rejects_stays_heard() {
         let mut policy = Policy::default();
         let reasons = |policy: &Policy| -> Vec<bool> {
             let weighed = weighed(policy, None).into_iter();
             weighed
-                .map(|(_, _, reason)| reason.ends_with(REFUSED_LOWERED))
+                .map(|(_, _, reason)| reason.ends_with(DENIED_LOWERED))
                 .collect()
         };
         assert_eq!(reasons(&policy), [false, false]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_rule_what_karpenter_refuses_stays_heard_and_the_rest_can_be_switched_off() {
+    fn of_one_rule_what_karpenter_rejects_stays_heard_and_the_rest_can_be_switched_off() {
         let object =
             json!({"spec": {"disruption": {"budgets": [{"nodes": "101%"}, {"nodes": "99999999999"}]}}});
         let request = crate::review::Request {
@@ -210,14 +210,14 @@ mod tests {
                 .map(|finding| (finding.path.to_string(), finding.severity))
                 .collect()
         };
-        let [refused, taken] = [0, 1].map(|index| format!("spec.disruption.budgets[{index}].nodes"));
+        let [denied, taken] = [0, 1].map(|index| format!("spec.disruption.budgets[{index}].nodes"));
         let mut policy = Policy::default();
         assert_eq!(
             heard(&policy),
-            [(refused.clone(), Severity::Error), (taken, Severity::Error)]
+            [(denied.clone(), Severity::Error), (taken, Severity::Error)]
         );
         policy.levels.set(RuleId::new("budget-nodes"), Level::Off);
-        assert_eq!(heard(&policy), [(refused, Severity::Warning)]);
+        assert_eq!(heard(&policy), [(denied, Severity::Warning)]);
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         for (rule, _, reason) in found {
             let expected = match rule {
                 "budget-schedule-duration" => {
-                    " (exempt by the policy: old cluster, but Karpenter refuses it)"
+                    " (exempt by the policy: old cluster, but Karpenter rejects it)"
                 }
                 _ => " (exempt by the policy: old cluster)",
             };
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_enforced_errors_become_warnings_that_say_who_refuses_all_the_same() {
+    fn where_nothing_is_enforced_errors_become_warnings_that_say_who_denies_all_the_same() {
         let policy = Policy {
             enforcement: Enforcement::Warn,
             ..Policy::default()
@@ -268,7 +268,7 @@ mod tests {
         for (rule, severity, reason) in weighed(&policy, None) {
             assert_eq!(severity, Severity::Warning, "{rule}");
             let expected = match rule {
-                "budget-schedule-duration" => REFUSED_UNENFORCED,
+                "budget-schedule-duration" => DENIED_UNENFORCED,
                 _ => NOT_ENFORCED,
             };
             assert!(reason.ends_with(expected), "{reason}");
@@ -282,7 +282,7 @@ mod tests {
         policy
             .levels
             .set(RuleId::new("limit-unquoted"), Level::Severity(Severity::Error));
-        let refuses = |old: Option<&Value>| {
+        let denies = |old: Option<&Value>| {
             let old = old.map(Json::from);
             let request = crate::review::Request {
                 subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
@@ -295,7 +295,7 @@ mod tests {
                 .with_severity(Severity::Error)
                 .any(|finding| finding.rule.as_str() == "limit-unquoted")
         };
-        assert!(refuses(None));
-        assert!(!refuses(Some(&object)));
+        assert!(denies(None));
+        assert!(!denies(Some(&object)));
     }
 }

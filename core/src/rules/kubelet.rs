@@ -314,12 +314,9 @@ mod tests {
             "evictionSoft": {"memory.available": "5%", "nodefs.available": null},
             "evictionSoftGracePeriod": {"memory.available": null},
         });
-        let refused = errors(&kubelet);
-        assert_eq!(refused.len(), 1, "{refused:?}");
-        assert!(
-            refused[0].contains("evictionSoft[memory.available]"),
-            "{refused:?}"
-        );
+        let denied = errors(&kubelet);
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(denied[0].contains("evictionSoft[memory.available]"), "{denied:?}");
     }
 
     #[test]
@@ -356,17 +353,17 @@ mod tests {
             ),
             (json!({"systemReserved": {"cpu": "-1"}}), "less than nothing"),
         ] {
-            let refused = errors(&kubelet);
-            assert_eq!(refused.len(), 1, "{refused:?}");
+            let denied = errors(&kubelet);
+            assert_eq!(denied.len(), 1, "{denied:?}");
             assert!(
-                refused[0].contains(piece) && refused[0].ends_with("[kubelet]"),
-                "{refused:?}"
+                denied[0].contains(piece) && denied[0].ends_with("[kubelet]"),
+                "{denied:?}"
             );
         }
     }
 
     #[test]
-    fn a_grace_period_that_poisons_the_list_is_refused() {
+    fn a_grace_period_that_poisons_the_list_is_denied() {
         let kubelet = json!({
             "evictionSoft": {"memory.available": "5%"},
             "evictionSoftGracePeriod": {"memory.available": "1 minute"},

@@ -45,7 +45,7 @@ static LABEL_PROVIDER_MISSPELT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Runtime],
     evidence: None,
-    why: "A provider reserves its domain for its own labels and refuses any other. This key differs from a \
+    why: "A provider reserves its domain for its own labels and rejects any other. This key differs from a \
           known label by a letter or two, or only by its domain.",
     seen_in: &[],
     bad: "\
@@ -70,7 +70,7 @@ static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Runtime],
     evidence: None,
-    why: "A provider refuses labels in its domain that it does not know. The label is in none of poolgate's \
+    why: "A provider rejects labels in its domain that it does not know. The label is in none of poolgate's \
           lists, but a newer provider may have added it, so this is only a warning. Put a label of your own \
           in a domain of your own.",
     seen_in: &[],
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reserved_label_is_refused_with_its_reason() {
+    fn each_reserved_label_is_denied_with_its_reason() {
         for (key, release, reason) in [
             (
                 "karpenter.sh/nodepool",
@@ -196,10 +196,10 @@ mod tests {
                 "that Karpenter knows; use a domain of your own",
             ),
         ] {
-            let refused = errors_for(ApiVersion::V1, release, &label(key), None);
-            assert_eq!(refused.len(), 1, "{key}");
-            assert!(refused[0].contains(reason), "{refused:?}");
-            assert!(refused[0].ends_with("[label-restricted]"), "{refused:?}");
+            let denied = errors_for(ApiVersion::V1, release, &label(key), None);
+            assert_eq!(denied.len(), 1, "{key}");
+            assert!(denied[0].contains(reason), "{denied:?}");
+            assert!(denied[0].ends_with("[label-restricted]"), "{denied:?}");
         }
         assert_eq!(errors(&label("karpenter.sh/capacity-type")), [""; 0]);
     }

@@ -22,7 +22,7 @@ static LABELS_COUNT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD refuses more. Each label also becomes a requirement of the NodeClaim, which may have 100 \
+    why: "The CRD rejects more. Each label also becomes a requirement of the NodeClaim, which may have 100 \
           in all.",
     seen_in: &[],
     bad: include_str!("examples/labels-count.yaml"),
@@ -68,7 +68,7 @@ static LABEL_KEY_LENGTH: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "Kubernetes takes a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
           turns each template label into a requirement of the NodeClaim, whose key may have 316. The API \
-          server then refuses every NodeClaim of the pool, which looks healthy and never launches a node.",
+          server then rejects every NodeClaim of the pool, which looks healthy and never launches a node.",
     seen_in: &[],
     bad: include_str!("examples/label-key-length.yaml"),
     good: "\
@@ -220,7 +220,7 @@ mod tests {
                  domain before the slash holds ` `; it consists of lower-case letters, digits, `-` and `.`, and \
                  each part of it begins and ends with a letter or digit; write example.com/team [label-key]",
                 "spec.template.metadata.labels[ Example.com/team]: Invalid value: \"blue \": holds a blank; \
-                 only letters, digits, `-`, `_` and `.` may stand there; write blue [label-value]",
+                 only letters, digits, `-`, `_` and `.` may be there; write blue [label-value]",
             ]
         );
         assert!(errors(&labels(&json!({"a": "v".repeat(64)})))[0].ends_with("[label-value]"));
@@ -233,14 +233,14 @@ mod tests {
             errors(&labels(&json!({key: "x"})))
         };
         assert_eq!(of(252), [""; 0]);
-        let refused = of(253);
-        assert_eq!(refused.len(), 1);
+        let denied = of(253);
+        assert_eq!(denied.len(), 1);
         assert!(
-            refused[0].ends_with(
+            denied[0].ends_with(
                 "is 317 bytes long and may have 316 in a NodeClaim, so no node would ever launch; shorten it by a \
                  character [label-key-length]"
             ),
-            "{refused:?}"
+            "{denied:?}"
         );
         assert!(of(254)[0].ends_with("[label-key]"));
     }
@@ -274,7 +274,7 @@ mod tests {
         };
         let own = claim(json!({"karpenter.sh/nodepool": "default", "kubernetes.io/hostname": "x"}));
         assert_eq!(errors(&own), [""; 0]);
-        let refused = errors(&claim(json!({"a b": "x"})));
-        assert!(refused[0].starts_with("metadata.labels[a b]"), "{refused:?}");
+        let denied = errors(&claim(json!({"a b": "x"})));
+        assert!(denied[0].starts_with("metadata.labels[a b]"), "{denied:?}");
     }
 }

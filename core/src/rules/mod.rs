@@ -208,7 +208,7 @@ mod tests {
         let mut seen = HashSet::new();
         for rule in CATALOGUE.iter() {
             let id = rule.id.as_str();
-            assert!(seen.insert(id), "{id} stands twice");
+            assert!(seen.insert(id), "{id} is twice");
             assert!(
                 id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'),
                 "{id}"

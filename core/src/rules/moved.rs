@@ -3,7 +3,7 @@
 use crate::diagnostic::{FieldPath, Segment};
 use crate::karpenter::ApiVersion;
 
-/// Fields of node classes that stand in NodePools by mistake or from old.
+/// Fields of node classes that are in NodePools by mistake or from old.
 const NODE_CLASS_FIELDS: &[&str] = &[
     "amiFamily",
     "amiSelector",

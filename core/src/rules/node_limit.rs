@@ -15,7 +15,7 @@ static NODE_LIMIT: Rule = Rule {
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "It is the node limit of a pool that leaves `spec.limits.nodes` to poolgate. What is no whole number \
-          counts for nothing: the pool would have no limit, or the one that happens to stand in its spec.",
+          counts for nothing: the pool would have no limit, or the one that happens to be in its spec.",
     seen_in: &[],
     bad: "\
 metadata:
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_number_is_refused() {
+    fn what_is_no_whole_number_is_denied() {
         for text in ["ten", "", "-1", "1.5", "+3", "99999999999"] {
             let errors = errors(&pool(text, &json!(null)));
             assert!(

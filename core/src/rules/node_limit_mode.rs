@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_text_is_refused_where_it_stands() {
+    fn any_other_text_is_denied_where_it_stands() {
         let object = json!({
             "metadata": {"annotations": {"poolgate.dev/node-limit-mode": "never"}},
             "spec": {"disruption": {"nodeLimitMode": "soft"}},
@@ -117,8 +117,8 @@ mod tests {
 
     const ALL: [Option<&str>; 3] = [None, Some("Hard"), Some("Soft")];
 
-    /// Whether a pool with this field and annotation is refused, where it replaces one with those.
-    fn is_refused(new: [Option<&str>; 2], old: Option<[Option<&str>; 2]>) -> bool {
+    /// Whether a pool with this field and annotation is denied, where it replaces one with those.
+    fn is_denied(new: [Option<&str>; 2], old: Option<[Option<&str>; 2]>) -> bool {
         let pool = |[field, annotation]: [Option<&str>; 2]| {
             json!({
                 "metadata": {"annotations": {"poolgate.dev/node-limit-mode": annotation}},
@@ -130,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn two_modes_that_differ_are_refused_where_both_are_new() {
-        assert!(is_refused([Some("Hard"), Some("Soft")], None));
+    fn two_modes_that_differ_are_denied_where_both_are_new() {
+        assert!(is_denied([Some("Hard"), Some("Soft")], None));
         let pairs = || {
             ALL.iter()
                 .flat_map(|field| ALL.map(|annotation| [*field, annotation]))
@@ -140,11 +140,7 @@ mod tests {
             let [field, annotation] = new;
             let differ = field.is_some() && annotation.is_some() && field != annotation;
             let are_new = old[0] != field && old[1] != annotation;
-            assert_eq!(
-                is_refused(new, Some(old)),
-                differ && are_new,
-                "{old:?} to {new:?}"
-            );
+            assert_eq!(is_denied(new, Some(old)), differ && are_new, "{old:?} to {new:?}");
         }
     }
 }

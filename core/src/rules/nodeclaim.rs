@@ -16,7 +16,7 @@ static NODECLAIM_IMMUTABLE: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "A NodeClaim is one machine, and the CRD of v1 refuses any change of its `spec`. Change the NodePool \
+    why: "A NodeClaim is one machine, and the CRD of v1 rejects any change of its `spec`. Change the NodePool \
           instead: Karpenter replaces the nodes that differ from it.",
     seen_in: &[],
     bad: "\
@@ -51,7 +51,7 @@ static NODECLAIM_REQUEST: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
-    why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \
+    why: "The CRD's pattern accepts texts that Karpenter's parser rejects (`1e1.5`) or never returns from \
           (`1e2147483648`). The first makes the list of **all** NodeClaims unreadable, the second hangs \
           Karpenter.",
     seen_in: &[],
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_that_changes_is_told() {
+    fn every_field_that_changes_is_reported() {
         let old = json!({"spec": {"expireAfter": "720h", "terminationGracePeriod": "1h"}});
         let new = json!({"spec": {"expireAfter": "24h", "taints": []}});
         assert_eq!(
@@ -176,11 +176,11 @@ mod tests {
         let claim = |cpu: &str| json!({"spec": {"resources": {"requests": {"cpu": cpu, "pods": 8}}}});
         assert_eq!(errors(&claim("5150m"), None), [""; 0]);
         for cpu in ["1e1.5", "1e2147483648", "four"] {
-            let refused = errors(&claim(cpu), None);
-            assert_eq!(refused.len(), 1, "{cpu}");
+            let denied = errors(&claim(cpu), None);
+            assert_eq!(denied.len(), 1, "{cpu}");
             assert!(
-                refused[0].starts_with("spec.resources.requests.cpu: "),
-                "{refused:?}"
+                denied[0].starts_with("spec.resources.requests.cpu: "),
+                "{denied:?}"
             );
         }
     }
@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn a_claim_needs_what_a_template_needs() {
         let claim = json!({"spec": {"nodeClassRef": null}});
-        let refused = errors(&claim, None);
-        assert_eq!(refused.len(), 1, "{refused:?}");
+        let denied = errors(&claim, None);
+        assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
-            refused[0].starts_with("spec.nodeClassRef: Required value"),
-            "{refused:?}"
+            denied[0].starts_with("spec.nodeClassRef: Required value"),
+            "{denied:?}"
         );
     }
 }

@@ -16,7 +16,7 @@ static NODEPOOL_NAME: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "Kubernetes takes names of up to 253 characters, but Karpenter writes the pool's name into the \
           label `karpenter.sh/nodepool` of every NodeClaim, and the value of a label has at most 63. The API \
-          server then refuses every NodeClaim of the pool, and the name of a stored pool cannot be changed.",
+          server then rejects every NodeClaim of the pool, and the name of a stored pool cannot be changed.",
     seen_in: &["kaito-project/kaito#2259"],
     bad: "\
 metadata:

@@ -4,7 +4,7 @@ use crate::diagnostic::Origin;
 use crate::karpenter::TemplateOwner;
 use crate::value::quantity::QuantityError;
 
-/// Who else notices what Karpenter's own validation refuses. Of a NodeClaim it validates nothing.
+/// Who else notices what Karpenter's own validation rejects. Of a NodeClaim it validates nothing.
 pub(in crate::rules) const fn by_runtime(owner: TemplateOwner) -> Origin {
     match owner {
         TemplateOwner::Pool => Origin::Runtime,
@@ -12,7 +12,7 @@ pub(in crate::rules) const fn by_runtime(owner: TemplateOwner) -> Origin {
     }
 }
 
-/// Who else notices a mistake that the CRD refuses, unless it lets it through.
+/// Who else notices a mistake that the CRD rejects, unless it lets it through.
 pub(in crate::rules) const fn by_crd_or(otherwise: Origin, is_let_through: bool) -> Origin {
     if is_let_through { otherwise } else { Origin::Schema }
 }

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_word_is_refused() {
+    fn any_other_word_is_denied() {
         assert_eq!(
             chosen(&json!("Delete")),
             [

@@ -1,4 +1,4 @@
-//! The ratchet: an update is not refused for what the stored object had wrong before and the update does not touch.
+//! The ratchet: an update is not denied for what the stored object had wrong before and the update does not touch.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
 use crate::json::Json;
 
 /// Said of a mistake that is no longer held against the user.
-const FORGIVEN: &str = " (stored before, so not refused)";
+const FORGIVEN: &str = " (stored before, so not denied)";
 
 /// How many compared units are kept; no finding rests on more lists.
 const COMPARED: usize = 4;

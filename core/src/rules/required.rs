@@ -1,4 +1,4 @@
-//! Fields that must be there. Of several missing ones inside each other only the outermost is told.
+//! Fields that must be there. Of several missing ones inside each other only the outermost is reported.
 
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
@@ -62,7 +62,7 @@ pub(super) fn check_claim(claim: &NodeClaim<'_>, release: KarpenterVersion, find
     check_taints(&claim.template, findings);
 }
 
-/// Whether an object stands at the end of the path. Of a missing step it speaks.
+/// Whether an object is at the end of the path. Of a missing step it speaks.
 fn stands(object: &Json<'_>, path: &[&'static str], findings: &mut Findings<'_>) -> bool {
     let mut value = object;
     for (position, key) in path.iter().enumerate() {

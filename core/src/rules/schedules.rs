@@ -83,7 +83,7 @@ static SCHEDULE_EVERY: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "`@every 1h` counts from the moment at which Karpenter looks, not from the clock. So its window is \
-          always open or never, depending on whether the interval or the duration is longer. The CRD refuses \
+          always open or never, depending on whether the interval or the duration is longer. The CRD rejects \
           the plain form, but not one with enough blanks around it.",
     seen_in: &[],
     bad: r#"spec:
@@ -238,18 +238,18 @@ mod tests {
     }
 
     #[test]
-    fn what_karpenter_cannot_read_is_refused_with_a_suggestion() {
+    fn what_karpenter_cannot_read_is_denied_with_a_suggestion() {
         for (schedule, suggestion) in [
             ("0 9 * * sat-sun", "; write sat,sun [schedule-syntax]"),
             ("0 0 * * 7", "; write 0 for Sunday [schedule-syntax]"),
         ] {
-            let refused = errors_of(schedule);
-            assert_eq!(refused.len(), 1, "{schedule}");
+            let denied = errors_of(schedule);
+            assert_eq!(denied.len(), 1, "{schedule}");
             assert!(
-                refused[0].contains("so Karpenter would stop all voluntary disruption of this pool"),
-                "{refused:?}"
+                denied[0].contains("so Karpenter would stop all voluntary disruption of this pool"),
+                "{denied:?}"
             );
-            assert!(refused[0].ends_with(suggestion), "{refused:?}");
+            assert!(denied[0].ends_with(suggestion), "{denied:?}");
         }
         for schedule in [
             "",
@@ -260,14 +260,14 @@ mod tests {
             "@dailyfoo",
             "0 0 L * *",
         ] {
-            let refused = errors_of(schedule);
-            assert_eq!(refused.len(), 1, "{schedule}: {refused:?}");
-            assert!(refused[0].ends_with("[schedule-syntax]"), "{refused:?}");
+            let denied = errors_of(schedule);
+            assert_eq!(denied.len(), 1, "{schedule}: {denied:?}");
+            assert!(denied[0].ends_with("[schedule-syntax]"), "{denied:?}");
         }
     }
 
     #[test]
-    fn what_only_the_crd_refuses_is_refused_too() {
+    fn what_only_the_crd_rejects_is_denied_too() {
         for schedule in ["@every 1h", "0 9 * * *\n"] {
             assert!(
                 errors_of(schedule)[0].contains("Karpenter's CRD takes five fields"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_that_never_fires_is_refused() {
+    fn a_schedule_that_never_fires_is_denied() {
         for schedule in [
             "0 0 31 2 *",
             "0 0 30 2 *",

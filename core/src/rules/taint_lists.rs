@@ -63,7 +63,7 @@ static TAINT_RESERVED: Rule = Rule {
     )),
     why: "Karpenter puts `karpenter.sh/disrupted` on a node that it is about to remove, and takes it off \
           every other node. It takes `karpenter.sh/unregistered` off as soon as a node has registered, and \
-          from 1.15 on `karpenter.sh/rebooting` when a node has rebooted. If one of them stands under \
+          from 1.15 on `karpenter.sh/rebooting` when a node has rebooted. If one of them is under \
           `taints`, Karpenter expects pods to tolerate it, so the pool gets no pods.",
     seen_in: &[],
     bad: "\

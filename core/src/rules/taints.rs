@@ -22,7 +22,7 @@ static TAINT_KEY: Rule = Rule {
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
     )),
     why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
-          `.`. The CRD refuses other characters but bounds no length. Of a longer name, Karpenter tells only \
+          `.`. The CRD rejects other characters but bounds no length. Of a longer name, Karpenter tells only \
           in the condition `ValidationSucceeded`, and launches nothing.",
     seen_in: &[],
     bad: "\
@@ -79,7 +79,7 @@ static TAINT_VALUE: Rule = Rule {
     )),
     why: "The CRD and Karpenter check the value like a key, but on the node it must be like a label's value. \
           So `team/blue` passes both checks; then no node of the pool can register, and each is terminated \
-          after a quarter of an hour. The CRD refuses an empty value: leave `value` out.",
+          after a quarter of an hour. The CRD rejects an empty value: leave `value` out.",
     seen_in: &[],
     bad: "\
 spec:
@@ -173,7 +173,7 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
     let is_let_through = matches_crd_key(value);
     let (reason, suggestion) = if value.is_empty() {
         (
-            "the CRD refuses an empty value".to_owned(),
+            "the CRD rejects an empty value".to_owned(),
             Some("leave value out".to_owned()),
         )
     } else if let Err(error) = label_value(value) {
@@ -242,19 +242,19 @@ mod tests {
 
     #[test]
     fn each_part_is_judged_at_its_place() {
-        let refused = errors_of(&json!({
+        let denied = errors_of(&json!({
             "key": "Example.com/team", "value": "a/b", "effect": "noSchedule", "timeAdded": "2026-01-02t03:04:05z",
         }));
-        assert_eq!(refused.len(), 4, "{refused:?}");
-        assert!(refused[0].starts_with("spec.template.spec.startupTaints[0].key: "));
-        assert!(refused[0].ends_with("; write example.com/team [taint-key]"));
-        assert!(refused[1].ends_with("; write NoSchedule [taint-effect]"));
-        assert!(refused[2].ends_with(", so no node of this pool could register [taint-value]"));
-        assert!(refused[3].ends_with("; leave it out, or write 2026-01-02T03:04:05Z [taint-time-added]"));
+        assert_eq!(denied.len(), 4, "{denied:?}");
+        assert!(denied[0].starts_with("spec.template.spec.startupTaints[0].key: "));
+        assert!(denied[0].ends_with("; write example.com/team [taint-key]"));
+        assert!(denied[1].ends_with("; write NoSchedule [taint-effect]"));
+        assert!(denied[2].ends_with(", so no node of this pool could register [taint-value]"));
+        assert!(denied[3].ends_with("; leave it out, or write 2026-01-02T03:04:05Z [taint-time-added]"));
     }
 
     #[test]
-    fn what_the_crd_lets_through_for_want_of_a_length_is_refused() {
+    fn what_the_crd_lets_through_for_want_of_a_length_is_denied() {
         let long = "n".repeat(64);
         assert!(errors_of(&json!({"key": long, "effect": "NoExecute"}))[0].ends_with("[taint-key]"));
         assert!(
@@ -265,10 +265,10 @@ mod tests {
 
     #[test]
     fn an_empty_value_is_left_out_instead() {
-        let refused = errors_of(&json!({"key": "a", "value": "", "effect": "NoExecute"}));
+        let denied = errors_of(&json!({"key": "a", "value": "", "effect": "NoExecute"}));
         assert!(
-            refused[0].ends_with("; leave value out [taint-value]"),
-            "{refused:?}"
+            denied[0].ends_with("; leave value out [taint-value]"),
+            "{denied:?}"
         );
     }
 

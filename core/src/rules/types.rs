@@ -18,7 +18,7 @@ static FIELD_TYPE: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`k8s.io/kube-openapi`, `pkg/validation/validate/type.go`: a list passes where a string has a format",
     )),
-    why: "The API server refuses a value of the wrong type. Most often it is a number where the API wants \
+    why: "The API server rejects a value of the wrong type. Most often it is a number where the API wants \
           text: budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate names the field and goes on \
           to the other mistakes. A list in `timeAdded` is the one that the API server takes: Karpenter cannot decode it, \
           and with it no NodePool of the cluster.",
@@ -63,7 +63,7 @@ pub(super) fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findin
     });
 }
 
-/// Whether a text can stand in a list of YAML as it is.
+/// Whether a text can be in a list of YAML as it is.
 fn is_word(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     !text.trim().is_empty() && text.trim().bytes().all(is_plain)

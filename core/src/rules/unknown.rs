@@ -17,8 +17,8 @@ static FIELD_UNKNOWN: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "`kubectl` refuses a field that the CRD does not know; other clients lose it silently, and the pool \
-          then behaves as if it had never been written. Usually the field is misspelt, stands in the wrong \
+    why: "`kubectl` rejects a field that the CRD does not know; other clients lose it silently, and the pool \
+          then behaves as if it had never been written. Usually the field is misspelt, is in the wrong \
           place, or comes from an older API version: `disruption.expireAfter` of v1beta1 is \
           `template.spec.expireAfter` in v1, and `kubelet` moved to the node class.",
     seen_in: &[
@@ -69,7 +69,7 @@ impl Spelling {
         }
     }
 
-    /// What to write instead. A guess takes longer than everything else, so no more are made than are told.
+    /// What to write instead. A guess takes longer than everything else, so no more are made than are reported.
     fn suggest(&mut self, path: &FieldPath, name: &str, known: Fields) -> Option<Suggestion> {
         self.told += 1;
         if self.told > MAX_KEPT {
@@ -112,7 +112,7 @@ pub(super) fn report(
 
 fn finding(path: FieldPath, version: ApiVersion) -> Diagnostic {
     let reason = format!(
-        "karpenter.sh/{} has no such field; kubectl refuses it and other clients lose it",
+        "karpenter.sh/{} has no such field; kubectl rejects it and other clients lose it",
         version.as_str()
     );
     FIELD_UNKNOWN.finding(path, Problem::Unknown, reason)
@@ -143,9 +143,9 @@ mod tests {
     use crate::rules::testing::{errors, errors_for};
 
     fn suggestion_for(object: &Value) -> String {
-        let refused = errors(object);
-        assert_eq!(refused.len(), 1, "{refused:?}");
-        let (_, suggestion) = refused[0].split_once("; ").unwrap();
+        let denied = errors(object);
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        let (_, suggestion) = denied[0].split_once("; ").unwrap();
         let (_, suggestion) = suggestion.split_once("; ").unwrap_or_default();
         suggestion
             .strip_suffix(" [field-unknown]")
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(
             errors(&json!({"spec": {"wieght": 10}})),
             [
-                "spec.wieght: Unknown field: karpenter.sh/v1 has no such field; kubectl refuses it and other \
+                "spec.wieght: Unknown field: karpenter.sh/v1 has no such field; kubectl rejects it and other \
                  clients lose it; did you mean weight? [field-unknown]"
             ]
         );
@@ -197,10 +197,10 @@ mod tests {
     #[test]
     fn each_version_has_fields_of_its_own() {
         let v1 = json!({"spec": {"template": {"spec": {"expireAfter": "1h"}}}});
-        let refused = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &v1, None);
+        let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &v1, None);
         assert!(
-            refused[0].contains("in v1beta1 it is spec.disruption.expireAfter"),
-            "{refused:?}"
+            denied[0].contains("in v1beta1 it is spec.disruption.expireAfter"),
+            "{denied:?}"
         );
     }
 

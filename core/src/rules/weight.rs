@@ -58,7 +58,7 @@ mod tests {
 
     use crate::rules::testing::errors;
 
-    fn refused(weight: &Value) -> bool {
+    fn denied(weight: &Value) -> bool {
         let errors = errors(&json!({"spec": {"weight": weight}}));
         errors.iter().any(|error| error.ends_with("[weight]"))
     }
@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn weights_from_1_to_100_pass_also_as_whole_floats() {
         for weight in [json!(1), json!(100), json!(10.0), json!(null)] {
-            assert!(!refused(&weight), "{weight}");
+            assert!(!denied(&weight), "{weight}");
         }
         for weight in [json!(0), json!(-1), json!(101), json!(1e9)] {
-            assert!(refused(&weight), "{weight}");
+            assert!(denied(&weight), "{weight}");
         }
     }
 }

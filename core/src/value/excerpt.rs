@@ -4,7 +4,7 @@
 const LONGEST: usize = 40;
 
 /// A piece of the input, cut to a bearable length, with characters escaped that could move the cursor or forge
-/// a line. Quotes stay as they are: the piece stands in the middle of a clause.
+/// a line. Quotes stay as they are: the piece is in the middle of a clause.
 pub(super) fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(LONGEST) + 3);
     let mut characters = text.chars();

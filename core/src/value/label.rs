@@ -17,10 +17,10 @@ pub enum LabelError {
     #[error("must not be empty")]
     Empty,
     /// A slash at the beginning.
-    #[error("nothing stands before the slash, where a domain belongs")]
+    #[error("nothing is before the slash, where a domain belongs")]
     NoDomain,
     /// A slash at the end.
-    #[error("nothing stands behind the slash, where a name belongs")]
+    #[error("nothing is behind the slash, where a name belongs")]
     NoName,
     /// More than one slash.
     #[error("has {0} slashes and may have one, between domain and name")]
@@ -41,7 +41,7 @@ pub enum LabelError {
     )]
     Domain(String),
     /// Something that no name or value holds.
-    #[error("holds {}; only letters, digits, `-`, `_` and `.` may stand there", if .0 == " " { "a blank".into() } else { format!("`{}`", .0) })]
+    #[error("holds {}; only letters, digits, `-`, `_` and `.` may be there", if .0 == " " { "a blank".into() } else { format!("`{}`", .0) })]
     Character(String),
     /// A mark where a letter or digit must stand.
     #[error("must begin and end with a letter or digit")]
@@ -126,13 +126,13 @@ pub fn matches_crd_key(text: &str) -> bool {
     }
 }
 
-/// The domain of a key as Karpenter takes it: what stands before the first slash, nothing where there is none
+/// The domain of a key as Karpenter takes it: what is before the first slash, nothing where there is none
 /// (`GetLabelDomain` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
 pub fn domain_of(key: &str) -> &str {
     split_key(key).map_or("", |(domain, _)| domain)
 }
 
-/// What stands before the first slash of a key, and what behind it. Byte by byte: keys are so short that setting up a
+/// What is before the first slash of a key, and what behind it. Byte by byte: keys are so short that setting up a
 /// vectorised search costs more than it saves.
 pub fn split_key(key: &str) -> Option<(&str, &str)> {
     let slash = key.bytes().position(|byte| byte == b'/')?;
@@ -256,11 +256,11 @@ mod tests {
         assert_eq!(key_error(""), "must not be empty");
         assert_eq!(
             key_error("/b"),
-            "nothing stands before the slash, where a domain belongs"
+            "nothing is before the slash, where a domain belongs"
         );
         assert_eq!(
             key_error("a/"),
-            "nothing stands behind the slash, where a name belongs"
+            "nothing is behind the slash, where a name belongs"
         );
         assert!(key_error("a/b/c").starts_with("has 2 slashes"));
         assert!(key_error("Foo.com/bar").starts_with("the domain before the slash holds `F`;"));

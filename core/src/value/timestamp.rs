@@ -53,7 +53,7 @@ fn is_loose_end(text: &str) -> bool {
     mark != '\n' && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What stands before an offset such as `+09:00`, whatever its digits say.
+/// What is before an offset such as `+09:00`, whatever its digits say.
 fn without_offset(text: &str) -> Option<&str> {
     let (before, offset) = text.split_at_checked(text.len().checked_sub("+09:00".len())?)?;
     match offset.as_bytes() {

@@ -96,7 +96,7 @@ pub(crate) fn keep(world: &mut World, replica: usize, book: Book, real: &mut Rea
     sight(this, book, tick, real);
 }
 
-/// Answers all waiting calls: the refused at once, the others stand ready to be sent. Whether one was refused for
+/// Answers all waiting calls: the denied at once, the others stand ready to be sent. Whether one was denied for
 /// whom there was room at every instant since it arrived, `reservations` being given in the same decision.
 fn answer(
     world: &mut World,
@@ -118,7 +118,7 @@ fn answer(
             let held = (waiting.held | places) & !(1 << claim);
             let is_excused = answers.excused & (1 << claim) != 0;
             if held.count_ones() < u32::from(waiting.lowest) && !is_excused {
-                wrong = Some(Violation::WrongRefusal);
+                wrong = Some(Violation::WrongDenial);
             }
             world.replicas[replica].calls[claim] = Call::None;
             if let Create::Open { allowed: false, .. } = world.creates[claim] {

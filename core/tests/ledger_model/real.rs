@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use poolgate_core::nodelimit::ledger::{
-    Claim, ClaimView, Decision, Facts, FirstSeen, Full, Ledger, LimitInForce, Needs, Observed,
-    RESERVATION_LIFETIME, Refused, Request, RequestVerdict, Step, Uid, Write, decide,
+    Claim, ClaimView, Decision, Denial, Facts, FirstSeen, Full, Ledger, LimitInForce, Needs, Observed,
+    RESERVATION_LIFETIME, Request, RequestVerdict, Step, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ pub(crate) enum Reply {
     Decided { write: Stored, answers: Answers },
 }
 
-/// Who is refused, and for whom a reservation is held, as bits. The others are allowed without one. Excused is a refusal
+/// Who is denied, and for whom a reservation is held, as bits. The others are allowed without one. Excused is a denial
 /// that may be wrong: by a late list, or because the ledger was lost.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answers {
@@ -186,7 +186,7 @@ impl<'s> Real<'s> {
                 excused: of(|answer| {
                     matches!(
                         answer,
-                        RequestVerdict::Deny(Refused::LedgerLost | Refused::Full(Full { stale: true, .. }))
+                        RequestVerdict::Deny(Denial::LedgerLost | Denial::Full(Full { stale: true, .. }))
                     )
                 }),
             },
@@ -220,15 +220,15 @@ impl<'s> Real<'s> {
             Some(Guard::ListAfterLifetime) => sent.listed = sent.listed.map(|_| sent.tick),
             Some(Guard::ReservationsEnd) => sent.first_seen = [UNSEEN; SIGHTS],
             Some(Guard::ListWithoutLedger) => sent.copy.book = sent.copy.book.or(Some(Book::default())),
-            Some(Guard::RefusalOnFreshClaims) => {
+            Some(Guard::DenialOnFreshClaims) => {
                 sent.listed = sent.listed.or(Some(0));
                 sent.waiting = sent.waiting.map(|call| call.map(|(ledger, _)| (ledger, true)));
             }
-            Some(Guard::RefusalOnFreshLedger) => {
+            Some(Guard::DenialOnFreshLedger) => {
                 sent.copy.read = true;
                 sent.waiting = sent.waiting.map(|call| call.map(|(_, claims)| (true, claims)));
             }
-            Some(Guard::RefusalOnFreshLimit) => sent.pool_fresh = true,
+            Some(Guard::DenialOnFreshLimit) => sent.pool_fresh = true,
             Some(Guard::ClosedForALifetime) if sent.first_seen[CLOSED] != UNSEEN => {
                 sent.first_seen[CLOSED] = 0;
             }
@@ -305,9 +305,9 @@ impl<'s> Real<'s> {
     }
 
     pub(crate) fn ledger(&self, book: Book) -> Ledger {
-        // A refusal of this second: no refusal alone makes a write, and the states stay fewer.
-        let refused = json!({"at": 0, "total": 1, "claim": "claim"});
-        let mut text = json!({"version": 1, "seen": book.seen, "reservations": {}, "refused": refused});
+        // A denial of this second: no denial alone makes a write, and the states stay fewer.
+        let denied = json!({"at": 0, "total": 1, "claim": "claim"});
+        let mut text = json!({"version": 1, "seen": book.seen, "reservations": {}, "denied": denied});
         for claim in 0..CREATES {
             if book.calls[claim] > 0 {
                 text["reservations"][self.uids[claim].as_str()] = json!(book.calls[claim]);

@@ -54,12 +54,12 @@ pub(crate) enum Guard {
     ReservationsEnd,
     /// Where there is no ledger the claims are listed.
     ListWithoutLedger,
-    /// A refusal rests on claims listed since the request arrived.
-    RefusalOnFreshClaims,
-    /// A refusal rests on a ledger read since the request arrived.
-    RefusalOnFreshLedger,
-    /// A refusal rests on a limit read since the request arrived.
-    RefusalOnFreshLimit,
+    /// A denial rests on claims listed since the request arrived.
+    DenialOnFreshClaims,
+    /// A denial rests on a ledger read since the request arrived.
+    DenialOnFreshLedger,
+    /// A denial rests on a limit read since the request arrived.
+    DenialOnFreshLimit,
     /// So does an admission, where the pool had no limit.
     AdmissionOnFreshLimit,
     /// A ledger that was lost admits nobody.
@@ -262,9 +262,9 @@ pub(crate) const MISSED: &[(Guard, Scenario, Violation)] = &[
     (Guard::ListAfterLifetime, BASE, Violation::TooMany),
     (Guard::ReservationsEnd, BASE, Violation::HeldForEver),
     (Guard::ListWithoutLedger, OLDER, Violation::TooMany),
-    (Guard::RefusalOnFreshClaims, BASE, Violation::WrongRefusal),
-    (Guard::RefusalOnFreshLedger, BASE, Violation::WrongRefusal),
-    (Guard::RefusalOnFreshLimit, RAISED, Violation::WrongRefusal),
+    (Guard::DenialOnFreshClaims, BASE, Violation::WrongDenial),
+    (Guard::DenialOnFreshLedger, BASE, Violation::WrongDenial),
+    (Guard::DenialOnFreshLimit, RAISED, Violation::WrongDenial),
     (Guard::AdmissionOnFreshLimit, LIMITED, Violation::TooMany),
     (Guard::ClosedLedgerDenies, CORRUPTED, Violation::TooMany),
     (Guard::ClosedForALifetime, CORRUPTED, Violation::TooMany),

@@ -42,8 +42,8 @@ pub(crate) enum Action {
 pub(crate) enum Violation {
     /// More claims than the limit, or more that were asked for under it.
     TooMany,
-    /// A refusal though there was room all the time.
-    WrongRefusal,
+    /// A denial though there was room all the time.
+    WrongDenial,
     /// A place that nobody holds cannot be had.
     HeldForEver,
     /// More than `limit - claims` could be had.

@@ -33,7 +33,7 @@
 {{- end }}
 {{- range .Values.gateStrict.pools }}
 {{- if has . $.Values.exemptPools }}
-{{- fail (printf "\n\nThe pool %s stands in gateStrict.pools and in exemptPools: take it out of one of them." .) }}
+{{- fail (printf "\n\nThe pool %s is in gateStrict.pools and in exemptPools: take it out of one of them." .) }}
 {{- end }}
 {{- end }}
 {{- join " " .Values.gateStrict.pools }}

@@ -170,8 +170,8 @@ fn a_patch_names_every_webhook_and_nothing_but_its_bundle() {
 }
 
 #[test]
-fn a_name_that_no_certificate_can_have_is_refused() {
-    let refused = |name: &str| Names::of("system", &[name.to_owned()]).err();
-    assert!(refused("a b").is_some_and(|error| error.to_string().contains("a b")));
-    assert!(refused("a.example").is_none() && refused("::1").is_none());
+fn a_name_that_no_certificate_can_have_is_rejected() {
+    let rejected = |name: &str| Names::of("system", &[name.to_owned()]).err();
+    assert!(rejected("a b").is_some_and(|error| error.to_string().contains("a b")));
+    assert!(rejected("a.example").is_none() && rejected("::1").is_none());
 }

@@ -268,7 +268,7 @@ impl Candidate {
     }
 }
 
-/// Who holds a Lease, as it stands there: whoever it is may be gone.
+/// Who holds a Lease, as it is there: whoever it is may be gone.
 pub(crate) async fn holder(client: Client, namespace: &str, name: &str) -> Option<String> {
     let leases: Api<Lease> = Api::namespaced(client, namespace);
     let lease = timeout(RELEASE, leases.get_opt(name)).await.ok()?.ok()??;

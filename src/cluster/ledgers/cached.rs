@@ -169,7 +169,7 @@ mod tests {
     const NAME: &str = "poolgate-ledger-general";
 
     #[test]
-    fn the_newest_of_what_was_told_is_kept_and_a_read_holds_whatever_was_known() {
+    fn the_newest_of_what_was_reported_is_kept_and_a_read_holds_whatever_was_known() {
         let mut kept = CachedLedgers::default();
         let version = |kept: &CachedLedgers| kept.get("general").map(|stored| stored.version);
         kept.put_newer(NAME, 5, Ok(stored(5, "{}")), at(0));

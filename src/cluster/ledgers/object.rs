@@ -17,7 +17,7 @@ pub(crate) fn path(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
-/// What stands before the pool's name in the name of its ledger.
+/// What is before the pool's name in the name of its ledger.
 const PREFIX: &str = "poolgate-ledger-";
 
 /// The longest name of a ConfigMap, in bytes.

@@ -33,7 +33,7 @@ pub(super) struct Blocked {
 const MEANINGS: [(&str, &str); 9] = [
     (
         "due to blocking budget",
-        "the budgets of the pool let no node go for this reason then; what they allow now stands above",
+        "the budgets of the pool let no node go for this reason then; what they allow now is above",
     ),
     (
         "pod has \"karpenter.sh/do-not-disrupt\" annotation",

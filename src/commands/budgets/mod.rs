@@ -111,7 +111,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     let at = clock.instant(args.at)?;
     ensure!(
         budget::is_reckoned(at),
-        "--at {at}: budgets are reckoned from the year 1990 to 2089"
+        "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
     let policy = args.judged_by.named_policy()?;
     let cluster = args.stored.connect()?;
@@ -243,7 +243,7 @@ impl<'i> Pool<'i> {
     }
 }
 
-/// `spec.disruption`, made where it is missing; none where something else stands there.
+/// `spec.disruption`, made where it is missing; none where something else is there.
 fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
     let spec = object.get_mut("spec")?.as_object_mut()?;
     let disruption = spec.entry("disruption").or_insert(Value::Null);

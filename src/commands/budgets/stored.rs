@@ -46,7 +46,7 @@ fn not_ready(object: &Value) -> Option<String> {
     });
     Some(format!(
         "The pool is not ready, so Karpenter launches nothing for it; where no other pool is ready, its log says \"no nodepools \
-         found\". {}. What a validation refuses, `poolgate lint` shows at its line.",
+         found\". {}. What its validation rejects, `poolgate lint` shows at its line.",
         causes.collect::<Vec<_>>().join("; ")
     ))
 }

@@ -149,7 +149,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether the budgets stand in the pool.
+    /// Whether the budgets are in the pool.
     pub(super) fn has_budgets(&self) -> bool {
         self.author == Author::Pool && self.budgets.are_written()
     }
@@ -209,7 +209,7 @@ pub(super) fn counted(nodes: u32) -> String {
     }
 }
 
-/// `nodes` as it stands in a budget.
+/// `nodes` as it is in a budget.
 pub(super) fn nodes_text(nodes: BudgetNodes) -> String {
     match nodes {
         BudgetNodes::Percent(percent) => format!("{percent}%"),

@@ -2,7 +2,7 @@
 //!
 //! The API server drops fields that a definition does not name, so `spec.disruption.nodeLimitMode` can only
 //! be stored where the definition was extended. It also writes the definition's own defaults before it calls any
-//! webhook, so a policy's defaults must stand there to have an effect. Nothing of the definition is written anew:
+//! webhook, so a policy's defaults must be there to have an effect. Nothing of the definition is written anew:
 //! the property is inserted into the text, default values are replaced in it, and every other byte stays.
 
 pub(super) mod defaults;
@@ -31,7 +31,7 @@ use subject::Schema;
 /// The property that is added.
 const PROPERTY: &str = "nodeLimitMode";
 
-/// It and its schema, as they stand in a definition in block style.
+/// It and its schema, as they are in a definition in block style.
 const PROPERTY_YAML: &str = include_str!("property.yaml");
 
 /// What is read.

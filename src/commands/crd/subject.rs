@@ -11,7 +11,7 @@ use poolgate_core::manifest::{Document, NodeRef};
 pub(super) struct Schema {
     /// The version's name.
     pub(super) version: String,
-    /// Where the properties of `spec.disruption` stand in the document.
+    /// Where the properties of `spec.disruption` are in the document.
     pub(super) properties: FieldPath,
 }
 
@@ -82,7 +82,7 @@ fn disruption(version: FieldPath) -> FieldPath {
     .fold(version, FieldPath::key)
 }
 
-/// The node that is written at a path; none where an alias stands on the way, because what it stands for is
+/// The node that is written at a path; none where an alias is on the way, because what it stands for is
 /// shared with other places.
 pub(super) fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
     let mut segments = path.segments().iter();

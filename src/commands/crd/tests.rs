@@ -143,7 +143,7 @@ fn json_is_extended_in_its_own_layout() {
 }
 
 #[test]
-fn yaml_of_any_layout_is_extended_or_refused() {
+fn yaml_of_any_layout_is_extended_or_rejected() {
     let head = "kind: CustomResourceDefinition\nspec:\n  group: karpenter.sh\n  names: {kind: NodePool}\n  versions:\n  - name: v1\n    served: true\n    schema:\n      openAPIV3Schema:\n        properties:\n          spec:\n            properties:\n              disruption:\n                properties:";
     for tail in [
         "\n                  budgets: {type: array} # last",
@@ -198,29 +198,33 @@ fn versions_that_are_not_served_stay_as_they_are() {
     assert_eq!(patched(&text).unwrap(), text);
 }
 
-fn refusal(text: &str) -> String {
+fn rejection(text: &str) -> String {
     patched(text).unwrap_err().to_string()
 }
 
 #[test]
 fn what_cannot_be_done_is_said() {
-    assert!(refusal("kind: NodePool\n").starts_with("the input holds no CustomResourceDefinition"));
-    assert!(refusal("").starts_with("the input holds no CustomResourceDefinition"));
+    assert!(rejection("kind: NodePool\n").starts_with("the input holds no CustomResourceDefinition"));
+    assert!(rejection("").starts_with("the input holds no CustomResourceDefinition"));
     let other = V1.replace("group: karpenter.sh", "group: example.com");
-    assert!(refusal(&other).starts_with("the input holds no CustomResourceDefinition"));
+    assert!(rejection(&other).starts_with("the input holds no CustomResourceDefinition"));
     assert_eq!(
-        refusal("a: 1\n---\nb: [1\nc: 2\n"),
+        rejection("a: 1\n---\nb: [1\nc: 2\n"),
         "the input cannot be read, line 4, column 2: a bracket is not closed before this place"
     );
     assert_eq!(
-        refusal(&V1.replace("                disruption:\n", "                disrupted:\n")),
+        rejection(&V1.replace("                disruption:\n", "                disrupted:\n")),
         "version v1 of the definition has no schema of spec.disruption that could be extended"
     );
     let aliased = "x: &x {budgets: {}}\n".to_owned()
         + "kind: CustomResourceDefinition\nspec:\n  group: karpenter.sh\n  names: {kind: NodePool}\n  versions:\n  - {name: v1, served: true, schema: {openAPIV3Schema: {properties: {spec: {properties: {disruption: {properties: *x}}}}}}}\n";
     let column = aliased.lines().last().unwrap().find("*x").unwrap() + 1;
     let expected = format!("version v1 of the definition is laid out, line 7, column {column}, in a way");
-    assert!(refusal(&aliased).starts_with(&expected), "{}", refusal(&aliased));
+    assert!(
+        rejection(&aliased).starts_with(&expected),
+        "{}",
+        rejection(&aliased)
+    );
 }
 
 #[test]
@@ -302,7 +306,7 @@ fn a_policys_defaults_take_the_place_of_the_definitions_and_nothing_else_changes
 }
 
 #[test]
-fn a_default_that_a_version_does_not_know_is_refused() {
+fn a_default_that_a_version_does_not_know_is_rejected() {
     let defaults = DefaultValues {
         consolidation_policy: "Balanced".into(),
         ..DefaultValues::default()

@@ -18,7 +18,7 @@ pub(super) struct Addition {
     pub(super) value: Value,
 }
 
-/// Fields that every NodePool has: what lacks one is a part, such as a patch, and what it leaves out stands elsewhere.
+/// Fields that every NodePool has: what lacks one is a part, such as a patch, and what it leaves out is elsewhere.
 const DEMANDED: [[&str; 4]; 2] = [
     ["spec", "template", "spec", "nodeClassRef"],
     ["spec", "template", "spec", "requirements"],

@@ -62,7 +62,7 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
             let Some(new) = written(text, &document, additions(&object, &wanted, &path)) else {
                 troubles.push(at(
                     start,
-                    "an alias or an unusual layout stands where a default belongs: write it by hand",
+                    "an alias or an unusual layout is where a default belongs: write it by hand",
                 ));
                 continue;
             };
@@ -70,7 +70,7 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
         }
     }
     if is_template {
-        // Its broken documents are told; what stands beside them may be inside a loop or a condition.
+        // Its broken documents are reported; what is beside them may be inside a loop or a condition.
         insertions.clear();
     }
     let new = insertion::apply(text, insertions);
@@ -105,7 +105,7 @@ fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Opti
 
 /// How the additions come into the text; none where one cannot.
 fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) -> Option<Vec<Insertion>> {
-    // Of two that come to the end of the same line, the deeper one belongs to what stands there.
+    // Of two that come to the end of the same line, the deeper one belongs to what is there.
     additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
     let root = document.root()?;
     let mut insertions = Vec::new();

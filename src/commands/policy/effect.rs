@@ -13,7 +13,7 @@ use crate::files::{ReadError, read_text};
 use crate::policy_file::ReadPolicy;
 use poolgate_core::manifest::{self, Document, Limits};
 
-/// The installed definition, among whatever else stands in its file.
+/// The installed definition, among whatever else is in its file.
 #[derive(Debug)]
 pub(super) struct Definition(Vec<(Value, FieldPath)>);
 

@@ -1,4 +1,4 @@
-//! `poolgate policy`: checks policy files before they are mounted, and prints what may stand in one.
+//! `poolgate policy`: checks policy files before they are mounted, and prints what may be in one.
 
 mod effect;
 

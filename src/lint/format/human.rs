@@ -12,7 +12,7 @@ use super::super::source_range::SourceRange;
 use super::{FileReport, Look, RulePages};
 use poolgate_core::manifest::Span;
 
-/// Longest line that is shown, in bytes. Of a longer one only the place is told.
+/// Longest line that is shown, in bytes. Of a longer one only the place is reported.
 const LONGEST_LINE: usize = 1000;
 
 /// Most lines between the first and the last place of one excerpt; a place further away is left out.

@@ -22,7 +22,7 @@ struct Result<'f> {
     severity: &'static str,
     rule: &'static str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    refused: bool,
+    rejected: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<Object<'f>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ impl<'f> Result<'f> {
             end_column: finding.place.end.column,
             severity: finding.severity.as_str(),
             rule: finding.rule,
-            refused: finding.is_lowered,
+            rejected: finding.is_lowered,
             object: finding.object.as_ref().map(Object::of),
             source: finding.source.as_deref(),
             field: finding.field.as_ref().map(ToString::to_string),

@@ -92,7 +92,7 @@ pub(super) struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// What stands before everything else.
+    /// What is before everything else.
     pub(super) fn opening(self) -> &'static str {
         match self.format {
             Format::Json => json::OPENING,
@@ -104,7 +104,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What stands between two files of which something is printed.
+    /// What is between two files of which something is printed.
     pub(super) fn separator(self) -> &'static str {
         match self.format {
             Format::Json | Format::Gitlab | Format::Sarif | Format::Rdjson => ",\n",
@@ -131,7 +131,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What stands behind everything else.
+    /// What is behind everything else.
     pub(super) fn closing(self, tally: &Tally) -> String {
         match self.format {
             Format::Json => json::closing(tally),
@@ -144,7 +144,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Whether people read it: then a summary is told beside the results.
+    /// Whether people read it: then a summary is reported beside the results.
     pub(super) fn is_for_people(self) -> bool {
         matches!(
             self.format,
@@ -153,7 +153,7 @@ impl Printer<'_> {
     }
 }
 
-/// The elements of a JSON list, as they stand in it.
+/// The elements of a JSON list, as they are in it.
 fn listed<T>(items: impl Iterator<Item = T>) -> String
 where
     T: serde::Serialize,

@@ -19,7 +19,7 @@ use crate::sha256::hashed_name;
 /// Where events on objects without a namespace lie.
 const NAMESPACE: &str = "default";
 
-/// How many bytes of a pool's name stand in the name of its event: both together fit a name.
+/// How many bytes of a pool's name are in the name of its event: both together fit a name.
 const MOST_OF_NAME: usize = 200;
 
 /// How many events of one pool are remembered.

@@ -1,7 +1,7 @@
 //! Marks on nodes: what keeps Karpenter from disrupting them, and what tells poolgate's own from a user's.
 //!
 //! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
-//! not taken: ours stands beside it, and goes alone.
+//! not taken: ours is beside it, and goes alone.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const MOST_LOGGED: usize = 1_000;
 /// How many nodes a page of a list brings.
 const PAGE: u32 = 500;
 
-/// What stands in the annotation: why the node is held.
+/// What is in the annotation: why the node is held.
 const WHY: &str = "node-limit";
 
 /// Writes marks.

@@ -55,7 +55,7 @@ impl Index {
         self.note_all();
     }
 
-    /// A pool's ledger is new or has changed. `changed_at` is the time; none for what stood there before anybody looked:
+    /// A pool's ledger is new or has changed. `changed_at` is the time; none for what was there before anybody looked:
     /// the last denial in it may be of any age.
     pub(in crate::reconciler) fn put_ledger(
         &mut self,
@@ -67,7 +67,7 @@ impl Index {
         if known.is_some_and(|known| known.ledger == ledger) {
             return;
         }
-        let total = |ledger: &LedgerState| ledger.refusal.map(|refusal| refusal.total);
+        let total = |ledger: &LedgerState| ledger.denial.map(|denial| denial.total);
         let is_denied = known.and_then(|known| total(&known.ledger)) != total(&ledger);
         let before = known.and_then(|known| known.denied_at);
         let denied_at = changed_at.filter(|_| is_denied).or(before);

@@ -33,7 +33,7 @@ pub(in crate::reconciler) struct Snapshot {
     /// What its ledger says.
     pub(in crate::reconciler) ledger: LedgerState,
     denied_at: Option<Moment>,
-    /// Nodes with marks of poolgate's that no claim of the pool stands behind.
+    /// Nodes with marks of poolgate's that no claim of the pool is behind.
     pub(in crate::reconciler) strays: Vec<NodeRef>,
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{LedgerState, PoolState, Refusal, Settings};
+use poolgate_core::nodelimit::plan::{LastDenial, LedgerState, PoolState, Settings};
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
@@ -220,13 +220,13 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
     world.pool("general", &json!(1));
     let at = |second| Some(Moment::at(Duration::from_secs(second)));
     let mut denied_at = |total: Option<u64>, changed_at| {
-        let refusal = total.map(|total| Refusal {
+        let denial = total.map(|total| LastDenial {
             at: jiff::Timestamp::MAX,
             total,
         });
         let victims = vec![format!("at-{changed_at:?}").into()];
         let ledger = LedgerState {
-            refusal,
+            denial,
             victims,
             ..LedgerState::default()
         };
@@ -234,14 +234,14 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
         let snapshot = world.index.snapshot("general");
         snapshot.state(NOTHING).denied_at
     };
-    assert_eq!(denied_at(Some(7), None), None, "it stood there before");
+    assert_eq!(denied_at(Some(7), None), None, "it was there before");
     assert_eq!(denied_at(Some(7), at(60)), None, "something else has changed");
     assert_eq!(denied_at(Some(8), at(70)), at(70));
     assert_eq!(denied_at(Some(8), at(80)), at(70));
     assert_eq!(denied_at(Some(1), at(90)), at(90), "another ledger counts anew");
     world.index.remove_ledger("general");
     let ledger = LedgerState {
-        refusal: Some(Refusal {
+        denial: Some(LastDenial {
             at: jiff::Timestamp::MIN,
             total: 1,
         }),

@@ -120,7 +120,7 @@ impl Spec {
         }
     }
 
-    /// What all containers ask for together, as the scheduler reckons it: sidecars run beside the rest, init
+    /// What all containers ask for together, as the scheduler computes it: sidecars run beside the rest, init
     /// containers one by one beside the sidecars that were started before them.
     fn requests(&self, names: &mut Interned<str>) -> Resources {
         let mut sidecars = Resources::default();

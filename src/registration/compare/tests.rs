@@ -133,7 +133,7 @@ fn each_mistake_is_found_where_it_is() {
 }
 
 #[test]
-fn a_path_at_which_nobody_asks_is_told() {
+fn a_path_at_which_nobody_asks_is_reported() {
     let mut setting = Setting::new();
     let all = setting.all();
     let missing = |setting: &Setting, webhooks: &[Value]| -> Vec<String> {

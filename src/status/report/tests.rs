@@ -158,11 +158,11 @@ fn a_webhook_that_reports_nothing_does_not_answer_and_says_why_where_that_is_kno
     let one = Asked {
         reports: vec![self_report("/mutate", "built-in")],
         error: Some(
-            "Internal error occurred: failed calling webhook \"validate.nodepools.poolgate.dev\": refused"
+            "Internal error occurred: failed calling webhook \"validate.nodepools.poolgate.dev\": denied"
                 .into(),
         ),
     };
-    expect(Some(Ok(one)), ["yes", "no: refused"]);
+    expect(Some(Ok(one)), ["yes", "no: denied"]);
     let forbidden = "nodepools.karpenter.sh is forbidden";
     expect(
         Some(Err(forbidden.into())),

@@ -39,7 +39,7 @@ fn nodes_that_could_be_cheaper_stay_at_a_hard_limit_and_are_replaced_with_one_mo
 
     guarded.cluster.scale("large", 0);
     guarded.linger(UNTIL_BELIEVED + observation());
-    assert_eq!(guarded.refusals("Hard"), 0, "{}", guarded.story());
+    assert_eq!(guarded.denials("Hard"), 0, "{}", guarded.story());
     assert_eq!(of_type(&guarded.cluster, MEDIUM), LIMIT, "{}", guarded.story());
 
     guarded
@@ -54,7 +54,7 @@ fn nodes_that_could_be_cheaper_stay_at_a_hard_limit_and_are_replaced_with_one_mo
 }
 
 #[test]
-fn half_empty_nodes_at_a_hard_limit_are_consolidated_without_a_refusal() {
+fn half_empty_nodes_at_a_hard_limit_are_consolidated_without_a_denial() {
     let guarded = CONSOLIDATING.get();
     let claims = guarded.cluster.record_claims("roomy");
     let spec = json!({"limits": {"nodes": "5"}, "disruption": {"nodeLimitMode": "Hard"}});
@@ -70,7 +70,7 @@ fn half_empty_nodes_at_a_hard_limit_are_consolidated_without_a_refusal() {
         (running && cluster.claims("roomy").len() == 3).then_some(())
     });
     println!("five half-empty nodes became three after {:?}", scaled.elapsed());
-    assert_eq!(guarded.refusals("Hard"), 0, "{}", guarded.story());
+    assert_eq!(guarded.denials("Hard"), 0, "{}", guarded.story());
     assert_eq!(guarded.most(&claims), 5, "{}", guarded.story());
 }
 

@@ -60,10 +60,10 @@ fn pods_that_wait_for_a_full_pool_cost_no_other_pool_anything_where_its_limit_is
         let pool = cluster.client().get("/apis/karpenter.sh/v1/nodepools/full")?;
         (pool["spec"]["limits"]["nodes"] == "4").then_some(())
     });
-    let before = guarded.refusals("Hard");
+    let before = guarded.denials("Hard");
     let mut beside = Beside::create(&guarded);
     let times = beside.ask_times(SERVED);
-    let denied = guarded.refusals("Hard") - before;
+    let denied = guarded.denials("Hard") - before;
     println!("served after {times:.1?}; {before} creations denied before, {denied} meanwhile");
     assert_eq!(denied, 0, "{}", guarded.story());
     assert!(beside.is_served(), "{}", guarded.story());
@@ -101,10 +101,10 @@ fn measure_with(limit: Limit, waiting: u32) {
     guarded.judge_pools();
     let claims = guarded.cluster.record_claims("full");
     crowded(&guarded, limit, waiting);
-    let before = guarded.refusals("Hard");
+    let before = guarded.denials("Hard");
     let mut beside = Beside::create(&guarded);
     let times = beside.ask_times(SERVED);
-    let denied = guarded.refusals("Hard") - before;
+    let denied = guarded.denials("Hard") - before;
     let release = running_karpenter();
     println!(
         "{release}, {limit:?}, {waiting} wait: {times:.1?}; {before} creations denied before, {denied} meanwhile"

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::guarded::{Guarded, observation};
-use super::shared::REFUSING;
+use super::shared::DENYING;
 use crate::support::karpenter::KarpenterCluster;
 use crate::support::karpenter::look::claim_names;
 use crate::support::karpenter::objects::{
@@ -31,7 +31,7 @@ struct Drain {
 
 impl Drain {
     fn begin(name: &str, limited: fn(&str, &Value, usize) -> Value, grace_period: &Value) -> Self {
-        let guarded = REFUSING.get();
+        let guarded = DENYING.get();
         let names = ["full", "second", "web"].map(|part| format!("{name}-{part}"));
         let [full, second, web] = &names;
         let first = json!({
@@ -90,17 +90,17 @@ fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_beco
     let claims = cluster.record_claims(&drain.full);
     cluster.delete_claim(&drain.claim);
     guarded.wait_for("a pod to be evicted", |_| (drain.pending() == 1).then_some(()));
-    let (begun, before) = (Instant::now(), guarded.refusals("Hard"));
+    let (begun, before) = (Instant::now(), guarded.denials("Hard"));
     guarded.cluster.create_pool(&node_pool("aside", &json!({})));
     guarded.cluster.deploy(&one_pod_a_node("aside", "aside", 1));
     guarded.wait_until_running("aside", 1);
     println!("a pod for another pool ran after {:?}", begun.elapsed());
     guarded.linger(observation());
     println!(
-        "after {:?} {} pods wait, {} creations refused",
+        "after {:?} {} pods wait, {} creations denied",
         begun.elapsed(),
         drain.pending(),
-        guarded.refusals("Hard") - before,
+        guarded.denials("Hard") - before,
     );
     assert!(cluster.claims(&drain.second).is_empty(), "{}", guarded.story());
     assert!(

@@ -43,21 +43,21 @@ fn closed(guarded: &Guarded, nodes: &Recording) -> usize {
 
 /// The counterpart of the other tests here: what they find none of is found, and much of it, where nobody holds nodes.
 #[test]
-fn drifted_nodes_that_nobody_holds_are_closed_and_refused_a_replacement_again_and_again() {
+fn drifted_nodes_that_nobody_holds_are_closed_and_denied_a_replacement_again_and_again() {
     let guarded = Guarded::gate_alone();
     let (claims, nodes) = (
         guarded.cluster.record_claims("full"),
         guarded.cluster.record_nodes("full"),
     );
     full_pool(&guarded, "full", 3);
-    assert_eq!(guarded.refusals("Hard"), 0);
+    assert_eq!(guarded.denials("Hard"), 0);
     drift(&guarded, "full");
     let begun = Instant::now();
-    guarded.wait_for("many refusals", |_| (guarded.refusals("Hard") >= 5).then_some(()));
+    guarded.wait_for("many denials", |_| (guarded.denials("Hard") >= 5).then_some(()));
     guarded.linger(observation().saturating_sub(begun.elapsed()));
     println!(
-        "{} refusals within {:?}, nodes closed {} times",
-        guarded.refusals("Hard"),
+        "{} denials within {:?}, nodes closed {} times",
+        guarded.denials("Hard"),
         begun.elapsed(),
         closed(&guarded, &nodes)
     );
@@ -84,7 +84,7 @@ fn drifted_nodes_at_a_hard_limit_stay_open_other_pools_go_on_and_one_more_place_
     let other = replace_all(&guarded, "other");
     guarded.linger(observation().saturating_sub(begun.elapsed()));
     println!("the other pool's two nodes replaced after {other:?}");
-    assert_eq!(guarded.refusals("Hard"), 0, "{}", guarded.story());
+    assert_eq!(guarded.denials("Hard"), 0, "{}", guarded.story());
     assert_eq!(closed(&guarded, &nodes), 0, "{}", guarded.story());
     assert_eq!(claim_names(&guarded.cluster, "full"), old);
 
@@ -119,12 +119,12 @@ fn drifted_nodes_stay_open_while_pods_wait_and_are_replaced_once_a_node_is_empty
     );
     full_pool(&guarded, "full", 8);
     guarded.wait_until_held("full", LIMIT);
-    let before = guarded.refusals("Hard");
+    let before = guarded.denials("Hard");
     let old = claim_names(&guarded.cluster, "full");
 
     drift(&guarded, "full");
     guarded.linger(observation());
-    assert_eq!(guarded.refusals("Hard"), before, "{}", guarded.story());
+    assert_eq!(guarded.denials("Hard"), before, "{}", guarded.story());
     assert_eq!(closed(&guarded, &nodes), 0, "{}", guarded.story());
     assert_eq!(claim_names(&guarded.cluster, "full"), old);
 
@@ -139,7 +139,7 @@ fn drifted_nodes_stay_open_while_pods_wait_and_are_replaced_once_a_node_is_empty
         "an emptied node gone and two replaced after {:?}",
         scaled.elapsed()
     );
-    assert_eq!(guarded.refusals("Hard"), before, "{}", guarded.story());
+    assert_eq!(guarded.denials("Hard"), before, "{}", guarded.story());
     assert_eq!(guarded.most(&claims), LIMIT, "{}", guarded.story());
 }
 

@@ -70,11 +70,11 @@ impl Guarded {
             .register_webhooks(&server.base_url(), &server.ca());
     }
 
-    /// How many creations of NodeClaims the gate has refused so far because of limits of this mode.
-    pub(super) fn refusals(&self, mode: &str) -> usize {
+    /// How many creations of NodeClaims the gate has denied so far because of limits of this mode.
+    pub(super) fn denials(&self, mode: &str) -> usize {
         let labels = format!("{{decision=\"denied\",mode=\"{mode}\",dry_run=\"false\"}}");
         let metric = format!("poolgate_gate_decisions_total{labels}");
-        // It begins to stand there with the first.
+        // It begins to be there with the first.
         self.gate().metric(&metric).map_or(0, whole)
     }
 
@@ -85,7 +85,7 @@ impl Guarded {
         lock(reconciler).metric(&metric).map(whole)
     }
 
-    /// The most objects that ever stood at once, of what a recording shows.
+    /// The most objects that ever was at once, of what a recording shows.
     pub(super) fn most(&self, recording: &Recording) -> usize {
         peak(&counts(&recording.changes(self.cluster.client()), |_| true))
     }
@@ -145,7 +145,7 @@ impl Guarded {
         std::thread::sleep(Duration::from_millis(400));
     }
 
-    /// Everything that was said and what stands where, for a test that fails.
+    /// Everything that was said and what is where, for a test that fails.
     pub(super) fn story(&self) -> String {
         let gate = self.gate.as_ref().map(|gate| lock(gate).log());
         let reconciler = self.reconciler.as_ref().map(|reconciler| lock(reconciler).log());

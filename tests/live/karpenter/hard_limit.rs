@@ -12,7 +12,7 @@ use crate::support::karpenter::objects::{node_pool, one_pod_a_node};
 const STEADY: Duration = Duration::from_secs(15);
 
 #[test]
-fn a_hard_limit_is_never_exceeded_and_its_event_is_told_once() {
+fn a_hard_limit_is_never_exceeded_and_its_event_is_reported_once() {
     let overrun = OVERRUN.get();
     let guarded = &overrun.guarded;
     let claims = guarded.cluster.record_claims("tight");
@@ -35,7 +35,7 @@ fn a_hard_limit_is_never_exceeded_and_its_event_is_told_once() {
     assert_eq!(guarded.most(&claims), 5, "{}", guarded.story());
 }
 
-/// How often each event that the limit was reached was told.
+/// How often each event that the limit was reached was reported.
 fn events(cluster: &KarpenterCluster, pool: &str) -> Vec<u64> {
     let events = cluster.events(pool, "NodeLimitReached");
     // A series has a count, a single event may lack it.

@@ -116,9 +116,7 @@ fn a_lowered_limit_terminates_the_cheapest_nodes_and_no_more_however_long_they_t
 
     let told = lower_on_trial(&guarded, "lowered", "5");
     assert!(
-        told.contains(
-            "the pool has 8 NodeClaims, so 3 stand above the limit; the reconciler will terminate 3"
-        ),
+        told.contains("the pool has 8 NodeClaims, so 3 are above the limit; the reconciler will terminate 3"),
         "{told}"
     );
     cluster.change_pool("lowered", &json!({"limits": {"nodes": "5"}}));
@@ -200,7 +198,7 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
     });
     let said = lower_on_trial(guarded, ALONE, "4");
     let above = nodes - 4;
-    let right = format!("the pool has {nodes} NodeClaims, so {above} stand above the limit; none is removed");
+    let right = format!("the pool has {nodes} NodeClaims, so {above} are above the limit; none is removed");
     assert!(said.contains(&right), "{said}");
     cluster.change_pool(ALONE, &json!({"limits": {"nodes": "4"}}));
     told(2);

@@ -1,7 +1,7 @@
 //! Clusters that several tests use at the same time: to start one takes more than most tests do.
 //!
 //! Tests that share a cluster do not wait for each other in Karpenter's disruption, which is one loop for all pools.
-//! Creations that are refused on and on slow Karpenter down for every pool: tests that bring them about share nothing
+//! Creations that are denied on and on slow Karpenter down for every pool: tests that bring them about share nothing
 //! with the others.
 
 use std::sync::{Arc, Mutex};
@@ -19,8 +19,8 @@ pub(super) static CONSOLIDATING: Shared<Guarded> = Shared::among(2, || {
 /// For drift in a Hard pool and in a Soft one.
 pub(super) static DRIFTING: Shared<Guarded> = Shared::among(2, || Guarded::start(&[]));
 
-/// For what the rest must not share: creations that are refused for as long as a node drains.
-pub(super) static REFUSING: Shared<Guarded> = Shared::among(3, || Guarded::start(&[]));
+/// For what the rest must not share: creations that are denied for as long as a node drains.
+pub(super) static DENYING: Shared<Guarded> = Shared::among(3, || Guarded::start(&[]));
 
 /// Something that begins with the first of the tests that use it, and ends with the last.
 pub(super) struct Shared<T> {

@@ -51,7 +51,7 @@ fn a_soft_limit_is_exceeded_by_no_more_than_the_nodes_under_disruption_and_kept_
     );
 }
 
-/// The most NodeClaims that ever stood at once without being on their way out.
+/// The most NodeClaims that ever was at once without being on their way out.
 fn most_undisturbed(changes: &[Change]) -> usize {
     let mut claims = BTreeMap::new();
     let mut closed = BTreeSet::new();

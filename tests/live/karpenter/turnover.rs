@@ -51,14 +51,14 @@ impl Turnover {
         let alone = beside.ask_times(4).into_iter().max().expect("four times");
         guarded.cluster.deploy(&one_pod_a_node("crowd", "full", PODS));
         guarded.wait_until_running("crowd", LIMIT);
-        let before = guarded.refusals("Hard");
+        let before = guarded.denials("Hard");
         begin();
         let mut times = Vec::new();
         guarded.wait_for("the nodes to be replaced", |_| {
             times.push(beside.ask());
             over().then_some(())
         });
-        let denied = guarded.refusals("Hard") - before;
+        let denied = guarded.denials("Hard") - before;
         times.sort();
         let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
         println!(

@@ -32,7 +32,7 @@ fn pool(name: &str, disruption: &Value) -> Value {
     }
 }
 
-/// Five mistakes, in a pool that nobody stores: two that the CRD would refuse too, three that it lets through.
+/// Five mistakes, in a pool that nobody stores: two that the CRD would reject too, three that it lets through.
 fn five_mistakes() -> Value {
     let mut pool = pool(
         "asked-bad",
@@ -56,7 +56,7 @@ const FIVE_FIELDS: [&str; 5] = [
 ];
 
 /// The fields of the causes that kubectl prints: a line each, or behind the headline if there is only one.
-fn refused_fields(outcome: &Outcome) -> Vec<&str> {
+fn denied_fields(outcome: &Outcome) -> Vec<&str> {
     assert!(!outcome.status.success(), "{outcome:?}");
     let causes = outcome.stderr.lines().filter_map(|line| {
         let single = line
@@ -77,10 +77,10 @@ fn resource_version(object: &Value) -> &str {
 }
 
 #[test]
-fn all_mistakes_are_told_in_one_go_and_by_nobody_else() {
+fn all_mistakes_are_reported_in_one_go_and_by_nobody_else() {
     for shared in [published(), patched()] {
         let answer = apply(&shared.plane, &five_mistakes());
-        assert_eq!(refused_fields(&answer), FIVE_FIELDS, "{}", answer.stderr);
+        assert_eq!(denied_fields(&answer), FIVE_FIELDS, "{}", answer.stderr);
         assert!(
             answer.stderr.contains("The NodePool \"asked-bad\" is invalid:"),
             "{}",
@@ -160,7 +160,7 @@ fn a_disruption_block_without_consolidate_after_is_accepted() {
     let alone = apply(&shared.plane, &pool);
     assert!(
         alone.stderr.contains("spec.disruption.consolidateAfter"),
-        "the CRD refuses it alone: {alone:?}"
+        "the CRD rejects it alone: {alone:?}"
     );
     shared.ask_about("completed-");
     apply(&shared.plane, &pool).success();
@@ -176,13 +176,13 @@ fn dry_runs_and_diffs_give_the_same_verdict_and_leave_nothing_behind() {
     let (good, bad) = (pool("asked-dry", &Value::Null), five_mistakes());
 
     let answer = kubectl(&["apply", "--dry-run=server", "-f", "-"], &bad);
-    assert_eq!(refused_fields(&answer), FIVE_FIELDS, "{}", answer.stderr);
+    assert_eq!(denied_fields(&answer), FIVE_FIELDS, "{}", answer.stderr);
     let answer = kubectl(&["apply", "--dry-run=server", "-o", "json", "-f", "-"], &good).success();
     let would_be: Value = serde_json::from_str(&answer).expect("kubectl prints JSON");
     assert_eq!(would_be["spec"]["disruption"]["consolidateAfter"], "0s");
 
     let answer = kubectl(&["diff", "-f", "-"], &bad);
-    assert_eq!(refused_fields(&answer), FIVE_FIELDS, "{}", answer.stderr);
+    assert_eq!(denied_fields(&answer), FIVE_FIELDS, "{}", answer.stderr);
     assert_eq!(
         kubectl(&["diff", "-f", "-"], &good).status.code(),
         Some(1),
@@ -226,11 +226,11 @@ fn a_stored_mistake_is_not_held_against_an_update_that_does_not_touch_it() {
     answer.success();
 
     pool["spec"]["limits"] = json!({"cpu": "-5"});
-    assert_eq!(refused_fields(&apply(plane, &pool)), ["spec.limits.cpu"]);
+    assert_eq!(denied_fields(&apply(plane, &pool)), ["spec.limits.cpu"]);
     pool["spec"]["limits"] = Value::Null;
     pool["spec"]["disruption"]["budgets"][0]["nodes"] = json!("1");
     assert_eq!(
-        refused_fields(&apply(plane, &pool)),
+        denied_fields(&apply(plane, &pool)),
         ["spec.disruption.budgets[0].schedule"]
     );
 }
@@ -355,5 +355,5 @@ fn expect_defaults_of_v1beta1(plane: &ControlPlane, name: &str, mode: &Value) {
 
     let mut bad = five_mistakes();
     bad["spec"]["disruption"]["consolidateAfter"] = json!("Never");
-    assert_eq!(refused_fields(&apply(plane, &v1beta1(bad))), FIVE_FIELDS);
+    assert_eq!(denied_fields(&apply(plane, &v1beta1(bad))), FIVE_FIELDS);
 }

@@ -14,11 +14,11 @@ use crate::support::wait::wait_for;
 
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
-const REFUSED: &str = "the API server's authorities cannot be used; those before stay in force";
+const DENIED: &str = "the API server's authorities cannot be used; those before stay in force";
 
 /// Waits until a file of authorities that is of no use has been found so.
-fn wait_until_refused(running: &Running) {
-    wait_for("the broken file to be refused", || {
+fn wait_until_denied(running: &Running) {
+    wait_for("the broken file to be denied", || {
         let failing = running.metric("poolgate_cluster_ca_load_failing");
         (failing == Some(1.0)).then_some(())
     });
@@ -56,8 +56,8 @@ fn a_new_authority_of_the_api_server_needs_no_restart() {
 
     // While the file is of no use, the authority before is in force.
     fs::write(&trusted, "no certificate").expect("written");
-    wait_until_refused(&gate);
-    wait_until_refused(&reconciler);
+    wait_until_denied(&gate);
+    wait_until_denied(&reconciler);
     create(&fleet, "gated-a", "gated-pool").expect("admitted");
 
     fs::write(&trusted, plane.pki().replace_authority()).expect("written");
@@ -76,7 +76,7 @@ fn a_new_authority_of_the_api_server_needs_no_restart() {
 
     for running in [&mut *gate, &mut *reconciler] {
         running.expect_alive();
-        assert_eq!(running.logged(REFUSED).len(), 1, "{}", running.log());
+        assert_eq!(running.logged(DENIED).len(), 1, "{}", running.log());
         assert_eq!(running.metric("poolgate_cluster_ca_load_errors_total"), Some(1.0));
         assert_eq!(running.metric("poolgate_cluster_ca_load_failing"), Some(0.0));
     }

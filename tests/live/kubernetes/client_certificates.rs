@@ -104,26 +104,26 @@ fn an_api_server_that_shows_its_certificate_is_answered_and_nobody_else_is() {
         denied.contains("The NodePool \"shown-pool\" is invalid") && denied.contains("[limit-negative]"),
         "{denied}"
     );
-    let refused = apply(&plane, "misnamed-pool");
+    let rejected = apply(&plane, "misnamed-pool");
     assert!(
-        refused.contains("failed calling webhook")
-            && refused.contains(
+        rejected.contains("failed calling webhook")
+            && rejected.contains(
                 "--client-name accepts none of the names of the client certificate: kube-apiserver"
             ),
-        "{refused}"
+        "{rejected}"
     );
 
     // An API server that shows none, and a review by hand.
     let other = &published().plane;
     other.register_webhooks_for("unshown-", &ours.base_url(), &ours.ca());
-    let refused = apply(other, "unshown-pool");
+    let rejected = apply(other, "unshown-pool");
     // Go says why, or that it cannot write to the connection on which it has just been told.
     assert!(
-        refused.contains("failed calling webhook")
+        rejected.contains("failed calling webhook")
             && ["tls: certificate required", "use of closed network connection"]
                 .iter()
-                .any(|why| refused.contains(why)),
-        "{refused}"
+                .any(|why| rejected.contains(why)),
+        "{rejected}"
     );
     let counted = ours.metric("poolgate_clients_denied_total{reason=\"no_certificate\"}");
     assert!(counted >= Some(1.0), "{counted:?}");

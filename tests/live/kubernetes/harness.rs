@@ -1,4 +1,4 @@
-//! The control plane that the other tests stand on.
+//! The control plane that the other tests are on.
 
 use std::env;
 use std::fs;
@@ -60,7 +60,7 @@ fn served_versions(plane: &ControlPlane) -> Value {
 #[test]
 fn registered_webhooks_are_in_effect_at_once() {
     let plane = &published().plane;
-    // Nobody listens there: such a NodePool is refused, and that is how it shows.
+    // Nobody listens there: such a NodePool is denied, and that is how it shows.
     plane.register_webhooks_for("unheard-", "https://127.0.0.1:1", "");
     let pool = node_pool("unheard-pool", &json!({}));
     let answer = plane.kubectl(&["apply", "-f", "-"], &pool.to_string());

@@ -27,7 +27,7 @@ struct Cluster {
     plane: ControlPlane,
     services: Services,
     fleet: Fleet,
-    /// One for all lines, so that kubectl asks but once which kinds there are.
+    /// One for all lines, so that kubectl asks only once which kinds there are.
     clone: TempDir,
     _controllers: Process,
 }

@@ -19,8 +19,8 @@ fn who_writes_ledgers_cannot_write_the_policy() {
         .success();
     let ledger = json!({"metadata": {"name": "poolgate-ledger-any"}});
     let forbidden = |result: Result<Value, kube::Error>| {
-        let refused = result.expect_err("a refusal").to_string();
-        assert!(refused.contains("forbidden"), "{refused}");
+        let denied = result.expect_err("a denial").to_string();
+        assert!(denied.contains("forbidden"), "{denied}");
     };
     for account in ["poolgate-gate", "poolgate-reconciler"] {
         let hand = Client::by(&plane.kubeconfig_of("poolgate-system", account));

@@ -23,7 +23,7 @@ fn pool(number: &Value) -> Value {
 }
 
 #[test]
-fn kubectl_sends_a_whole_number_without_its_point_and_raw_json_is_refused() {
+fn kubectl_sends_a_whole_number_without_its_point_and_raw_json_is_denied() {
     let plane = &published().plane;
     for (verb, number) in [("created", json!(2.0)), ("configured", json!(3.0))] {
         let applied = plane
@@ -38,10 +38,10 @@ fn kubectl_sends_a_whole_number_without_its_point_and_raw_json_is_refused() {
     let client = Client::of(plane);
     let mut created = pool(&json!(2.0));
     created["metadata"]["name"] = json!("numbers-raw");
-    expect_refused_for_its_point(client.try_create(&dry_run(""), &created));
+    expect_denied_for_its_point(client.try_create(&dry_run(""), &created));
     let mut replaced = pool(&json!(2.0));
     replaced["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
-    expect_refused_for_its_point(client.try_replace(&dry_run("/numbers-static"), &replaced));
+    expect_denied_for_its_point(client.try_replace(&dry_run("/numbers-static"), &replaced));
 }
 
 fn dry_run(name: &str) -> String {
@@ -49,8 +49,8 @@ fn dry_run(name: &str) -> String {
 }
 
 #[track_caller]
-fn expect_refused_for_its_point(answer: Result<Value, Error>) {
-    let message = answer.expect_err("a refusal").to_string();
+fn expect_denied_for_its_point(answer: Result<Value, Error>) {
+    let message = answer.expect_err("a denial").to_string();
     for part in [
         "2 is of the type float64, expected int64",
         "requirements: Invalid value: \"array\": invalid data, expected int, got float64",

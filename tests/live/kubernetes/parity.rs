@@ -26,7 +26,7 @@ const FEWEST_CASES: usize = 150;
 const LONGEST_EXCERPT: usize = 400;
 
 #[test]
-fn poolgate_refuses_what_the_crd_refuses_and_more_only_by_rules_that_say_so() {
+fn poolgate_denies_what_the_crd_rejects_and_more_only_by_rules_that_say_so() {
     let cases = cases::all();
     assert!(cases.len() >= FEWEST_CASES, "{} cases", cases.len());
     // Before the sides, so that nobody is asked who is gone.
@@ -69,54 +69,54 @@ fn poolgate_refuses_what_the_crd_refuses_and_more_only_by_rules_that_say_so() {
 
 /// Whether the two verdicts are the same, or differ as the case says.
 fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), String> {
-    use Verdict::{Admitted, Refused};
+    use Verdict::{Admitted, Denied};
     match (&case.difference, by_crd, by_poolgate) {
-        (None, Admitted, Admitted) | (Some(Difference::Ratchet(Stricter::Crd)), Refused(_), Admitted) => {
+        (None, Admitted, Admitted) | (Some(Difference::Ratchet(Stricter::Crd)), Denied(_), Admitted) => {
             Ok(())
         }
-        (None, Refused(_), Refused(refusal))
-        | (Some(Difference::Ratchet(Stricter::Poolgate)), Admitted, Refused(refusal)) => {
-            if !refusal.rules.iter().any(|rule| stands_for_schema(rule)) {
+        (None, Denied(_), Denied(denial))
+        | (Some(Difference::Ratchet(Stricter::Poolgate)), Admitted, Denied(denial)) => {
+            if !denial.rules.iter().any(|rule| stands_for_schema(rule)) {
                 return Err(format!(
-                    "refused by none of the rules that stand for the schema: {:?}",
-                    refusal.rules
+                    "denied by none of the rules that stand for the schema: {:?}",
+                    denial.rules
                 ));
             }
             Ok(())
         }
-        (Some(Difference::More(rule)), Admitted, Refused(refusal)) => {
-            if refusal.rules != [rule.as_str()] {
+        (Some(Difference::More(rule)), Admitted, Denied(denial)) => {
+            if denial.rules != [rule.as_str()] {
                 return Err(format!(
-                    "should be refused by {rule} alone, not by {:?}",
-                    refusal.rules
+                    "should be denied by {rule} alone, not by {:?}",
+                    denial.rules
                 ));
             }
             match find(rule).map(|rule| rule.origins) {
                 None => Err(format!("{rule} is no rule")),
-                Some([Origin::Schema]) => Err(format!("{rule} says that the CRD refuses this too")),
+                Some([Origin::Schema]) => Err(format!("{rule} says that the CRD rejects this too")),
                 Some(_) => Ok(()),
             }
         }
-        (None, Refused(_), Admitted) => Err("poolgate admits what the CRD refuses".to_owned()),
-        (None, Admitted, Refused(_)) => Err("poolgate refuses what the CRD admits".to_owned()),
+        (None, Denied(_), Admitted) => Err("poolgate admits what the CRD rejects".to_owned()),
+        (None, Admitted, Denied(_)) => Err("poolgate denies what the CRD admits".to_owned()),
         (Some(difference), _, _) => Err(format!("does not differ as said: {difference:?}")),
     }
 }
 
-/// Whether a rule refuses what the schema refuses. Without this question, a rule of poolgate's own that speaks of
+/// Whether a rule denies what the schema rejects. Without this question, a rule of poolgate's own that speaks of
 /// the same object could hide that the rule in the schema's place is missing.
 fn stands_for_schema(rule: &str) -> bool {
     find(rule).is_some_and(|rule| rule.origins.contains(&Origin::Schema))
 }
 
-/// Whether the API server without poolgate objects to nothing but a type: then all other refusals are poolgate's.
+/// Whether the API server without poolgate objects to nothing but a type: then all other denials are poolgate's.
 fn only_types(by_types: &Verdict) -> Result<(), String> {
     match by_types {
-        Verdict::Refused(refusal) if !refusal.message.contains("must be of type") => Err(format!(
-            "refused without poolgate, but not as a wrong type: {}",
-            refusal.message
+        Verdict::Denied(denial) if !denial.message.contains("must be of type") => Err(format!(
+            "denied without poolgate, but not as a wrong type: {}",
+            denial.message
         )),
-        Verdict::Refused(_) | Verdict::Admitted => Ok(()),
+        Verdict::Denied(_) | Verdict::Admitted => Ok(()),
     }
 }
 
@@ -129,7 +129,7 @@ fn told(case: &Case, wrong: &str, by_crd: &Verdict, by_poolgate: &Verdict) -> St
     for (side, verdict) in [("CRD:     ", by_crd), ("poolgate:", by_poolgate)] {
         let verdict = match verdict {
             Verdict::Admitted => "admitted",
-            Verdict::Refused(refusal) => &refusal.message,
+            Verdict::Denied(denial) => &denial.message,
         };
         let _ = writeln!(text, "    {side} {verdict}");
     }
@@ -149,13 +149,13 @@ fn excerpt(spec: &Value) -> String {
 /// webhook is asked, and the table names its objects itself.
 const BEYOND_THE_TABLE: &[&str] = &["field-unknown", "nodepool-name"];
 
-/// The rules that stand in for the schema of v1 and refuse nothing in the table.
+/// The rules that stand in for the schema of v1 and reject nothing in the table.
 fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
-    let refusals = by_poolgate.iter().filter_map(|verdict| match verdict {
-        Verdict::Refused(refusal) => Some(&refusal.rules),
+    let denials = by_poolgate.iter().filter_map(|verdict| match verdict {
+        Verdict::Denied(denial) => Some(&denial.rules),
         Verdict::Admitted => None,
     });
-    let used: BTreeSet<&str> = refusals.flatten().map(String::as_str).collect();
+    let used: BTreeSet<&str> = denials.flatten().map(String::as_str).collect();
     CATALOGUE
         .iter()
         .filter(|rule| !rule.bad.contains("karpenter.sh/v1beta1"))

@@ -162,7 +162,7 @@ fn a_recreated_node_is_another_one() {
     fleet.wait_until_held("reborn", &["reborn-a"]);
     fleet.remove_node("reborn-a");
     fleet.node("reborn", "reborn-a");
-    // It stands where the old one stood, so it is judged anew and held in its own right.
+    // It is where the old one stood, so it is judged anew and held in its own right.
     fleet.wait_until_held("reborn", &["reborn-a"]);
     // What protects it from a write that was meant for the old one: the API server's answers to the UID.
     for (name, answer) in [("reborn-a", "metadata.uid: "), ("reborn-b", "uid mismatch")] {
@@ -172,10 +172,10 @@ fn a_recreated_node_is_another_one() {
             "labels": {"poolgate.dev/held": "true"},
         }});
         let args = ["apply", "--server-side", "--field-manager=poolgate", "-f", "-"];
-        let refused = SHARED.plane.kubectl(&args, &other.to_string());
+        let denied = SHARED.plane.kubectl(&args, &other.to_string());
         assert!(
-            !refused.status.success() && refused.stderr.contains(answer),
-            "{refused:?}"
+            !denied.status.success() && denied.stderr.contains(answer),
+            "{denied:?}"
         );
     }
 }

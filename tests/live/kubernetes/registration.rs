@@ -39,7 +39,7 @@ fn object(plane: &ControlPlane, manifests: &str, kind: &str, name: &str) -> Valu
 }
 
 /// Stores an object, then sends what this registration asks for to a port where nobody listens, of objects whose names
-/// begin with `prefix`: what poolgate would be asked is refused, everything else passes. Waits until that shows by `probe`.
+/// begin with `prefix`: what poolgate would be asked is denied, everything else passes. Waits until that shows by `probe`.
 fn send_to_nobody(plane: &ControlPlane, prefix: &str, mut registration: Value, probe: &Value) {
     registration["metadata"]["name"] = json!(format!("{prefix}registration"));
     for webhook in registration["webhooks"].as_array_mut().expect("webhooks") {

@@ -1,5 +1,5 @@
 //! Replicas that are replaced one by one while an API server asks about NodePools, with failure policy Fail: no request
-//! is lost but on a connection that was kept and not used for as long as the old replica waits. (Endpoints refuse loopback
+//! is lost but on a connection that was kept and not used for as long as the old replica waits. (Endpoints deny loopback
 //! addresses: a relay stands for the Service.)
 
 use std::fs;

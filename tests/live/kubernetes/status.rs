@@ -150,7 +150,7 @@ fn status_tells_how_a_full_pool_stands_and_why() {
     let served = Served::start();
     let installed = &served.installed;
     served.open();
-    // Two nodes, one of them on its way out, and a third that is refused.
+    // Two nodes, one of them on its way out, and a third that is denied.
     let mut fleet = Fleet::of(&installed.plane);
     fleet.pool("general", 2, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.busy("general", "node-a");
@@ -161,13 +161,13 @@ fn status_tells_how_a_full_pool_stands_and_why() {
     );
     fleet.node("general", "node-b");
     installed.client.delete(&format!("{CLAIMS}/node-b"));
-    let refused = installed
+    let denied = installed
         .client
         .try_create(CLAIMS, &node_claim("general-x", "general"))
-        .expect_err("a refusal");
+        .expect_err("a denial");
     assert!(
-        refused.to_string().contains("is at its node limit of 2"),
-        "{refused}"
+        denied.to_string().contains("is at its node limit of 2"),
+        "{denied}"
     );
     let account = installed
         .plane
@@ -177,9 +177,9 @@ fn status_tells_how_a_full_pool_stands_and_why() {
     wait_for("an event", || {
         (!installed.client.list(EVENTS).is_empty()).then_some(())
     });
-    let full = wait_for("the refusal to be written down", || {
+    let full = wait_for("the denial to be written down", || {
         let (_, report) = report(installed, &[]);
-        pool(&report, "general")["refused"].is_object().then_some(report)
+        pool(&report, "general")["denied"].is_object().then_some(report)
     });
     let general = pool(&full, "general");
     assert_eq!(
@@ -191,7 +191,7 @@ fn status_tells_how_a_full_pool_stands_and_why() {
         (&json!(2), &json!(1), &json!("denied")),
         "{general:#}"
     );
-    assert_eq!(general["refused"]["lastClaim"], "general-x", "{general:#}");
+    assert_eq!(general["denied"]["lastClaim"], "general-x", "{general:#}");
     let notes = general["notes"].to_string();
     for said in ["1 on the way out, the first, node-b, since", "DisruptionBlocked"] {
         assert!(notes.contains(said), "{said}: {notes}");

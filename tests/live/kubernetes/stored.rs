@@ -167,7 +167,7 @@ fn stored_pools_are_judged_as_they_are_and_for_the_release_to_come() {
 }
 
 #[test]
-fn a_right_that_is_missing_is_told_with_its_verb_and_resource() {
+fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
     let plane = ControlPlane::start();
     plane.install_karpenter_crds(V1_AND_V1BETA1);
     install_node_classes(&plane);

@@ -47,10 +47,10 @@ fn verdicts_follow_the_definition_that_is_installed() {
     plane.install_karpenter_crds(V1_AND_V1BETA1);
     poolgate.wait_until_told("judging for: Karpenter 1.0.8; installed is the definition of 1.0.2 to 1.0.8\n");
     plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
-    let refused = dry_run(&plane, &balanced()).stderr;
+    let rejected = dry_run(&plane, &balanced()).stderr;
     assert!(
-        refused.contains("Balanced needs Karpenter 1.14.0 or newer"),
-        "{refused}"
+        rejected.contains("Balanced needs Karpenter 1.14.0 or newer"),
+        "{rejected}"
     );
 
     plane.install_karpenter_crds(V1);
@@ -74,10 +74,10 @@ fn a_release_that_the_user_names_holds_whatever_is_installed() {
     let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &["--karpenter-version", "1.9"]);
     poolgate.wait_until_told("judging for: Karpenter 1.9.0; installed is the definition of 1.15.0\n");
     plane.register_webhooks_for("named-", &poolgate.base_url(), &poolgate.ca());
-    let refused = dry_run(plane, &balanced()).stderr;
+    let rejected = dry_run(plane, &balanced()).stderr;
     assert!(
-        refused.contains("Balanced needs Karpenter 1.14.0 or newer"),
-        "{refused}"
+        rejected.contains("Balanced needs Karpenter 1.14.0 or newer"),
+        "{rejected}"
     );
 }
 
@@ -95,13 +95,13 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
         (!scale("6", &["--dry-run=server"]).status.success()).then_some(())
     });
 
-    let refused = scale("6", &[]);
-    assert!(!refused.status.success(), "{refused:?}");
+    let rejected = scale("6", &[]);
+    assert!(!rejected.status.success(), "{rejected:?}");
     assert!(
-        refused
+        rejected
             .stderr
             .contains("spec.replicas: Invalid value: 6: limits.nodes is 5"),
-        "{refused:?}"
+        "{rejected:?}"
     );
     let warned = scale("5", &[]);
     assert!(warned.stderr.contains("Warning: "), "{warned:?}");
@@ -168,8 +168,8 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
     let both = format!("{limited}\n---\n{claim}");
     plane.kubectl(&["create", "-f", "-"], &both).success();
     claim["metadata"]["name"] = json!("b");
-    let refused = plane.kubectl(&["create", "-f", "-"], &claim.to_string());
-    assert!(refused.stderr.contains("is at its node limit"), "{refused:?}");
+    let rejected = plane.kubectl(&["create", "-f", "-"], &claim.to_string());
+    assert!(rejected.stderr.contains("is at its node limit"), "{rejected:?}");
     let ledgers = [
         "-n",
         "poolgate-ledgers",

@@ -25,7 +25,7 @@ fn fails(arguments: &[&str], why: &str) {
 }
 
 #[test]
-fn what_leads_to_no_cluster_is_told_with_what_to_do() {
+fn what_leads_to_no_cluster_is_reported_with_what_to_do() {
     let config = kubeconfig(refusing());
     let path = config.path().to_str().expect("a path");
     fails(
@@ -48,7 +48,7 @@ fn what_leads_to_no_cluster_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_cluster_that_cannot_be_reached_is_told_with_its_address_in_every_format() {
+fn a_cluster_that_cannot_be_reached_is_reported_with_its_address_in_every_format() {
     let port = refusing();
     let config = kubeconfig(port);
     let path = config.path().to_str().expect("a path");
@@ -74,7 +74,7 @@ fn a_cluster_that_cannot_be_reached_is_told_with_its_address_in_every_format() {
 }
 
 #[test]
-fn a_cluster_beside_files_is_refused() {
+fn a_cluster_beside_files_is_denied() {
     fails(&["--cluster", "pools"], "cannot be used with");
     fails(&["--cluster", "--fix"], "cannot be used with");
     fails(

@@ -96,7 +96,7 @@ fn json_stays_json() {
     assert_eq!(fixed, json.replace("\"7\"", "7"));
 }
 
-/// A pool whose values are right as soon as they stand in quotes, some of them, and some not even then.
+/// A pool whose values are right as soon as they are in quotes, some of them, and some not even then.
 const UNQUOTED: &str = "\
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -119,7 +119,7 @@ spec:
 ";
 
 #[test]
-fn a_fix_that_is_refused_again_is_not_written() {
+fn a_fix_that_is_denied_again_is_not_written() {
     let directory = directory(&[("a.yaml", UNQUOTED)]);
     let outcome = lint_in(directory.path(), &["--fix", "--format", "concise", "a.yaml"], "");
     let expected = UNQUOTED.replace("nodes: 3", "nodes: \"3\"").replace(
@@ -142,7 +142,7 @@ fn a_fix_that_is_refused_again_is_not_written() {
         ),
         ("expireAfter", "a unit is missing: s, m or h"),
     ] {
-        let told = format!("must be a string; in quotes it is refused, too: {why}");
+        let told = format!("must be a string; in quotes it is denied, too: {why}");
         let mut lines = outcome.stdout.lines();
         assert!(
             lines.any(|line| line.contains(field) && line.contains(&told)),
@@ -164,7 +164,7 @@ fn the_author_reads_what_stands_in_the_file() {
 }
 
 #[test]
-fn where_a_policy_refuses_nothing_a_fix_must_still_pass() {
+fn where_a_policy_denies_nothing_a_fix_must_still_pass() {
     let directory = directory(&[
         ("a.yaml", UNQUOTED),
         (

@@ -259,7 +259,7 @@ fn every_machine_format_is_whole_where_nothing_is_found() {
     let clean = |format: &str| {
         let outcome = lint_in(directory.path(), &["--format", format, "pool.yaml"], "");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-        assert_eq!(outcome.stderr, "", "nothing stands behind {format}");
+        assert_eq!(outcome.stderr, "", "nothing is behind {format}");
         outcome.stdout
     };
     let json = |format: &str| -> Value { serde_json::from_str(&clean(format)).expect("JSON") };
@@ -345,5 +345,5 @@ fn json_is_whole_where_nothing_is_found() {
     assert_valid(OURS, &report);
     assert_eq!(report["results"], serde_json::json!([]));
     assert_eq!(report["summary"]["objects"], 1);
-    assert_eq!(outcome.stderr, "", "nothing stands behind JSON");
+    assert_eq!(outcome.stderr, "", "nothing is behind JSON");
 }

@@ -33,7 +33,7 @@ fn a_comment_ignores_a_rule_where_it_stands_and_is_counted() {
 }
 
 #[test]
-fn what_karpenter_refuses_is_not_ignored_into_silence() {
+fn what_karpenter_rejects_is_not_ignored_into_silence() {
     let text = SOUND.replace(
         "spec:\n  disruption",
         "spec:\n  weight: 1000 # poolgate: ignore weight -- we know better\n  disruption",
@@ -41,14 +41,14 @@ fn what_karpenter_refuses_is_not_ignored_into_silence() {
     let outcome = concise(&text);
     assert_eq!(rules(&outcome.stdout), ["weight"], "{outcome:?}");
     assert!(outcome.stdout.contains(": warning["), "{outcome:?}");
-    assert_eq!(outcome.status.code(), Some(1), "Karpenter refuses it");
-    let told = "1 warning that Karpenter refuses all the same";
+    assert_eq!(outcome.status.code(), Some(1), "Karpenter rejects it");
+    let told = "1 warning that Karpenter rejects all the same";
     assert!(outcome.stderr.contains(told), "{outcome:?}");
 }
 
 #[test]
-fn no_policy_and_no_comment_makes_green_what_karpenter_refuses() {
-    const REFUSED: &str = "but Karpenter refuses it";
+fn no_policy_and_no_comment_makes_green_what_karpenter_rejects() {
+    const DENIED: &str = "but Karpenter rejects it";
     let policy = |rest: &str| format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{rest}\n");
     let percent = SOUND.replace("nodes: 10%", "nodes: 101%");
     let days = SOUND.replace(
@@ -76,15 +76,12 @@ fn no_policy_and_no_comment_makes_green_what_karpenter_refuses() {
         let outcome = lint(&["--format", "concise"]);
         assert_eq!(outcome.status.code(), Some(1), "{policy}: {outcome:?}");
         assert!(outcome.stdout.contains(": warning["), "{policy}: {outcome:?}");
-        assert!(outcome.stdout.contains(REFUSED), "{policy}: {outcome:?}");
-        assert!(
-            !outcome.stdout.contains("so not refused"),
-            "{policy}: {outcome:?}"
-        );
+        assert!(outcome.stdout.contains(DENIED), "{policy}: {outcome:?}");
+        assert!(!outcome.stdout.contains("so not denied"), "{policy}: {outcome:?}");
         let junit = lint(&["--format", "junit"]).stdout;
         assert!(junit.contains("<failure message="), "{policy}: {junit}");
         let json = lint(&["--format", "json"]).stdout;
-        assert!(json.contains("\"refused\":true"), "{policy}: {json}");
+        assert!(json.contains("\"rejected\":true"), "{policy}: {json}");
         assert_eq!(lint(&["--exit-zero"]).status.code(), Some(0));
     }
 }
@@ -98,7 +95,7 @@ fn what_karpenter_takes_is_the_policys_to_weigh() {
         let outcome = lint_in(directory.path(), &["--policy", "policy.yaml", "a.yaml"], "");
         assert_eq!(outcome.status.code(), Some(0), "{rest}: {outcome:?}");
         assert!(
-            !outcome.stdout.contains("Karpenter refuses it"),
+            !outcome.stdout.contains("Karpenter rejects it"),
             "{rest}: {outcome:?}"
         );
     }

@@ -224,24 +224,24 @@ fn the_policy_and_the_release_decide() {
             "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nbounds:\n  limits:\n    max:\n      cpu: 50\n",
         ),
     ]);
-    let refused = lint_in(
+    let denied = lint_in(
         directory.path(),
         &["--policy", "policy.yaml", "--format", "concise", "pool.yaml"],
         "",
     );
     assert!(
-        refused
+        denied
             .stdout
             .starts_with("pool.yaml:12:10: error[policy-limit-max] "),
-        "{refused:?}"
+        "{denied:?}"
     );
     let fixed = SOUND.replace("  limits:\n", "  replicas: 3\n  limits:\n");
-    for (release, refused) in [("1.7", true), ("1.8", false)] {
+    for (release, denied) in [("1.7", true), ("1.8", false)] {
         let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
         let outcome = lint_in(directory.path(), &arguments, &fixed);
         assert_eq!(
             outcome.stdout.contains("error[replicas-release]"),
-            refused,
+            denied,
             "{outcome:?}"
         );
     }

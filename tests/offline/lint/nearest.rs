@@ -34,7 +34,7 @@ fn repository() -> TempDir {
     ])
 }
 
-fn refused(directory: &TempDir, folder: &str, arguments: &[&str]) -> Vec<String> {
+fn denied(directory: &TempDir, folder: &str, arguments: &[&str]) -> Vec<String> {
     let arguments = [arguments, &["--format", "concise"]].concat();
     let outcome = lint_in(&directory.path().join(folder), &arguments, "");
     let lines = outcome.stdout.lines();
@@ -48,28 +48,28 @@ fn refused(directory: &TempDir, folder: &str, arguments: &[&str]) -> Vec<String>
 fn each_file_is_judged_by_the_policy_nearest_to_it_and_none_from_outside_its_repository() {
     let directory = repository();
     assert_eq!(
-        refused(&directory, ".", &["."]),
+        denied(&directory, ".", &["."]),
         ["pool.yaml", "prod/pools/pool.yaml"]
     );
     assert_eq!(
-        refused(&directory, "prod", &["pools/pool.yaml"]),
+        denied(&directory, "prod", &["pools/pool.yaml"]),
         ["pools/pool.yaml"]
     );
-    assert_eq!(refused(&directory, "prod/pools", &["."]), ["pool.yaml"]);
-    assert_eq!(refused(&directory, "prod", &["../lax"]), [""; 0]);
-    assert_eq!(refused(&directory, "vendored", &["."]), [""; 0]);
+    assert_eq!(denied(&directory, "prod/pools", &["."]), ["pool.yaml"]);
+    assert_eq!(denied(&directory, "prod", &["../lax"]), [""; 0]);
+    assert_eq!(denied(&directory, "vendored", &["."]), [""; 0]);
     let absolute = directory.path().join("pool.yaml");
     let absolute = absolute.to_str().expect("UTF-8");
-    assert_eq!(refused(&directory, "lax", &[absolute]), [absolute]);
+    assert_eq!(denied(&directory, "lax", &[absolute]), [absolute]);
 }
 
 #[test]
 fn a_named_policy_wins_and_isolated_looks_for_none() {
     let directory = repository();
-    assert_eq!(refused(&directory, ".", &["--policy=policy.yaml", "."]), [""; 0]);
-    assert_eq!(refused(&directory, ".", &["--isolated", "."]), [""; 0]);
+    assert_eq!(denied(&directory, ".", &["--policy=policy.yaml", "."]), [""; 0]);
+    assert_eq!(denied(&directory, ".", &["--isolated", "."]), [""; 0]);
     let strict = &["--isolated", "--policy=.poolgate.yaml", "."];
-    assert_eq!(refused(&directory, ".", strict).len(), 4);
+    assert_eq!(denied(&directory, ".", strict).len(), 4);
 }
 
 #[test]

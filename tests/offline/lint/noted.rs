@@ -24,7 +24,7 @@ fn an_object_without_a_name_is_an_error() {
 }
 
 #[test]
-fn what_only_the_webhook_completes_is_a_note_of_the_releases_that_refuse_it() {
+fn what_only_the_webhook_completes_is_a_note_of_the_releases_that_deny_it() {
     let bare = SOUND
         .replace("WhenEmptyOrUnderutilized", "WhenEmpty")
         .replace("    consolidateAfter: 1m\n", "");

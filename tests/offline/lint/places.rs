@@ -1,4 +1,4 @@
-//! Each finding stands at the line and column where the mistake is, whatever surrounds it.
+//! Each finding is at the line and column where the mistake is, whatever surrounds it.
 
 use super::concise;
 use crate::support::nodepool::SOUND;

@@ -83,7 +83,7 @@ fn a_list_at_the_root_is_an_error_if_objects_of_karpenter_stand_in_it() {
 
 #[test]
 fn each_version_is_judged_by_the_release_that_is_named() {
-    for (text, release, refused) in [
+    for (text, release, denied) in [
         (SOUND, "0.37.0", true),
         (SOUND, "0.37.1", false),
         (&beta(), "1.0", false),
@@ -91,10 +91,10 @@ fn each_version_is_judged_by_the_release_that_is_named() {
     ] {
         let outcome = judged_for(release, text);
         let unserved = outcome.stdout.contains("apiVersion: Unsupported value");
-        assert_eq!(unserved, refused, "{release}: {outcome:?}");
+        assert_eq!(unserved, denied, "{release}: {outcome:?}");
         assert_eq!(
             outcome.status.code(),
-            Some(i32::from(refused)),
+            Some(i32::from(denied)),
             "{release}: {outcome:?}"
         );
     }

@@ -167,11 +167,11 @@ fn nothing_writes_where_a_variable_stands() {
     fs::write(directory.path().join("a.yaml"), &beside).expect("a file");
     lint_in(directory.path(), &["--fix", "a.yaml"], "");
     let fixed = beside.replace("consolidateAfter: 1d", "consolidateAfter: 24h");
-    assert_eq!(file(), fixed, "what stands beside is fixed");
+    assert_eq!(file(), fixed, "what is beside is fixed");
     let bare = fixed.replace("    consolidationPolicy: WhenEmptyOrUnderutilized\n", "");
     fs::write(directory.path().join("a.yaml"), &bare).expect("a file");
     let outcome = program::run_in(directory.path(), &["default", "--write", "a.yaml"], "");
     assert_eq!(file(), bare);
-    let told = "a.yaml:1:1: left as it is: variables stand in it that another program fills in";
+    let told = "a.yaml:1:1: left as it is: variables are in it that another program fills in";
     assert!(outcome.stderr.contains(told), "{outcome:?}");
 }

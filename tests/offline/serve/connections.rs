@@ -62,12 +62,12 @@ fn a_client_that_does_not_trust_us_is_told_apart() {
     let (server, other) = (Poolgate::serve(), Poolgate::serve());
     assert!(Connection::negotiate(server.admission(), &other.ca(), &["http/1.1"]).is_err());
     assert_works(&server);
-    let refused = server.metric(r#"poolgate_handshake_failures_total{reason="client_refused"}"#);
+    let rejected = server.metric(r#"poolgate_handshake_failures_total{reason="client_refused"}"#);
     let left = server.metric(r#"poolgate_handshake_failures_total{reason="client_left"}"#);
     // The alert may be lost on the way.
     assert!(
-        matches!((refused, left), (Some(1.0), None) | (None, Some(1.0))),
-        "{refused:?} {left:?}"
+        matches!((rejected, left), (Some(1.0), None) | (None, Some(1.0))),
+        "{rejected:?} {left:?}"
     );
 }
 

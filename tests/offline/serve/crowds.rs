@@ -34,7 +34,7 @@ fn more_idle_connections_than_there_are_places_leave_room_for_others() {
         ))
     };
     assert_eq!(
-        (metric("displaced"), metric("refused")),
+        (metric("displaced"), metric("rejected")),
         (Some(520.0 - 384.0), None)
     );
     let told = server.logged("too many connections: the longest idle one is closed for a new one");
@@ -79,15 +79,15 @@ fn half_sent_bodies_leave_room_for_others() {
     let half_sent: Vec<_> = (0..10)
         .map(|_| {
             let mut connection = Connection::from(STRANGER, &server, &ca).expect("a handshake");
-            // Who exceeds the stranger's share is refused before all of it is sent.
+            // Who exceeds the stranger's share is rejected before all of it is sent.
             let _ = connection.send(&head("/validate?timeout=30s", size + 1));
             let _ = connection.send(&vec![b' '; size]);
             connection
         })
         .collect();
     wait_for("the stranger's share to be taken", || {
-        let refused = server.metric(r#"poolgate_webhook_requests_total{webhook="validate",code="503"}"#);
-        (refused == Some(8.0)).then_some(())
+        let rejected = server.metric(r#"poolgate_webhook_requests_total{webhook="validate",code="503"}"#);
+        (rejected == Some(8.0)).then_some(())
     });
 
     let long = json!({"template": {"metadata": {"annotations": {"note": "x".repeat(1 << 20)}}}});

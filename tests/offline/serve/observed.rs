@@ -39,11 +39,11 @@ fn a_denial_is_one_line_and_an_admission_none() {
     let mut connection = Connection::to(&server);
     let admitted = connection.post("/validate", &good_review("admitted"));
     assert_eq!(admitted.json()["response"]["allowed"], true, "{admitted:?}");
-    let denied = connection.post("/validate", &bad_review("refused"));
+    let denied = connection.post("/validate", &bad_review("rejected"));
     assert_eq!(denied.json()["response"]["allowed"], false, "{denied:?}");
     let lines = server.logged("denied");
     assert_eq!(lines.len(), 1, "{}", server.log());
-    assert_eq!(lines[0]["fields"]["uid"], "refused");
+    assert_eq!(lines[0]["fields"]["uid"], "rejected");
     assert_eq!(lines[0]["level"], "INFO");
     assert_eq!(
         server.log().lines().count(),

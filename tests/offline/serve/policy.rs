@@ -172,9 +172,9 @@ fn a_policy_that_is_broken_at_the_start_keeps_no_replica_away_unless_it_is_requi
         "--policy-required",
         "--policy",
     ];
-    let refused = program::run(&[&required[..], &[&config_map.path()]].concat(), "");
+    let rejected = program::run(&[&required[..], &[&config_map.path()]].concat(), "");
     assert!(
-        !refused.status.success() && refused.stderr.contains("there is no field \"most\""),
-        "{refused:?}"
+        !rejected.status.success() && rejected.stderr.contains("there is no field \"most\""),
+        "{rejected:?}"
     );
 }

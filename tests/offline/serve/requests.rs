@@ -113,7 +113,7 @@ fn json_nested_100_000_deep_gets_its_answer() {
 }
 
 #[test]
-fn a_gigabyte_that_is_announced_is_refused_before_it_comes() {
+fn a_gigabyte_that_is_announced_is_rejected_before_it_comes() {
     let server = Poolgate::serve();
     let mut connection = Connection::to(&server);
     connection.send(&head("/validate", 1 << 30)).expect("sent");
@@ -124,7 +124,7 @@ fn a_gigabyte_that_is_announced_is_refused_before_it_comes() {
 }
 
 #[test]
-fn a_gigabyte_that_is_streamed_is_refused_in_bounded_memory() {
+fn a_gigabyte_that_is_streamed_is_rejected_in_bounded_memory() {
     let server = Poolgate::serve();
     assert_works(&server);
     let before = memory_kib(&server, "VmRSS");

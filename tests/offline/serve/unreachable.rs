@@ -28,7 +28,7 @@ fn a_cluster_that_does_not_answer_delays_nothing() {
 }
 
 #[test]
-fn a_cluster_that_does_not_answer_is_told_once_and_counted() {
+fn a_cluster_that_does_not_answer_is_reported_once_and_counted() {
     let file = kubeconfig(refusing());
     let server = Poolgate::start(&[
         "--self-signed",

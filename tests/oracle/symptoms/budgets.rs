@@ -22,13 +22,13 @@ const MOMENTS: [&str; 8] = [
 ];
 
 /// What Karpenter says of budgets at a time.
-struct Reckoned(Value);
+struct Computed(Value);
 
 impl SuspectPool<'_> {
-    fn reckon(&mut self, budgets: &Value, at: &str, nodes: u32) -> Reckoned {
+    fn compute(&mut self, budgets: &Value, at: &str, nodes: u32) -> Computed {
         let object = json!({"spec": {"disruption": {"budgets": budgets}}});
         let question = json!({"kind": "budgets", "object": object, "at": at, "nodes": nodes});
-        Reckoned(self.ask(question).given())
+        Computed(self.ask(question).given())
     }
 
     fn budgets(&self) -> Option<&Value> {
@@ -44,7 +44,7 @@ impl SuspectPool<'_> {
 
     /// Whether the only budget is active at each of some moments.
     fn activity(&mut self, budget: &Value, moments: &[String]) -> Option<Vec<bool>> {
-        let at = |moment: &String| self.reckon(budget, moment, 10).0["budgets"][0]["active"].as_bool();
+        let at = |moment: &String| self.compute(budget, moment, 10).0["budgets"][0]["active"].as_bool();
         moments.iter().map(at).collect()
     }
 
@@ -58,7 +58,7 @@ impl SuspectPool<'_> {
     }
 }
 
-impl Reckoned {
+impl Computed {
     /// The reasons that this Karpenter knows.
     fn reasons(&self) -> impl Iterator<Item = &str> {
         let allowed = self.0["allowed"].as_object().expect("a map by reason");
@@ -89,8 +89,8 @@ fn hours() -> Vec<String> {
 pub(super) fn limit_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     Some(moments().iter().all(|at| {
-        let reckoned = suspect.reckon(&budgets, at, 10);
-        reckoned.reasons().all(|reason| !reckoned.is_limited(reason))
+        let computed = suspect.compute(&budgets, at, 10);
+        computed.reasons().all(|reason| !computed.is_limited(reason))
     }))
 }
 
@@ -98,8 +98,8 @@ pub(super) fn limit_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Opt
 pub(super) fn limits_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     Some(moments().iter().all(|at| {
-        let reckoned = suspect.reckon(&budget, at, 10);
-        reckoned.reasons().all(|reason| !reckoned.is_limited(reason))
+        let computed = suspect.compute(&budget, at, 10);
+        computed.reasons().all(|reason| !computed.is_limited(reason))
     }))
 }
 
@@ -108,18 +108,18 @@ pub(super) fn count_otherwise(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
     let budget = suspect.budget(path)?;
     let written = budget[0]["nodes"].as_str()?.parse::<u64>().ok();
     let always = json!([{"nodes": budget[0]["nodes"]}]);
-    Some(suspect.reckon(&always, MOMENTS[0], 10).nodes("Drifted") != written)
+    Some(suspect.compute(&always, MOMENTS[0], 10).nodes("Drifted") != written)
 }
 
 /// The budget keeps every reason from every disruption.
 pub(super) fn stops_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
-    let reckoned = suspect.reckon(&budget, MOMENTS[0], 100);
+    let computed = suspect.compute(&budget, MOMENTS[0], 100);
     let is_stopped = |reason| {
-        let allowed = &reckoned.0["allowed"][reason];
+        let allowed = &computed.0["allowed"][reason];
         allowed["nodes"] == 0 && allowed["error"].is_string()
     };
-    Some(reckoned.reasons().all(is_stopped))
+    Some(computed.reasons().all(is_stopped))
 }
 
 /// The budget holds at all times, also just before its window begins.
@@ -186,8 +186,8 @@ pub(super) fn changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
     Some(hours().iter().all(|at| {
         [1, 10, 100].into_iter().all(|nodes| {
             let (with, without) = (
-                suspect.reckon(&with, at, nodes),
-                suspect.reckon(&without, at, nodes),
+                suspect.compute(&with, at, nodes),
+                suspect.compute(&without, at, nodes),
             );
             with.0["allowed"] == without.0["allowed"]
         })
@@ -198,25 +198,25 @@ pub(super) fn changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
 pub(super) fn leave_hours_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     Some(hours().iter().any(|at| {
-        let reckoned = suspect.reckon(&budgets, at, 10);
-        reckoned.reasons().any(|reason| !reckoned.is_limited(reason))
+        let computed = suspect.compute(&budgets, at, 10);
+        computed.reasons().any(|reason| !computed.is_limited(reason))
     }))
 }
 
 /// Some reason is never limited.
 pub(super) fn leave_a_reason_without_limit(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
-    let reckoned: Vec<Reckoned> = hours()
+    let computed: Vec<Computed> = hours()
         .iter()
-        .map(|at| suspect.reckon(&budgets, at, 10))
+        .map(|at| suspect.compute(&budgets, at, 10))
         .collect();
-    let is_free = |reason: &str| reckoned.iter().all(|reckoned| !reckoned.is_limited(reason));
-    Some(reckoned.first()?.reasons().any(is_free))
+    let is_free = |reason: &str| computed.iter().all(|computed| !computed.is_limited(reason));
+    Some(computed.first()?.reasons().any(is_free))
 }
 
 /// No drifted node may go at any time.
 pub(super) fn block_drift(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     let mut hours = hours().into_iter();
-    Some(hours.all(|at| suspect.reckon(&budgets, &at, 100).nodes("Drifted") == Some(0)))
+    Some(hours.all(|at| suspect.compute(&budgets, &at, 100).nodes("Drifted") == Some(0)))
 }

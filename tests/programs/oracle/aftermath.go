@@ -29,11 +29,11 @@ type aftermath struct {
 	Runtime []finding `json:"runtime,omitempty"`
 	// Launch is the panic that ends Karpenter when it makes a NodeClaim of the pool.
 	Launch string `json:"launch,omitempty"`
-	// Claim is why the API server refuses that NodeClaim.
+	// Claim is why the API server rejects that NodeClaim.
 	Claim []finding `json:"claim,omitempty"`
 }
 
-// suffer asks for the aftermath of an object that is stored already, even if the definition would refuse it today.
+// suffer asks for the aftermath of an object that is stored already, even if the definition would reject it today.
 func suffer(definitions definitions, object json.RawMessage) (any, error) {
 	decoded, _, err := decode(definitions, object)
 	if err != nil {
@@ -115,8 +115,8 @@ func judgeClaim(definitions definitions, claim *karpenter.NodeClaim) ([]finding,
 		return []finding{{Detail: err.Error()}}, nil
 	}
 	var found []finding
-	for _, refused := range create(defined, object) {
-		found = append(found, finding{refused.Type, refused.Field, refused.ErrorBody()})
+	for _, rejected := range create(defined, object) {
+		found = append(found, finding{rejected.Type, rejected.Field, rejected.ErrorBody()})
 	}
 	return found, nil
 }

@@ -38,7 +38,7 @@ func unreadable(object *unstructured.Unstructured, whole error) []finding {
 }
 
 // walk visits every value that holds no others, with its field and a spec that holds nothing else. within puts a
-// value into what stands around it.
+// value into what is around it.
 func walk(value any, field string, within func(any) any, visit func(field string, alone any)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -54,8 +54,8 @@ func walk(value any, field string, within func(any) any, visit func(field string
 	}
 }
 
-// setAside names the fields for which Karpenter's validation refuses a pool, for its errors do not: they are those
-// that it refuses alone, too, and of taints that repeat each other the later one.
+// setAside names the fields for which Karpenter's validation rejects a pool, for its errors do not: they are those
+// that it rejects alone, too, and of taints that repeat each other the later one.
 func setAside(pool *karpenter.NodePool, whole error) []finding {
 	var found []finding
 	check := func(field string, spec karpenter.NodeClaimTemplateSpec, labels map[string]string) {

@@ -25,7 +25,7 @@
 //	                                 → {budgets[{active, error?}], allowed{reason: {nodes, error?}}}
 //	provision {object, count, intolerant?}
 //	                                 which nodes Karpenter launches for so many pods that each need one
-//	                                 → {managed, launched[{labels, annotations, instanceTypes}], refused?, panic?}
+//	                                 → {managed, launched[{labels, annotations, instanceTypes}], rejected?, panic?}
 //	static    {object}               how many nodes a static pool may have, and beside all of them
 //	                                 → {granted, spare}
 //	limits    {object, usage}        whether a pool that has so much may have another node
@@ -37,7 +37,7 @@
 //
 // "old" is the stored object of an update, as admit answered it in "stored". Times are RFC 3339. A finding in
 // a list is {type, field, detail}, as the API server has it in its ErrorList; Karpenter names no fields, so the oracle
-// looks for those that it refuses alone, too, and names those. Of a version of which the linked Karpenter has no types
+// looks for those that it rejects alone, too, and names those. Of a version of which the linked Karpenter has no types
 // nothing is followed.
 //
 // A question that cannot be read ends the program with status 4: the asker is wrong, not the object. A question

@@ -43,8 +43,8 @@ type provisionAnswer struct {
 	Managed bool `json:"managed"`
 	// Launched are the nodes that Karpenter would launch.
 	Launched []launchedNode `json:"launched"`
-	// Refused says why it would launch none for some pod.
-	Refused string `json:"refused,omitempty"`
+	// Rejected says why it would launch none for some pod.
+	Rejected string `json:"rejected,omitempty"`
 	// Panic ends Karpenter when it does.
 	Panic string `json:"panic,omitempty"`
 }
@@ -113,7 +113,7 @@ func provision(object json.RawMessage, pods int, intolerant bool) (answered any,
 		})
 	}
 	for _, why := range results.PodErrors {
-		answer.Refused = why.Error()
+		answer.Rejected = why.Error()
 	}
 	return answer, nil
 }

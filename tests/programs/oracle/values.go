@@ -18,7 +18,7 @@ func (i *instant) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &i.Time)
 }
 
-type refusal struct {
+type rejection struct {
 	Error string `json:"error"`
 }
 
@@ -35,7 +35,7 @@ type length struct {
 func fireTimes(text string, after time.Time, count int) any {
 	schedule, err := cron.ParseStandard("TZ=UTC " + text)
 	if err != nil {
-		return refusal{err.Error()}
+		return rejection{err.Error()}
 	}
 	answer := fires{Next: []time.Time{}}
 	for range count {
@@ -51,7 +51,7 @@ func fireTimes(text string, after time.Time, count int) any {
 func duration(text string) any {
 	value, err := time.ParseDuration(text)
 	if err != nil {
-		return refusal{err.Error()}
+		return rejection{err.Error()}
 	}
 	return length{strconv.FormatInt(int64(value), 10)}
 }
@@ -59,7 +59,7 @@ func duration(text string) any {
 func quantity(text string) any {
 	value, err := resource.ParseQuantity(text)
 	if err != nil {
-		return refusal{err.Error()}
+		return rejection{err.Error()}
 	}
 	return length{nanos(value)}
 }

@@ -72,7 +72,7 @@ impl KarpenterCluster {
         value.parse().ok()
     }
 
-    /// What stands where, in a few lines, for a test that fails.
+    /// What is where, in a few lines, for a test that fails.
     pub(crate) fn situation(&self) -> String {
         let list = |path: &str| self.client().list(path);
         let mut lines = Vec::new();

@@ -1,6 +1,6 @@
 //! Which fields the API has, and of which JSON type.
 //!
-//! One table per kind and version says what stands where; [`violations`] walks object and table together. Everyone
+//! One table per kind and version says what is where; [`violations`] walks object and table together. Everyone
 //! else can then pass over a field of the wrong type, or one that the API does not know, without a word.
 
 mod tables;
@@ -16,7 +16,7 @@ pub use tables::{nodeclaim, nodepool};
 /// The fields of an object, each with its shape.
 pub type Fields = &'static [(&'static str, Shape)];
 
-/// What may stand at a place.
+/// What may be at a place.
 #[derive(Debug)]
 pub enum Shape {
     /// A string.
@@ -63,9 +63,9 @@ pub enum SchemaViolation<'a> {
     Mistyped {
         /// Where it stands.
         path: FieldPath,
-        /// What stands there.
+        /// What is there.
         value: &'a Json<'a>,
-        /// What should stand there.
+        /// What should be there.
         expected: &'static Shape,
     },
     /// A field that the API does not know.
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn one_mismatch_is_told_once_and_nothing_below_it() {
+    fn one_mismatch_is_reported_once_and_nothing_below_it() {
         let object =
             json!({"spec": {"disruption": {"budgets": {"nodes": 5}}, "limits": [1], "weight": "10"}});
         assert_eq!(

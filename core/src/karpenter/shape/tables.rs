@@ -23,7 +23,7 @@ pub const fn nodeclaim(version: ApiVersion) -> &'static Shape {
 const TEXTS: Shape = Shape::Map(&Shape::Text);
 const QUANTITIES: Shape = Shape::Map(&Shape::IntegerOrText);
 
-/// What stands beside `spec`. Kubernetes checks its own metadata; the status is Karpenter's.
+/// What is beside `spec`. Kubernetes checks its own metadata; the status is Karpenter's.
 const fn root(spec: Fields) -> [(&'static str, Shape); 5] {
     [
         ("apiVersion", Shape::Text),

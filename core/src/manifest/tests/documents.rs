@@ -57,9 +57,7 @@ fn byte_order_marks_are_taken_where_files_were_joined() {
     assert_eq!(at, text.rfind('c').unwrap());
     assert_eq!(
         problems("a: 1\n\u{feff}b: 2\n"),
-        [
-            "2:1 a byte order mark stands inside the document: two files were joined here; put `---` between them"
-        ]
+        ["2:1 a byte order mark is inside the document: two files were joined here; put `---` between them"]
     );
 }
 
@@ -115,16 +113,13 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ("a: %10\n", "1:4 a text cannot begin with `%`: quote it"),
         (
             "a:\n\tb: 1\n",
-            "2:1 a tab stands where YAML takes only spaces: indent with spaces",
+            "2:1 a tab is where YAML takes only spaces: indent with spaces",
         ),
         (
             "\ta: 1\n",
-            "1:2 a tab stands where YAML takes only spaces: indent with spaces",
+            "1:2 a tab is where YAML takes only spaces: indent with spaces",
         ),
-        (
-            "a: x\u{7}\n",
-            "1:4 the character U+0007 may not stand in a manifest",
-        ),
+        ("a: x\u{7}\n", "1:4 the character U+0007 may not be in a manifest"),
         (
             "a: \"\\q\"\n",
             "1:4 unknown escape in double quotes: write `\\\\` for a backslash, or use single quotes",
@@ -143,13 +138,13 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ),
         (
             "a: *.example.com\n",
-            "1:4 no anchor of the name \".example.com\" stands above; quote the value if it is meant to begin with `*`",
+            "1:4 no anchor of the name \".example.com\" is above; quote the value if it is meant to begin with `*`",
         ),
         (
             "a: .inf\n",
-            "1:4 infinity and \"not a number\" cannot be written in JSON: kubectl refuses the file; quote it if text is meant",
+            "1:4 infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if text is meant",
         ),
-        ("a: !!int x\n", "1:10 \"x\" is no !!int: kubectl refuses the file"),
+        ("a: !!int x\n", "1:10 \"x\" is no !!int: kubectl rejects the file"),
     ] {
         let found = problems(text);
         assert_eq!(found.first().map(String::as_str), Some(expected), "{text:?}");
@@ -161,7 +156,7 @@ fn equal_keys_are_found_after_they_are_resolved() {
     assert_eq!(
         problems("a: 1\nb: 2\na: 3\n"),
         [
-            "3:1 the key \"a\" is already set: kubectl keeps the last value, kustomize refuses the file (see 1:1)"
+            "3:1 the key \"a\" is already set: kubectl keeps the last value, kustomize rejects the file (see 1:1)"
         ]
     );
     assert_eq!(one("a: 1\na: 3\n").into_value(), json!({"a": 3}));
@@ -178,23 +173,23 @@ fn equal_keys_are_found_after_they_are_resolved() {
 }
 
 #[test]
-fn keys_that_cannot_be_are_refused() {
+fn keys_that_cannot_be_are_rejected() {
     for (text, expected) in [
         (
             "~: 1\n",
-            "1:1 a key must not be null or empty: kubectl refuses the file",
+            "1:1 a key must not be null or empty: kubectl rejects the file",
         ),
         (
             "null: 1\n",
-            "1:1 a key must not be null or empty: kubectl refuses the file",
+            "1:1 a key must not be null or empty: kubectl rejects the file",
         ),
         (
             "? [a]\n: 1\n",
-            "1:3 a key must be text, not a list or a mapping: kubectl refuses the file",
+            "1:3 a key must be text, not a list or a mapping: kubectl rejects the file",
         ),
         (
             "18446744073709551615: 1\n",
-            "1:1 a number of this size cannot be a key: kubectl refuses the file; quote it",
+            "1:1 a number of this size cannot be a key: kubectl rejects the file; quote it",
         ),
     ] {
         assert_eq!(problems(text), [expected], "{text:?}");

@@ -40,7 +40,7 @@ fn assert_only(text: &str, expected: &ProblemKind) {
 }
 
 #[test]
-fn deep_nesting_is_refused_in_every_style() {
+fn deep_nesting_is_rejected_in_every_style() {
     let deep = ProblemKind::TooDeep { limit: 255 };
     for text in [
         format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)),
@@ -106,7 +106,7 @@ fn long_flat_texts_are_read() {
 }
 
 #[test]
-fn what_is_more_than_allowed_is_refused() {
+fn what_is_more_than_allowed_is_rejected() {
     let limits = Limits {
         bytes: 1 << 20,
         documents: 1000,

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::super::{ProblemKind, float};
 use super::all;
 
-/// Whether kubectl refuses the text for one of these problems. It takes duplicate keys without a word.
-fn refused(text: &str) -> bool {
+/// Whether kubectl rejects the text for one of these problems. It takes duplicate keys without a word.
+fn rejected(text: &str) -> bool {
     all(text)
         .iter()
         .flat_map(super::Document::problems)
@@ -39,7 +39,7 @@ fn disagreements(recorded: &str) -> Vec<String> {
         let record: Value = serde_json::from_str(line).unwrap();
         let text = record["yaml"].as_str().unwrap();
         let value = || all(text).pop().map_or(Value::Null, super::Document::into_value);
-        let ours = (!refused(text)).then(value);
+        let ours = (!rejected(text)).then(value);
         let theirs = record.get("json").cloned();
         if ours.clone().map(as_read) != theirs.clone().map(as_read) {
             wrong.push(format!("{text:?}: kubectl {theirs:?}, poolgate {ours:?}"));

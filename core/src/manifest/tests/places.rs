@@ -1,4 +1,4 @@
-//! Where values stand, and what stands at a place.
+//! Where values stand, and what is at a place.
 
 use crate::diagnostic::FieldPath;
 

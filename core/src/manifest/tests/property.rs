@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::{Limits, Lines, parse};
 use super::one;
 
-/// Any JSON that a manifest may hold: no control characters (YAML refuses them), no fractions (kubectl turns
+/// Any JSON that a manifest may hold: no control characters (YAML rejects them), no fractions (kubectl turns
 /// some of them into integers).
 fn json() -> impl Strategy<Value = Value> {
     let text = || "[ -~äß日🚀\\n\\t]{0,12}";

@@ -1,11 +1,11 @@
 //! Who may come in: the one decision of the gate.
 
 use super::claims::ClaimView;
-use super::decision::{Decision, Full, Needs, Refused, RequestVerdict, Step, Write};
+use super::decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
 use super::evidence::settle;
 use super::first_seen::FirstSeen;
 use super::moment::{Moment, Observed};
-use super::state::{Ledger, LimitInForce, MAX_RESERVATIONS, Refusal};
+use super::state::{DenialRecord, Ledger, LimitInForce, MAX_RESERVATIONS};
 use super::uid::Uid;
 
 /// What one replica knows of one pool.
@@ -21,9 +21,9 @@ pub struct Facts<'a> {
     pub limit: Observed<LimitInForce>,
     /// When this replica first saw each reservation.
     pub first_seen: &'a FirstSeen,
-    /// Wall time in seconds since 1970, to be written beside a refusal.
+    /// Wall time in seconds since 1970, to be written beside a denial.
     pub clock: u64,
-    /// Refusals that this replica has answered since it last stored a ledger of this pool.
+    /// Denials that this replica has answered since it last stored a ledger of this pool.
     pub untold: u64,
 }
 
@@ -34,9 +34,9 @@ pub struct Request<'a> {
     pub uid: &'a Uid,
     /// Its name.
     pub name: &'a str,
-    /// When the call came in: a limit read before that decides nothing, and nothing read before that may refuse it.
+    /// When the call came in: a limit read before that decides nothing, and nothing read before that may deny it.
     pub arrived: Moment,
-    /// Whether it is refused where it is not known who else was admitted.
+    /// Whether it is denied where it is not known who else was admitted.
     pub strict: bool,
     /// Whether nothing will be created. It is answered by the count and reserves nothing.
     pub dry_run: bool,
@@ -55,9 +55,9 @@ pub struct Request<'a> {
 ///   limit is read after the request arrived, also where it admits.
 /// - Limits are ordered by the NodePool's version. A replica whose watch of the pool lags would bring back the limit
 ///   of yesterday, so where the ledger knows a newer one the pool is read.
-/// - A refusal is only as good as the newest of what it rests on: all of it must be read after the request arrived.
-///   Too high a count refuses a claim for which there is room, and that costs Karpenter minutes. But where a LIST takes
-///   longer than a request can wait and everything known says full, admitting would be no better: it is refused by what
+/// - A denial is only as good as the newest of what it rests on: all of it must be read after the request arrived.
+///   Too high a count denies a claim for which there is room, and that costs Karpenter minutes. But where a LIST takes
+///   longer than a request can wait and everything known says full, admitting would be no better: it is denied by what
 ///   is known.
 /// - Versions that run ahead of reads begun after the ledger came in are of another history (a backup restored, a
 ///   ledger copied from elsewhere): the read is believed and the ledger fixed, or nobody would be admitted again.
@@ -129,8 +129,8 @@ struct Round<'a> {
     counted: usize,
     changed: bool,
     reserved: bool,
-    refused: u64,
-    last_refused: Option<&'a str>,
+    denied: u64,
+    last_denied: Option<&'a str>,
 }
 
 impl<'a> Round<'a> {
@@ -160,8 +160,8 @@ impl<'a> Round<'a> {
             counted: view.counts().counted(limit.mode),
             changed,
             reserved: false,
-            refused: 0,
-            last_refused: None,
+            denied: 0,
+            last_denied: None,
         }
     }
 
@@ -172,13 +172,13 @@ impl<'a> Round<'a> {
             return RequestVerdict::Allow;
         }
         if !self.ledger.has_reservation(uid)
-            && let Some(refused) = self.no_room(request.strict, stale)
+            && let Some(denied) = self.no_room(request.strict, stale)
         {
             if !request.dry_run {
-                self.refused += 1;
-                self.last_refused = Some(request.name);
+                self.denied += 1;
+                self.last_denied = Some(request.name);
             }
-            return RequestVerdict::Deny(refused);
+            return RequestVerdict::Deny(denied);
         }
         if request.dry_run {
             return RequestVerdict::Allow;
@@ -190,12 +190,12 @@ impl<'a> Round<'a> {
         RequestVerdict::Reserved
     }
 
-    fn no_room(&self, strict: bool, stale: bool) -> Option<Refused> {
+    fn no_room(&self, strict: bool, stale: bool) -> Option<Denial> {
         let outstanding = self.ledger.reservations.len();
         let occupied = self.counted + outstanding;
         if occupied >= usize::try_from(self.limit.nodes).unwrap_or(usize::MAX) {
             let counts = self.view.counts();
-            return Some(Refused::Full(Full {
+            return Some(Denial::Full(Full {
                 limit: self.limit,
                 occupied,
                 terminating: counts.existing - counts.undeleted,
@@ -204,13 +204,13 @@ impl<'a> Round<'a> {
             }));
         }
         if strict && self.ledger.closed {
-            return Some(Refused::LedgerLost);
+            return Some(Denial::LedgerLost);
         }
-        (outstanding >= MAX_RESERVATIONS).then_some(Refused::Busy)
+        (outstanding >= MAX_RESERVATIONS).then_some(Denial::Busy)
     }
 
     fn finish(mut self, facts: &Facts<'_>) -> Write {
-        if self.note_refusals(facts) {
+        if self.note_denials(facts) {
             self.changed = true;
         }
         match (self.reserved, self.changed) {
@@ -220,20 +220,20 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Writes down the refusals; not again within the same second, unless the ledger is stored anyway.
-    fn note_refusals(&mut self, facts: &Facts<'_>) -> bool {
-        let Some(name) = self.last_refused else {
+    /// Writes down the denials; not again within the same second, unless the ledger is stored anyway.
+    fn note_denials(&mut self, facts: &Facts<'_>) -> bool {
+        let Some(name) = self.last_denied else {
             return false;
         };
-        let last = self.ledger.refused.as_ref();
+        let last = self.ledger.denied.as_ref();
         let is_due = last.is_none_or(|last| last.at != facts.clock);
         if !is_due && !self.reserved && !self.changed {
             return false;
         }
         let before = last.map_or(0, |last| last.total);
-        self.ledger.refused = Some(Refusal {
+        self.ledger.denied = Some(DenialRecord {
             at: facts.clock,
-            total: before.saturating_add(facts.untold).saturating_add(self.refused),
+            total: before.saturating_add(facts.untold).saturating_add(self.denied),
             claim: name.into(),
         });
         true

@@ -65,12 +65,12 @@ pub enum RequestVerdict {
     /// created already.
     Allow,
     /// It may not.
-    Deny(Refused),
+    Deny(Denial),
 }
 
-/// Why a claim is refused.
+/// Why a claim is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Refused {
+pub enum Denial {
     /// No place is left in the pool.
     Full(Full),
     /// There is room, but the ledger holds [`super::MAX_RESERVATIONS`] creates whose end is not known yet.

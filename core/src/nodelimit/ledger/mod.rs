@@ -41,9 +41,11 @@ mod uid;
 
 pub use claims::{Claim, ClaimView};
 pub use decide::{Facts, Request, decide};
-pub use decision::{Decision, Full, Needs, Refused, RequestVerdict, Step, Write};
+pub use decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
 pub use first_seen::{FirstSeen, RESERVATION_LIFETIME};
 pub use moment::{Moment, Observed, ReadSpan};
-pub use state::{Ledger, LimitInForce, MAX_RESERVATIONS, MAX_VICTIMS, Refusal, Termination, TooManyVictims};
+pub use state::{
+    DenialRecord, Ledger, LimitInForce, MAX_RESERVATIONS, MAX_VICTIMS, Termination, TooManyVictims,
+};
 pub use text::{MAX_TEXT, UnreadableLedger, VERSION};
 pub use uid::{MAX_UID, Uid, UnusableUid};

@@ -24,7 +24,7 @@ pub struct Ledger {
     /// Whether reservations were lost, so that any free place may be taken.
     pub(super) closed: bool,
     pub(super) limit: Option<LimitInForce>,
-    pub(super) refused: Option<Refusal>,
+    pub(super) denied: Option<DenialRecord>,
     pub(super) termination: Option<Termination>,
     /// Fields of a later release, kept as they stand.
     pub(super) unknown: Map<String, Value>,
@@ -48,14 +48,14 @@ impl LimitInForce {
     }
 }
 
-/// The last refusal that was written down.
+/// The last denial that was written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// When: seconds since 1970, by the clock of the replica that refused. To be shown, not to be reckoned with.
+pub struct DenialRecord {
+    /// When: seconds since 1970, by the clock of the replica that denied. To be shown, not to be computed with.
     pub at: u64,
-    /// How many refusals there were for this pool in all. Grows; its change is the news.
+    /// How many denials there were for this pool in all. Grows; its change is the news.
     pub total: u64,
-    /// The name of the last NodeClaim that was refused.
+    /// The name of the last NodeClaim that was denied.
     pub claim: Box<str>,
 }
 
@@ -128,9 +128,9 @@ impl Ledger {
         self.limit.as_ref()
     }
 
-    /// The last refusal that was written down.
-    pub const fn refused(&self) -> Option<&Refusal> {
-        self.refused.as_ref()
+    /// The last denial that was written down.
+    pub const fn denied(&self) -> Option<&DenialRecord> {
+        self.denied.as_ref()
     }
 
     /// The termination that is under way.

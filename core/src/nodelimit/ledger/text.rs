@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::state::{Ledger, LimitInForce, MAX_RESERVATIONS, Refusal, Termination, TooManyVictims};
+use super::state::{DenialRecord, Ledger, LimitInForce, MAX_RESERVATIONS, Termination, TooManyVictims};
 use super::uid::{Uid, UnusableUid};
 use crate::karpenter::NodeLimitMode;
 
@@ -39,7 +39,7 @@ pub enum UnreadableLedger {
     Field {
         /// Which.
         field: &'static str,
-        /// What should stand there.
+        /// What should be there.
         expected: &'static str,
     },
     /// A UID that is none.
@@ -81,7 +81,7 @@ impl Ledger {
             seen: number("seen", fields.remove("seen").as_ref())?,
             closed: fields.remove("closed").as_ref().map_or(Ok(false), read_closed)?,
             limit: fields.remove("limit").as_ref().map(read_limit).transpose()?,
-            refused: fields.remove("refused").as_ref().map(read_refusal).transpose()?,
+            denied: fields.remove("denied").as_ref().map(read_denial).transpose()?,
             termination: fields
                 .remove("termination")
                 .as_ref()
@@ -112,10 +112,10 @@ impl Ledger {
                 json!({"nodes": limit.nodes, "mode": limit.mode.as_str(), "poolVersion": limit.pool_version}),
             );
         }
-        if let Some(refused) = &self.refused {
+        if let Some(denied) = &self.denied {
             put(
-                "refused",
-                json!({"at": refused.at, "total": refused.total, "claim": &*refused.claim}),
+                "denied",
+                json!({"at": denied.at, "total": denied.total, "claim": &*denied.claim}),
             );
         }
         if let Some(termination) = &self.termination {
@@ -176,12 +176,12 @@ fn read_limit(value: &Value) -> Result<LimitInForce, UnreadableLedger> {
     })
 }
 
-fn read_refusal(value: &Value) -> Result<Refusal, UnreadableLedger> {
+fn read_denial(value: &Value) -> Result<DenialRecord, UnreadableLedger> {
     let claim = value.get("claim").and_then(Value::as_str);
-    Ok(Refusal {
-        at: number("refused.at", value.get("at"))?,
-        total: number("refused.total", value.get("total"))?,
-        claim: claim.ok_or(wrong("refused.claim", "a name"))?.into(),
+    Ok(DenialRecord {
+        at: number("denied.at", value.get("at"))?,
+        total: number("denied.total", value.get("total"))?,
+        claim: claim.ok_or(wrong("denied.claim", "a name"))?.into(),
     })
 }
 

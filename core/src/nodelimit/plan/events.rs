@@ -1,4 +1,4 @@
-//! Which events tell a user why nothing happens, or what will. Each is told once until something has changed.
+//! Which events tell a user why nothing happens, or what will. Each is reported once until something has changed.
 
 use super::claim::ClaimState;
 use super::excess::{Termination, terminates};
@@ -11,7 +11,7 @@ use crate::budget::Reason;
 /// How many names a message lists.
 const MOST_NAMES: usize = 5;
 
-/// The events to write now. Takes down what is told.
+/// The events to write now. Takes down what is reported.
 pub(super) fn tell(
     now: &Situation<'_>,
     holds: &Holds,
@@ -71,9 +71,9 @@ fn reached(now: &Situation<'_>) -> Option<News> {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
     let is_full = now.counts.remaining(now.pool) == Some(0);
     let replaces = now.claims.iter().any(|claim| claim.is_being_disrupted());
-    let was_refused = now.recent_refusal().is_some() && (now.is_awaited || !replaces);
+    let was_denied = now.recent_denial().is_some() && (now.is_awaited || !replaces);
     let is_missed = now.is_awaited && !now.is_growing;
-    (is_full && (was_refused || is_missed)).then_some(())?;
+    (is_full && (was_denied || is_missed)).then_some(())?;
     let mode = limit.mode.as_str();
     let drain = now.pool.is_hard().then(|| oldest_drain(now)).flatten();
     let message = format!(

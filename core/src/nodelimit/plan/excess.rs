@@ -100,7 +100,7 @@ fn standing<'p>(now: &Situation<'p>, limit: Option<NodeLimit>) -> Vec<&'p ClaimS
     now.claims.iter().copied().filter(stands).collect()
 }
 
-/// Chooses victims anew, or clears the list once all that stood in it have gone.
+/// Chooses victims anew, or clears the list once all that was in it have gone.
 fn choose<'p>(
     now: &Situation<'p>,
     excess: usize,

@@ -55,7 +55,7 @@ fn unhold_all(now: &Situation<'_>) -> Holds {
 
 fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
     let mut holds = Holds::default();
-    hold_refused(now, &mut holds);
+    hold_denied(now, &mut holds);
     let candidates: Vec<Candidate<'_>> = now
         .claims
         .iter()
@@ -83,12 +83,12 @@ fn govern(now: &Situation<'_>, memory: &mut Memory) -> Holds {
     holds
 }
 
-/// Closes the nodes that Karpenter was disrupting when the gate refused: there is no place for their replacements.
-fn hold_refused(now: &Situation<'_>, holds: &mut Holds) {
-    let refused = now.claims.iter().filter(|claim| now.is_refused(claim));
+/// Closes the nodes that Karpenter was disrupting when the gate denied: there is no place for their replacements.
+fn hold_denied(now: &Situation<'_>, holds: &mut Holds) {
+    let denied = now.claims.iter().filter(|claim| now.is_denied(claim));
     holds
         .hold
-        .extend(refused.filter_map(|claim| claim.node).map(NodeRef::to));
+        .extend(denied.filter_map(|claim| claim.node).map(NodeRef::to));
 }
 
 /// The nodes, by the UID of their claims, that may be open where there are not places enough.

@@ -28,7 +28,7 @@ pub struct Memory {
     pub(super) told: BTreeMap<Topic, LastEvent>,
 }
 
-/// What an event is about. Of each topic the pool is told anew only when something has changed.
+/// What an event is about. Of each topic the pool is reported anew only when something has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Topic {
     /// No node may be disrupted because it has drifted.
@@ -58,7 +58,7 @@ impl Memory {
         self.unserved_since = None;
     }
 
-    /// Whether a topic is to be told now, and takes it down. `what` is what makes it the same thing; none while there
+    /// Whether a topic is to be reported now, and takes it down. `what` is what makes it the same thing; none while there
     /// is nothing to tell.
     pub(super) fn is_news(&mut self, topic: Topic, what: Option<String>, now: Moment) -> bool {
         let Some(what) = what else {

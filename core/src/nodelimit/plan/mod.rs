@@ -42,12 +42,12 @@ pub use outcome::{ClaimRef, Event, EventReason, NodeRef, Numbers, Plan, Unhold};
 pub use pod::{DELETION_COST_ANNOTATION, DO_NOT_DISRUPT_ANNOTATION, DeletionCost, DoNotDisrupt, Needs, Pod};
 pub use pool::Pool;
 pub use resources::{PODS, Resources};
-pub use state::{LedgerState, PoolState, ROTATION, Refusal, SETTLE, Settings};
+pub use state::{LastDenial, LedgerState, PoolState, ROTATION, SETTLE, Settings};
 pub use taints::{Effect, Taint, Toleration};
 
 /// Decides what is to be done for a pool now.
 ///
-/// The same state and memory give the same plan, whatever the order of claims, pods and what else stands in lists.
+/// The same state and memory give the same plan, whatever the order of claims, pods and what else is in lists.
 /// Takes time in proportion to the claims (times their logarithm) and the pods.
 pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
     let mut memory = memory.clone();

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::nodelimit::ledger::Moment;
 
-/// The time of a plan, by two clocks. How long something has lasted is reckoned by the monotonic one alone, so that a
+/// The time of a plan, by two clocks. How long something has lasted is computed by the monotonic one alone, so that a
 /// wall clock that is set ends no wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {

@@ -21,7 +21,7 @@ pub struct Plan {
     /// What the ledger's list of victims is to become, if it is to change, at most [`super::MOST_VICTIMS`]. Nothing is
     /// terminated in such a plan: plan again once it is written.
     pub victims: Option<Vec<Arc<str>>>,
-    /// Claims to delete, with a precondition on the UID, in this order. All of them stand in the ledger.
+    /// Claims to delete, with a precondition on the UID, in this order. All of them are in the ledger.
     pub terminate: Vec<ClaimRef>,
     /// Events to write on the NodePool.
     pub events: Vec<Event>,
@@ -92,7 +92,7 @@ pub enum EventReason {
 }
 
 impl EventReason {
-    /// The reason as it stands in the event.
+    /// The reason as it is in the event.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::DisruptionBlocked => "DisruptionBlocked",

@@ -24,7 +24,7 @@ pub struct Pool {
     pub uid: Arc<str>,
     /// Its node limit.
     pub limit: Option<NodeLimit>,
-    /// Whether `spec.limits.nodes` is poolgate's to write, and the limit stands in an annotation.
+    /// Whether `spec.limits.nodes` is poolgate's to write, and the limit is in an annotation.
     pub leaves_limit_to_poolgate: bool,
     /// `spec.limits.nodes`, if it is a whole number.
     pub written_nodes: Option<u32>,

@@ -101,7 +101,7 @@ fn places(now: &Situation<'_>) -> usize {
 fn waiting(now: &Situation<'_>) -> usize {
     let disrupted = now.claims.iter().filter(|claim| {
         claim.claim.deleted.is_none()
-            && !now.is_refused(claim)
+            && !now.is_denied(claim)
             && claim
                 .node
                 .is_some_and(|node| node.is_being_disrupted() && !node.marks.do_not_disrupt)

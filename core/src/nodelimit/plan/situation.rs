@@ -15,9 +15,9 @@ use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 use crate::policy::OverLimit;
 
-/// For how long a refusal is held against the nodes that were being disrupted then. Karpenter tries again after half
+/// For how long a denial is held against the nodes that were being disrupted then. Karpenter tries again after half
 /// a minute at most.
-const REFUSAL_LASTS: Duration = Duration::from_mins(2);
+const DENIAL_LASTS: Duration = Duration::from_mins(2);
 
 /// What every decision looks at.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Situation<'p> {
     written_mode: Option<NodeLimitMode>,
     /// The limit above which claims may be terminated: of those of the last settle time what spares the most.
     lenient: Option<NodeLimit>,
-    /// When that one is reckoned anew, if nothing changes before.
+    /// When that one is computed again, if nothing changes before.
     pub(super) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
     pub(super) claims: Vec<&'p ClaimState<'p>>,
@@ -122,22 +122,22 @@ impl<'p> Situation<'p> {
             .filter(|limit| limit.over_limit == OverLimit::Terminate)
     }
 
-    /// Whether Karpenter was disrupting the claim's node when the gate refused: there is no place for its replacement.
+    /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its replacement.
     /// Not where the node is closed already.
-    pub(super) fn is_refused(&self, claim: &ClaimState<'_>) -> bool {
+    pub(super) fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
         let is_open = claim
             .node
             .is_some_and(|node| node.is_being_disrupted() && !node.marks.do_not_disrupt);
         let since = claim.claim.conditions.disrupted_since;
-        let began_before = |refusal| since.is_none_or(|since| since <= refusal);
-        is_open && claim.claim.deleted.is_none() && self.recent_refusal().is_some_and(began_before)
+        let began_before = |denial| since.is_none_or(|since| since <= denial);
+        is_open && claim.claim.deleted.is_none() && self.recent_denial().is_some_and(began_before)
     }
 
-    /// When the gate last refused a claim, by its own wall clock, if that was seen a moment ago.
-    pub(super) fn recent_refusal(&self) -> Option<Timestamp> {
-        let refusal = self.state.ledger.refusal?;
+    /// When the gate last denied a claim, by its own wall clock, if that was seen a moment ago.
+    pub(super) fn recent_denial(&self) -> Option<Timestamp> {
+        let denial = self.state.ledger.denial?;
         let seen = self.state.denied_at?;
-        (self.clock.since(seen) < REFUSAL_LASTS).then_some(refusal.at)
+        (self.clock.since(seen) < DENIAL_LASTS).then_some(denial.at)
     }
 }
 

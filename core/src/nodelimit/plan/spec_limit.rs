@@ -7,7 +7,7 @@
 use super::counts::number;
 use super::situation::Situation;
 
-/// What is to be written; none where it stands there, or is not poolgate's.
+/// What is to be written; none where it is there, or is not poolgate's.
 pub(super) fn decide(now: &Situation<'_>) -> Option<u32> {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
     let claims = now.counts.claims;

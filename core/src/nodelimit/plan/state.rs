@@ -25,7 +25,7 @@ pub struct PoolState<'s> {
     /// Its NodeClaims (label `karpenter.sh/nodepool`), in any order.
     pub claims: Vec<ClaimState<'s>>,
     /// What the pods of the cluster need that the scheduler found no place for (`PodScheduled` is `False`, reason
-    /// `Unschedulable`), in any order. Several pods of one kind may stand here once.
+    /// `Unschedulable`), in any order. Several pods of one kind may be here once.
     pub pending: Vec<&'s Needs>,
     /// What the pool's ledger says.
     pub ledger: LedgerState,
@@ -45,18 +45,18 @@ pub struct PoolState<'s> {
 pub struct LedgerState {
     /// UIDs that were admitted, whether or not a claim of that UID is in view.
     pub reservations: Vec<Arc<str>>,
-    /// The last claim of the pool that the gate refused.
-    pub refusal: Option<Refusal>,
+    /// The last claim of the pool that the gate denied.
+    pub denial: Option<LastDenial>,
     /// The mode last in force.
     pub mode: Option<NodeLimitMode>,
     /// UIDs of the victims of a running termination, in any order.
     pub victims: Vec<Arc<str>>,
 }
 
-/// A claim that the gate refused.
+/// A claim that the gate denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusal {
-    /// When, by the wall clock of the replica that refused.
+pub struct LastDenial {
+    /// When, by the wall clock of the replica that denied.
     pub at: Timestamp,
     /// How many there were in all.
     pub total: u64,

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_once_and_only_where_no_pool_is_ever_open() {
+    fn it_is_reported_once_and_only_where_no_pool_is_ever_open() {
         let zero = |name| pool(name, &json!([{"nodes": "0"}]));
         let hours = |schedule| json!([{"nodes": "0", "schedule": schedule, "duration": "12h"}]);
         assert_eq!(frozen(&[zero("a"), zero("b"), zero("c")]), [(0, vec![1, 2])]);

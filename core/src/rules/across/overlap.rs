@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_whose_machines_another_one_has_that_is_tried_first_is_told() {
+    fn a_pool_whose_machines_another_one_has_that_is_tried_first_is_reported() {
         let narrow = || pool("a", &[(ARCH, "In", &["amd64"])]);
         let wide = || pool("b", &[(ARCH, "NotIn", &["arm64"])]);
         let told = overlaps(&[wide(), narrow()]);
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_thousand_equal_pools_all_but_the_first_tried_are_told_in_their_order() {
+    fn of_a_thousand_equal_pools_all_but_the_first_tried_are_reported_in_their_order() {
         let pools: Vec<Value> = (0..1_000)
             .map(|number| pool(&format!("p{number:04}"), &[]))
             .collect();

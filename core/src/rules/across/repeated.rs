@@ -87,7 +87,7 @@ mod tests {
     use crate::rules::across::testing::told;
 
     #[test]
-    fn each_further_pool_of_a_name_is_told_with_the_one_before_it() {
+    fn each_further_pool_of_a_name_is_reported_with_the_one_before_it() {
         let pools =
             ["a", "b", "a", "a"].map(|name| json!({"metadata": {"name": name}, "spec": {"replicas": 1}}));
         assert_eq!(

@@ -204,21 +204,21 @@ mod tests {
 
     #[test]
     fn a_window_or_a_reason_makes_a_budget_that_does_not_hold_always() {
-        let refused = |budgets: serde_json::Value| {
+        let denied = |budgets: serde_json::Value| {
             let bounds = bounds(BudgetBounds {
                 require_always: true,
                 ..BudgetBounds::default()
             });
             !errors(bounds, &with_budgets(&budgets)).is_empty()
         };
-        assert!(refused(json!([])));
-        assert!(refused(json!([{"nodes": "1", "reasons": ["Drifted"]}])));
-        assert!(refused(
+        assert!(denied(json!([])));
+        assert!(denied(json!([{"nodes": "1", "reasons": ["Drifted"]}])));
+        assert!(denied(
             json!([{"nodes": "1", "schedule": "@daily", "duration": "1h"}])
         ));
-        assert!(!refused(
+        assert!(!denied(
             json!([{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "10%"}])
         ));
-        assert!(!refused(json!(null)), "the default is written");
+        assert!(!denied(json!(null)), "the default is written");
     }
 }

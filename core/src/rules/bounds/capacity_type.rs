@@ -114,7 +114,7 @@ fn usable<'v>(pool: &NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
                     if *count == 0 && lists == 0 {
                         order.push(value);
                     }
-                    // A value that stands twice in one list counts once.
+                    // A value that is twice in one list counts once.
                     *count += usize::from(*count == lists);
                 }
                 lists += 1;
@@ -142,7 +142,7 @@ mod tests {
     use crate::policy::{Bounds, TemplateBounds};
     use crate::rules::bounds::testing::errors;
 
-    fn refused(requirements: &[(&str, &[&str])], label: Option<&str>) -> Vec<String> {
+    fn denied(requirements: &[(&str, &[&str])], label: Option<&str>) -> Vec<String> {
         let template = TemplateBounds {
             capacity_types: Some(vec!["on-demand".into(), "reserved".into()]),
             ..TemplateBounds::default()
@@ -177,11 +177,7 @@ mod tests {
             (&[("In", &["spot"]), ("In", &["reserved"])], None),
             (&[("In", &["spot", "spot"]), ("In", &["on-demand"])], None),
         ] {
-            assert_eq!(
-                refused(requirements, label),
-                [""; 0],
-                "{requirements:?} {label:?}"
-            );
+            assert_eq!(denied(requirements, label), [""; 0], "{requirements:?} {label:?}");
         }
         for (requirements, label) in [
             (&[("In", &["on-demand", "spot"][..])][..], None),
@@ -193,18 +189,14 @@ mod tests {
             (&[("Exists", &[])], None),
             (&[], Some("spot")),
         ] {
-            assert_eq!(
-                refused(requirements, label).len(),
-                1,
-                "{requirements:?} {label:?}"
-            );
+            assert_eq!(denied(requirements, label).len(), 1, "{requirements:?} {label:?}");
         }
     }
 
     #[test]
     fn a_pool_that_says_nothing_uses_everything() {
         assert_eq!(
-            refused(&[], None),
+            denied(&[], None),
             [
                 "spec.template.spec.requirements: Required value: without a requirement on karpenter.sh/capacity-type every capacity type is used, and the policy allows only on-demand or reserved; require karpenter.sh/capacity-type In [on-demand, reserved] [policy-capacity-type]"
             ]

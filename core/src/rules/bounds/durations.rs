@@ -143,7 +143,7 @@ mod tests {
     use crate::policy::Bounds;
     use crate::rules::bounds::testing::{duration, errors};
 
-    fn refused(expire_after: Option<&str>, grace: Option<&str>) -> Vec<String> {
+    fn denied(expire_after: Option<&str>, grace: Option<&str>) -> Vec<String> {
         let bounds = DurationBounds {
             min: Some(duration("24h")),
             max: Some(duration("336h")),
@@ -164,18 +164,18 @@ mod tests {
     #[test]
     fn both_ends_of_the_range_are_allowed_and_what_cannot_be_read_is_passed_over() {
         for fine in ["24h", "336h", "1440m", "soon"] {
-            assert_eq!(refused(Some(fine), Some(fine)), [""; 0], "{fine}");
+            assert_eq!(denied(Some(fine), Some(fine)), [""; 0], "{fine}");
         }
         for wrong in ["23h59m", "336h1s", "Never"] {
-            assert_eq!(refused(Some(wrong), Some("24h")).len(), 1, "{wrong}");
-            assert_eq!(refused(Some("24h"), Some(wrong)).len(), 1, "{wrong}");
+            assert_eq!(denied(Some(wrong), Some("24h")).len(), 1, "{wrong}");
+            assert_eq!(denied(Some("24h"), Some(wrong)).len(), 1, "{wrong}");
         }
     }
 
     #[test]
     fn what_is_left_out_counts_as_karpenter_takes_it() {
         assert_eq!(
-            refused(None, None),
+            denied(None, None),
             [
                 "spec.template.spec.expireAfter: Required value: Karpenter's CRD writes 720h where it is left out, and the policy allows at most 336h; write 336h or less [policy-expire-after]",
                 "spec.template.spec.terminationGracePeriod: Required value: without it there is no end, and the policy allows at most 336h; write 336h or less [policy-termination-grace-period]",

@@ -111,7 +111,7 @@ mod tests {
     use crate::policy::{Bounds, BudgetBounds, Written};
     use crate::rules::bounds::testing::{errors, with_budgets};
 
-    fn refused(budgets: &Value) -> Vec<String> {
+    fn denied(budgets: &Value) -> Vec<String> {
         let window = FreezeWindow {
             schedule: Written {
                 text: "0 8 * * mon-fri".into(),
@@ -141,12 +141,12 @@ mod tests {
             json!({"nodes": "0", "schedule": "0 8,20 * * *", "duration": "11h"}),
             json!({"nodes": "0"}),
         ] {
-            assert_eq!(refused(&json!([{"nodes": "10%"}, budget])), [""; 0], "{budget}");
+            assert_eq!(denied(&json!([{"nodes": "10%"}, budget])), [""; 0], "{budget}");
         }
     }
 
     #[test]
-    fn anything_less_is_refused_with_the_budget_to_add() {
+    fn anything_less_is_denied_with_the_budget_to_add() {
         for budget in [
             json!({"nodes": "1", "schedule": "0 8 * * 1-5", "duration": "10h"}),
             json!({"nodes": "0", "schedule": "0 8 * * 1-5", "duration": "9h59m"}),
@@ -156,7 +156,7 @@ mod tests {
             json!({"nodes": "0", "schedule": "0 8 * * 1-5"}),
         ] {
             assert_eq!(
-                refused(&json!([budget])),
+                denied(&json!([budget])),
                 [
                     "spec.disruption.budgets: Required value: the policy lets nothing be disrupted for 10h from \
                      `0 8 * * mon-fri` (UTC) on, and no budget says so; add a budget with nodes: \"0\", schedule: \

@@ -61,7 +61,7 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Fi
     }
     let is_static = !pool.replicas.is_absent();
     let applies = |resource: &str| !is_static || resource == NODES;
-    // Where the limit of nodes is left to poolgate, it stands in the annotation.
+    // Where the limit of nodes is left to poolgate, it is in the annotation.
     let annotations = pool.annotations.present();
     let annotated = pool
         .annotated_node_limit()

@@ -106,15 +106,15 @@ mod tests {
             template,
             ..Bounds::default()
         };
-        let refused = |kind: &str, name: &str| {
+        let denied = |kind: &str, name: &str| {
             let reference = json!({"group": "karpenter.k8s.aws", "kind": kind, "name": name});
             let object = json!({"spec": {"template": {"spec": {"nodeClassRef": reference}}}});
             errors(bounds.clone(), &object)
         };
-        assert_eq!(refused("EC2NodeClass", "prod-a"), [""; 0]);
-        assert_eq!(refused("KWOKNodeClass", "any"), [""; 0]);
+        assert_eq!(denied("EC2NodeClass", "prod-a"), [""; 0]);
+        assert_eq!(denied("KWOKNodeClass", "any"), [""; 0]);
         assert_eq!(
-            refused("EC2NodeClass", "default"),
+            denied("EC2NodeClass", "default"),
             [
                 r#"spec.template.spec.nodeClassRef: Invalid value: "EC2NodeClass.karpenter.k8s.aws/default": the policy allows only EC2NodeClass.*/prod-*, KWOKNodeClass.*/* [policy-node-class]"#
             ]

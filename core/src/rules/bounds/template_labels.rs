@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_label_or_a_requirement_will_do() {
-        let refused = |template: serde_json::Value| {
+        let denied = |template: serde_json::Value| {
             let template_bounds = TemplateBounds {
                 required_labels: vec!["example.com/team".into()],
                 ..TemplateBounds::default()
@@ -89,13 +89,13 @@ mod tests {
             ]}})
         };
         assert_eq!(
-            refused(json!({"metadata": {"labels": {"example.com/team": ""}}})),
+            denied(json!({"metadata": {"labels": {"example.com/team": ""}}})),
             [""; 0]
         );
-        assert_eq!(refused(requirement("In")), [""; 0]);
-        assert_eq!(refused(requirement("NotIn")).len(), 1);
+        assert_eq!(denied(requirement("In")), [""; 0]);
+        assert_eq!(denied(requirement("NotIn")).len(), 1);
         assert_eq!(
-            refused(json!({"metadata": {"labels": {"example.com/team": null}}})),
+            denied(json!({"metadata": {"labels": {"example.com/team": null}}})),
             [
                 "spec.template.metadata.labels[example.com/team]: Required value: the policy requires this label on every node; add the label example.com/team with its value [policy-template-labels]"
             ]

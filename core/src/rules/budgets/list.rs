@@ -18,7 +18,7 @@ static BUDGETS_COUNT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD refuses a longer list. Several windows of the same kind often fit into one schedule, such as \
+    why: "The CRD rejects a longer list. Several windows of the same kind often fit into one schedule, such as \
           `0 9 * * mon-fri`.",
     seen_in: &[],
     bad: include_str!("../examples/budgets-count.yaml"),

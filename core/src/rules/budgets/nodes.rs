@@ -16,7 +16,7 @@ static BUDGET_NODES: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "`nodes` is text: a whole number up to 2147483647, or 0% to 100%. The CRD refuses `101%` and `-1` \
+    why: "`nodes` is text: a whole number up to 2147483647, or 0% to 100%. The CRD rejects `101%` and `-1` \
           but takes larger whole numbers. Karpenter cuts those to 32 bits, and depending on the bits that \
           are left, the budget blocks everything, limits nothing, or means another number.",
     seen_in: &[],
@@ -68,11 +68,11 @@ mod tests {
     }
 
     #[test]
-    fn nodes_beyond_32_bits_are_refused() {
+    fn nodes_beyond_32_bits_are_denied() {
         for nodes in ["2147483648", "4294967297", "99999999999999999999"] {
-            let refused = errors(&budget(&json!({"nodes": nodes})));
-            assert_eq!(refused.len(), 1, "{nodes}");
-            assert!(refused[0].ends_with("[budget-nodes]"), "{refused:?}");
+            let denied = errors(&budget(&json!({"nodes": nodes})));
+            assert_eq!(denied.len(), 1, "{nodes}");
+            assert!(denied[0].ends_with("[budget-nodes]"), "{denied:?}");
         }
         assert_eq!(errors(&budget(&json!({"nodes": "2147483647"}))), [""; 0]);
     }

@@ -7,7 +7,7 @@ use crate::value::nodes::BudgetNodes;
 /// A budget that can be read.
 #[derive(Debug)]
 pub(super) struct ReadBudget<'a> {
-    /// The budget as it stands in the object.
+    /// The budget as it is in the object.
     pub(super) budget: &'a Budget<'a>,
     /// How many nodes may go.
     pub(super) nodes: BudgetNodes,

@@ -49,7 +49,7 @@ static BUDGET_REASON_REPEATED: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD refuses a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
+    why: "The CRD rejects a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
           repeated reason changes nothing, so it may be a slip for another one.",
     seen_in: &[],
     bad: r#"spec:
@@ -180,27 +180,27 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_reason_is_refused_with_what_was_meant() {
+    fn an_unknown_reason_is_denied_with_what_was_meant() {
         for (written, told) in [
             ("drifted", "; write Drifted [budget-reason]"),
             ("Drift", "; did you mean Drifted? [budget-reason]"),
             ("Expired", "; remove it [budget-reason]"),
             ("", ": Karpenter has no such reason [budget-reason]"),
         ] {
-            let refused = errors(&reasons(&json!(["Empty", written])));
-            assert_eq!(refused.len(), 1, "{refused:?}");
+            let denied = errors(&reasons(&json!(["Empty", written])));
+            assert_eq!(denied.len(), 1, "{denied:?}");
             assert!(
-                refused[0].starts_with("spec.disruption.budgets[1].reasons[1]: "),
-                "{refused:?}"
+                denied[0].starts_with("spec.disruption.budgets[1].reasons[1]: "),
+                "{denied:?}"
             );
-            assert!(refused[0].ends_with(told), "{refused:?}");
+            assert!(denied[0].ends_with(told), "{denied:?}");
         }
     }
 
     #[test]
     fn reasons_follow_the_release() {
-        let refused = |release, list| errors_for(ApiVersion::V1, release, &reasons(&list), None).len();
-        assert_eq!(refused(KarpenterVersion::new(1, 15, 0), json!(["Unhealthy"])), 0);
+        let denied = |release, list| errors_for(ApiVersion::V1, release, &reasons(&list), None).len();
+        assert_eq!(denied(KarpenterVersion::new(1, 15, 0), json!(["Unhealthy"])), 0);
         let before = errors_for(
             ApiVersion::V1,
             KarpenterVersion::new(1, 14, 3),
@@ -212,24 +212,24 @@ mod tests {
             "{before:?}"
         );
         assert_eq!(
-            refused(KarpenterVersion::new(1, 13, 0), json!(["Empty", "Empty"])),
+            denied(KarpenterVersion::new(1, 13, 0), json!(["Empty", "Empty"])),
             1
         );
         assert_eq!(
-            refused(KarpenterVersion::new(1, 12, 9), json!(["Empty", "Empty"])),
+            denied(KarpenterVersion::new(1, 12, 9), json!(["Empty", "Empty"])),
             0
         );
         let many = Value::Array(vec![json!("Empty"); 51]);
-        assert_eq!(refused(KarpenterVersion::new(1, 8, 0), many.clone()), 1);
-        assert_eq!(refused(KarpenterVersion::new(1, 7, 0), many), 0);
+        assert_eq!(denied(KarpenterVersion::new(1, 8, 0), many.clone()), 1);
+        assert_eq!(denied(KarpenterVersion::new(1, 7, 0), many), 0);
     }
 
     #[test]
     fn v1beta1_knows_no_reasons_so_only_the_field_is_judged() {
         let object = reasons(&json!(["Whatever"]));
-        let refused = errors_for(ApiVersion::V1Beta1, KarpenterVersion::NEWEST, &object, None);
-        assert_eq!(refused.len(), 1, "{refused:?}");
-        assert!(refused[0].ends_with("[field-unknown]"), "{refused:?}");
+        let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::NEWEST, &object, None);
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(denied[0].ends_with("[field-unknown]"), "{denied:?}");
     }
 
     #[test]

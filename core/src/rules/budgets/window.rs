@@ -50,7 +50,7 @@ static BUDGET_DURATION: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
-    why: "It is written in hours and minutes: `8h`, `90m` or `1h30m`. The CRD refuses days and seconds, but \
+    why: "It is written in hours and minutes: `8h`, `90m` or `1h30m`. The CRD rejects days and seconds, but \
           takes `2562048h` and more, which is too long for Go's duration: Karpenter then cannot read this \
           NodePool, and because it reads all NodePools as one list, it cannot read any.",
     seen_in: &["2055"],
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_that_no_go_duration_holds_are_refused() {
+    fn durations_that_no_go_duration_holds_are_denied() {
         let duration = |duration: &str| {
             errors(&budget(
                 &json!({"nodes": "0", "schedule": "0 0 1 1 *", "duration": duration}),
@@ -264,9 +264,9 @@ mod tests {
             "",
             &endless,
         ] {
-            let refused = duration(wrong);
-            assert_eq!(refused.len(), 1, "{wrong}: {refused:?}");
-            assert!(refused[0].ends_with("[budget-duration]"), "{refused:?}");
+            let denied = duration(wrong);
+            assert_eq!(denied.len(), 1, "{wrong}: {denied:?}");
+            assert!(denied[0].ends_with("[budget-duration]"), "{denied:?}");
         }
         assert!(duration("0h0m")[0].ends_with("[budget-empty-window]"));
         assert_eq!(duration("8h0m0s"), [""; 0]);

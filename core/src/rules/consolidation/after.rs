@@ -9,7 +9,7 @@ use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration};
 
-/// The policy that stands where a v1beta1 NodePool names none.
+/// The policy that is where a v1beta1 NodePool names none.
 const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 /// The policy that v1 has where a NodePool names none.
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
@@ -28,7 +28,7 @@ static CONSOLIDATE_AFTER: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
     evidence: Some(Evidence::Shown),
-    why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD refuses most other texts, \
+    why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD rejects most other texts, \
           but before Karpenter 1.4, and in v1beta1, its pattern lets anything follow, such as `1hr`; and \
           every CRD takes `99999999h`, which is too long for Go's duration. Karpenter then cannot read this \
           NodePool, and because it reads all NodePools as one list, it cannot read any.",
@@ -55,7 +55,7 @@ static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "v1beta1 requires a duration beside `WhenEmpty` and refuses one beside `WhenUnderutilized`, which \
+    why: "v1beta1 requires a duration beside `WhenEmpty` and rejects one beside `WhenUnderutilized`, which \
           is also the default policy; there only `Never` is allowed. v1 has no such rule.",
     seen_in: &[],
     bad: "\
@@ -82,7 +82,7 @@ static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
     evidence: Some(Evidence::Read(
         "Karpenter 1.0.8, `pkg/apis/v1/nodepool_conversion.go`, `convertFrom`",
     )),
-    why: "Karpenter's conversion to v1 writes `0s` for whatever stands beside `WhenUnderutilized`. So a \
+    why: "Karpenter's conversion to v1 writes `0s` for whatever is beside `WhenUnderutilized`. So a \
           `Never` that switched consolidation off becomes consolidation without delay.",
     seen_in: &[
         "aws/karpenter-provider-aws#7319",
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_crd_refuses_is_refused_with_a_suggestion() {
+    fn what_the_crd_rejects_is_denied_with_a_suggestion() {
         assert_eq!(
             errors(&after("1hr")),
             [
@@ -272,24 +272,24 @@ mod tests {
     }
 
     #[test]
-    fn what_poisons_every_list_is_refused_whatever_the_release() {
+    fn what_poisons_every_list_is_denied_whatever_the_release() {
         let releases = [
             (ApiVersion::V1, KarpenterVersion::new(1, 3, 0)),
             (ApiVersion::V1, KarpenterVersion::NEWEST),
         ];
         for (version, release) in releases {
             for text in ["2562048h", "99999999h"] {
-                let refused = errors_for(version, release, &after(text), None);
-                assert!(refused[0].contains("read no NodePool at all"), "{refused:?}");
+                let denied = errors_for(version, release, &after(text), None);
+                assert!(denied[0].contains("read no NodePool at all"), "{denied:?}");
             }
         }
-        let refused = errors_for(
+        let denied = errors_for(
             ApiVersion::V1,
             KarpenterVersion::new(1, 3, 0),
             &after("1hr"),
             None,
         );
-        assert!(refused[0].contains("read no NodePool at all"), "{refused:?}");
+        assert!(denied[0].contains("read no NodePool at all"), "{denied:?}");
         assert_eq!(
             errors_for(
                 ApiVersion::V1,

@@ -62,7 +62,7 @@ pub(super) fn check(
     } else if policy == BALANCED && version == ApiVersion::V1Beta1 {
         found("v1beta1 has no such policy")
     } else if policy.contains('|') {
-        found("it names alternatives, of which only one can stand here").suggest("choose one")
+        found("it names alternatives, of which only one can be here").suggest("choose one")
     } else {
         found("Karpenter has no such policy")
     });
@@ -85,7 +85,7 @@ mod tests {
     use crate::karpenter::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::errors_for;
 
-    fn refused(version: ApiVersion, release: KarpenterVersion, policy: &str) -> Vec<String> {
+    fn denied(version: ApiVersion, release: KarpenterVersion, policy: &str) -> Vec<String> {
         let object: Value =
             json!({"spec": {"disruption": {"consolidationPolicy": policy, "consolidateAfter": "1m"}}});
         let mut errors = errors_for(version, release, &object, None);
@@ -108,7 +108,7 @@ mod tests {
             (ApiVersion::V1Beta1, new, "Balanced", false),
         ] {
             assert_eq!(
-                refused(version, release, policy).is_empty(),
+                denied(version, release, policy).is_empty(),
                 legal,
                 "{version:?} {policy}"
             );
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_write_or_which_karpenter_it_takes() {
+    fn a_denial_says_what_to_write_or_which_karpenter_it_takes() {
         for (release, policy, told) in [
             (
                 KarpenterVersion::NEWEST,
@@ -135,8 +135,8 @@ mod tests {
                 ": Balanced needs Karpenter 1.14.0 or newer [",
             ),
         ] {
-            let refused = refused(ApiVersion::V1, release, policy);
-            assert!(refused[0].contains(told), "{refused:?}");
+            let denied = denied(ApiVersion::V1, release, policy);
+            assert!(denied[0].contains(told), "{denied:?}");
         }
     }
 }

@@ -23,7 +23,7 @@ static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Reported),
-    why: "EKS Auto Mode refuses a NodePool whose `expireAfter` and `terminationGracePeriod` add up to more \
+    why: "EKS Auto Mode rejects a NodePool whose `expireAfter` and `terminationGracePeriod` add up to more \
           than 21 days. It takes 24 hours for the second where that is left out, so Karpenter's default of \
           `720h` for the first is too long.",
     seen_in: &["aws-controllers-k8s/test-infra#1000"],

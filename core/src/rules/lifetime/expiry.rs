@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crd_or_karpenter_cannot_read_is_refused_with_a_suggestion() {
+    fn what_crd_or_karpenter_cannot_read_is_denied_with_a_suggestion() {
         for (text, end) in [
             ("30d", "; write 720h [expire-after]"),
             ("never", "; write Never [expire-after]"),
@@ -183,9 +183,9 @@ mod tests {
                 "; write Never if it should never happen [expire-after]",
             ),
         ] {
-            let refused = errors(&pool(text));
-            assert_eq!(refused.len(), 1, "{text}");
-            assert!(refused[0].ends_with(end), "{refused:?}");
+            let denied = errors(&pool(text));
+            assert_eq!(denied.len(), 1, "{text}");
+            assert!(denied[0].ends_with(end), "{denied:?}");
         }
         assert!(errors(&pool("2562048h"))[0].contains("could then read no NodePool at all"));
     }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_expire_at_once_or_too_soon_are_told() {
+    fn nodes_that_expire_at_once_or_too_soon_are_reported() {
         for text in ["0s", "00h"] {
             assert!(errors(&pool(text))[0].ends_with("[expire-after-zero]"));
         }
@@ -210,10 +210,10 @@ mod tests {
     #[test]
     fn v1beta1_has_the_expiry_elsewhere() {
         let object = json!({"spec": {"disruption": {"expireAfter": "30d"}}});
-        let refused = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None);
+        let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None);
         assert!(
-            refused[0].starts_with("spec.disruption.expireAfter: "),
-            "{refused:?}"
+            denied[0].starts_with("spec.disruption.expireAfter: "),
+            "{denied:?}"
         );
     }
 }

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_crd_or_karpenter_cannot_read_is_refused_with_a_suggestion() {
+    fn what_crd_or_karpenter_cannot_read_is_denied_with_a_suggestion() {
         for (text, end) in [
             ("1d", "; write 24h [termination-grace-period]"),
             (
@@ -141,8 +141,8 @@ mod tests {
             ),
             ("soon", "like 30s, 10m or 1h30m [termination-grace-period]"),
         ] {
-            let refused = errors(&pool(text));
-            assert!(refused[0].ends_with(end), "{refused:?}");
+            let denied = errors(&pool(text));
+            assert!(denied[0].ends_with(end), "{denied:?}");
         }
     }
 

@@ -90,9 +90,9 @@ mod tests {
                 None,
             )
         };
-        let refused = claim("2562048h", "2562048h");
-        assert_eq!(refused.len(), 2);
-        for (line, path) in refused
+        let denied = claim("2562048h", "2562048h");
+        assert_eq!(denied.len(), 2);
+        for (line, path) in denied
             .iter()
             .zip(["spec.expireAfter: ", "spec.terminationGracePeriod: "])
         {

@@ -24,7 +24,7 @@ static LIMIT_QUANTITY: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
-    why: "The CRD's pattern accepts texts that Karpenter's parser refuses (`1e1.5`) or never returns from \
+    why: "The CRD's pattern accepts texts that Karpenter's parser rejects (`1e1.5`) or never returns from \
           (`1e2147483648`). The first makes the list of **all** NodePools unreadable. The second hangs \
           Karpenter: from then on no pool of the cluster gets a node, and deleting the NodePool does not \
           help until Karpenter is restarted.",
@@ -231,16 +231,16 @@ mod tests {
     }
 
     #[test]
-    fn quantities_that_poison_or_hang_karpenter_are_refused() {
+    fn quantities_that_poison_or_hang_karpenter_are_denied() {
         for text in ["1e1.5", "1e.5", "1e2147483648", "1e-99999999999", "1e4294967297"] {
-            let refused = errors(&limits(&json!({"cpu": text})));
-            assert_eq!(refused.len(), 1, "{text}");
-            assert!(refused[0].ends_with("[limit-quantity]"), "{refused:?}");
+            let denied = errors(&limits(&json!({"cpu": text})));
+            assert_eq!(denied.len(), 1, "{text}");
+            assert!(denied[0].ends_with("[limit-quantity]"), "{denied:?}");
         }
     }
 
     #[test]
-    fn what_keeps_karpenter_busy_for_ever_is_refused() {
+    fn what_keeps_karpenter_busy_for_ever_is_denied() {
         let digits = "9".repeat(100_000);
         for text in [
             "1e2147483648".to_owned(),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn negative_limits_are_refused() {
+    fn negative_limits_are_denied() {
         assert!(errors(&limits(&json!({"cpu": "-5"})))[0].ends_with("[limit-negative]"));
         assert!(errors(&limits(&json!({"cpu": -5})))[0].ends_with("[limit-negative]"));
         assert_eq!(

@@ -65,7 +65,7 @@ static LIMIT_BELOW_NODES: Rule = Rule {
     why: "Karpenter removes no node because of a limit. The pool only launches none until enough have gone \
           for other reasons, and until then no node can be replaced before it goes. Where poolgate's \
           reconciler runs and the policy (`overLimit`) or the pool (annotation `poolgate.dev/over-limit`) \
-          chooses `Terminate`, it deletes the nodes above the limit, the cheapest first. How many stand above it \
+          chooses `Terminate`, it deletes the nodes above the limit, the cheapest first. How many are above it \
           is counted where `serve` runs with `--gate`; elsewhere `status.nodes` has to do, which Karpenter writes \
           seconds later.",
     seen_in: &["1604", "3093", "aws/karpenter-provider-aws#5909"],
@@ -171,10 +171,10 @@ fn check_lowered(
     if above == 0 {
         return;
     }
-    let stand = if above == 1 { "stands" } else { "stand" };
+    let are = if above == 1 { "is" } else { "are" };
     let excess = counts.excess(limit.nodes, mode);
     let reason = format!(
-        "{}, so {above} {stand} above the limit; {}",
+        "{}, so {above} {are} above the limit; {}",
         standing.described(mode),
         fate(pool, excess, limit.over_limit)
     );

@@ -22,7 +22,7 @@ static LIMIT_TOO_SMALL: Rule = Rule {
           requirements demand machines larger than the whole limit, none is left, and the pool never launches a node: \
           `all available instance types exceed limits for nodepool` is logged for each pending pod. Machines are known by \
           the labels for their size (`karpenter.k8s.aws/instance-cpu`, `karpenter.azure.com/sku-memory` and the like). Of \
-          memory a machine keeps some for itself, so that only a limit below half of it is told.",
+          memory a machine keeps some for itself, so that only a limit below half of it is reported.",
     seen_in: &[],
     bad: r#"spec:
   limits:

@@ -15,7 +15,7 @@ static NODE_CLASS_IMMUTABLE: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "Since Karpenter 1.1 the CRD refuses such a change: a pool cannot move to another provider. The \
+    why: "Since Karpenter 1.1 the CRD rejects such a change: a pool cannot move to another provider. The \
           name may change; Karpenter then replaces the nodes.",
     seen_in: &[],
     bad: "\
@@ -74,13 +74,9 @@ mod tests {
         let new = pool("b.example", "B", "two");
         let errors = |release| errors_for(ApiVersion::V1, release, &new, Some(&old));
         assert_eq!(errors(KarpenterVersion::new(1, 0, 8)), [""; 0]);
-        let refused = errors(KarpenterVersion::NEWEST);
-        assert_eq!(refused.len(), 2, "{refused:?}");
-        assert!(
-            refused
-                .iter()
-                .all(|line| line.ends_with("[node-class-immutable]"))
-        );
+        let denied = errors(KarpenterVersion::NEWEST);
+        assert_eq!(denied.len(), 2, "{denied:?}");
+        assert!(denied.iter().all(|line| line.ends_with("[node-class-immutable]")));
         let renamed = pool("a.example", "A", "two");
         assert_eq!(
             errors_for(ApiVersion::V1, KarpenterVersion::NEWEST, &renamed, Some(&old)),

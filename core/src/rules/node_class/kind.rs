@@ -129,12 +129,12 @@ mod tests {
     use crate::rules::testing::{completed, errors, errors_for, warnings};
 
     #[test]
-    fn a_kind_of_another_provider_is_refused_and_an_unknown_one_is_not() {
-        let refused = errors(&pool("karpenter.k8s.aws", "AKSNodeClass", "default"));
-        assert!(refused[0].contains("nodeClassRef.kind"), "{refused:?}");
-        assert!(refused[0].ends_with("did you mean EC2NodeClass of karpenter.k8s.aws? [node-class-kind]"));
-        let refused = errors(&pool("karpenter.sh", "EC2NodeClass", "default"));
-        assert!(refused[0].contains("nodeClassRef.group"), "{refused:?}");
+    fn a_kind_of_another_provider_is_denied_and_an_unknown_one_is_not() {
+        let denied = errors(&pool("karpenter.k8s.aws", "AKSNodeClass", "default"));
+        assert!(denied[0].contains("nodeClassRef.kind"), "{denied:?}");
+        assert!(denied[0].ends_with("did you mean EC2NodeClass of karpenter.k8s.aws? [node-class-kind]"));
+        let denied = errors(&pool("karpenter.sh", "EC2NodeClass", "default"));
+        assert!(denied[0].contains("nodeClassRef.group"), "{denied:?}");
         assert_eq!(
             errors(&pool("karpenter.example.com", "ExampleNodeClass", "default")),
             [""; 0]
@@ -173,8 +173,8 @@ mod tests {
         let object = json!({"spec": {"template": {"spec": {"nodeClassRef": {
             "apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClas", "name": "default",
         }}}}});
-        let refused = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None);
-        assert_eq!(refused.len(), 1, "{refused:?}");
-        assert!(refused[0].ends_with("[node-class-kind]"));
+        let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None);
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(denied[0].ends_with("[node-class-kind]"));
     }
 }

@@ -21,7 +21,7 @@ static NODE_CLASS_NAME: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "Since 1.1, Karpenter labels every NodeClaim with the node class: group and kind form the key, the name is the \
           value. If the name has more than 63 characters, or the label is illegal otherwise or longer than a \
-          requirement's key may be, the API server refuses every NodeClaim of the pool.",
+          requirement's key may be, the API server rejects every NodeClaim of the pool.",
     seen_in: &[],
     bad: "\
 spec:
@@ -49,7 +49,7 @@ static NODE_CLASS_OBJECT_NAME: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
-        "`k8s.io/apimachinery`, `pkg/api/validation/generic.go`, `NameIsDNSSubdomain`: the API server refuses an object \
+        "`k8s.io/apimachinery`, `pkg/api/validation/generic.go`, `NameIsDNSSubdomain`: the API server rejects an object \
          of such a name",
     )),
     why: "No node class can have this name, so the pool waits for one that never comes: it stays not ready and launches \
@@ -147,14 +147,14 @@ mod tests {
     use crate::rules::testing::errors;
 
     #[test]
-    fn what_no_label_holds_is_refused() {
-        let refused = errors(&pool("é", "A", "default"));
-        assert_eq!(refused.len(), 1, "{refused:?}");
+    fn what_no_label_holds_is_denied() {
+        let denied = errors(&pool("é", "A", "default"));
+        assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
-            refused[0].starts_with("spec.template.spec.nodeClassRef.group: "),
-            "{refused:?}"
+            denied[0].starts_with("spec.template.spec.nodeClassRef.group: "),
+            "{denied:?}"
         );
-        assert!(refused[0].ends_with("[node-class-name]"), "{refused:?}");
+        assert!(denied[0].ends_with("[node-class-name]"), "{denied:?}");
         assert!(errors(&pool("a.example", &"K".repeat(64), "default"))[0].ends_with("[node-class-name]"));
         assert!(errors(&pool("a.example", "B", &"n".repeat(64)))[0].ends_with("[node-class-name]"));
         assert_eq!(errors(&pool("a.example", "B", &"n".repeat(63))), [""; 0]);
@@ -164,11 +164,11 @@ mod tests {
     fn the_longest_key_of_kubernetes_is_too_long_for_a_nodeclaim() {
         let of = |group: usize| errors(&pool(&"g".repeat(group), &"K".repeat(63), "default"));
         assert_eq!(of(252), [""; 0]);
-        let refused = of(253);
-        assert_eq!(refused.len(), 1, "{refused:?}");
+        let denied = of(253);
+        assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
-            refused[0].ends_with("a label of 317 bytes, which may have 316 in a NodeClaim [node-class-name]"),
-            "{refused:?}"
+            denied[0].ends_with("a label of 317 bytes, which may have 316 in a NodeClaim [node-class-name]"),
+            "{denied:?}"
         );
     }
 }

@@ -15,7 +15,7 @@ static NODE_CLASS_REF: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD refuses empty texts and a slash in the group. The slash is left over from v1beta1, where \
+    why: "The CRD rejects empty texts and a slash in the group. The slash is left over from v1beta1, where \
           the field was an `apiVersion`.",
     seen_in: &[],
     bad: "\
@@ -89,7 +89,7 @@ mod tests {
     use crate::rules::testing::errors;
 
     #[test]
-    fn empty_texts_and_versions_in_the_group_are_refused() {
+    fn empty_texts_and_versions_in_the_group_are_denied() {
         assert_eq!(
             errors(&pool("karpenter.k8s.aws/v1", "EC2NodeClass", "default")),
             [

@@ -1,4 +1,4 @@
-//! What may not stand beside `replicas`.
+//! What may not be beside `replicas`.
 
 use super::path;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
@@ -91,7 +91,7 @@ mod tests {
     use crate::rules::testing::errors;
 
     #[test]
-    fn each_limit_but_that_of_nodes_is_refused_and_the_weight() {
+    fn each_limit_but_that_of_nodes_is_denied_and_the_weight() {
         let object = json!({"spec": {
             "replicas": 3, "weight": 10, "limits": {"cpu": "1", "memory": "1Gi", "nodes": "5", "gpu": null},
         }});

@@ -174,9 +174,9 @@ mod tests {
                 "Required value: a stored pool cannot turn from static to dynamic",
             ),
         ] {
-            let refused = errors(KarpenterVersion::NEWEST, new, Some(old));
-            assert_eq!(refused.len(), 1, "{refused:?}");
-            assert!(refused[0].contains(told), "{refused:?}");
+            let denied = errors(KarpenterVersion::NEWEST, new, Some(old));
+            assert_eq!(denied.len(), 1, "{denied:?}");
+            assert!(denied[0].contains(told), "{denied:?}");
         }
     }
 

@@ -16,7 +16,7 @@ static REPLICAS_RANGE: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD refuses a negative number, and the API server one beyond 32 bits, which the scale \
+    why: "The CRD rejects a negative number, and the API server one beyond 32 bits, which the scale \
           subresource cannot carry.",
     seen_in: &[],
     bad: "\
@@ -62,9 +62,9 @@ mod tests {
             assert_eq!(errors(&json!({"spec": {"replicas": replicas}})), [""; 0]);
         }
         for replicas in [json!(-1), json!(2_147_483_648_i64), json!(i64::MAX)] {
-            let refused = errors(&json!({"spec": {"replicas": replicas}}));
-            assert_eq!(refused.len(), 1, "{refused:?}");
-            assert!(refused[0].ends_with("[replicas-range]"), "{refused:?}");
+            let denied = errors(&json!({"spec": {"replicas": replicas}}));
+            assert_eq!(denied.len(), 1, "{denied:?}");
+            assert!(denied[0].ends_with("[replicas-range]"), "{denied:?}");
         }
     }
 }

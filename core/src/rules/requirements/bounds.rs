@@ -86,13 +86,13 @@ mod tests {
     }
 
     #[test]
-    fn bounds_that_leave_nothing_are_refused_for_every_label() {
+    fn bounds_that_leave_nothing_are_denied_for_every_label() {
         let (largest, before) = ("9223372036854775807", "9223372036854775806");
         for key in ["example.com/n", "karpenter.kwok.sh/instance-cpu"] {
             for (operator, value) in [("Lt", "0"), ("Gt", largest), ("Gt", before), ("Gte", largest)] {
-                let refused = of(key, operator, value);
-                assert_eq!(refused.len(), 1, "{key} {operator} {value}");
-                assert!(refused[0].ends_with("[requirement-bound]"));
+                let denied = of(key, operator, value);
+                assert_eq!(denied.len(), 1, "{key} {operator} {value}");
+                assert!(denied[0].ends_with("[requirement-bound]"));
             }
             for (operator, value) in [
                 ("Lt", "1"),
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn above_the_largest_number_karpenter_launches_without_the_label() {
-        let refused = of("example.com/n", "Gt", "9223372036854775807");
+        let denied = of("example.com/n", "Gt", "9223372036854775807");
         assert!(
-            refused[0].contains("so nodes are launched without this label"),
-            "{refused:?}"
+            denied[0].contains("so nodes are launched without this label"),
+            "{denied:?}"
         );
     }
 

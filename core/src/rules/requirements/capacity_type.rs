@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_any_known_type_is_refused_and_one_with_some_is_warned_of() {
+    fn a_list_without_any_known_type_is_denied_and_one_with_some_is_warned_of() {
         assert_eq!(
             errors(&of("In", &json!(["Spot"]))),
             [
@@ -165,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn fewer_known_types_than_min_values_are_refused() {
+    fn fewer_known_types_than_min_values_are_denied() {
         let object = requirements(&json!([{
             "key": CAPACITY_TYPE_LABEL, "operator": "In", "values": ["spot", "cheap"], "minValues": 2,
         }]));
-        let refused = errors(&object);
-        assert_eq!(refused.len(), 1);
+        let denied = errors(&object);
+        assert_eq!(denied.len(), 1);
         assert!(
-            refused[0].starts_with("spec.template.spec.requirements[0].minValues: Invalid value: 2: only 1")
+            denied[0].starts_with("spec.template.spec.requirements[0].minValues: Invalid value: 2: only 1")
         );
     }
 
@@ -197,11 +197,11 @@ mod tests {
             {"key": CAPACITY_TYPE_LABEL, "operator": "Exists", "minValues": 3},
             {"key": CAPACITY_TYPE_LABEL, "operator": "NotIn", "values": ["spot"]},
         ]));
-        let refused = errors(&together);
-        assert_eq!(refused.len(), 1, "{refused:?}");
+        let denied = errors(&together);
+        assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(
-            refused[0].ends_with("[requirement-min-values-together]"),
-            "{refused:?}"
+            denied[0].ends_with("[requirement-min-values-together]"),
+            "{denied:?}"
         );
     }
 

@@ -220,14 +220,14 @@ mod tests {
             {"key": CPU, "operator": "Gt", "values": ["4"]},
             {"key": CPU, "operator": "Exists"},
         ]));
-        let refused = errors(&object);
-        assert_eq!(refused.len(), 1);
+        let denied = errors(&object);
+        assert_eq!(denied.len(), 1);
         assert!(
-            refused[0].starts_with(
+            denied[0].starts_with(
                 "spec.template.spec.requirements[3]: Invalid value: karpenter.kwok.sh/instance-cpu Gt [4]: leaves no \
                  value beside the other 3 entries, the first at spec.template.spec.requirements[0]"
             ),
-            "{refused:?}"
+            "{denied:?}"
         );
     }
 

@@ -18,7 +18,7 @@ static REQUIREMENTS_COUNT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD refuses a longer list (before Karpenter 0.37.7, more than 30). Several values of one key \
+    why: "The CRD rejects a longer list (before Karpenter 0.37.7, more than 30). Several values of one key \
           go into one requirement with `operator: In`.",
     seen_in: &["1344"],
     bad: include_str!("../examples/requirements-count.yaml"),
@@ -42,7 +42,7 @@ static NODECLAIM_REQUIREMENTS: Rule = Rule {
     why: "Karpenter turns each template label into a requirement and adds up to four of its own (NodePool and \
           instance type, since 1.1 the node class, since 1.8.2 the capacity type; in a static pool neither instance nor \
           capacity type); a key with a lower and an upper bound counts twice. A \
-          NodeClaim may have 100 in all. Beyond that the API server refuses every NodeClaim of the pool, so \
+          NodeClaim may have 100 in all. Beyond that the API server rejects every NodeClaim of the pool, so \
           it never launches a node, while the NodePool itself looks healthy. Keys that pods select are added \
           to these.",
     seen_in: &["aws/karpenter-provider-aws#6387", "1344"],
@@ -86,7 +86,7 @@ pub(super) fn check(
     true
 }
 
-/// Refuses a NodePool whose NodeClaims would have too many.
+/// Denies a NodePool whose NodeClaims would have too many.
 pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     let template = &pool.template;
     let most = context.karpenter.max_requirements(pool.version);
@@ -106,7 +106,7 @@ pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, context: &Context<'_>, 
     }
 }
 
-/// How often a key stands in the NodeClaim: twice if it is bounded from both sides.
+/// How often a key is in the NodeClaim: twice if it is bounded from both sides.
 #[derive(Clone, Copy, Default)]
 struct Bounds {
     lower: bool,
@@ -192,13 +192,12 @@ mod tests {
     #[test]
     fn labels_and_karpenters_own_four_count_in_the_nodeclaim() {
         assert_eq!(errors(&pool(50, 46)), [""; 0]);
-        let refused = errors(&pool(50, 47));
-        assert_eq!(refused.len(), 1);
+        let denied = errors(&pool(50, 47));
+        assert_eq!(denied.len(), 1);
         assert!(
-            refused[0]
-                .starts_with("spec.template.spec.requirements: Too many: 101: with the template labels")
+            denied[0].starts_with("spec.template.spec.requirements: Too many: 101: with the template labels")
         );
-        assert!(refused[0].ends_with("[nodeclaim-requirements]"));
+        assert!(denied[0].ends_with("[nodeclaim-requirements]"));
     }
 
     #[test]
@@ -207,9 +206,9 @@ mod tests {
         object["spec"]["replicas"] = json!(3);
         assert_eq!(errors(&object), [""; 0]);
         object["spec"]["template"]["metadata"]["labels"]["example.com/one-more"] = json!("blue");
-        let refused = errors(&object);
-        assert_eq!(refused.len(), 1, "{refused:?}");
-        assert!(refused[0].ends_with("[nodeclaim-requirements]"), "{refused:?}");
+        let denied = errors(&object);
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(denied[0].ends_with("[nodeclaim-requirements]"), "{denied:?}");
     }
 
     #[test]

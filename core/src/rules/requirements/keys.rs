@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_broken_key_is_refused_beside_what_else_is_wrong() {
+    fn a_missing_or_broken_key_is_denied_beside_what_else_is_wrong() {
         assert_eq!(
             errors(&requirements(&json!([{"operator": "In", "values": []}]))),
             [

@@ -21,7 +21,7 @@ static REQUIREMENT_LABEL_MISSPELT: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
     )),
-    why: "A provider reserves its domain for its own labels and refuses any other: some in the CRD, all once \
+    why: "A provider reserves its domain for its own labels and rejects any other: some in the CRD, all once \
           the NodePool is stored. This key differs from a known label by a letter or two, or only by its \
           domain.",
     seen_in: &[],
@@ -51,7 +51,7 @@ static REQUIREMENT_LABEL_UNKNOWN: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Runtime, Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "A provider refuses labels in its domain that it does not know, and a Kubernetes label that is \
+    why: "A provider rejects labels in its domain that it does not know, and a Kubernetes label that is \
           almost right selects nothing. The label is in none of poolgate's lists, but a newer provider may \
           have added it, so this is only a warning. The policy can name the labels of your own provider.",
     seen_in: &["2444"],
@@ -170,7 +170,7 @@ mod tests {
     use crate::rules::requirements::testing::{errors, requirements_of, warnings};
 
     #[test]
-    fn a_misspelt_label_is_refused_and_an_unknown_one_is_warned_of() {
+    fn a_misspelt_label_is_denied_and_an_unknown_one_is_warned_of() {
         let object = requirements_of(
             "karpenter.k8s.aws",
             &json!([

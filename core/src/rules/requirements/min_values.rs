@@ -228,15 +228,15 @@ mod tests {
     #[test]
     fn too_few_values_are_told_also_where_key_or_values_are_wrong() {
         let object = requirements(&json!([{"key": "", "operator": "In", "values": ["-"], "minValues": 2}]));
-        let refused = errors(&object);
+        let denied = errors(&object);
         for rule in [
             "[requirement-key]",
             "[requirement-value]",
             "[requirement-min-values]",
         ] {
             assert!(
-                refused.iter().any(|error| error.ends_with(rule)),
-                "{rule}: {refused:?}"
+                denied.iter().any(|error| error.ends_with(rule)),
+                "{rule}: {denied:?}"
             );
         }
     }
@@ -250,9 +250,9 @@ mod tests {
             json!(9_000_000_000_000_000_000_u64),
             json!(95.0),
         ] {
-            let refused = errors(&of("In", &json!(["a", "b"]), &least));
-            assert_eq!(refused.len(), 1, "{least}");
-            assert!(refused[0].ends_with("[requirement-min-values]"), "{refused:?}");
+            let denied = errors(&of("In", &json!(["a", "b"]), &least));
+            assert_eq!(denied.len(), 1, "{least}");
+            assert!(denied[0].ends_with("[requirement-min-values]"), "{denied:?}");
         }
         assert_eq!(errors(&of("Exists", &json!(null), &json!(50))), [""; 0]);
         assert_eq!(errors(&of("In", &json!(["a", "b"]), &json!(2))), [""; 0]);
@@ -275,21 +275,21 @@ mod tests {
         ] {
             let mut requirement = rest.clone();
             requirement["minValues"] = json!(51);
-            let refused = errors(&requirements(&json!([requirement])));
+            let denied = errors(&requirements(&json!([requirement])));
             assert!(
-                refused
+                denied
                     .iter()
                     .any(|line| line.ends_with("[requirement-min-values]")),
-                "{rest}: {refused:?}"
+                "{rest}: {denied:?}"
             );
         }
     }
 
     #[test]
     fn a_value_that_stands_twice_counts_once() {
-        let refused = errors(&of("In", &json!(["a", "a"]), &json!(2)));
-        assert_eq!(refused.len(), 1);
-        assert!(refused[0].ends_with("[requirement-min-values-distinct]"));
+        let denied = errors(&of("In", &json!(["a", "a"]), &json!(2)));
+        assert_eq!(denied.len(), 1);
+        assert!(denied[0].ends_with("[requirement-min-values-distinct]"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label, template labels included, and holds the largest \
           `minValues` against the values that are left. Where these are too few, it finds no instance types, \
-          or the API server refuses every NodeClaim of the pool, which looks healthy and never launches a \
+          or the API server rejects every NodeClaim of the pool, which looks healthy and never launches a \
           node.",
     seen_in: &[],
     bad: "\
@@ -111,8 +111,8 @@ mod tests {
     const TYPE: &str = "node.kubernetes.io/instance-type";
     const CPU: &str = "karpenter.kwok.sh/instance-cpu";
 
-    fn together(refused: &[String]) -> bool {
-        refused.len() == 1 && refused[0].ends_with("[requirement-min-values-together]")
+    fn together(denied: &[String]) -> bool {
+        denied.len() == 1 && denied[0].ends_with("[requirement-min-values-together]")
     }
 
     #[test]
@@ -141,12 +141,12 @@ mod tests {
 
     #[test]
     fn the_largest_of_several_numbers_counts_wherever_it_stands() {
-        let refused = errors(&requirements(&json!([
+        let denied = errors(&requirements(&json!([
             {"key": TYPE, "operator": "Exists", "minValues": 3},
             {"key": TYPE, "operator": "In", "values": ["a", "b"], "minValues": 1},
         ])));
-        assert!(together(&refused), "{refused:?}");
-        assert!(refused[0].starts_with("spec.template.spec.requirements[0].minValues"));
+        assert!(together(&denied), "{denied:?}");
+        assert!(denied[0].starts_with("spec.template.spec.requirements[0].minValues"));
     }
 
     #[test]
@@ -172,11 +172,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_one_entry_is_said_once() {
-        let refused = errors(&requirements(&json!([
+        let denied = errors(&requirements(&json!([
             {"key": TYPE, "operator": "In", "values": ["a", "a"], "minValues": 2},
             {"key": TYPE, "operator": "Exists"},
         ])));
-        assert_eq!(refused.len(), 1, "{refused:?}");
-        assert!(refused[0].ends_with("[requirement-min-values-distinct]"));
+        assert_eq!(denied.len(), 1, "{denied:?}");
+        assert!(denied[0].ends_with("[requirement-min-values-distinct]"));
     }
 }

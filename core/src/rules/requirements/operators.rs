@@ -145,7 +145,7 @@ pub(super) fn check(
     None
 }
 
-/// Refuses numeric operators on labels whose values are no numbers.
+/// Denies numeric operators on labels whose values are no numbers.
 pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let suits = !entry.operator.is_numeric()
         || entry.kind != LabelKind::WellKnown(LabelValues::Text)
@@ -215,11 +215,11 @@ mod tests {
             ("doesNotExist", "write DoesNotExist"),
             (" Gt", "write Gt"),
         ] {
-            let refused = of_operator(written);
-            assert_eq!(refused.len(), 1, "{written}");
+            let denied = of_operator(written);
+            assert_eq!(denied.len(), 1, "{written}");
             assert!(
-                refused[0].contains(&format!("; {suggestion} [requirement-operator]")),
-                "{refused:?}"
+                denied[0].contains(&format!("; {suggestion} [requirement-operator]")),
+                "{denied:?}"
             );
         }
         assert!(of_operator("matches")[0].ends_with("there is no such operator [requirement-operator]"));
@@ -238,8 +238,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_on_text_is_refused_where_instance_types_carry_the_label() {
-        let is_refused = |key: &str, group: &str| {
+    fn a_bound_on_text_is_denied_where_instance_types_carry_the_label() {
+        let is_denied = |key: &str, group: &str| {
             let mut object = requirements(&json!([{"key": key, "operator": "Lt", "values": ["1"]}]));
             object["spec"]["template"]["spec"]["nodeClassRef"] =
                 json!({"group": group, "kind": "NodeClass", "name": "default"});
@@ -254,7 +254,7 @@ mod tests {
             ("topology.kubernetes.io/zone", true, true),
         ] {
             assert_eq!(
-                (is_refused(key, aws), is_refused(key, kwok)),
+                (is_denied(key, aws), is_denied(key, kwok)),
                 (by_aws, by_kwok),
                 "{key}"
             );
@@ -294,9 +294,9 @@ mod tests {
                 "karpenter.k8s.aws",
                 &json!([{"key": key, "operator": "Gt", "values": ["1"]}]),
             );
-            let refused = errors(&object);
-            assert_eq!(refused.len(), 1, "{key}");
-            assert!(refused[0].ends_with("[requirement-operator-numeric]"));
+            let denied = errors(&object);
+            assert_eq!(denied.len(), 1, "{key}");
+            assert!(denied[0].ends_with("[requirement-operator-numeric]"));
         }
     }
 }

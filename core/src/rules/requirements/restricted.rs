@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reserved_label_is_refused_with_its_reason() {
+    fn each_reserved_label_is_denied_with_its_reason() {
         for (key, release, reason) in [
             (
                 "karpenter.sh/nodepool",
@@ -114,13 +114,10 @@ mod tests {
                 "before Karpenter 1.9",
             ),
         ] {
-            let refused = of_key(key, ApiVersion::V1, release);
-            assert_eq!(refused.len(), 1, "{key}");
-            assert!(refused[0].contains(reason), "{refused:?}");
-            assert!(
-                refused[0].ends_with("[requirement-key-restricted]"),
-                "{refused:?}"
-            );
+            let denied = of_key(key, ApiVersion::V1, release);
+            assert_eq!(denied.len(), 1, "{key}");
+            assert!(denied[0].contains(reason), "{denied:?}");
+            assert!(denied[0].ends_with("[requirement-key-restricted]"), "{denied:?}");
         }
     }
 
@@ -129,28 +126,28 @@ mod tests {
         let claim = json!({"spec": {"requirements": [
             {"key": "karpenter.sh/nodepool", "operator": "In", "values": ["default"]},
         ]}});
-        let refused = errors_on(
+        let denied = errors_on(
             Subject::NodeClaim(ApiVersion::V1),
             KarpenterVersion::NEWEST,
             &claim,
             None,
         );
         assert!(
-            !refused.iter().any(|line| line.contains("restricted")),
-            "{refused:?}"
+            !denied.iter().any(|line| line.contains("restricted")),
+            "{denied:?}"
         );
     }
 
     #[test]
     fn a_misspelt_label_gets_its_likely_name() {
-        let refused = of_key(
+        let denied = of_key(
             "karpenter.sh/capacity-typ",
             ApiVersion::V1,
             KarpenterVersion::NEWEST,
         );
         assert!(
-            refused[0].ends_with("did you mean karpenter.sh/capacity-type? [requirement-key-restricted]"),
-            "{refused:?}"
+            denied[0].ends_with("did you mean karpenter.sh/capacity-type? [requirement-key-restricted]"),
+            "{denied:?}"
         );
     }
 }

@@ -179,7 +179,7 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
     })
 }
 
-/// Values of AWS that stand in another label than their own. Zones and sizes of other providers look alike.
+/// Values of AWS that are in another label than their own. Zones and sizes of other providers look alike.
 mod aws {
     use crate::karpenter::{INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL};
 
@@ -199,7 +199,7 @@ mod aws {
                 format!("{value}a, or the label {REGION_LABEL}"),
             )),
             "instance-family" if domain == group && value.contains('.') => Some((
-                "this is a type of instance, and its family is what stands before the dot, so it matches nothing",
+                "this is a type of instance, and its family is what is before the dot, so it matches nothing",
                 format!("the label {INSTANCE_TYPE_LABEL}"),
             )),
             _ => None,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_any_value_that_nodes_have_is_refused() {
+    fn a_list_without_any_value_that_nodes_have_is_denied() {
         let object = requirements_of(
             "karpenter.k8s.aws",
             &json!([{"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["t3", "t3a"]}]),

@@ -1,4 +1,4 @@
-//! What stands twice: a value in one requirement, or a whole requirement.
+//! What is twice: a value in one requirement, or a whole requirement.
 
 use std::collections::HashMap;
 

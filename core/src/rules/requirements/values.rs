@@ -183,7 +183,7 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
         return true;
     };
     let others: Vec<&str> = unsound.map(|(_, value, _)| value).collect();
-    // Whatever else refuses speaks of each value.
+    // Whatever else rejects speaks of each value.
     let path = if others.is_empty() {
         scope.value(index, position)
     } else {
@@ -239,10 +239,10 @@ mod tests {
             ("Lt", json!(null)),
             ("Gte", json!(["1", "2"])),
         ] {
-            let refused = errors(&of(operator, &values));
-            assert_eq!(refused.len(), 1, "{operator} {values}");
-            assert!(refused[0].starts_with("spec.template.spec.requirements[0].values: "));
-            assert!(refused[0].ends_with("[requirement-values]"), "{refused:?}");
+            let denied = errors(&of(operator, &values));
+            assert_eq!(denied.len(), 1, "{operator} {values}");
+            assert!(denied[0].starts_with("spec.template.spec.requirements[0].values: "));
+            assert!(denied[0].ends_with("[requirement-values]"), "{denied:?}");
         }
     }
 
@@ -258,9 +258,9 @@ mod tests {
             ("+5", "requirement-value"),
             ("-0", "requirement-value"),
         ] {
-            let refused = errors(&of("Gt", &json!([text])));
-            assert_eq!(refused.len(), 1, "{text}");
-            assert!(refused[0].ends_with(&format!("[{rule}]")), "{refused:?}");
+            let denied = errors(&of("Gt", &json!([text])));
+            assert_eq!(denied.len(), 1, "{text}");
+            assert!(denied[0].ends_with(&format!("[{rule}]")), "{denied:?}");
         }
         for text in ["0", "5", "007"] {
             assert_eq!(errors(&of("Gt", &json!([text]))), [""; 0], "{text}");
@@ -270,42 +270,42 @@ mod tests {
 
     #[test]
     fn bad_values_of_one_list_are_told_together() {
-        let refused = errors(&of("In", &json!(["4", "us east", " 8", "a".repeat(64)])));
+        let denied = errors(&of("In", &json!(["4", "us east", " 8", "a".repeat(64)])));
         assert_eq!(
-            refused,
+            denied,
             [
                 "spec.template.spec.requirements[0].values: Invalid value: \"us east\": holds a blank; only letters, \
-                 digits, `-`, `_` and `.` may stand there; 2 others are no label's values either [requirement-value]"
+                 digits, `-`, `_` and `.` may be there; 2 others are no label's values either [requirement-value]"
             ]
         );
-        let refused = errors(&of("In", &json!(["4", " 8", "+5"])));
+        let denied = errors(&of("In", &json!(["4", " 8", "+5"])));
         assert!(
-            refused[0].contains("; \"+5\" is no label's value either; write 8 ["),
-            "{refused:?}"
+            denied[0].contains("; \"+5\" is no label's value either; write 8 ["),
+            "{denied:?}"
         );
-        let refused = errors(&of("In", &json!(["4", "a".repeat(64)])));
+        let denied = errors(&of("In", &json!(["4", "a".repeat(64)])));
         assert!(
-            refused[0].starts_with("spec.template.spec.requirements[0].values[1]: "),
-            "{refused:?}"
+            denied[0].starts_with("spec.template.spec.requirements[0].values[1]: "),
+            "{denied:?}"
         );
-        assert!(refused[0].contains("is 64 bytes long and may have 63"));
+        assert!(denied[0].contains("is 64 bytes long and may have 63"));
     }
 
     #[test]
     fn a_placeholder_is_called_one() {
         for text in ["${ARCH}", "<<AZ>>", "{{ .Values.zone }}"] {
-            let refused = errors(&of("In", &json!([text])));
+            let denied = errors(&of("In", &json!([text])));
             assert!(
-                refused[0].ends_with("this is a placeholder [requirement-value]"),
-                "{refused:?}"
+                denied[0].ends_with("this is a placeholder [requirement-value]"),
+                "{denied:?}"
             );
         }
     }
 
     #[test]
-    fn a_value_of_the_wrong_type_is_told_once() {
-        let refused = errors(&of("In", &json!([4, "us east"])));
-        assert_eq!(refused.len(), 1);
-        assert!(refused[0].ends_with("[field-type]"));
+    fn a_value_of_the_wrong_type_is_reported_once() {
+        let denied = errors(&of("In", &json!([4, "us east"])));
+        assert_eq!(denied.len(), 1);
+        assert!(denied[0].ends_with("[field-type]"));
     }
 }

@@ -1,5 +1,5 @@
 //! Which schedules the schema of Karpenter's CRD lets through. It lets through far more than Karpenter can
-//! read, and refuses `@every`, which Karpenter could.
+//! read, and rejects `@every`, which Karpenter could.
 
 /// What the first half of the pattern demands at the beginning of the text; anything may follow.
 const MACROS: [&str; 7] = [
@@ -22,7 +22,7 @@ pub fn crd_accepts(text: &str) -> bool {
     MACROS.iter().any(|name| text.starts_with(name)) || ends_in_five_words(text)
 }
 
-/// Whether five words, separated by single ASCII blanks, stand at the end of the text. A word is one character
+/// Whether five words, separated by single ASCII blanks, are at the end of the text. A word is one character
 /// or more, blanks included but no line feed.
 ///
 /// Read backwards, with all ways to cut the words followed at once: `empty` and `begun` hold bit n if the text
@@ -67,7 +67,7 @@ mod tests {
         ] {
             assert!(crd_accepts(accepted), "{accepted:?}");
         }
-        for refused in [
+        for rejected in [
             "",
             "0 9 * *",
             "0 9 * * *\n",
@@ -78,7 +78,7 @@ mod tests {
             "0\u{b}9\u{b}*\u{b}*\u{b}*",
             "0 9\n\n* * *",
         ] {
-            assert!(!crd_accepts(refused), "{refused:?}");
+            assert!(!crd_accepts(rejected), "{rejected:?}");
         }
     }
 

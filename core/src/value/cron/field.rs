@@ -1,4 +1,4 @@
-//! The five fields of a schedule: what may stand in each.
+//! The five fields of a schedule: what may be in each.
 
 use std::fmt;
 

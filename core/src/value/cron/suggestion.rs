@@ -126,7 +126,7 @@ fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
         if named(short, field.names()).is_some() {
             return Some(format!("write {}", with_short_names(item)));
         }
-        return Some(format!("names stand in the field for {} only", home_of(short)));
+        return Some(format!("names are in the field for {} only", home_of(short)));
     }
     let digits_aside = item.trim_matches(|c: char| c.is_ascii_digit() || c == '-');
     matches!(
@@ -311,8 +311,8 @@ mod tests {
             ("0 0 * * monday/2", "write mon/2"),
             ("0 0 * sept *", "write sep"),
             ("0 0 * january *", "write jan"),
-            ("0 0 * mon *", "names stand in the field for day of week only"),
-            ("jan * * * *", "names stand in the field for month only"),
+            ("0 0 * mon *", "names are in the field for day of week only"),
+            ("jan * * * *", "names are in the field for month only"),
             ("TZ=UTC 0 9 * *", ZONE),
             ("CRON_TZ=America/New_York 0 9 * *", ZONE),
             (
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_schedule_is_refused_in_few_words() {
+    fn a_hostile_schedule_is_rejected_in_few_words() {
         for hostile in [
             "@".repeat(1 << 20),
             "a ".repeat(1 << 19),

@@ -36,7 +36,7 @@ pub enum BudgetDurationError {
     #[error("a duration has no sign")]
     Sign(String),
     /// Hours and minutes in another order or number than one `h`, then one `m`.
-    #[error("hours stand before minutes, each at most once")]
+    #[error("hours are before minutes, each at most once")]
     Order(String),
     /// Digits alone.
     #[error("a unit is missing: h for hours or m for minutes")]

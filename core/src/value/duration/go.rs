@@ -21,7 +21,7 @@ const LARGEST: u64 = 1 << 63;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(i64);
 
-/// Why Go cannot read a duration: a clause without final stop. Where it stands in a field that Karpenter decodes
+/// Why Go cannot read a duration: a clause without final stop. Where it is in a field that Karpenter decodes
 /// as a duration, Karpenter can list no NodePool at all any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GoDurationError {
@@ -31,7 +31,7 @@ pub enum GoDurationError {
     /// No number where one is due.
     #[error("a number is missing before `{rest}`")]
     MissingNumber {
-        /// What stands there, cut to a bearable length.
+        /// What is there, cut to a bearable length.
         rest: String,
     },
     /// A number at the end without unit.
@@ -213,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in r"[-+]?([0-9.]{0,22}(ns|us|µs|ms|s|m|h|d| )?){0,4}|\PC*") {
+        fn any_text_is_read_or_rejected(text in r"[-+]?([0-9.]{0,22}(ns|us|µs|ms|s|m|h|d| )?){0,4}|\PC*") {
             let _ = GoDuration::parse(&text);
         }
 

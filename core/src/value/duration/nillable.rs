@@ -40,7 +40,7 @@ pub enum NillableDurationError {
     #[error("the word is Never, with a capital N only")]
     NeverMisspelt,
     /// Two alternatives, copied from documentation.
-    #[error("it names alternatives, of which only one can stand here")]
+    #[error("it names alternatives, of which only one can be here")]
     Alternatives,
     /// A blank before, after or within it. Holds the text without its blanks.
     #[error("a duration has no blanks")]
@@ -85,7 +85,7 @@ impl NillableDuration {
 }
 
 impl DurationPattern {
-    /// Whether the CRD lets a text through. What it lets through and [`NillableDuration::parse`] refuses makes the
+    /// Whether the CRD lets a text through. What it lets through and [`NillableDuration::parse`] rejects makes the
     /// list of all NodePools unreadable for Karpenter.
     pub fn accepts(self, text: &str) -> bool {
         match self {

@@ -12,7 +12,7 @@ pub use error::QuantityError;
 /// result: at ten million it takes a second, beyond 32 bits it never comes back.
 pub const MAX_EXPONENT: u32 = 4_096;
 
-/// The longest text, in bytes, that is read. What is longer is refused, whatever it amounts to.
+/// The longest text, in bytes, that is read. What is longer is rejected, whatever it amounts to.
 pub const MAX_LENGTH: usize = 1_024;
 
 /// Nanos in a unit.

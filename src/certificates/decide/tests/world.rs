@@ -286,7 +286,7 @@ impl World {
         }
     }
 
-    /// Every pod may serve any leaf of the last `serve_wait`, and every API server trust in what stood in a bundle at any
+    /// Every pod may serve any leaf of the last `serve_wait`, and every API server trust in what was in a bundle at any
     /// time of the last `trust_wait`.
     pub(super) fn assert_trusted(&self) {
         for leaf in window(&self.served, self.passed, SETTINGS.serve_wait)
@@ -323,7 +323,7 @@ impl World {
     }
 }
 
-/// What stood there at any time of the last `wait`.
+/// What was there at any time of the last `wait`.
 pub(super) fn window<T>(history: &[(Duration, T)], now: Duration, wait: Duration) -> Vec<&T> {
     let oldest = history.iter().rposition(|(from, _)| *from + wait <= now);
     let rest = history.get(oldest.unwrap_or_default()..).unwrap_or_default();

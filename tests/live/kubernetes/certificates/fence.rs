@@ -9,8 +9,13 @@ use crate::support::authority::Authority;
 use crate::support::client::Client;
 use crate::support::wait::wait_for;
 
-/// Tries one change of a configuration by the account of what keeps certificates; why it is refused, if it is.
-fn refusal(account: &Client, path: &str, before: &Value, change: impl FnOnce(&mut Value)) -> Option<String> {
+/// Tries one change of a configuration by the account of what keeps certificates; why it is rejected, if it is.
+fn rejection(
+    account: &Client,
+    path: &str,
+    before: &Value,
+    change: impl FnOnce(&mut Value),
+) -> Option<String> {
     let mut changed = before.clone();
     for unchecked in ["managedFields", "resourceVersion"] {
         changed["metadata"]
@@ -42,7 +47,7 @@ fn the_account_changes_ca_bundle_and_nothing_else() {
         [MUTATING, VALIDATING].map(|path| installed.configuration((path, "poolgate")));
     // The policy takes effect late.
     wait_for("the policy to take effect", || {
-        refusal(&account, MUTATING, &mutating, |changed| {
+        rejection(&account, MUTATING, &mutating, |changed| {
             changed["webhooks"][0]["timeoutSeconds"] = json!(4);
         })
     });
@@ -72,10 +77,10 @@ fn the_account_changes_ca_bundle_and_nothing_else() {
         (MUTATING, "MutatingWebhook", mutating),
         (VALIDATING, "ValidatingWebhook", validating),
     ] {
-        let refuses = |what: &str, change: &dyn Fn(&mut Value)| {
-            let refused =
-                refusal(&account, path, &before, change).unwrap_or_else(|| panic!("{kind}: {what}"));
-            assert!(refused.contains("this account"), "{kind} {what}: {refused}");
+        let rejects = |what: &str, change: &dyn Fn(&mut Value)| {
+            let rejected =
+                rejection(&account, path, &before, change).unwrap_or_else(|| panic!("{kind}: {what}"));
+            assert!(rejected.contains("this account"), "{kind} {what}: {rejected}");
         };
         for field in fields(kind).iter().filter(|field| *field != "clientConfig") {
             let mut other = others[field].clone();
@@ -86,16 +91,16 @@ fn the_account_changes_ca_bundle_and_nothing_else() {
             if before["webhooks"][0][field] == other {
                 other = json!("Ignore");
             }
-            refuses(field, &|changed| changed["webhooks"][0][field] = other.clone());
+            rejects(field, &|changed| changed["webhooks"][0][field] = other.clone());
         }
         assert_eq!(fields("WebhookClientConfig"), ["caBundle", "service", "url"]);
         let client_config = |config: Value| {
             move |changed: &mut Value| changed["webhooks"][0]["clientConfig"] = config.clone()
         };
-        refuses("service", &|changed| {
+        rejects("service", &|changed| {
             changed["webhooks"][0]["clientConfig"]["service"]["path"] = json!("/other");
         });
-        refuses(
+        rejects(
             "url",
             &client_config(json!({"url": "https://127.0.0.1:1", "service": null})),
         );
@@ -108,15 +113,15 @@ fn the_account_changes_ca_bundle_and_nothing_else() {
                 json!([{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "1"}]),
             ),
         ] {
-            refuses(field, &|changed| changed["metadata"][field] = other.clone());
+            rejects(field, &|changed| changed["metadata"][field] = other.clone());
         }
-        refuses("no webhook", &|changed| changed["webhooks"] = json!([]));
-        refuses("one more webhook", &|changed| {
+        rejects("no webhook", &|changed| changed["webhooks"] = json!([]));
+        rejects("one more webhook", &|changed| {
             let mut more = changed["webhooks"][0].clone();
             more["name"] = json!("more.nodepools.poolgate.dev");
             changed["webhooks"].as_array_mut().expect("webhooks").push(more);
         });
-        let trusts = refusal(&account, path, &before, |changed| {
+        let trusts = rejection(&account, path, &before, |changed| {
             changed["webhooks"][0]["clientConfig"]["caBundle"] = bundle.clone();
         });
         assert_eq!(trusts, None, "{kind}");
@@ -131,8 +136,8 @@ fn the_account_creates_nothing_and_touches_no_other_object() {
         .kubeconfig_of("poolgate-system", "poolgate-certificates");
     let account = Client::by(&account);
     let forbidden = |what: &str, result: Result<Value, kube::Error>| {
-        let refused = result.expect_err(what).to_string();
-        assert!(refused.contains("forbidden"), "{what}: {refused}");
+        let rejected = result.expect_err(what).to_string();
+        assert!(rejected.contains("forbidden"), "{what}: {rejected}");
     };
     let secret = json!({
         "metadata": {"name": "token", "annotations": {"kubernetes.io/service-account.name": "poolgate-gate"}},

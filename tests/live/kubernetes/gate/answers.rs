@@ -87,14 +87,14 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
         gated.create(&["--dry-run=server"], &dry).success();
     }
     gated.create(&[], &claim("filled-b", "filled")).success();
-    let refused = gated.create(&[], &claim("filled-c", "filled"));
+    let denied = gated.create(&[], &claim("filled-c", "filled"));
     assert!(
-        refused.stderr.contains(
+        denied.stderr.contains(
             "(Forbidden): error when creating \"STDIN\": admission webhook \"gate.nodeclaims.poolgate.dev\" denied the \
              request: NodePool filled is at its node limit of 2 (Hard), and 2 NodeClaims count \
              towards it; raise the limit, or wait until a node has gone"
         ),
-        "{refused:?}"
+        "{denied:?}"
     );
     let dry = gated.create(&["--dry-run=server"], &claim("filled-dry", "filled"));
     assert!(dry.stderr.contains("is at its node limit"), "{dry:?}");
@@ -107,8 +107,8 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
     );
     assert_eq!(object["metadata"]["ownerReferences"][0]["name"], "filled");
     // The denial is answered first and written down afterwards.
-    wait_for("the denial to stand in the ledger", || {
-        (gated.ledger("filled")["refused"]["claim"] == "filled-c").then_some(())
+    wait_for("the denial to be in the ledger", || {
+        (gated.ledger("filled")["denied"]["claim"] == "filled-c").then_some(())
     });
 
     gated
@@ -143,18 +143,15 @@ fn terminating_nodes_hold_their_places_under_a_hard_limit_and_not_under_a_soft_o
             .kubectl(&["delete", "nodeclaim", &name, "--wait=false"], "")
             .success();
     }
-    let refused = gated.create(&[], &claim("held-hard-b", "held-hard"));
-    assert!(
-        refused.stderr.contains("(1 of them is terminating)"),
-        "{refused:?}"
-    );
+    let denied = gated.create(&[], &claim("held-hard-b", "held-hard"));
+    assert!(denied.stderr.contains("(1 of them is terminating)"), "{denied:?}");
     gated.create(&[], &claim("held-soft-b", "held-soft")).success();
-    let refused = gated.create(&[], &claim("held-soft-c", "held-soft"));
+    let denied = gated.create(&[], &claim("held-soft-c", "held-soft"));
     assert!(
-        refused
+        denied
             .stderr
             .contains("node limit of 1 (Soft), and 1 NodeClaim counts towards it;"),
-        "{refused:?}"
+        "{denied:?}"
     );
 
     let finish = json!({"metadata": {"finalizers": null}});
@@ -179,10 +176,10 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
         ("kept-alone", json!("kept-full")),
     ] {
         let patch = json!({"metadata": {"labels": {"karpenter.sh/nodepool": label}}});
-        let refused = gated.patch(name, &patch);
+        let denied = gated.patch(name, &patch);
         assert!(
-            refused.stderr.contains("a NodeClaim cannot change its NodePool"),
-            "{name} {label}: {refused:?}"
+            denied.stderr.contains("a NodeClaim cannot change its NodePool"),
+            "{name} {label}: {denied:?}"
         );
     }
     gated
@@ -191,12 +188,12 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
     gated
         .create(&[], &claim("kept-stray", "nobody-knows-it"))
         .success();
-    let refused = gated.create(&[], &claim("kept-x", "kept-full"));
+    let denied = gated.create(&[], &claim("kept-x", "kept-full"));
     assert!(
-        refused
+        denied
             .stderr
             .contains("node limit of 0 (Hard), and 0 NodeClaims count"),
-        "{refused:?}"
+        "{denied:?}"
     );
 }
 
@@ -219,7 +216,7 @@ fn a_limit_holds_at_once_however_little_the_watches_have_told() {
 fn many_at_once_share_what_is_left() {
     let gated = Gated::start("crowd-", &[]);
     gated.apply(&pool("crowd", Some(5)));
-    let (created, refused) = thread::scope(|scope| {
+    let (created, denied) = thread::scope(|scope| {
         let creators: Vec<_> = (0..12)
             .map(|number| {
                 let gated = &gated;
@@ -231,16 +228,16 @@ fn many_at_once_share_what_is_left() {
             .map(|creator| creator.join().expect("a creator"))
             .collect();
         let created = outcomes.iter().filter(|outcome| outcome.status.success());
-        let refused = outcomes
+        let denied = outcomes
             .iter()
             .filter(|outcome| outcome.stderr.contains("NodePool crowd is at its node limit"));
-        (created.count(), refused.count())
+        (created.count(), denied.count())
     });
-    assert_eq!((created, refused, gated.claims("crowd")), (5, 7, 5));
+    assert_eq!((created, denied, gated.claims("crowd")), (5, 7, 5));
 }
 
 #[test]
-fn an_observing_gate_counts_what_it_would_refuse() {
+fn an_observing_gate_counts_what_it_would_deny() {
     let gated = Gated::start("seen-", &["--gate-observe"]);
     gated.apply(&pool("seen", Some(1)));
     gated.create(&[], &claim("seen-a", "seen")).success();
@@ -355,7 +352,7 @@ fn a_static_pool_is_scaled_and_gated_by_the_same_limit() {
     let mut fixed = pool("static-pool", Some(3));
     fixed["spec"]["replicas"] = json!(1);
     gated.apply(&fixed);
-    let scaled = wait_for("a scale beyond the limit to be refused", || {
+    let scaled = wait_for("a scale beyond the limit to be denied", || {
         let args = [
             "scale",
             "nodepool",
@@ -370,6 +367,6 @@ fn a_static_pool_is_scaled_and_gated_by_the_same_limit() {
     for name in ["static-a", "static-b", "static-c"] {
         gated.create(&[], &claim(name, "static-pool")).success();
     }
-    let refused = gated.create(&[], &claim("static-d", "static-pool"));
-    assert!(refused.stderr.contains("is at its node limit"), "{refused:?}");
+    let denied = gated.create(&[], &claim("static-d", "static-pool"));
+    assert!(denied.stderr.contains("is at its node limit"), "{denied:?}");
 }

@@ -181,7 +181,7 @@ impl Crowd {
             loop {
                 match try_create(self.api(had.into()), self.pool).await {
                     Try::Created(_) if had < 5 * LIMIT => had += 1,
-                    Try::Created(_) => panic!("nothing is refused"),
+                    Try::Created(_) => panic!("nothing is denied"),
                     Try::Denied => return had,
                     Try::Failed(error) => {
                         assert!(begun.elapsed() < PATIENCE, "{error}");
@@ -251,7 +251,7 @@ impl Crowd {
         });
     }
 
-    /// The most claims that ever stood at once.
+    /// The most claims that ever was at once.
     pub(super) fn most(&self) -> u64 {
         self.census.most.load(Ordering::Relaxed)
     }

@@ -43,13 +43,13 @@ impl Kind {
 /// A difference that is meant.
 #[derive(Debug)]
 pub(super) enum Difference {
-    /// poolgate alone refuses, by this rule.
+    /// poolgate alone denies, by this rule.
     More(String),
     /// On this update the two differ in what they forgive as stored before.
     Ratchet(Stricter),
 }
 
-/// Who refuses an update that the other forgives.
+/// Who denies an update that the other forgives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stricter {
     Crd,

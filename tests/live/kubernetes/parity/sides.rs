@@ -27,13 +27,13 @@ pub(super) struct Side {
 #[derive(Debug)]
 pub(super) enum Verdict {
     Admitted,
-    Refused(Refusal),
+    Denied(Denial),
 }
 
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct Denial {
     pub(super) message: String,
-    /// The rules that poolgate names; none where the API server refuses by itself.
+    /// The rules that poolgate names; none where the API server rejects by itself.
     pub(super) rules: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Side {
         let stored = cases.iter().map(|case| {
             let old = case.old.as_ref()?;
             let stored = client.try_create(case.kind.collection(), old);
-            Some(stored.unwrap_or_else(|error| panic!("{}: the old object is refused: {error}", case.name)))
+            Some(stored.unwrap_or_else(|error| panic!("{}: the old object is denied: {error}", case.name)))
         });
         let stored = stored.collect();
         Self {
@@ -110,13 +110,13 @@ impl Side {
         };
         match answer {
             Ok(_) => Verdict::Admitted,
-            Err(Error::Api(status)) => Verdict::Refused(refusal(*status)),
+            Err(Error::Api(status)) => Verdict::Denied(denial(*status)),
             Err(error) => panic!("{}: {error}", case.name),
         }
     }
 }
 
-fn refusal(status: Status) -> Refusal {
+fn denial(status: Status) -> Denial {
     let message = status.message;
     let by_poolgate = message.contains("poolgate.dev\" denied the request");
     let causes = status.details.into_iter().flat_map(|details| details.causes);
@@ -127,7 +127,7 @@ fn refusal(status: Status) -> Refusal {
         .collect();
     rules.sort();
     rules.dedup();
-    Refusal { message, rules }
+    Denial { message, rules }
 }
 
 /// A definition without everything in its schemas that is neither a type nor a default, and without the scale

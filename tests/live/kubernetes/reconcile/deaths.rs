@@ -26,7 +26,7 @@ const HASTE: [&str; 3] = [
     "--max-terminations-per-minute=1000",
 ];
 
-/// Chance that can be had again: the seed is told.
+/// Chance that can be had again: the seed is reported.
 fn random() -> StdRng {
     let seed = env::var("POOLGATE_TEST_SEED")
         .ok()

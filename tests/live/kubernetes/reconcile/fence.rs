@@ -36,28 +36,28 @@ impl Fenced {
         };
         // Policies take effect late, and each for itself.
         wait_for("the fence to stand", || {
-            fenced.refused(NODES, "mine", &json!({"spec": {"unschedulable": true}}))
+            fenced.denied(NODES, "mine", &json!({"spec": {"unschedulable": true}}))
         });
         fenced
     }
 
-    /// Why a merge is refused by the fence, if it is; nothing is changed either way.
+    /// Why a merge is denied by the fence, if it is; nothing is changed either way.
     #[track_caller]
-    fn refused(&self, collection: &str, name: &str, change: &Value) -> Option<String> {
+    fn denied(&self, collection: &str, name: &str, change: &Value) -> Option<String> {
         let path = format!("{collection}/{name}?dryRun=All");
         told(self.thief.try_merge(&path, change))
     }
 
     #[track_caller]
-    fn expect_refused(&self, collection: &str, name: &str, change: &Value) {
-        let told = self.refused(collection, name, change);
+    fn expect_denied(&self, collection: &str, name: &str, change: &Value) {
+        let told = self.denied(collection, name, change);
         assert!(told.is_some(), "{collection}/{name} took {change}");
     }
 
     #[track_caller]
     fn expect_taken(&self, collection: &str, name: &str, change: &Value) {
-        let told = self.refused(collection, name, change);
-        assert_eq!(told, None, "{collection}/{name} refused {change}");
+        let told = self.denied(collection, name, change);
+        assert_eq!(told, None, "{collection}/{name} denied {change}");
     }
 
     /// Why the fence keeps the thief from deleting a claim, by the UID that it has or by none.
@@ -77,10 +77,7 @@ impl Fenced {
 #[track_caller]
 fn told(answer: Result<Value, kube::Error>) -> Option<String> {
     let told = answer.err()?.to_string();
-    assert!(
-        told.contains("this account"),
-        "refused for another reason: {told}"
-    );
+    assert!(told.contains("this account"), "denied for another reason: {told}");
     Some(told)
 }
 
@@ -106,12 +103,12 @@ fn of_a_node_the_account_changes_the_marks_alone() {
         json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}}),
         json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "false"}, "labels": {"poolgate.dev/held": "true"}}}),
     ] {
-        fenced.expect_refused(NODES, "mine", &change);
+        fenced.expect_denied(NODES, "mine", &change);
     }
     // A node of nobody's pool.
     let other = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "other"}});
     fenced.fleet.client().create(NODES, &other);
-    fenced.expect_refused(NODES, "other", &json!({"metadata": marks}));
+    fenced.expect_denied(NODES, "other", &json!({"metadata": marks}));
     // What is marked is let go, with its pool or without.
     fenced.fleet.change_node("mine", &json!({"metadata": marks}));
     let free = json!({"metadata": {
@@ -125,7 +122,7 @@ fn of_a_node_the_account_changes_the_marks_alone() {
 fn of_a_pool_the_account_changes_a_limit_that_is_left_to_it() {
     let mut fenced = Fenced::start();
     let limit = |nodes: Value| json!({"spec": {"limits": {"nodes": nodes}}});
-    fenced.expect_refused(POOLS, "limited", &limit(json!("0")));
+    fenced.expect_denied(POOLS, "limited", &limit(json!("0")));
     let left = json!({"poolgate.dev/node-limit": "5"});
     fenced.fleet.pool("left", 5, &left);
     fenced.expect_taken(POOLS, "left", &limit(json!("0")));
@@ -143,7 +140,7 @@ fn of_a_pool_the_account_changes_a_limit_that_is_left_to_it() {
         json!({"metadata": {"annotations": {"poolgate.dev/over-limit": "Terminate"}}}),
         json!({"metadata": {"finalizers": ["example.com/stay"]}}),
     ] {
-        fenced.expect_refused(POOLS, "left", &change);
+        fenced.expect_denied(POOLS, "left", &change);
     }
 }
 
@@ -217,7 +214,7 @@ fn the_account_writes_no_events_but_its_own() {
         "reportingComponent": "poolgate",
     });
     fenced.expect_taken(EVENTS, "own", &rewritten);
-    fenced.expect_refused(EVENTS, "other", &rewritten);
+    fenced.expect_denied(EVENTS, "other", &rewritten);
 }
 
 #[test]

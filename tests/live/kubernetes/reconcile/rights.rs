@@ -31,8 +31,8 @@ fn the_rights_of_the_manifests_are_enough() {
         let pool = fleet.client().get("/apis/karpenter.sh/v1/nodepools/general")?;
         (pool["spec"]["limits"]["nodes"] == "5").then_some(())
     });
-    for refusal in ["forbidden", "denied request"] {
-        assert!(!reconciler.log().contains(refusal), "{}", reconciler.log());
+    for denial in ["forbidden", "denied request"] {
+        assert!(!reconciler.log().contains(denial), "{}", reconciler.log());
     }
 
     // What the CronJob runs, by the same account.

@@ -31,8 +31,8 @@ fn a_ledger_that_was_edited_by_hand_names_the_place() {
             &ledger(r#","limit":{"nodes":5,"mode":"hard","poolVersion":1}"#),
             &ledger(r#","limit":{"nodes":5,"mode":"Hard"}"#),
             &ledger(r#","limit":5"#),
-            &ledger(r#","refused":{"at":1,"total":1}"#),
-            &ledger(r#","refused":{"total":1,"claim":"a"}"#),
+            &ledger(r#","denied":{"at":1,"total":1}"#),
+            &ledger(r#","denied":{"total":1,"claim":"a"}"#),
             &ledger(r#","termination":{"began":1,"victims":[""]}"#),
             &ledger(r#","termination":{"began":1,"victims":[1]}"#),
             &ledger(r#","termination":{"victims":[]}"#),
@@ -55,8 +55,8 @@ fn a_ledger_that_was_edited_by_hand_names_the_place() {
     `limit.mode` of the ledger should be `Hard` or `Soft`
     the ledger has no `limit.poolVersion`
     the ledger has no `limit.nodes`
-    `refused.claim` of the ledger should be a name
-    the ledger has no `refused.at`
+    `denied.claim` of the ledger should be a name
+    the ledger has no `denied.at`
     in `termination.victims` of the ledger the uid is empty
     `termination.victims` of the ledger should be a list of UIDs
     the ledger has no `termination.began`
@@ -102,7 +102,7 @@ fn the_largest_ledger_fits_where_it_is_stored() {
             mode: NodeLimitMode::Hard,
             pool_version: u64::MAX,
         }),
-        refused: Some(Refusal {
+        denied: Some(DenialRecord {
             at: u64::MAX,
             total: u64::MAX,
             claim: "c".repeat(253).into(),
@@ -138,7 +138,7 @@ prop_compose! {
         seen in any::<u64>(),
         closed in any::<bool>(),
         limit in option::of(limits()),
-        refused in option::of((any::<u64>(), any::<u64>(), any::<String>())),
+        denied in option::of((any::<u64>(), any::<u64>(), any::<String>())),
         termination in option::of((any::<u64>(), btree_set(uids(), 0..5))),
     ) -> Ledger {
         Ledger {
@@ -146,7 +146,7 @@ prop_compose! {
             seen,
             closed,
             limit,
-            refused: refused.map(|(at, total, claim)| Refusal { at, total, claim: claim.into() }),
+            denied: denied.map(|(at, total, claim)| DenialRecord { at, total, claim: claim.into() }),
             termination: termination.map(|(began, victims)| Termination::new(began, victims.into_iter().collect()).unwrap()),
             unknown: Map::new(),
         }

@@ -90,7 +90,7 @@ prop_compose! {
         budgets in prop::sample::select(vec![json!([]), json!([]), json!([{"nodes": "1"}]), json!([{"nodes": "30%"}, {"nodes": "2", "reasons": ["Drifted"]}])]),
         (is_terminating, is_static, unhold_all) in (any::<bool>(), prop::bool::weighted(0.05), prop::bool::weighted(0.05)),
         pending in prop::option::weighted(0.2, Just(needs("1"))),
-        refusal in prop::option::of(0..300_i64),
+        denial in prop::option::of(0..300_i64),
         reservations in prop::collection::vec(0..12_usize, 0..3),
         victims in prop::collection::vec(0..9_usize, 0..4),
         left in 0..5_usize,
@@ -111,8 +111,8 @@ prop_compose! {
         world.pool.is_static = is_static;
         world.settings.unhold_all = unhold_all;
         world.pending.extend(pending);
-        if let Some(ago) = refusal {
-            world.refused(noon() - seconds(ago));
+        if let Some(ago) = denial {
+            world.denied(noon() - seconds(ago));
         }
         world.ledger.reservations = reservations.into_iter().map(|uid| format!("uid-{uid}").into()).collect();
         world.ledger.victims = victims.into_iter().map(|uid| format!("uid-{uid}").into()).collect();

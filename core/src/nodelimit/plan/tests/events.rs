@@ -1,4 +1,4 @@
-//! What is told, and how often.
+//! What is reported, and how often.
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -22,7 +22,7 @@ const BLOCKED: &str =
     "DisruptionBlocked: No allowed disruptions for disruption reason Drifted due to node hard limit";
 
 #[test]
-fn a_disruption_that_the_limit_forbids_is_told_once_until_it_comes_anew() {
+fn a_disruption_that_the_limit_forbids_is_reported_once_until_it_comes_anew() {
     let mut world = World::new(2).with_full_nodes(2);
     for machine in &mut world.claims {
         machine.claim.conditions.consolidatable = false;
@@ -42,7 +42,7 @@ fn a_disruption_that_the_limit_forbids_is_told_once_until_it_comes_anew() {
 }
 
 #[test]
-fn consolidation_that_the_limit_forbids_is_told_only_where_there_is_any() {
+fn consolidation_that_the_limit_forbids_is_reported_only_where_there_is_any() {
     let mut world = World::new(2).with_full_nodes(2);
     assert_eq!(
         told(&world.plan()),
@@ -63,7 +63,7 @@ fn pods_that_wait_for_a_node_of_a_full_pool_are_told_of_once() {
     world.claims[1].claim.conditions.initialized = false;
     world.pending.push(needs("1"));
     assert_eq!(told_at(&mut world, 0), [""; 0], "their nodes may be on the way");
-    world.refused(noon());
+    world.denied(noon());
     let reached =
         "NodeLimitReached: Node limit reached: 2 of 2 nodes (mode Hard); pods that need another node wait";
     assert_eq!(told_at(&mut world, 1), [reached]);
@@ -75,12 +75,12 @@ fn pods_that_wait_for_a_node_of_a_full_pool_are_told_of_once() {
 }
 
 #[test]
-fn a_refused_replacement_is_no_refused_pod() {
+fn a_denied_replacement_is_no_denied_pod() {
     let mut world = World::new(2).with_full_nodes(1);
     world.pool.consolidates_underutilized = false;
     let machine = Machine::new(1).with_pod("4").disrupted(noon());
     world.claims.push(machine);
-    world.refused(noon());
+    world.denied(noon());
     assert_eq!(told_at(&mut world, 1), [""; 0]);
 }
 

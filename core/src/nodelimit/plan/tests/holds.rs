@@ -69,7 +69,7 @@ fn a_pod_that_the_pool_cannot_serve_is_no_reason_to_close() {
 }
 
 #[test]
-fn after_a_refusal_the_nodes_being_disrupted_are_held() {
+fn after_a_denial_the_nodes_being_disrupted_are_held() {
     let before = noon() - SignedDuration::from_secs(20);
     let mut world = World::new(3).with_full_nodes(1);
     world
@@ -79,8 +79,8 @@ fn after_a_refusal_the_nodes_being_disrupted_are_held() {
     world
         .claims
         .push(Machine::new(2).drifted().with_pod("4").disrupted(later));
-    assert_eq!(names(&world.plan().hold), ["node-0"], "nobody was refused yet");
-    world.refused(noon() - SignedDuration::from_secs(10));
+    assert_eq!(names(&world.plan().hold), ["node-0"], "nobody was denied yet");
+    world.denied(noon() - SignedDuration::from_secs(10));
     let mut held = world.plan();
     held.hold.sort();
     assert_eq!(names(&held.hold), ["node-0", "node-1"]);
@@ -153,13 +153,13 @@ fn everything_of_ours_is_taken_back_where_the_pool_is_no_more_ours_to_keep() {
 }
 
 #[test]
-fn a_node_that_a_refusal_closes_leaves_its_place_at_once() {
+fn a_node_that_a_denial_closes_leaves_its_place_at_once() {
     let begun = noon() - SignedDuration::from_secs(30);
     let mut world = World::new(4).with_full_nodes(2);
     world
         .claims
         .push(Machine::new(2).drifted().with_pod("4").disrupted(begun));
-    world.refused(noon());
+    world.denied(noon());
     let plan = world.step(noon());
     assert_eq!(
         names(&plan.hold),

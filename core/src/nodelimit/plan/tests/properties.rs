@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::super::*;
 use super::any::{any_world, seconds};
+use super::expected::*;
 use super::machine::Machine;
-use super::reckoning::*;
 use super::world::*;
 use crate::budget::Reason;
 use crate::karpenter::NodeLimitMode;

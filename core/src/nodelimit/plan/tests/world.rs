@@ -127,9 +127,9 @@ impl World {
         memory
     }
 
-    /// The gate has refused a claim.
-    pub(super) fn refused(&mut self, at: Timestamp) {
-        self.ledger.refusal = Some(Refusal { at, total: 1 });
+    /// The gate has denied a claim.
+    pub(super) fn denied(&mut self, at: Timestamp) {
+        self.ledger.denial = Some(LastDenial { at, total: 1 });
         self.denied_at = Some(clock(at));
     }
 

@@ -15,7 +15,7 @@ fn limited(nodes: &str) -> Value {
 }
 
 #[test]
-fn a_part_of_a_node_is_refused() {
+fn a_part_of_a_node_is_denied() {
     assert!(errors(&limited("1500m"))[0].ends_with("[limit-nodes-whole]"));
     assert_eq!(errors(&limited("2000m")), [""; 0]);
 }
@@ -61,7 +61,7 @@ fn a_limit_lowered_below_the_nodes_tells_how_many_stand_above() {
     assert_eq!(
         warned("10", stored.clone()),
         [
-            "spec.limits.nodes: Invalid value: \"10\": the pool's status tells of 12 nodes, so 2 stand above the \
+            "spec.limits.nodes: Invalid value: \"10\": the pool's status tells of 12 nodes, so 2 are above the \
              limit; none is removed for that, and none launched before enough have gone; write 12 or more if \
              all should stay [limit-below-nodes]"
         ]
@@ -69,7 +69,7 @@ fn a_limit_lowered_below_the_nodes_tells_how_many_stand_above() {
     assert_eq!(warned("12", stored.clone()), [""; 0]);
     stored["spec"] = json!({});
     stored["status"] = json!({"resources": {"nodes": "11"}});
-    assert!(warned("10", stored.clone())[0].contains("so 1 stands above the limit"));
+    assert!(warned("10", stored.clone())[0].contains("so 1 is above the limit"));
     stored["spec"] = json!({"limits": {"nodes": "10"}});
     assert_eq!(warned("10", stored.clone()), [""; 0], "the limit is as it was");
     stored["spec"] = json!({"limits": {"nodes": "5"}});
@@ -112,25 +112,25 @@ fn claims_that_are_counted_are_believed_before_a_status() {
     assert_eq!(
         said(Some("Hard"), None, [8, 8, 8]),
         Some(format!(
-            "the pool has 8 NodeClaims, so 3 stand above the limit; {stay}; write 8 or more if all should stay"
+            "the pool has 8 NodeClaims, so 3 are above the limit; {stay}; write 8 or more if all should stay"
         ))
     );
     assert_eq!(
         said(Some("Hard"), None, [8, 6, 1]),
         Some(format!(
-            "the pool has 8 NodeClaims, 2 of them being deleted, so 3 stand above the limit; {stay}; write 6 or \
+            "the pool has 8 NodeClaims, 2 of them being deleted, so 3 are above the limit; {stay}; write 6 or \
              more if the others should stay"
         ))
     );
     assert_eq!(
         said(None, None, [6, 4, 4]).as_deref(),
         Some(
-            "the pool has 6 NodeClaims, 2 of them being deleted, so 1 stands above the limit; as many are going \
+            "the pool has 6 NodeClaims, 2 of them being deleted, so 1 is above the limit; as many are going \
              already; "
         )
     );
     let soft = Some(format!(
-        "the pool has 6 NodeClaims beside 2 being disrupted, so 1 stands above the limit; {stay}; write 6 or more \
+        "the pool has 6 NodeClaims beside 2 being disrupted, so 1 is above the limit; {stay}; write 6 or more \
          if the others should stay"
     ));
     assert_eq!(said(Some("Soft"), Some("Hard"), [8, 7, 6]), soft);
@@ -150,7 +150,7 @@ fn a_limit_lowered_below_the_nodes_tells_what_becomes_of_them() {
         let is_about = |line: &&String| line.ends_with("[limit-below-nodes]");
         warned.iter().find(is_about).cloned().unwrap_or_default()
     };
-    let terminated = "3 stand above the limit; the reconciler will terminate 3, where it runs";
+    let terminated = "3 are above the limit; the reconciler will terminate 3, where it runs";
     assert!(warned("Terminate", json!(null)).contains(terminated));
     assert!(warned("Report", json!(null)).contains("none is removed"));
     assert!(

@@ -14,16 +14,13 @@ fn the_first_come_in_and_the_others_read_the_count() {
     };
     assert_eq!(
         answers,
-        [
-            RequestVerdict::Reserved,
-            RequestVerdict::Deny(Refused::Full(full))
-        ]
+        [RequestVerdict::Reserved, RequestVerdict::Deny(Denial::Full(full))]
     );
     let ledger = required(write);
     assert_eq!(calls(&ledger), [("b", 1)]);
     assert_eq!(
-        ledger.refused(),
-        Some(&Refusal {
+        ledger.denied(),
+        Some(&DenialRecord {
             at: 1_000,
             total: 1,
             claim: "c".into()
@@ -51,7 +48,7 @@ fn a_terminating_claim_holds_its_place_under_hard_and_not_under_soft() {
             outstanding: 1,
             stale: false,
         };
-        assert_eq!(answers, [RequestVerdict::Deny(Refused::Full(full))]);
+        assert_eq!(answers, [RequestVerdict::Deny(Denial::Full(full))]);
         pool.limit.mode = NodeLimitMode::Soft;
         pool.limit.nodes = 3;
         assert_eq!(pool.decided(&[("d", false)]).0, [RequestVerdict::Reserved]);
@@ -99,19 +96,19 @@ fn a_call_for_what_is_created_already_needs_no_place() {
 }
 
 #[test]
-fn refusals_are_written_down_once_a_second_and_none_is_lost() {
+fn denials_are_written_down_once_a_second_and_none_is_lost() {
     let mut pool = known(&["a", "b"], &[]);
     pool.untold = 3;
     let (_, write) = pool.decided(&[("c", false), ("d", false), ("e", true)]);
     let Write::Useful(ledger) = write else {
         panic!("{write:?}")
     };
-    let refused = Refusal {
+    let denied = DenialRecord {
         at: 1_000,
         total: 5,
         claim: "d".into(),
     };
-    assert_eq!(ledger.refused(), Some(&refused));
+    assert_eq!(ledger.denied(), Some(&denied));
     pool.ledger = Some(ledger);
     assert_eq!(pool.decided(&[("c", false)]).1, Write::Nothing);
 }
@@ -125,7 +122,7 @@ fn a_full_ledger_turns_requests_away_though_there_is_room() {
     let (answers, _) = pool.decided(&[("a", false), ("7", false)]);
     assert_eq!(
         answers,
-        [RequestVerdict::Deny(Refused::Busy), RequestVerdict::Reserved]
+        [RequestVerdict::Deny(Denial::Busy), RequestVerdict::Reserved]
     );
 }
 
@@ -143,7 +140,7 @@ fn a_full_pool_stays_full_while_its_claims_take_long_to_list() {
     };
     assert_eq!(
         pool.decided(&[("c", false)]).0,
-        [RequestVerdict::Deny(Refused::Full(full))]
+        [RequestVerdict::Deny(Denial::Full(full))]
     );
     pool.ledger_read = None;
     pool.limit_read = Some(NOW - 1);
@@ -174,7 +171,7 @@ fn nobody_comes_in_by_an_outdated_view_however_late_the_list_is() {
     let (answers, write) = pool.decided(&[("b", false)]);
     assert!(matches!(
         answers.as_slice(),
-        [RequestVerdict::Deny(Refused::Full(full))] if full.stale
+        [RequestVerdict::Deny(Denial::Full(full))] if full.stale
     ));
     let Write::Useful(ledger) = write else {
         panic!("{write:?}")
@@ -191,12 +188,12 @@ fn a_closed_ledger_admits_by_the_count_and_denies_where_that_is_not_enough() {
     pool.strict = true;
     for dry_run in [false, true] {
         let (answers, _) = pool.decided(&[("b", dry_run)]);
-        assert_eq!(answers, [RequestVerdict::Deny(Refused::LedgerLost)]);
+        assert_eq!(answers, [RequestVerdict::Deny(Denial::LedgerLost)]);
     }
     pool.limit.nodes = 1;
     let (answers, _) = pool.decided(&[("b", false)]);
     assert!(matches!(
         answers.as_slice(),
-        [RequestVerdict::Deny(Refused::Full(_))]
+        [RequestVerdict::Deny(Denial::Full(_))]
     ));
 }

@@ -51,7 +51,7 @@ fn a_reservation_goes_after_its_lifetime_only_by_a_list_begun_since() {
 }
 
 #[test]
-fn a_refusal_asks_for_all_that_was_not_read_since_the_request() {
+fn a_denial_asks_for_all_that_was_not_read_since_the_request() {
     let mut pool = known(&["a", "b"], &[]);
     pool.ledger_read = None;
     pool.listed = Some(NOW - 1);

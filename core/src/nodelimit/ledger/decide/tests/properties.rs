@@ -39,8 +39,8 @@ proptest! {
         };
         let limit = usize::try_from(nodes).unwrap();
         prop_assert!(occupied(&after) <= limit.max(before));
-        let refused = answers.iter().any(|answer| matches!(answer, RequestVerdict::Deny(_)));
-        prop_assert!(!refused || occupied(&after) >= limit);
+        let denied = answers.iter().any(|answer| matches!(answer, RequestVerdict::Deny(_)));
+        prop_assert!(!denied || occupied(&after) >= limit);
         let reserved = answers.contains(&RequestVerdict::Reserved);
         prop_assert_eq!(reserved, matches!(write, Write::Required(_)));
 
@@ -56,8 +56,8 @@ proptest! {
         prop_assert_eq!(pool.tidied(), None);
         let (again, _) = pool.decided(&asked);
         for (first, second) in answers.iter().zip(&again) {
-            let refused = |answer: &RequestVerdict| matches!(answer, RequestVerdict::Deny(_));
-            prop_assert!(refused(first) || !refused(second) || *first == RequestVerdict::Allow);
+            let denied = |answer: &RequestVerdict| matches!(answer, RequestVerdict::Deny(_));
+            prop_assert!(denied(first) || !denied(second) || *first == RequestVerdict::Allow);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a plan must come to, reckoned in the simplest way, whatever it takes.
+//! What a plan must come to, computed in the simplest way, whatever it takes.
 
 use std::collections::BTreeSet;
 

@@ -18,7 +18,7 @@ const EXCERPT: usize = 300;
 
 /// Why a request gets no review.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum Rejection {
     /// The path is unknown.
     #[error(
         "post an AdmissionReview to /mutate or /validate, with --gate also to /gate; there is nothing at `{0}`"
@@ -50,7 +50,7 @@ pub(super) enum Refusal {
     Panicked,
 }
 
-impl Refusal {
+impl Rejection {
     pub(super) fn path(uri: &Uri) -> Self {
         Self::Path(uri.path().to_owned())
     }
@@ -105,7 +105,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         let mut response = (self.status(), self.sentence() + "\n").into_response();
         let headers = response.headers_mut();
