@@ -75,8 +75,8 @@ spec:
 ",
 };
 
-/// What a pool offers to pods.
-struct Offer<'a> {
+/// A pool that contends with others for pods.
+struct Contender<'a> {
     place: usize,
     name: &'a str,
     /// What its machines have, by the labels that instance types carry.
@@ -96,25 +96,25 @@ struct Kind<'a> {
 /// Speaks of each of these pools before which another one of its kind is tried that has all its machines, or a part
 /// of them.
 pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec<AcrossFinding>) {
-    let mut kinds: HashMap<Kind<'_>, Vec<Offer<'_>>> = HashMap::new();
+    let mut kinds: HashMap<Kind<'_>, Vec<Contender<'_>>> = HashMap::new();
     for place in places {
-        let offer = pools.get(*place).and_then(|pool| Offer::of(*place, pool));
-        if let Some((kind, offer)) = offer {
-            kinds.entry(kind).or_default().push(offer);
+        let contender = pools.get(*place).and_then(|pool| Contender::of(*place, pool));
+        if let Some((kind, contender)) = contender {
+            kinds.entry(kind).or_default().push(contender);
         }
     }
     let first = findings.len();
-    for (kind, mut offers) in kinds {
+    for (kind, mut contenders) in kinds {
         // As Karpenter tries them.
-        offers.sort_by_key(|offer| Reverse(offer.name));
-        for (place, offer) in offers.iter().enumerate() {
-            let before = || offers.iter().take(place.min(MOST_COMPARED));
-            let wider = before().find(|other| other.has_all_of(offer));
+        contenders.sort_by_key(|contender| Reverse(contender.name));
+        for (place, contender) in contenders.iter().enumerate() {
+            let before = || contenders.iter().take(place.min(MOST_COMPARED));
+            let wider = before().find(|other| other.has_all_of(contender));
             let finding = match wider {
-                Some(wider) => Some(shadowed(kind.weight, offer, wider)),
+                Some(wider) => Some(shadowed(kind.weight, contender, wider)),
                 None => before()
-                    .find(|other| offer.has_all_of(other))
-                    .map(|part| left_over(kind.weight, offer, part)),
+                    .find(|other| contender.has_all_of(other))
+                    .map(|part| left_over(kind.weight, contender, part)),
             };
             findings.extend(finding);
         }
@@ -124,28 +124,28 @@ pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec
     }
 }
 
-fn shadowed(weight: i64, offer: &Offer<'_>, wider: &Offer<'_>) -> AcrossFinding {
+fn shadowed(weight: i64, contender: &Contender<'_>, wider: &Contender<'_>) -> AcrossFinding {
     let name = quoted(wider.name);
     let reason = format!(
         "NodePool {name} has the same weight and takes every pod that this one could take; Karpenter tries the later \
          name first, so this one gets nodes only while {name} can launch none"
     );
-    finding(weight, offer, wider, reason, Severity::Warning)
+    finding(weight, contender, wider, reason, Severity::Warning)
 }
 
-fn left_over(weight: i64, offer: &Offer<'_>, part: &Offer<'_>) -> AcrossFinding {
+fn left_over(weight: i64, contender: &Contender<'_>, part: &Contender<'_>) -> AcrossFinding {
     let name = quoted(part.name);
     let reason = format!(
         "NodePool {name} has the same weight and part of the same machines; Karpenter tries the later name first, so \
          this one gets only the pods that {name} cannot take"
     );
-    finding(weight, offer, part, reason, Severity::Info)
+    finding(weight, contender, part, reason, Severity::Info)
 }
 
 fn finding(
     weight: i64,
-    offer: &Offer<'_>,
-    other: &Offer<'_>,
+    contender: &Contender<'_>,
+    other: &Contender<'_>,
     reason: String,
     severity: Severity,
 ) -> AcrossFinding {
@@ -153,7 +153,7 @@ fn finding(
         value: weight.to_string(),
     };
     AcrossFinding {
-        pool: offer.place,
+        pool: contender.place,
         diagnostic: NODEPOOL_OVERLAP
             .finding(FieldPath::of(&["spec", "weight"]), problem, reason)
             .severity(severity)
@@ -165,8 +165,8 @@ fn finding(
     }
 }
 
-impl<'a> Offer<'a> {
-    /// What a pool offers to pods; none where it takes none, or where that cannot be read.
+impl<'a> Contender<'a> {
+    /// What a pool has for pods; none where it takes none, or where that cannot be read.
     fn of(place: usize, pool: &'a NodePool<'a>) -> Option<(Kind<'a>, Self)> {
         let name = pool.name.present()?;
         if !pool.replicas.is_absent() || switches_off(pool) {
@@ -184,12 +184,12 @@ impl<'a> Offer<'a> {
             taints: taints(&pool.template)?,
             labels,
         };
-        let offer = Self {
+        let contender = Self {
             place,
             name,
             machines,
         };
-        Some((kind, offer))
+        Some((kind, contender))
     }
 
     /// Whether every machine of the other is one of this pool's, too.

@@ -32,9 +32,9 @@ type requirement struct {
 type verdict struct {
 	Requirements []requirement     `json:"requirements"`
 	Labels       map[string]string `json:"labels"`
-	// Refused says whether RuntimeValidate has something against the list.
-	Refused bool `json:"refused"`
-	// Allowed tells for each label which of the values above pass together; absent where the list is refused.
+	// Rejected says whether RuntimeValidate has something against the list.
+	Rejected bool `json:"rejected"`
+	// Allowed tells for each label which of the values above pass together; absent where the list is rejected.
 	Allowed map[string][]string `json:"allowed,omitempty"`
 	// Absent names the labels that nodes must not have.
 	Absent []string `json:"absent,omitempty"`
@@ -108,8 +108,8 @@ func judge(drawn []requirement, labels map[string]string) verdict {
 			})
 	}
 	result := verdict{Requirements: drawn, Labels: labels}
-	result.Refused = pool.RuntimeValidate(context.Background()) != nil
-	if result.Refused {
+	result.Rejected = pool.RuntimeValidate(context.Background()) != nil
+	if result.Rejected {
 		return result
 	}
 	together := scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
