@@ -64,7 +64,7 @@ pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
-    /// Keep node limits quiet: hold nodes that cannot be replaced, end what is above a limit where that is chosen
+    /// Keep Karpenter within node limits: hold nodes that cannot be replaced, terminate what is above a limit if asked to
     #[command(after_help = examples::RECONCILE)]
     Reconcile(Box<ReconcileArgs>),
     /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the webhooks

@@ -180,7 +180,7 @@ impl FileCheck<'_, '_> {
         let mut ignored = 0;
         for mut finding in self.findings.split_off(first) {
             match suppressions.fate(&finding) {
-                Fate::Told => {}
+                Fate::Reported => {}
                 Fate::Weakened => {
                     finding.severity = Severity::Warning;
                     finding.is_lowered = true;

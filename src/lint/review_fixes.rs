@@ -26,8 +26,8 @@ pub(super) enum Verdict {
     Fails(Option<Box<Diagnostic>>),
 }
 
-/// A fix under trial.
-struct Trial<'d> {
+/// A fix under candidate.
+struct CandidateFix<'d> {
     path: &'d FieldPath,
     rule: RuleId,
     verdict: Verdict,
@@ -43,21 +43,21 @@ pub(super) fn verdicts(
     written: impl Fn(&FieldPath) -> Option<String>,
     is_possible: impl Fn(&FieldPath, &Change) -> bool,
 ) -> HashMap<FieldPath, Verdict> {
-    let mut trials: Vec<Trial<'_>> = Vec::new();
+    let mut candidates: Vec<CandidateFix<'_>> = Vec::new();
     let mut seen = HashSet::new();
     for diagnostic in report.diagnostics() {
         if let Some(change) = change(diagnostic, object, &written)
             && seen.insert(&diagnostic.path)
         {
-            trials.push(Trial {
+            candidates.push(CandidateFix {
                 path: &diagnostic.path,
                 rule: diagnostic.rule,
                 verdict: Verdict::Passes(change),
             });
         }
     }
-    if !trials.is_empty() {
-        let fixes = FixTrials {
+    if !candidates.is_empty() {
+        let fixes = FixReview {
             object,
             review,
             is_possible,
@@ -65,15 +65,15 @@ pub(super) fn verdicts(
             unseen: report.omitted(Severity::Error),
         };
         // What is left to the author helps nothing else.
-        trials.sort_by_key(|trial| !fixes.can_write(trial));
-        let possible = trials.partition_point(|trial| fixes.can_write(trial));
-        let (possible, left) = trials.split_at_mut(possible);
+        candidates.sort_by_key(|candidate| !fixes.can_write(candidate));
+        let possible = candidates.partition_point(|candidate| fixes.can_write(candidate));
+        let (possible, left) = candidates.split_at_mut(possible);
         fixes.judge(possible);
         fixes.judge(left);
     }
-    let verdicts = trials.into_iter();
+    let verdicts = candidates.into_iter();
     verdicts
-        .map(|trial| (trial.path.clone(), trial.verdict))
+        .map(|candidate| (candidate.path.clone(), candidate.verdict))
         .collect()
 }
 
@@ -96,7 +96,7 @@ fn change(
 }
 
 /// What changes are judged by.
-struct FixTrials<'a, R, P> {
+struct FixReview<'a, R, P> {
     object: &'a Json<'a>,
     review: R,
     is_possible: P,
@@ -106,21 +106,21 @@ struct FixTrials<'a, R, P> {
     unseen: usize,
 }
 
-impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixTrials<'_, R, P> {
-    /// Whether the text can be changed as the trial has it.
-    fn can_write(&self, trial: &Trial<'_>) -> bool {
-        matches!(&trial.verdict, Verdict::Passes(change) if (self.is_possible)(trial.path, change))
+impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'_, R, P> {
+    /// Whether the text can be changed as the candidate has it.
+    fn can_write(&self, candidate: &CandidateFix<'_>) -> bool {
+        matches!(&candidate.verdict, Verdict::Passes(change) if (self.is_possible)(candidate.path, change))
     }
 
     /// Tries all together, without those that fail, until none does.
-    fn judge(&self, trials: &mut [Trial<'_>]) {
+    fn judge(&self, candidates: &mut [CandidateFix<'_>]) {
         for _ in 0..ROUNDS {
-            let Some(after) = self.with(trials.iter()) else {
+            let Some(after) = self.with(candidates.iter()) else {
                 break;
             };
             let mut is_settled = true;
-            for trial in trials.iter_mut() {
-                is_settled &= trial.take_note_of(&after, &self.is_possible);
+            for candidate in candidates.iter_mut() {
+                is_settled &= candidate.take_note_of(&after, &self.is_possible);
             }
             if !is_settled {
                 continue;
@@ -130,38 +130,41 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixTrials<'
             }
             break;
         }
-        self.judge_singly(trials);
+        self.judge_singly(candidates);
     }
 
     /// Keeps those that pass alone, as long as they do together, too.
-    fn judge_singly(&self, trials: &mut [Trial<'_>]) {
-        let passes = |trials: &[&Trial<'_>]| {
-            self.with(trials.iter().copied()).is_some_and(|after| {
-                self.brings_no_error(&after) && trials.iter().all(|trial| trial.trouble(&after).is_none())
+    fn judge_singly(&self, candidates: &mut [CandidateFix<'_>]) {
+        let passes = |candidates: &[&CandidateFix<'_>]| {
+            self.with(candidates.iter().copied()).is_some_and(|after| {
+                self.brings_no_error(&after)
+                    && candidates
+                        .iter()
+                        .all(|candidate| candidate.trouble(&after).is_none())
             })
         };
         let mut tried = 0;
-        for trial in trials.iter_mut() {
-            if matches!(trial.verdict, Verdict::Passes(_)) {
+        for candidate in candidates.iter_mut() {
+            if matches!(candidate.verdict, Verdict::Passes(_)) {
                 tried += 1;
-                if tried > SINGLE || !passes(&[trial]) {
-                    trial.verdict = Verdict::Fails(None);
+                if tried > SINGLE || !passes(&[candidate]) {
+                    candidate.verdict = Verdict::Fails(None);
                 }
             }
         }
-        if !passes(&trials.iter().collect::<Vec<_>>()) {
-            for trial in trials {
-                trial.verdict = Verdict::Fails(None);
+        if !passes(&candidates.iter().collect::<Vec<_>>()) {
+            for candidate in candidates {
+                candidate.verdict = Verdict::Fails(None);
             }
         }
     }
 
     /// The review of the object with the changes that have not failed; none where one cannot be made.
-    fn with<'t, 'd: 't>(&self, trials: impl Iterator<Item = &'t Trial<'d>>) -> Option<Report> {
+    fn with<'t, 'd: 't>(&self, candidates: impl Iterator<Item = &'t CandidateFix<'d>>) -> Option<Report> {
         let mut object = self.object.clone();
-        for trial in trials {
-            if let Verdict::Passes(change) = &trial.verdict {
-                change.make(&mut object, trial.path)?;
+        for candidate in candidates {
+            if let Verdict::Passes(change) = &candidate.verdict {
+                change.make(&mut object, candidate.path)?;
             }
         }
         Some((self.review)(&object))
@@ -173,8 +176,8 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixTrials<'
     }
 }
 
-impl Trial<'_> {
-    /// Says whether the trial stays as it is: a change that does not pass fails, or is made better where that is certain.
+impl CandidateFix<'_> {
+    /// Says whether the candidate stays as it is: a change that does not pass fails, or is made better where that is certain.
     fn take_note_of(&mut self, after: &Report, is_possible: impl Fn(&FieldPath, &Change) -> bool) -> bool {
         let Some(trouble) = self.trouble(after) else {
             return true;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::karpenter::{Installed, Karpenter, NODEPOOL_DEFINITION, ReleaseSource};
-use poolgate_core::rules::across::{NodeClasses, Whereabouts};
+use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
 
 use super::remark;
@@ -48,7 +48,7 @@ pub(super) fn all(cluster: &ClusterReader) -> anyhow::Result<Vec<Input>> {
 
 /// The node classes of these kinds, by group. Of a kind that cannot be listed it is said why, and nothing follows from it.
 pub(super) fn classes(cluster: &ClusterReader, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
-    let mut classes = NodeClasses::new(Whereabouts::Cluster);
+    let mut classes = NodeClasses::new(ClassSource::Cluster);
     for (group, kind) in kinds {
         match names(cluster, group, kind) {
             Ok(Some(names)) => classes.add(group, kind, names),

@@ -63,7 +63,7 @@ impl Mistake {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Nobody ignores it.
-    Told,
+    Reported,
     /// It is ignored, but Karpenter would reject the object: it is told as a warning.
     Weakened,
     /// It is ignored.
@@ -142,7 +142,7 @@ impl<'t> Suppressions<'t> {
     /// What becomes of a finding.
     pub(super) fn fate(&self, finding: &Finding) -> Fate {
         let at = finding.place.span.start();
-        let mut fate = Fate::Told;
+        let mut fate = Fate::Reported;
         for comment in &self.comments {
             let within = comment.scope.start() <= at && at < comment.scope.end();
             if comment.rule == finding.rule && within {
@@ -335,7 +335,7 @@ spec:
         assert_eq!(fate("weight", Origin::Schema), Fate::Weakened);
         assert_eq!(fate("expire-after", Origin::Schema), Fate::Weakened);
         assert_eq!(fate("expire-after", Origin::Silent), Fate::Silent);
-        assert_eq!(fate("budget-nodes", Origin::Silent), Fate::Told);
+        assert_eq!(fate("budget-nodes", Origin::Silent), Fate::Reported);
         let lowered = Finding {
             severity: Severity::Warning,
             is_lowered: true,

@@ -8,7 +8,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
 use poolgate_core::review::Subject;
-use poolgate_core::rules::across::{self, NodeClasses, Whereabouts};
+use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
 
 use super::finding::Elsewhere;
 use super::judge::Judge;
@@ -107,19 +107,19 @@ impl Objects {
 
     /// The kinds of node class to which NodePools refer, by group.
     pub(super) fn class_kinds(&self) -> BTreeSet<(String, String)> {
-        let reference = FieldPath::of(&["spec", "template", "spec", "nodeClassRef"]);
-        let references = self.pools.iter().filter_map(|pool| reference.find(&pool.object));
-        references
-            .filter_map(|reference| {
-                let text = |key: &str| reference.get(key).and_then(Json::as_str).map(str::to_owned);
-                text("group").zip(text("kind"))
+        let pools = self.pools.iter();
+        pools
+            .filter_map(|pool| {
+                let view = NodePool::view(pool.version, &pool.object);
+                let (group, kind, _) = view.template.node_class()?;
+                Some((group.to_owned(), kind.to_owned()))
             })
             .collect()
     }
 
     /// The node classes among the others.
     pub(super) fn classes(&self) -> NodeClasses {
-        let mut classes = NodeClasses::new(Whereabouts::Input);
+        let mut classes = NodeClasses::new(ClassSource::Input);
         for [group, kind, name] in &self.others {
             classes.add(group, kind, [name.clone()]);
         }

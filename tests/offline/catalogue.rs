@@ -11,7 +11,7 @@ use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::{Level, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rule::{Evidence, Rule};
-use poolgate_core::rules::across::{self, NodeClasses, Together, Whereabouts, is_across};
+use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together, is_across};
 use poolgate_core::rules::{CATALOGUE, find};
 use serde_json::{Value, json};
 
@@ -120,7 +120,7 @@ fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -
     let (classes, pools): (Vec<Value>, Vec<Value>) = documents
         .into_iter()
         .partition(|document| document.get("kind").is_some());
-    let mut known = NodeClasses::new(Whereabouts::Input);
+    let mut known = NodeClasses::new(ClassSource::Input);
     for class in classes {
         let text = |pointer: &str| class.pointer(pointer).and_then(Value::as_str).expect("a text");
         let (group, _) = text("/apiVersion").split_once('/').expect("a group");

@@ -2,10 +2,11 @@
 
 use serde_json::Number;
 
-use super::Field;
 use super::field::{child, objects};
+use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
 use super::template_owner::TemplateOwner;
+use super::{Field, Operator};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 
@@ -49,7 +50,29 @@ pub struct Requirement<'a> {
     pub min_values: Field<&'a Number>,
 }
 
+impl<'a> Requirement<'a> {
+    /// What it allows; none where it cannot be read as a whole.
+    pub fn selection(&self) -> Option<Selection<'a>> {
+        let operator = Operator::parse(self.operator.present()?)?;
+        let values = if self.values.is_absent() {
+            &[]
+        } else {
+            *self.values.as_ref().present()?
+        };
+        let values: Vec<&str> = values.iter().map(Json::as_str).collect::<Option<_>>()?;
+        let is_number = || values.first().is_some_and(|value| integer(value).is_some());
+        (!operator.is_numeric() || is_number()).then(|| Selection::of(operator, &values))
+    }
+}
+
 impl<'a> Template<'a> {
+    /// The group, kind and name of the node class; none unless all are there.
+    pub fn node_class(&self) -> Option<(&'a str, &'a str, &'a str)> {
+        let reference = self.node_class_ref.present()?;
+        let text = |field: &str| reference.get(field).and_then(Json::as_str);
+        Some((self.node_class_group()?, text("kind")?, text("name")?))
+    }
+
     /// The path of the labels.
     pub fn labels_path(&self) -> FieldPath {
         self.owner.metadata_path("labels")

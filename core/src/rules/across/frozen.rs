@@ -120,15 +120,15 @@ fn is_frozen(pool: &NodePool<'_>) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::across::testing::told;
+    use crate::rules::across::testing::found;
 
     fn pool(name: &str, budgets: &Value) -> Value {
         json!({"metadata": {"name": name}, "spec": {"disruption": {"budgets": budgets}}})
     }
 
     fn frozen(pools: &[Value]) -> Vec<(usize, Vec<usize>)> {
-        let told = told(pools, "nodepools-frozen").into_iter();
-        told.map(|(pool, _, others)| (pool, others)).collect()
+        let found = found(pools, "nodepools-frozen").into_iter();
+        found.map(|(pool, _, others)| (pool, others)).collect()
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
                 pool["spec"]["template"] = json!({"spec": {"expireAfter": expiry}});
                 pool
             });
-            told(&pools, "nodepools-frozen").remove(0).1
+            found(&pools, "nodepools-frozen").remove(0).1
         };
         assert!(message(["720h", "1h"]).contains("all 2 NodePools let no drifted node go"));
         assert!(message(["720h", "1h"]).contains("reaches a node before it expires; leave"));

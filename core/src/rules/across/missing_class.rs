@@ -1,9 +1,7 @@
 //! Node classes to which a NodePool refers and which do not exist.
 
-use super::{AcrossFinding, Together, Whereabouts};
+use super::{AcrossFinding, ClassSource, Together};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion, nearest};
-use crate::json::Json;
-use crate::karpenter::Template;
 use crate::rule::{Evidence, Rule};
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&NODE_CLASS_MISSING];
@@ -55,17 +53,10 @@ metadata:
 
 const LAUNCHES_NOTHING: &str = "and Karpenter launches nothing for a pool without its node class";
 
-/// The class to which a template refers: group, kind and name, where all are written.
-pub(super) fn class_of<'a>(template: &Template<'a>) -> Option<(&'a str, &'a str, &'a str)> {
-    let reference = template.node_class_ref.present()?;
-    let text = |field: &str| reference.get(field).and_then(Json::as_str);
-    Some((template.node_class_group()?, text("kind")?, text("name")?))
-}
-
 pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
     let classes = together.classes;
     for (place, pool) in together.pools.iter().enumerate() {
-        let Some(class) = class_of(&pool.template) else {
+        let Some(class) = pool.template.node_class() else {
             continue;
         };
         let (group, kind, name) = class;
@@ -75,18 +66,18 @@ pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         if names.contains(name) || classes.is_created(class) {
             continue;
         }
-        let (reason, severity) = match classes.whereabouts() {
-            Whereabouts::Cluster => (
+        let (reason, severity) = match classes.source() {
+            ClassSource::Cluster => (
                 format!("no {kind} of {group} in the cluster has this name, {LAUNCHES_NOTHING}"),
                 Severity::Error,
             ),
-            Whereabouts::Input if names.is_empty() => (
+            ClassSource::Input if names.is_empty() => (
                 format!(
                     "the input holds no {kind} of {group} at all, so this one has to be in the cluster already"
                 ),
                 Severity::Info,
             ),
-            Whereabouts::Input => (
+            ClassSource::Input => (
                 format!("no {kind} of {group} in the input has this name, {LAUNCHES_NOTHING}"),
                 Severity::Error,
             ),
@@ -108,26 +99,26 @@ pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::across::testing::told_of;
-    use crate::rules::across::{NodeClasses, Whereabouts};
+    use crate::rules::across::testing::found_of;
+    use crate::rules::across::{ClassSource, NodeClasses};
 
     fn pool(group: &str, kind: &str, name: &str) -> Value {
         let class = json!({"group": group, "kind": kind, "name": name});
         json!({"metadata": {"name": "a"}, "spec": {"template": {"spec": {"nodeClassRef": class}}}})
     }
 
-    fn told(classes: &NodeClasses, pool: Value) -> Vec<String> {
-        let told = told_of(&[pool], classes, "node-class-missing");
-        told.into_iter().map(|(_, message, _)| message).collect()
+    fn found(classes: &NodeClasses, pool: Value) -> Vec<String> {
+        let found = found_of(&[pool], classes, "node-class-missing");
+        found.into_iter().map(|(_, message, _)| message).collect()
     }
 
     #[test]
     fn a_class_of_another_name_kind_or_group_is_another_one() {
-        let mut classes = NodeClasses::new(Whereabouts::Input);
+        let mut classes = NodeClasses::new(ClassSource::Input);
         classes.add("a.example", "A", ["default".to_owned()]);
-        assert_eq!(told(&classes, pool("a.example", "A", "default")), [""; 0]);
+        assert_eq!(found(&classes, pool("a.example", "A", "default")), [""; 0]);
         assert_eq!(
-            told(&classes, pool("a.example", "A", "defualt")),
+            found(&classes, pool("a.example", "A", "defualt")),
             [
                 "spec.template.spec.nodeClassRef.name: Invalid value: \"defualt\": no A of a.example in the input has this \
                  name, and Karpenter launches nothing for a pool without its node class; did you mean default? \
@@ -135,10 +126,10 @@ mod tests {
             ]
         );
         for (group, kind) in [("b.example", "A"), ("a.example", "B")] {
-            let told = told(&classes, pool(group, kind, "default"));
+            let found = found(&classes, pool(group, kind, "default"));
             assert!(
-                told[0].contains(&format!("the input holds no {kind} of {group} at all")),
-                "{told:?}"
+                found[0].contains(&format!("the input holds no {kind} of {group} at all")),
+                "{found:?}"
             );
         }
     }
@@ -146,29 +137,29 @@ mod tests {
     #[test]
     fn nothing_is_said_where_it_is_not_known_what_there_is() {
         let missing = || pool("a.example", "A", "none");
-        let mut cluster = NodeClasses::new(Whereabouts::Cluster);
-        assert_eq!(told(&cluster, missing()), [""; 0], "nobody has listed the kind");
+        let mut cluster = NodeClasses::new(ClassSource::Cluster);
+        assert_eq!(found(&cluster, missing()), [""; 0], "nobody has listed the kind");
         cluster.add("a.example", "A", []);
-        assert!(told(&cluster, missing())[0].contains("no A of a.example in the cluster has this name"));
-        let mut input = NodeClasses::new(Whereabouts::Input);
-        assert_eq!(told(&input, missing()).len(), 1);
+        assert!(found(&cluster, missing())[0].contains("no A of a.example in the cluster has this name"));
+        let mut input = NodeClasses::new(ClassSource::Input);
+        assert_eq!(found(&input, missing()).len(), 1);
         input.is_missing_some();
-        assert_eq!(told(&input, missing()), [""; 0]);
+        assert_eq!(found(&input, missing()), [""; 0]);
         let incomplete = json!({"spec": {"template": {"spec": {"nodeClassRef": {"name": "none"}}}}});
-        assert_eq!(told(&NodeClasses::new(Whereabouts::Input), incomplete), [""; 0]);
+        assert_eq!(found(&NodeClasses::new(ClassSource::Input), incomplete), [""; 0]);
     }
 
     #[test]
     fn a_class_that_the_provider_creates_needs_no_manifest() {
-        let input = NodeClasses::new(Whereabouts::Input);
+        let input = NodeClasses::new(ClassSource::Input);
         let created = || pool("eks.amazonaws.com", "NodeClass", "default");
-        assert_eq!(told(&input, created()), [""; 0]);
+        assert_eq!(found(&input, created()), [""; 0]);
         assert_eq!(
-            told(&input, pool("eks.amazonaws.com", "NodeClass", "other")).len(),
+            found(&input, pool("eks.amazonaws.com", "NodeClass", "other")).len(),
             1
         );
-        let mut cluster = NodeClasses::new(Whereabouts::Cluster);
+        let mut cluster = NodeClasses::new(ClassSource::Cluster);
         cluster.add("eks.amazonaws.com", "NodeClass", []);
-        assert_eq!(told(&cluster, created()).len(), 1);
+        assert_eq!(found(&cluster, created()).len(), 1);
     }
 }

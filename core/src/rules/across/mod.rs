@@ -17,7 +17,7 @@ use crate::karpenter::{Karpenter, NodePool};
 use crate::policy::Policy;
 use crate::rule::Rule;
 
-pub use node_classes::{NodeClasses, Whereabouts};
+pub use node_classes::{ClassSource, NodeClasses};
 
 /// The objects of one cluster.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@ const CREATED: &[(&str, &str, &str)] = &[
 
 /// Where objects were looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whereabouts {
+pub enum ClassSource {
     /// In what the user gave, all of it: a kind of which it holds nothing does not exist.
     Input,
     /// In the cluster, kind by kind: of others nothing is known.
@@ -21,7 +21,7 @@ pub enum Whereabouts {
 /// The node classes of a cluster, as far as they are known.
 #[derive(Debug)]
 pub struct NodeClasses {
-    whereabouts: Whereabouts,
+    source: ClassSource,
     /// By API group and kind.
     names: BTreeMap<(String, String), BTreeSet<String>>,
     none: BTreeSet<String>,
@@ -30,9 +30,9 @@ pub struct NodeClasses {
 
 impl NodeClasses {
     /// Nothing known yet.
-    pub const fn new(whereabouts: Whereabouts) -> Self {
+    pub const fn new(source: ClassSource) -> Self {
         Self {
-            whereabouts,
+            source,
             names: BTreeMap::new(),
             none: BTreeSet::new(),
             is_complete: true,
@@ -40,8 +40,8 @@ impl NodeClasses {
     }
 
     /// Where they were looked for.
-    pub const fn whereabouts(&self) -> Whereabouts {
-        self.whereabouts
+    pub const fn source(&self) -> ClassSource {
+        self.source
     }
 
     /// Takes in the names of a kind.
@@ -58,15 +58,15 @@ impl NodeClasses {
     /// The names of a kind; none where it is not known which there are.
     pub(super) fn names(&self, group: &str, kind: &str) -> Option<&BTreeSet<String>> {
         let known = self.names.get(&(group.to_owned(), kind.to_owned()));
-        match self.whereabouts {
+        match self.source {
             _ if !self.is_complete => None,
-            Whereabouts::Input => known.or(Some(&self.none)),
-            Whereabouts::Cluster => known,
+            ClassSource::Input => known.or(Some(&self.none)),
+            ClassSource::Cluster => known,
         }
     }
 
     /// Whether a class needs no manifest.
     pub(super) fn is_created(&self, class: (&str, &str, &str)) -> bool {
-        self.whereabouts == Whereabouts::Input && CREATED.contains(&class)
+        self.source == ClassSource::Input && CREATED.contains(&class)
     }
 }

@@ -4,12 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::AcrossFinding;
-use super::missing_class::class_of;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
-use crate::json::Json;
-use crate::karpenter::{
-    LabelSets, NodePool, Operator, Requirement, Selection, Template, canonical_label, integer,
-};
+use crate::karpenter::{LabelSets, NodePool, Operator, Selection, Template, canonical_label};
 use crate::rule::{Evidence, Rule};
 use crate::rules::limits::switches_off;
 
@@ -180,7 +176,7 @@ impl<'a> Contender<'a> {
         let (machines, labels) = selections(&pool.template)?;
         let kind = Kind {
             weight,
-            class: class_of(&pool.template)?,
+            class: pool.template.node_class()?,
             taints: taints(&pool.template)?,
             labels,
         };
@@ -219,8 +215,7 @@ fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections
         }
     }
     for requirement in template.requirements.as_ref().present()? {
-        let (key, operator, values) = read(requirement)?;
-        add(key, Selection::of(operator, &values));
+        add(requirement.key.present()?, requirement.selection()?);
     }
     let group = template.node_class_group();
     let (machines, labels): (Selections<'a>, Selections<'a>) = all
@@ -230,21 +225,6 @@ fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections
         .values()
         .all(|selection| !selection.is_empty())
         .then_some((machines, labels))
-}
-
-fn read<'a>(requirement: &Requirement<'a>) -> Option<(&'a str, Operator, Vec<&'a str>)> {
-    let operator = Operator::parse(requirement.operator.present()?)?;
-    let values = if requirement.values.is_absent() {
-        &[]
-    } else {
-        requirement.values.present()?
-    };
-    let values: Vec<&str> = values.iter().map(Json::as_str).collect::<Option<_>>()?;
-    let is_number = || values.first().is_some_and(|value| integer(value).is_some());
-    if operator.is_numeric() && !is_number() {
-        return None;
-    }
-    Some((requirement.key.present()?, operator, values))
 }
 
 /// The taints that stay on the nodes, in an order of their own.
@@ -266,7 +246,7 @@ fn taints<'a>(template: &Template<'a>) -> Option<Vec<[&'a str; 3]>> {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::rules::across::testing::{Told, told};
+    use crate::rules::across::testing::{Found, found};
 
     const ARCH: &str = "kubernetes.io/arch";
 
@@ -285,17 +265,17 @@ mod tests {
         pool
     }
 
-    fn overlaps(pools: &[Value]) -> Vec<Told> {
-        told(pools, "nodepool-overlap")
+    fn overlaps(pools: &[Value]) -> Vec<Found> {
+        found(pools, "nodepool-overlap")
     }
 
     #[test]
     fn a_pool_whose_machines_another_one_has_that_is_tried_first_is_reported() {
         let narrow = || pool("a", &[(ARCH, "In", &["amd64"])]);
         let wide = || pool("b", &[(ARCH, "NotIn", &["arm64"])]);
-        let told = overlaps(&[wide(), narrow()]);
-        let [(1, message, others)] = told.as_slice() else {
-            panic!("{told:?}");
+        let found = overlaps(&[wide(), narrow()]);
+        let [(1, message, others)] = found.as_slice() else {
+            panic!("{found:?}");
         };
         assert_eq!(others, &[0]);
         assert!(
@@ -315,9 +295,9 @@ mod tests {
 
     #[test]
     fn a_pool_that_is_tried_after_a_narrower_one_is_left_the_rest() {
-        let told = overlaps(&[pool("a", &[]), pool("b", &[(ARCH, "In", &["amd64"])])]);
-        let [(0, message, others)] = told.as_slice() else {
-            panic!("{told:?}");
+        let found = overlaps(&[pool("a", &[]), pool("b", &[(ARCH, "In", &["amd64"])])]);
+        let [(0, message, others)] = found.as_slice() else {
+            panic!("{found:?}");
         };
         assert_eq!(others, &[1]);
         assert!(
@@ -366,9 +346,9 @@ mod tests {
         let pools: Vec<Value> = (0..1_000)
             .map(|number| pool(&format!("p{number:04}"), &[]))
             .collect();
-        let told = overlaps(&pools);
-        assert_eq!(told.len(), 999);
-        assert!(told.iter().all(|(_, _, others)| *others == [999]));
-        assert!(told.is_sorted_by_key(|(place, ..)| *place));
+        let found = overlaps(&pools);
+        assert_eq!(found.len(), 999);
+        assert!(found.iter().all(|(_, _, others)| *others == [999]));
+        assert!(found.is_sorted_by_key(|(place, ..)| *place));
     }
 }

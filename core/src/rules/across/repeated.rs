@@ -84,14 +84,14 @@ pub(super) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -
 mod tests {
     use serde_json::json;
 
-    use crate::rules::across::testing::told;
+    use crate::rules::across::testing::found;
 
     #[test]
     fn each_further_pool_of_a_name_is_reported_with_the_one_before_it() {
         let pools =
             ["a", "b", "a", "a"].map(|name| json!({"metadata": {"name": name}, "spec": {"replicas": 1}}));
         assert_eq!(
-            told(&pools, "nodepool-repeated"),
+            found(&pools, "nodepool-repeated"),
             [
                 (2, "metadata.name: Invalid value: \"a\": another NodePool has this name already, and the one that is applied last overwrites it; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![0]),
                 (3, "metadata.name: Invalid value: \"a\": another NodePool has this name already, and the one that is applied last overwrites it; rename one of them, or remove it [nodepool-repeated]".to_owned(), vec![2]),
@@ -105,6 +105,6 @@ mod tests {
             json!({"metadata": {"generateName": "a-"}}),
             json!({"metadata": {"generateName": "a-"}}),
         ];
-        assert_eq!(told(&pools, "nodepool-repeated"), []);
+        assert_eq!(found(&pools, "nodepool-repeated"), []);
     }
 }

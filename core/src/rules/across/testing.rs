@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
-use super::{NodeClasses, Together, Whereabouts, check};
+use super::{ClassSource, NodeClasses, Together, check};
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::review::Subject;
 use crate::rules::testing::completed;
 
 /// Of which pool a rule speaks, what it says, and of which others.
-pub(super) type Told = (usize, String, Vec<usize>);
+pub(super) type Found = (usize, String, Vec<usize>);
 
 /// What a rule says of pools of which nothing else is known.
-pub(super) fn told(pools: &[Value], rule: &str) -> Vec<Told> {
-    told_of(pools, &NodeClasses::new(Whereabouts::Cluster), rule)
+pub(super) fn found(pools: &[Value], rule: &str) -> Vec<Found> {
+    found_of(pools, &NodeClasses::new(ClassSource::Cluster), rule)
 }
 
 /// The same beside these classes.
-pub(super) fn told_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Told> {
+pub(super) fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
     let subject = Subject::NodePool(ApiVersion::V1);
     let pools: Vec<Value> = pools.iter().map(|pool| completed(subject, pool)).collect();
     let objects: Vec<Json<'_>> = pools.iter().map(Json::from).collect();

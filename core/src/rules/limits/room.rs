@@ -3,7 +3,7 @@
 use super::path;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::json::{Json, Object};
-use crate::karpenter::{NodePool, Operator, Requirement, Selection};
+use crate::karpenter::{NodePool, Requirement, Selection};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
@@ -99,7 +99,7 @@ fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut
         let Some(first) = own.peek().map(|requirement| requirement.index) else {
             continue;
         };
-        let Some(selections) = own.map(selection).collect::<Option<Vec<_>>>() else {
+        let Some(selections) = own.map(Requirement::selection).collect::<Option<Vec<_>>>() else {
             continue;
         };
         let Some(least) = Selection::all(selections).least() else {
@@ -127,14 +127,6 @@ fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut
                 .related(pool.template.requirements_path().index(first)),
         );
     }
-}
-
-/// What a requirement allows; none where it cannot be read.
-fn selection<'a>(requirement: &Requirement<'a>) -> Option<Selection<'a>> {
-    let operator = Operator::parse(requirement.operator.present()?)?;
-    let values = requirement.values.present().unwrap_or_default();
-    let values: Vec<&str> = values.iter().map(Json::as_str).collect::<Option<_>>()?;
-    Some(Selection::of(operator, &values))
 }
 
 #[cfg(test)]
