@@ -15,6 +15,9 @@ use super::wait::PATIENCE;
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const JSON: &str = "application/json";
+const APPLY: &str = "application/apply-patch+yaml";
+/// What kubectl asks for to learn which resources there are.
+const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// A client with the rights of a cluster administrator. Paths are those of the API, such as
 /// `/apis/karpenter.sh/v1/nodepools/general`, with parameters or without.
@@ -128,6 +131,31 @@ impl Client {
         self.send(&Method::PATCH, path, MERGE_PATCH, &change.to_string())
     }
 
+    /// Applies a manifest, in YAML or JSON, to the object at its path, as `kubectl apply --server-side` does.
+    #[track_caller]
+    pub(crate) fn apply(&self, path: &str, manifest: &str) {
+        let applied = format!("{path}?fieldManager=kubectl");
+        if let Err(error) = self.send(&Method::PATCH, &applied, APPLY, manifest) {
+            panic!("apply {path}: {error}");
+        }
+    }
+
+    /// Whether kubectl finds a resource, such as `nodepools`, in a group.
+    pub(crate) fn discovers(&self, group: &str, resource: &str) -> bool {
+        let request = Request::get("/apis")
+            .header("accept", DISCOVERY)
+            .body(Vec::new())
+            .expect("a request");
+        let answer = async { tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await };
+        let Ok(Ok(found)) = self.runtime.block_on(answer) else {
+            return false;
+        };
+        let groups = elements(&found["items"]).filter(|found| found["metadata"]["name"] == group);
+        let versions = groups.flat_map(|group| elements(&group["versions"]));
+        let mut resources = versions.flat_map(|version| elements(&version["resources"]));
+        resources.any(|found| found["resource"] == resource)
+    }
+
     /// Deletes an object, if it is there.
     #[track_caller]
     pub(crate) fn delete(&self, path: &str) {
@@ -169,4 +197,8 @@ impl Client {
             }
         }
     }
+}
+
+fn elements(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::assets::assets;
+use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::program;
 use super::wait::wait_for;
@@ -13,6 +14,8 @@ use super::wait::wait_for;
 pub(crate) const V1: &str = "1.15.0";
 /// The last release line whose NodePools are served as v1 and as v1beta1.
 pub(crate) const V1_AND_V1BETA1: &str = "1.0.8";
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// The release that runs in a cluster with Karpenter: the newest, or what `POOLGATE_TEST_KARPENTER` names.
 pub(crate) fn running_karpenter() -> String {
@@ -45,19 +48,17 @@ impl ControlPlane {
 
     /// Installs one definition and waits until kubectl can work with its objects.
     pub(crate) fn install_crd(&self, manifest: &str) {
-        // Server-side, because client-side apply would copy the whole definition into an annotation.
-        let name = self
-            .kubectl(&["apply", "--server-side", "-f", "-", "-o", "name"], manifest)
-            .success();
-        let (_, resource) = name
-            .trim()
-            .split_once('/')
-            .expect("kubectl names what it applied");
-        wait_for(&format!("{resource} to be served"), || {
-            self.kubectl(&["get", resource], "")
-                .status
-                .success()
-                .then_some(())
+        let client = Client::of(self);
+        let name = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("  name: "))
+            .expect("a definition has a name");
+        client.apply(&format!("{DEFINITIONS}/{name}"), manifest);
+        let (plural, group) = name
+            .split_once('.')
+            .expect("a definition is named after its group");
+        wait_for(&format!("{name} to be served"), || {
+            client.discovers(group, plural).then_some(())
         });
     }
 }
