@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::apply::{Marker, PublishedEvents, WriteError, Writer};
+use super::deletion_right::DeletionRight;
 use super::index::{Index, PlanInputs, Snapshot};
 use super::metrics::ReconcileMetrics;
 use super::pace::Pace;
@@ -43,6 +44,7 @@ pub(super) struct Controller {
     pub(super) writer: Writer,
     pub(super) ledgers: PoolLedgers,
     pub(super) leadership: Leadership,
+    deletion_right: DeletionRight,
     policy: PolicyInForce,
     in_force: Option<Arc<Policy>>,
     options: Options,
@@ -72,11 +74,13 @@ impl Controller {
         options: Options,
         metrics: ReconcileMetrics,
     ) -> Self {
+        let deletion_right = DeletionRight::of(&writer);
         Self {
             seen,
             writer,
             ledgers,
             leadership,
+            deletion_right,
             policy,
             in_force: None,
             options,
@@ -102,6 +106,9 @@ impl Controller {
             if !self.knows && self.seen.is_complete() {
                 self.knows = true;
                 known();
+            }
+            if self.may_act() && self.deletion_right.follow().await {
+                self.look_at_all();
             }
             if let Some(pool) = self.next() {
                 self.look_at(pool).await;
@@ -277,6 +284,7 @@ impl Controller {
             terminations_left: self.pace.left(Instant::now()),
             settings: Settings {
                 settle: self.options.settle,
+                may_delete: self.deletion_right.is_granted(),
                 ..Settings::default()
             },
         }

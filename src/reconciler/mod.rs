@@ -8,6 +8,7 @@
 mod apply;
 mod args;
 mod controller;
+mod deletion_right;
 mod followers;
 mod index;
 mod metrics;

@@ -25,9 +25,13 @@ const BESIDE: [&str; 5] = [
 ];
 
 /// The folders of templates, and with what the files of the kustomizations are rendered from them.
-const RENDERINGS: [(&[&str], &[&str]); 7] = [
+const RENDERINGS: [(&[&str], &[&str]); 8] = [
     (&["base"], &[]),
     (&["ledgers", "gate", "reconciler"], &["--set=profile=gate"]),
+    (
+        &["terminate"],
+        &["--set=profile=gate", "--set=reconciler.terminate=true"],
+    ),
     (
         &["gate-strict"],
         &["--set=profile=gate-strict", "--set=gateStrict.pools={names}"],
@@ -122,12 +126,18 @@ fn every_component_is_what_a_value_asks_for() {
     for (component, from) in [("cert-manager", "cert-manager"), ("certificates", "poolgate")] {
         let components = format!(
             "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/ledgers, ../../components/gate, \
-             ../../components/gate-observe, ../../components/reconciler, ../../components/network-policy, \
+             ../../components/gate-observe, ../../components/reconciler, ../../components/terminate, \
+             ../../components/network-policy, \
              ../../components/monitoring, ../../components/{component}]\n"
         );
         let (_copy, own) = with_overlay(&[("kustomization.yaml", &components)]);
         let from = format!("--set=certificates.from={from}");
-        let values = ["--set=profile=gate", "--set=gate.observe=true", &from];
+        let values = [
+            "--set=profile=gate",
+            "--set=gate.observe=true",
+            "--set=reconciler.terminate=true",
+            &from,
+        ];
         expect_same(&built(&own), &charted(&[&values[..], &BESIDE].concat()));
     }
 }

@@ -100,6 +100,10 @@ impl Writer {
         }
     }
 
+    pub(super) const fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Whether nothing is written.
     pub(super) fn observes(&self) -> bool {
         self.observe

@@ -26,7 +26,7 @@ const NOTHING: PlanInputs = PlanInputs {
     settings: Settings {
         rotation: Duration::ZERO,
         settle: Duration::ZERO,
-        unhold_all: false,
+        may_delete: true,
     },
 };
 

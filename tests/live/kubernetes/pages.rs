@@ -93,17 +93,6 @@ fn each_command_for_an_emergency_does_what_its_row_says() {
 #[test]
 fn what_the_pages_tell_to_patch_is_patched() {
     let installed = Installed::start();
-    installed.run(block_of(OPERATIONS, "console", "kubectl patch clusterrole"));
-    let role = installed.get("clusterrole poolgate-reconciler");
-    let rules = role["rules"].as_array().expect("rules").iter();
-    let claims: Vec<_> = rules
-        .filter(|rule| rule["resources"] == json!(["nodeclaims"]))
-        .collect();
-    let [claims] = claims[..] else {
-        panic!("{role}");
-    };
-    assert_eq!(claims["verbs"], json!(["list", "watch"]));
-
     let filled = r#"{"data":{"ca.key":"YQ==","ca.crt":"YQ==","tls.crt":"YQ==","tls.key":"YQ=="}}"#;
     for name in ["poolgate-certificates", "poolgate-tls"] {
         installed.run(&format!(

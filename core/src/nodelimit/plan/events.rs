@@ -1,12 +1,16 @@
 //! Which events tell a user why nothing happens, or what will. Each is reported once until something has changed.
 
 use super::claim::ClaimState;
-use super::excess::{Termination, terminates};
+use super::excess::{Termination, is_termination_wanted, terminates};
 use super::holds::Holds;
 use super::memory::{Memory, Topic};
 use super::outcome::{Event, EventReason};
 use super::situation::Situation;
 use crate::budget::Reason;
+
+/// Why nothing is terminated, and what to do about it.
+const NO_RIGHT: &str = "poolgate has no right to delete NodeClaims; the component `terminate` gives it \
+                        (Helm: reconciler.terminate=true)";
 
 /// How many names a message lists.
 const MOST_NAMES: usize = 5;
@@ -122,9 +126,15 @@ fn exceeded(now: &Situation<'_>, termination: &Termination<'_>) -> Option<News> 
     (excess > 0).then_some(())?;
     let nodes = if excess == 1 { "node" } else { "nodes" };
     let above = format!("{excess} {nodes} above the limit of {}", limit.nodes);
-    let (then, what) = if !terminates(now) {
+    let (then, what) = if !is_termination_wanted(now) {
         let what = format!("{excess} {}", limit.nodes);
         ("none is terminated (over-limit: report)".to_owned(), what)
+    } else if !now.settings.may_delete {
+        let what = format!("forbidden {excess} {}", limit.nodes);
+        (
+            format!("none is terminated, though over-limit is terminate: {NO_RIGHT}"),
+            what,
+        )
     } else if termination.chosen.is_empty() {
         let settle = now.settings.settle.as_secs();
         let then = format!("the cheapest are terminated once all has been steady for {settle} s");

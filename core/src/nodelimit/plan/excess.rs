@@ -83,13 +83,15 @@ fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> T
     }
 }
 
-/// Whether claims above the limit are to go at all.
+/// Whether claims above the limit go at all.
 pub(super) fn terminates(now: &Situation<'_>) -> bool {
-    let chosen = now
-        .pool
-        .limit
-        .is_some_and(|limit| limit.over_limit == OverLimit::Terminate);
-    chosen && now.is_acted_upon()
+    now.settings.may_delete && is_termination_wanted(now)
+}
+
+/// Whether the pool asks for that, whether or not poolgate may do it.
+pub(super) fn is_termination_wanted(now: &Situation<'_>) -> bool {
+    let limit = now.pool.limit.filter(|_| now.is_acted_upon());
+    limit.is_some_and(|limit| limit.over_limit == OverLimit::Terminate)
 }
 
 /// The claims that count as too many if there are too many.

@@ -96,7 +96,7 @@ impl<'p> Situation<'p> {
 
     /// Whether poolgate does anything for the pool beside taking its marks back.
     pub(super) const fn is_acted_upon(&self) -> bool {
-        !(self.pool.is_static || self.pool.is_deleted || self.settings.unhold_all)
+        !(self.pool.is_static || self.pool.is_deleted)
     }
 
     /// The mode by which nodes are found to be too many: of two that may be meant, the one by which they are fewer.

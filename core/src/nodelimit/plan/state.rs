@@ -70,8 +70,8 @@ pub struct Settings {
     pub rotation: Duration,
     /// For how long all must have been steady before anything is terminated.
     pub settle: Duration,
-    /// Whether everything of poolgate's is to be taken back (`--unhold-all`), and nothing to be terminated.
-    pub unhold_all: bool,
+    /// Whether poolgate has the right to delete NodeClaims. Without it nothing is terminated, whatever a pool says.
+    pub may_delete: bool,
 }
 
 impl Default for Settings {
@@ -79,7 +79,7 @@ impl Default for Settings {
         Self {
             rotation: ROTATION,
             settle: SETTLE,
-            unhold_all: false,
+            may_delete: true,
         }
     }
 }

@@ -5,8 +5,12 @@ use serde_json::json;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::program;
+use crate::support::readme::block_of;
 use crate::support::reconciler::{LEDGERS, Reconciler, account};
+use crate::support::shell::shell;
 use crate::support::wait::wait_for;
+
+const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 
 #[test]
 fn the_rights_of_the_manifests_are_enough() {
@@ -55,4 +59,39 @@ fn the_rights_of_the_manifests_are_enough() {
     fleet.client().delete(lease);
     program::run(&args, "").success();
     fleet.wait_until_held("general", &[]);
+}
+
+#[test]
+fn without_the_right_to_delete_everything_else_goes_on() {
+    let plane = ControlPlane::start();
+    let mut fleet = Fleet::in_cluster(&plane);
+    let kubeconfig = account(&plane);
+    let line = block_of(OPERATIONS, "console", "kubectl delete clusterrolebinding").trim();
+    let directory = tempfile::tempdir().expect("a directory");
+    shell(directory.path(), Some(plane.kubeconfig()), line).success();
+
+    fleet.pool("general", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
+    fleet.busy("general", "node-a");
+    fleet.empty("general", "node-b");
+    let reconciler = Reconciler::start(&kubeconfig, &[LEDGERS, "--settle=1s"]);
+    let message = wait_for("an event", || {
+        let mut events = fleet.events("general").into_iter();
+        events.find_map(|(reason, message, _)| (reason == "NodeLimitExceeded").then_some(message))
+    });
+    assert!(
+        message
+            .starts_with("1 node above the limit of 1; none is terminated, though over-limit is terminate:"),
+        "{message}"
+    );
+    fleet.wait_until_held("general", &["node-a"]);
+    assert_eq!(fleet.living_claims("general").len(), 2);
+    // It has asked whether it may, and has not tried.
+    assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
+    reconciler.kill();
+
+    account(&plane);
+    let _reconciler = Reconciler::start(&kubeconfig, &[LEDGERS, "--settle=1s"]);
+    wait_for("the empty node to go", || {
+        (fleet.living_claims("general") == ["node-a"]).then_some(())
+    });
 }

@@ -122,6 +122,19 @@ fn nodes_above_the_limit_are_reported() {
 }
 
 #[test]
+fn a_termination_without_the_right_to_it_is_reported_with_what_gives_it() {
+    let mut world = World::new(2).with_full_nodes(5).terminating();
+    world.settings.may_delete = false;
+    let expected = "NodeLimitExceeded: 3 nodes above the limit of 2; none is terminated, though over-limit is terminate: \
+                    poolgate has no right to delete NodeClaims; the component `terminate` gives it (Helm: \
+                    reconciler.terminate=true)";
+    assert!(told_at(&mut world, 0).contains(&expected.to_owned()));
+    world.settings.may_delete = true;
+    let terminating = told_at(&mut world, 1);
+    assert!(terminating[0].contains("terminating claim-"), "{terminating:?}");
+}
+
+#[test]
 fn a_termination_is_announced_and_named() {
     let mut world = World::of(2, "Soft", &json!([])).with_full_nodes(9).terminating();
     world.steady_since = Some(clock(noon()));

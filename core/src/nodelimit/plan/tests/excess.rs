@@ -115,12 +115,12 @@ fn nothing_goes_before_all_has_settled() {
 }
 
 #[test]
-fn static_pools_pools_that_go_and_a_release_terminate_nothing() {
+fn static_pools_pools_that_go_and_a_missing_right_terminate_nothing() {
     let over = || World::new(5).with_full_nodes(8).terminating();
     let mut worlds = [over(), over(), over()];
     worlds[0].pool.is_static = true;
     worlds[1].pool.is_deleted = true;
-    worlds[2].settings.unhold_all = true;
+    worlds[2].settings.may_delete = false;
     for world in &worlds {
         let plan = world.plan();
         assert_eq!((uids(&plan), going(&plan)), (None, vec![]));

@@ -106,7 +106,7 @@ pub(super) fn places(world: &World) -> usize {
 
 pub(super) fn is_governed(world: &World) -> bool {
     let is_hard = world.pool.limit.unwrap().mode == NodeLimitMode::Hard;
-    is_hard && !world.pool.is_static && !world.settings.unhold_all
+    is_hard && !world.pool.is_static
 }
 
 /// Whether so few of these nodes need replacements: the pods of all others fit together on nodes that stay.

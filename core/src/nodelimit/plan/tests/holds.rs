@@ -104,10 +104,7 @@ fn a_users_mark_is_left_alone_and_takes_no_place() {
         0,
         "two places for the two that are ours to close"
     );
-    for unhold_all in [false, true] {
-        world.settings.unhold_all = unhold_all;
-        assert_eq!(world.plan().unhold.len(), 0);
-    }
+    assert_eq!(world.plan().unhold.len(), 0);
 }
 
 #[test]
@@ -138,12 +135,11 @@ fn everything_of_ours_is_taken_back_where_the_pool_is_no_more_ours_to_keep() {
         world.step(noon());
         world
     };
-    let mut changed = [held(), held(), held(), held(), held()];
+    let mut changed = [held(), held(), held(), held()];
     changed[0].pool.limit = None;
     changed[1].pool.limit.as_mut().unwrap().mode = crate::karpenter::NodeLimitMode::Soft;
     changed[2].pool.is_static = true;
-    changed[3].settings.unhold_all = true;
-    changed[4].pool.is_deleted = true;
+    changed[3].pool.is_deleted = true;
     for (index, world) in changed.iter_mut().enumerate() {
         let plan = world.step(noon());
         assert_eq!(released(&plan).len(), 3, "{index}");

@@ -61,7 +61,6 @@ proptest! {
     fn karpenter_sees_as_many_places_as_there_are(mut world in any_world()) {
         world.pool.leaves_limit_to_poolgate = true;
         world.pool.is_static = false;
-        world.settings.unhold_all = false;
         world.pool.written_nodes = None;
         let plan = world.plan();
         let limit = world.pool.limit.unwrap();
