@@ -31,12 +31,13 @@ impl<K: Clone + Eq + Hash, V> FewMap<K, V> {
         None
     }
 
-    /// Takes in an entry. If the key is there already, it gets this value.
-    pub(crate) fn replace(&mut self, key: K, value: V) {
-        match self.place(&key).and_then(|place| self.entries.get_mut(place)) {
-            Some((_, replaced)) => *replaced = value,
-            None => self.push(key, value),
+    /// Takes in an entry. If the key is there already, it gets this value, and its last one is returned.
+    pub(crate) fn replace(&mut self, key: K, value: V) -> Option<V> {
+        if let Some((_, replaced)) = self.place(&key).and_then(|place| self.entries.get_mut(place)) {
+            return Some(std::mem::replace(replaced, value));
         }
+        self.push(key, value);
+        None
     }
 
     /// Takes in an entry of a new key.
@@ -106,11 +107,11 @@ mod tests {
             assert!(map.values().copied().eq((0..size).map(|number| number * 2)));
             for number in 0..size {
                 assert_eq!(map.get(&number), Some(&(number * 2)));
-                map.replace(number, number * 3);
+                assert_eq!(map.replace(number, number * 3), Some(number * 2));
                 assert_eq!(map.get(&number), Some(&(number * 3)));
             }
             assert_eq!(map.get(&size), None);
-            map.replace(size, 0);
+            assert_eq!(map.replace(size, 0), None);
             assert_eq!(map.get(&size), Some(&0));
             assert!(map.keys().copied().eq(0..=size));
         }

@@ -29,7 +29,7 @@ impl<'t> Composer<'t> {
         Self {
             text,
             limits,
-            tree: Tree::default(),
+            tree: Tree::with_usual_capacity(),
             open: Vec::new(),
             anchors: HashMap::new(),
             written: start,
@@ -144,15 +144,15 @@ impl<'t> Composer<'t> {
     /// Whether a tab is between the beginning of the line and a scalar in a block. The parser takes it at
     /// the outermost level; kubectl never does.
     fn is_indented_by_tab(&self, span: Span) -> bool {
-        let before = self.text.get(..span.start()).unwrap_or_default();
-        let indentation = before.trim_end_matches([' ', '\t']);
         let in_block = self.open.last().is_none_or(|(_, style)| *style == Style::Block);
+        let before = self.text.as_bytes().get(..span.start()).unwrap_or_default();
+        let mut before = before.iter().rev();
+        let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
         in_block
-            && before.ends_with([' ', '\t'])
+            && before.clone().take_while(is_blank).any(|byte| *byte == b'\t')
             && before
-                .get(indentation.len()..)
-                .is_some_and(|space| space.contains('\t'))
-            && (indentation.is_empty() || indentation.ends_with('\n'))
+                .find(|byte| !is_blank(byte))
+                .is_none_or(|byte| *byte == b'\n')
     }
 
     /// A sequence in block style begins at its first dash. Where that stands no deeper than the key above, the

@@ -9,7 +9,7 @@ use super::problem::{ManifestProblem, ProblemKind};
 use super::resolve::{AliasBudget, Reading};
 use super::syntax::SyntaxError;
 use super::template::is_template;
-use super::variables::Variables;
+use super::variables::{Variables, may_have_variable};
 use super::{Comment, Document, Limits, Span};
 
 /// How many times over the documents of one text may use what aliases may add to one of them.
@@ -62,7 +62,7 @@ fn walk<'t>(text: &'t str, limits: &Limits, variables: Option<&'t Variables>) ->
             nodes: limits.alias_nodes.saturating_mul(DOCUMENTS_WITH_ALIASES),
             bytes: limits.alias_bytes.saturating_mul(DOCUMENTS_WITH_ALIASES),
         },
-        variables,
+        variables: variables.filter(|_| may_have_variable(text)),
         finished: false,
     }
 }

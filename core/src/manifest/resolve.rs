@@ -201,14 +201,14 @@ impl<'t> Resolver<'_, 't> {
                 };
                 self.problems.push(merge, kind);
             }
+            let replaced = map.replace(name.clone(), value);
             let is_again = match &mut explicit {
                 Some(keys) => !keys.insert(name.clone()),
-                None => map.get(&name).is_some(),
+                None => replaced.is_some(),
             };
             if is_again {
                 self.duplicate(id, key, &name);
             }
-            map.replace(name, value);
         }
         Ok(())
     }

@@ -119,9 +119,13 @@ fn typed(value: Scalar<'_>, tag: Tag) -> Option<Scalar<'_>> {
     }
 }
 
+/// The longest word that is no text, `false`: most texts are longer, and nothing else is asked about those.
+const LONGEST_WORD: usize = 5;
+
 /// The value of a plain scalar.
 fn plain(text: Cow<'_, str>) -> Scalar<'_> {
     match text.as_ref() {
+        longer if longer.len() > LONGEST_WORD => number(&text).unwrap_or(Scalar::Text(text)),
         "" | "~" | "null" | "Null" | "NULL" => Scalar::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
             Scalar::Bool(true)

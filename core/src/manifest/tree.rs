@@ -46,7 +46,14 @@ pub(super) enum Content<'t> {
 #[derive(Debug, Default)]
 pub(super) struct Tree<'t>(Vec<Node<'t>>);
 
+/// As many keys and values as most documents have: a tree that grows is copied each time.
+const USUAL: usize = 128;
+
 impl<'t> Tree<'t> {
+    pub(super) fn with_usual_capacity() -> Self {
+        Self(Vec::with_capacity(USUAL))
+    }
+
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

@@ -100,6 +100,11 @@ impl Variables {
     }
 }
 
+/// Whether a variable may be in a scalar of a manifest: as it is written there, or with an escape.
+pub(super) fn may_have_variable(manifest: &str) -> bool {
+    manifest.contains(MARK) || manifest.contains('\\')
+}
+
 /// Whether a variable is in a text.
 pub fn has_variable(text: &str) -> bool {
     first(text).is_some()
@@ -177,6 +182,9 @@ fn unquoted(value: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    use super::super::{Document, Limits, parse_with};
     use super::*;
 
     fn variables() -> Variables {
@@ -219,6 +227,16 @@ mod tests {
         assert_eq!(filled(&"${C:=".repeat(1000)), None);
         let deep = format!("{}x{}", "${C:=".repeat(1000), "}".repeat(1000));
         assert_eq!(filled(&deep).as_deref(), Some("?"));
+    }
+
+    #[test]
+    fn a_variable_that_is_written_with_an_escape_is_filled_in() {
+        for text in ["'${A}'", "\"\\x24{A}\"", "\"$\\\n  {A}\""] {
+            let variables = variables();
+            let mut documents = parse_with(text, &Limits::default(), &variables);
+            let value = documents.next().map(Document::into_value);
+            assert_eq!(value, Some(json!("2")), "{text}");
+        }
     }
 
     #[test]
