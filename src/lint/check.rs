@@ -16,11 +16,11 @@ use super::subjects::{Judged, Look, Subjects};
 use super::suppress::{Fate, Suppressions};
 use super::tally::Tally;
 use super::together::OfInput;
-use super::{json, notes, problem_rules, rendered, source_range, variables};
+use super::{comments, json, notes, problem_rules, rendered, source_range, variables};
 use crate::files::{Whole, clean};
 use crate::text_rules;
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, ManifestProblem, ProblemKind, Span};
+use poolgate_core::manifest::{self, Document, LeftAlone, Lines, ManifestProblem, ProblemKind, Span};
 
 /// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
 pub(super) const MAX_KEPT: usize = 1000;
@@ -64,7 +64,9 @@ pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) ->
         findings: Vec::new(),
         tally,
     };
-    for (number, document) in manifest::parse_with(text, &Limits::default(), &judge.variables).enumerate() {
+    for (number, document) in
+        manifest::parse_with(text, &comments::limits(text), &judge.variables).enumerate()
+    {
         file.is_template |= LeftAlone::is_template(&document);
         let first = file.findings.len();
         file.document(number, &document);

@@ -7,6 +7,7 @@ mod args;
 mod baseline;
 mod check;
 mod colour;
+mod comments;
 mod diagnosed;
 mod finding;
 mod fix;

@@ -8,7 +8,7 @@ use crate::files::clean;
 use poolgate_core::manifest::Document;
 
 /// Helm's comment above each document: `# Source: chart/templates/pool.yaml`.
-const HELM: &str = " Source: ";
+pub(super) const HELM: &str = " Source: ";
 
 /// The folders of a chart that Helm prints manifests from.
 const CHART_FOLDERS: [&str; 2] = ["/templates/", "/crds/"];

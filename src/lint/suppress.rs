@@ -16,7 +16,7 @@ use crate::text_rules::{self, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED};
 use poolgate_core::manifest::{Comment, Document, Span};
 
 /// How a comment that is meant for poolgate begins.
-const MARK: &str = "poolgate:";
+pub(super) const MARK: &str = "poolgate:";
 
 /// The comments of a document.
 #[derive(Debug, Default)]

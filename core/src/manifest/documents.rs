@@ -70,6 +70,7 @@ fn walk<'t>(text: &'t str, limits: &Limits, variables: Option<&'t Variables>) ->
 fn parser<'t>(text: &'t str, base: usize, limits: &Limits) -> Parser<'t, StrInput<'t>> {
     let options = granit_parser::options! {
         emit_unresolved_aliases: true,
+        emit_comments: limits.comments > 0,
         max_buffered_comment_events: limits.comments,
         flow_nesting_limit: limits.depth,
         block_nesting_limit: limits.depth,

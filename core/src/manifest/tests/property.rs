@@ -159,4 +159,18 @@ proptest! {
             }
         }
     }
+
+    /// What a comment holds never changes what is read beside it.
+    #[test]
+    fn a_text_is_read_alike_without_its_comments(text in yamlish()) {
+        let unheard = Limits { comments: 0, ..Limits::default() };
+        let read = |limits: &Limits| -> Vec<_> {
+            let documents = parse(&text, limits);
+            documents
+                .map(|document| (document.value().clone(), document.span(), document.problems().to_vec()))
+                .collect()
+        };
+        prop_assert_eq!(read(&unheard), read(&Limits::default()));
+        prop_assert!(parse(&text, &unheard).all(|document| document.comments().is_empty()));
+    }
 }
