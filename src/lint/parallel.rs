@@ -1,49 +1,78 @@
 //! Work on several items at once, with results in the order of the items whatever the number of threads.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Mutex, mpsc};
 use std::thread;
 
-/// Items that are done before the results of any are taken: bounds what is held back.
-const BATCH: usize = 256;
+/// The most items that a thread is handed at once.
+const PORTION: usize = 16;
+
+/// Portions for each thread that are handed out before the results of the first are taken: bounds what is held back.
+const AHEAD: usize = 4;
 
 /// Does the work on every item and takes the results in their order. Ends with the first error of `take`.
-pub(super) fn in_order<I: Sync, O: Send + Sync, E>(
+pub(super) fn in_order<I: Sync, O: Send, E>(
     items: &[I],
     work: impl Fn(&I) -> O + Sync,
-    mut take: impl FnMut(O) -> Result<(), E>,
+    take: impl FnMut(O) -> Result<(), E>,
 ) -> Result<(), E> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    for batch in items.chunks(BATCH) {
-        for result in worked(batch, threads.min(batch.len()), &work) {
-            take(result)?;
-        }
-    }
-    Ok(())
+    on_threads(threads.min(items.len()), items, &work, take)
 }
 
-fn worked<I: Sync, O: Send + Sync>(items: &[I], threads: usize, work: &(impl Fn(&I) -> O + Sync)) -> Vec<O> {
+fn on_threads<I: Sync, O: Send, E>(
+    threads: usize,
+    items: &[I],
+    work: &(impl Fn(&I) -> O + Sync),
+    mut take: impl FnMut(O) -> Result<(), E>,
+) -> Result<(), E> {
     if threads < 2 {
-        return items.iter().map(work).collect();
+        return items.iter().map(work).try_for_each(take);
     }
-    let results: Vec<OnceLock<O>> = items.iter().map(|_| OnceLock::new()).collect();
-    let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
+    let portion = (items.len() / threads / AHEAD).clamp(1, PORTION);
+    let mut portions = items.chunks(portion).enumerate();
+    let (todo, waiting) = mpsc::channel::<(usize, &[I])>();
+    let waiting = &Mutex::new(waiting);
+    // What ends this closure, an error or a panic, ends the threads: nothing is handed out any more.
+    thread::scope(move |scope| {
+        let (done, finished) = mpsc::channel();
         for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let (Some(item), Some(result)) = (items.get(index), results.get(index)) else {
+            let done = done.clone();
+            let next = || waiting.lock().ok()?.recv().ok();
+            scope.spawn(move || {
+                while let Some((number, items)) = next() {
+                    let results = || items.iter().map(work).collect::<Vec<O>>();
+                    let results = panic::catch_unwind(AssertUnwindSafe(results));
+                    if done.send((number, results)).is_err() {
                         break;
-                    };
-                    // Each index is handed out once: the place is empty.
-                    let _ = result.set(work(item));
+                    }
                 }
             });
         }
-    });
-    results.into_iter().filter_map(OnceLock::into_inner).collect()
+        let count = portions.len();
+        for portion in portions.by_ref().take(threads * AHEAD) {
+            let _ = todo.send(portion);
+        }
+        let mut early = BTreeMap::new();
+        for number in 0..count {
+            while !early.contains_key(&number)
+                && let Ok((number, results)) = finished.recv()
+            {
+                early.insert(number, results);
+            }
+            if let Some(portion) = portions.next() {
+                let _ = todo.send(portion);
+            }
+            let results = early.remove(&number).into_iter();
+            for result in results.flat_map(|results| results.unwrap_or_else(|why| panic::resume_unwind(why)))
+            {
+                take(result)?;
+            }
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -64,7 +93,15 @@ mod tests {
         );
         assert_eq!(done, Ok(()));
         assert_eq!(taken, items.iter().map(|item| item * 2).collect::<Vec<_>>());
-        assert_eq!(worked(&items, 7, &|item| *item), items);
+        for threads in [1, 2, 7] {
+            taken.clear();
+            let mut take = |result| {
+                taken.push(result);
+                Ok(())
+            };
+            let done: Result<(), ()> = on_threads(threads, &items, &|item| *item, &mut take);
+            assert_eq!((done, &taken), (Ok(()), &items), "{threads}");
+        }
     }
 
     #[test]
@@ -80,5 +117,13 @@ mod tests {
             },
         );
         assert_eq!((done, taken), (Err("full"), 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "the worst item")]
+    fn a_panic_is_that_of_the_whole() {
+        let items: Vec<usize> = (0..1000).collect();
+        let work = |item: &usize| assert_ne!(*item, 500, "the worst item");
+        let _: Result<(), ()> = on_threads(3, &items, &work, |()| Ok(()));
     }
 }
