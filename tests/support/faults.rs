@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::accounts::Account;
 use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::wait::PATIENCE;
@@ -51,9 +52,9 @@ pub(crate) struct FaultyApiServer {
 }
 
 impl FaultyApiServer {
-    /// A proxy before the first API server of this control plane.
+    /// A proxy before the first API server of this control plane. Whoever asks it has the rights of the gate.
     pub(crate) fn before(plane: &ControlPlane) -> Self {
-        let client = Client::of(plane);
+        let client = Client::by(&plane.kubeconfig_by(Account::Gate));
         let (runtime, upstream) = client.parts();
         let (fault, faults) = watch::channel(Fault::None);
         let silences = Arc::new(AtomicU64::new(0));

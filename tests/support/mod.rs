@@ -4,6 +4,7 @@
 //! Everything here panics with a sentence when it cannot do its work: a test that has no control plane has
 //! failed. Everything that waits has a deadline, generous because test machines are shared.
 
+pub(crate) mod accounts;
 pub(crate) mod assets;
 pub(crate) mod authority;
 pub(crate) mod chart;

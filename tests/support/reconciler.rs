@@ -1,24 +1,14 @@
 //! A real `poolgate reconcile`.
 
 use std::ops::{Deref, DerefMut};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::control_plane::ControlPlane;
 use super::process::Outcome;
 use super::program;
 use super::running::Running;
 
-/// The component alone: no webhook is registered that nobody would answer.
-const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reconcile-overlay");
-
 /// Where the manifests let gate and reconciler write.
 pub(crate) const LEDGERS: &str = "--namespace=poolgate-ledgers";
-
-/// Installs the account that is shipped, with its rights and its fence, and writes a kubeconfig of it.
-pub(crate) fn account(plane: &ControlPlane) -> PathBuf {
-    plane.kubectl(&["apply", "-k", OVERLAY], "").success();
-    plane.kubeconfig_of("poolgate-system", "poolgate-reconciler")
-}
 
 /// A reconciler, with a probe port of its own.
 pub(crate) struct Reconciler(Running);

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::full::full;
 use crate::support::karpenter::{Definition, KarpenterCluster, lock};
@@ -58,7 +59,8 @@ impl Guarded {
 
     /// Starts the reconciler.
     pub(super) fn reconcile(&mut self, args: &[&str]) {
-        let reconciler = Reconciler::start(self.cluster.plane().kubeconfig(), args);
+        let account = self.cluster.plane().kubeconfig_by(Account::Reconciler);
+        let reconciler = Reconciler::start(&account, args);
         self.reconciler = Some(Mutex::new(reconciler));
     }
 
@@ -170,7 +172,7 @@ fn whole(metric: f64) -> usize {
 
 /// A gate that fails closed: what it cannot decide in time, on a busy machine, is not to count against the limit.
 fn start_gate(plane: &ControlPlane) -> Poolgate {
-    let gate = Poolgate::serve_watching(plane.kubeconfig(), &["--gate"]);
+    let gate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Gate), &["--gate"]);
     wait_for("the gate to watch NodeClaims", || {
         let (_, told) = gate.probe("/readyz");
         told.contains("NodeClaims: watching\n").then_some(())

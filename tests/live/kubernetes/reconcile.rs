@@ -14,9 +14,10 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
-use crate::support::reconciler::{LEDGERS, Reconciler, account};
+use crate::support::reconciler::Reconciler;
 use crate::support::wait::wait_for;
 
 /// A cluster with one reconciler, by the account that is shipped, for tests that keep to pools of their own.
@@ -28,8 +29,8 @@ struct Shared {
 static SHARED: LazyLock<Shared> = LazyLock::new(|| {
     let plane = ControlPlane::start();
     drop(Fleet::in_cluster(&plane));
-    let args = [LEDGERS, "--settle=1s", "--max-terminations-per-minute=1000"];
-    let reconciler = Reconciler::start(&account(&plane), &args);
+    let args = ["--settle=1s", "--max-terminations-per-minute=1000"];
+    let reconciler = Reconciler::start(&plane.kubeconfig_by(Account::Reconciler), &args);
     wait_for("the reconciler to lead", || reconciler.leads().then_some(()));
     Shared { plane, reconciler }
 });

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::shared::published;
+use crate::support::accounts::Account;
 use crate::support::full::full;
 use crate::support::load::Load;
 use crate::support::nodepool::node_pool;
@@ -19,7 +20,7 @@ const SHUTDOWN_DELAY: Duration = Duration::from_secs(4);
 
 fn replica() -> Poolgate {
     let plane = &published().plane;
-    let (kubeconfig, pki) = (plane.kubeconfig(), plane.pki());
+    let (kubeconfig, pki) = (plane.kubeconfig_by(Account::Server), plane.pki());
     Poolgate::start(&[
         &format!("--kubeconfig={}", kubeconfig.display()),
         &format!("--tls-cert={}", pki.server_cert.display()),

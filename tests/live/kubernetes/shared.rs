@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1, patched_crd};
 use crate::support::poolgate::Poolgate;
@@ -27,7 +28,7 @@ impl Shared {
     pub(super) fn start(define: impl FnOnce(&ControlPlane)) -> Self {
         let plane = ControlPlane::start();
         define(&plane);
-        let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
+        let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Server), &[]);
         let shared = Self { plane, poolgate };
         shared.ask_about("asked-");
         shared

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::support::accounts::Account;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1, karpenter_crd};
@@ -229,7 +230,7 @@ fn the_metrics_follow_what_is_stored_and_what_it_is_judged_by() {
     };
     write("");
     let flag = format!("--policy={}", policy.display());
-    let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[&flag]);
+    let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Server), &[&flag]);
     let become_so = |expected: &[&str]| {
         wait_for(&format!("{expected:?}"), || {
             (denied(&poolgate) == expected).then_some(())

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shared::published;
+use crate::support::accounts::Account;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1};
@@ -39,7 +40,7 @@ fn assert_metric(poolgate: &Poolgate, line: &str) {
 #[test]
 fn verdicts_follow_the_definition_that_is_installed() {
     let plane = ControlPlane::start();
-    let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[]);
+    let poolgate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Server), &[]);
     assert_metric(
         &poolgate,
         "poolgate_karpenter_release_info{release=\"1.15.0\",source=\"newest\"} 1",
@@ -71,7 +72,10 @@ fn verdicts_follow_the_definition_that_is_installed() {
 #[test]
 fn a_release_that_the_user_names_holds_whatever_is_installed() {
     let plane = &published().plane;
-    let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &["--karpenter-version", "1.9"]);
+    let poolgate = Poolgate::serve_watching(
+        &plane.kubeconfig_by(Account::Server),
+        &["--karpenter-version", "1.9"],
+    );
     poolgate.wait_until_told("judging for: Karpenter 1.9.0; installed is the definition of 1.15.0\n");
     plane.register_webhooks_for("named-", &poolgate.base_url(), &poolgate.ca());
     let rejected = dry_run(plane, &balanced()).stderr;

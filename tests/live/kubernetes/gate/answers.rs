@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 
 use super::super::shared::published;
 use super::objects::{of_pool, pool};
+use crate::support::accounts::Account;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::nodeclaim::node_claim as claim;
 use crate::support::poolgate::Poolgate;
@@ -18,10 +20,15 @@ struct Gated {
     poolgate: Poolgate,
 }
 
+fn ledger_path(pool: &str) -> String {
+    format!("/api/v1/namespaces/poolgate-ledgers/configmaps/poolgate-ledger-{pool}")
+}
+
 impl Gated {
     fn start(prefix: &str, args: &[&str]) -> Self {
         let plane = &published().plane;
-        let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &[&["--gate"], args].concat());
+        let poolgate =
+            Poolgate::serve_watching(&plane.kubeconfig_by(Account::Gate), &[&["--gate"], args].concat());
         plane.register_gate_for(prefix, &poolgate.base_url(), &poolgate.ca(), "Fail");
         Self { plane, poolgate }
     }
@@ -49,22 +56,25 @@ impl Gated {
         names.success().lines().count()
     }
 
+    /// The ConfigMap with the ledger of a pool.
+    fn stored(&self, pool: &str) -> Value {
+        let stored = Client::of(self.plane).get(&ledger_path(pool));
+        stored.expect("a ledger")
+    }
+
     fn ledger(&self, pool: &str) -> Value {
-        let name = format!("poolgate-ledger-{pool}");
-        let object = self.plane.kubectl_json(&["get", "configmap", &name], "");
+        let object = self.stored(pool);
         let text = object["data"]["ledger.json"].as_str().expect("a ledger");
         serde_json::from_str(text).expect("JSON")
     }
 
     /// Writes this over the ledger of a pool, or deletes it.
     fn replace_ledger(&self, pool: &str, text: Option<&str>) {
-        let name = format!("poolgate-ledger-{pool}");
-        let patch = json!({"data": {"ledger.json": text}}).to_string();
-        let args: &[&str] = match text {
-            Some(_) => &["patch", "configmap", &name, "--type=merge", "-p", &patch],
-            None => &["delete", "configmap", &name],
-        };
-        self.plane.kubectl(args, "").success();
+        let client = Client::of(self.plane);
+        match text {
+            Some(_) => drop(client.merge(&ledger_path(pool), &json!({"data": {"ledger.json": text}}))),
+            None => client.delete(&ledger_path(pool)),
+        }
     }
 
     #[track_caller]
@@ -98,9 +108,7 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
     );
     let dry = gated.create(&["--dry-run=server"], &claim("filled-dry", "filled"));
     assert!(dry.stderr.contains("is at its node limit"), "{dry:?}");
-    let object = gated
-        .plane
-        .kubectl_json(&["get", "configmap", "poolgate-ledger-filled"], "");
+    let object = gated.stored("filled");
     assert_eq!(
         object["metadata"]["labels"],
         json!({"poolgate.dev/ledger": "true"})
@@ -282,10 +290,11 @@ fn a_gate_alone_starts_without_a_readable_policy_and_keeps_the_mode_of_the_ledge
     std::fs::write(&file, soft).expect("a policy");
     let path = file.to_str().expect("UTF-8");
     let plane = &published().plane;
-    plane.kubectl(&["create", "namespace", "standin"], "").success();
+    let account = plane.kubeconfig_by(Account::Gate);
+    plane.create_ledger_namespace("standin");
     let start = || {
         let args = ["--gate-only", "--namespace=standin", "--policy", path];
-        let poolgate = Poolgate::serve_watching(plane.kubeconfig(), &args);
+        let poolgate = Poolgate::serve_watching(&account, &args);
         plane.register_gate_for("standin-", &poolgate.base_url(), &poolgate.ca(), "Fail");
         Gated { plane, poolgate }
     };
@@ -332,14 +341,12 @@ fn a_ledger_of_a_later_release_is_told_of_and_not_written_over() {
     let denied = gated.create(&[], &claim("later-b", "later"));
     assert!(
         denied.stderr.contains(
-            "poolgate cannot say whether NodePool later is at its node limit: ConfigMap default/poolgate-ledger-later: \
+            "poolgate cannot say whether NodePool later is at its node limit: ConfigMap poolgate-ledgers/poolgate-ledger-later: \
              data[\"ledger.json\"]: the ledger has version 2"
         ),
         "{denied:?}"
     );
-    let kept = gated
-        .plane
-        .kubectl_json(&["get", "configmap", "poolgate-ledger-later"], "");
+    let kept = gated.stored("later");
     assert_eq!(kept["data"]["ledger.json"], "{\"version\": 2}");
 }
 

@@ -18,7 +18,7 @@ use crate::support::wait::wait_for;
 
 const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
-const LEDGERS: &str = "/api/v1/namespaces/default/configmaps?labelSelector=poolgate.dev/ledger";
+const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers/configmaps?labelSelector=poolgate.dev/ledger";
 
 /// How often reservations that are not needed any more are removed.
 const SWEEP: u64 = 5;

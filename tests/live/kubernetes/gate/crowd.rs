@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ use tokio::time::{sleep, timeout};
 use super::census::{Census, count};
 use super::creators::{Tally, Try, create_and_delete, try_create};
 use super::objects::{of_pool, pool};
+use crate::support::accounts::Account;
 use crate::support::control_plane::{ApiServer, ControlPlane};
 use crate::support::crds::V1;
 use crate::support::poolgate::Poolgate;
@@ -40,13 +42,18 @@ const HALF_A_ROUND: u64 = 20;
 struct Servers {
     second: ApiServer,
     plane: ControlPlane,
+    /// With the rights of the gate, one for each server.
+    gate: [PathBuf; 2],
 }
 
 static SERVERS: LazyLock<Servers> = LazyLock::new(|| {
     let plane = ControlPlane::start();
     plane.install_karpenter_crds(V1);
+    let second = plane.another_api_server();
     Servers {
-        second: plane.another_api_server(),
+        gate: [plane.kubeconfig(), second.kubeconfig()]
+            .map(|server| plane.kubeconfig_at(server, Account::Gate)),
+        second,
         plane,
     }
 });
@@ -65,7 +72,7 @@ pub(super) struct Crowd {
 
 impl Crowd {
     pub(super) fn start(name: &'static str, failure_policy: &str) -> Self {
-        let Servers { plane, second } = &*SERVERS;
+        let Servers { plane, second, .. } = &*SERVERS;
         plane
             .kubectl(&["apply", "-f", "-"], &pool(name, Some(LIMIT)).to_string())
             .success();
@@ -104,8 +111,7 @@ impl Crowd {
 
     /// A gate; they look at the API servers by turns.
     fn replica(number: usize) -> Poolgate {
-        let kubeconfig = [SERVERS.plane.kubeconfig(), SERVERS.second.kubeconfig()][number % 2];
-        Poolgate::replica(kubeconfig, SERVERS.plane.pki(), &[])
+        Poolgate::replica(&SERVERS.gate[number % 2], SERVERS.plane.pki(), &[])
     }
 
     fn publish(&self) {
@@ -240,7 +246,7 @@ impl Crowd {
 
     /// Waits until nothing of the past holds a place: what was admitted and never stored does so for one lifetime.
     pub(super) fn wait_until_no_reservation_is_left(&self) {
-        let ledgers: Api<ConfigMap> = Api::default_namespaced(self.apis[0].clone().into_client());
+        let ledgers: Api<ConfigMap> = Api::namespaced(self.apis[0].clone().into_client(), "poolgate-ledgers");
         let name = format!("poolgate-ledger-{}", self.pool);
         wait_for("the last reservation to go", || {
             let object = self.runtime.block_on(ledgers.get(&name)).expect("a ledger");

@@ -127,8 +127,8 @@ impl<'a> FaultRun<'a> {
     fn start(plane: &'a ControlPlane, number: usize, trouble: Trouble) -> Self {
         let client = Client::of(plane);
         let namespace = format!("trouble-{number}");
-        client.create(NAMESPACES, &json!({"metadata": {"name": namespace}}));
         let server = FaultyApiServer::before(plane);
+        plane.create_ledger_namespace(&namespace);
         let gates = if trouble == Trouble::ReplicaStopped { 2 } else { 1 };
         let args = ["--namespace", &namespace];
         let gates: Vec<_> = (0..gates)

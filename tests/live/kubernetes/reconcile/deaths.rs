@@ -9,6 +9,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::full::full;
@@ -98,7 +99,8 @@ fn a_killed_reconciler_leaves_nothing_wrong() {
     let mut random = random();
     let plane = ControlPlane::start();
     let mut fleet = Fleet::in_cluster(&plane);
-    let start = || Reconciler::launch(plane.kubeconfig(), &HASTE);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    let start = || Reconciler::launch(&account, &HASTE);
     let mut reconciler = start();
     let mut seen = Seen::default();
     for number in 0..rounds {
@@ -127,8 +129,8 @@ fn an_api_server_that_dies_leaves_nothing_wrong() {
     let mut random = random();
     let mut plane = ControlPlane::start();
     drop(Fleet::in_cluster(&plane));
-    let kubeconfig = plane.kubeconfig().to_owned();
-    let mut reconciler = Reconciler::start(&kubeconfig, &HASTE);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    let mut reconciler = Reconciler::start(&account, &HASTE);
     let mut seen = Seen::default();
     for number in 0..=rounds {
         let wait = Duration::from_millis(random.random_range(0..4_000));

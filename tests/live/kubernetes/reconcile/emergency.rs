@@ -1,5 +1,6 @@
 //! How poolgate is taken out, with it and without it.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -8,11 +9,12 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
 
-const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases/poolgate-reconciler";
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
 
 const DOCUMENT: &str = include_str!("../../../../docs/operations.md");
 
@@ -60,15 +62,15 @@ fn full_pool(plane: &ControlPlane) -> Fleet {
 }
 
 /// Lets a reconciler hold the nodes, and go.
-fn hold_all(plane: &ControlPlane, fleet: &mut Fleet) {
-    let mut reconciler = Reconciler::start(plane.kubeconfig(), &[]);
+fn hold_all(account: &Path, fleet: &mut Fleet) {
+    let mut reconciler = Reconciler::start(account, &[]);
     fleet.wait_until_held("general", &["node-a", "node-b"]);
     assert!(reconciler.terminate().success(), "{}", reconciler.log());
 }
 
 /// Takes off what has expired. What it logged.
-fn expire(plane: &ControlPlane) -> String {
-    let expired = Reconciler::unhold_all(plane.kubeconfig(), &["--if-lease-older-than=15m"]);
+fn expire(account: &Path) -> String {
+    let expired = Reconciler::unhold_all(account, &["--if-lease-older-than=15m"]);
     assert!(expired.status.success(), "{expired:?}");
     expired.stderr
 }
@@ -83,11 +85,12 @@ fn renewed(minutes: i64, promised: u32) -> Value {
 fn marks_expire_with_the_lease_and_not_before() {
     let plane = ControlPlane::start();
     let mut fleet = full_pool(&plane);
-    hold_all(&plane, &mut fleet);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    hold_all(&account, &mut fleet);
     for minutes in [14, 0, -60] {
         fleet.client().merge(LEASE, &renewed(minutes, 1));
         assert!(
-            expire(&plane).contains("no mark is removed"),
+            expire(&account).contains("no mark is removed"),
             "{minutes} minutes ago"
         );
         assert_eq!(fleet.held("general"), ["node-a", "node-b"]);
@@ -103,19 +106,19 @@ fn marks_expire_with_the_lease_and_not_before() {
                 thread::sleep(Duration::from_millis(100));
             }
         });
-        let said = expire(&plane);
+        let said = expire(&account);
         done.store(true, Relaxed);
         assert!(said.contains("no mark is removed"), "{said}");
     });
     assert_eq!(fleet.held("general"), ["node-a", "node-b"]);
 
     fleet.client().merge(LEASE, &renewed(16, 1));
-    assert!(expire(&plane).contains("nodes=2"));
+    assert!(expire(&account).contains("nodes=2"));
     expect_only_the_users(&mut fleet);
 
-    hold_all(&plane, &mut fleet);
+    hold_all(&account, &mut fleet);
     fleet.client().delete(LEASE);
-    assert!(expire(&plane).contains("nodes=2"));
+    assert!(expire(&account).contains("nodes=2"));
     expect_only_the_users(&mut fleet);
 }
 
@@ -123,7 +126,8 @@ fn marks_expire_with_the_lease_and_not_before() {
 fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     let plane = ControlPlane::start();
     let mut fleet = full_pool(&plane);
-    hold_all(&plane, &mut fleet);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    hold_all(&account, &mut fleet);
     // Without poolgate nothing changes.
     assert_eq!(fleet.held("general"), ["node-a", "node-b"]);
     let lines = documented_lines();
@@ -133,10 +137,10 @@ fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     }
     expect_only_the_users(&mut fleet);
 
-    hold_all(&plane, &mut fleet);
+    hold_all(&account, &mut fleet);
     let left = json!({"metadata": {"annotations": {"poolgate.dev/node-limit": "7"}}});
     fleet.change_pool("general", &left);
-    let released = Reconciler::unhold_all(plane.kubeconfig(), &[]);
+    let released = Reconciler::unhold_all(&account, &[]);
     assert!(released.status.success(), "{released:?}");
     assert!(released.stderr.contains("nodes=2"), "{released:?}");
     assert!(released.stderr.contains("limits=1"), "{released:?}");

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::support::accounts::Account;
 use crate::support::chart::charted;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::nodepool::node_pool;
-use crate::support::reconciler::account;
 use crate::support::wait::wait_for;
 
 const NODES: &str = "/api/v1/nodes";
@@ -26,7 +26,7 @@ impl Fenced {
     fn start() -> Self {
         let plane = ControlPlane::start();
         let mut fleet = Fleet::in_cluster(&plane);
-        let thief = Client::by(&account(&plane));
+        let thief = Client::by(&plane.kubeconfig_by(Account::Reconciler));
         fleet.pool("limited", 1, &json!({}));
         fleet.busy("limited", "mine");
         let fenced = Self {

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
@@ -15,9 +16,10 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     let mut fleet = Fleet::in_cluster(&plane);
     fleet.pool("general", 2, &json!({}));
     fleet.busy("general", "node-a");
-    let mut first = Reconciler::start(plane.kubeconfig(), &[]);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    let mut first = Reconciler::start(&account, &[]);
     wait_for("the first to lead", || first.leads().then_some(()));
-    let second = Reconciler::start(plane.kubeconfig(), &[]);
+    let second = Reconciler::start(&account, &[]);
     wait_for("the second to have asked for the Lease", || {
         let (_, told) = second.probe("/readyz");
         (!told.contains("leader: not yet known")).then_some(())
@@ -33,7 +35,7 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     fleet.wait_until_held("general", &["node-a", "node-b"]);
 
     // Who stalls does not lead when it goes on.
-    let third = Reconciler::start(plane.kubeconfig(), &[]);
+    let third = Reconciler::start(&account, &[]);
     let begun = Instant::now();
     second.signal("STOP");
     wait_for("the third to lead", || third.leads().then_some(()));

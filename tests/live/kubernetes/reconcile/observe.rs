@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
@@ -35,7 +36,10 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
         versions
     };
     let before = everything();
-    let reconciler = Reconciler::start(plane.kubeconfig(), &["--observe", "--settle=0s"]);
+    let reconciler = Reconciler::start(
+        &plane.kubeconfig_by(Account::Reconciler),
+        &["--observe", "--settle=0s"],
+    );
     for line in [
         "would write",
         "would publish an event",

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::files::directory;
 use crate::support::fleet::Fleet;
@@ -51,7 +52,8 @@ fn the_flag_decides_for_pools_without_the_annotation_whatever_the_policy_says() 
         &json!({"poolgate.dev/over-limit": "Terminate"}),
     );
     let arguments = ["--settle=1s", "--over-limit=report", &policy];
-    let mut reconciler = Reconciler::start(plane.kubeconfig(), &arguments);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    let mut reconciler = Reconciler::start(&account, &arguments);
     wait_until_one_is_left(&mut fleet, "asked");
     assert_spared(&mut fleet, "silent");
     reconciler.terminate();
@@ -62,7 +64,7 @@ fn the_flag_decides_for_pools_without_the_annotation_whatever_the_policy_says() 
         &json!({"poolgate.dev/over-limit": "Report"}),
     );
     let arguments = ["--settle=1s", "--over-limit=terminate"];
-    let _reconciler = Reconciler::start(plane.kubeconfig(), &arguments);
+    let _reconciler = Reconciler::start(&account, &arguments);
     wait_until_one_is_left(&mut fleet, "silent");
     assert_spared(&mut fleet, "reported");
 }

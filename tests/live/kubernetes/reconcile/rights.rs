@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::program;
 use crate::support::readme::block_of;
-use crate::support::reconciler::{LEDGERS, Reconciler, account};
+use crate::support::reconciler::Reconciler;
 use crate::support::shell::shell;
 use crate::support::wait::wait_for;
 
@@ -16,13 +17,13 @@ const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 fn the_rights_of_the_manifests_are_enough() {
     let plane = ControlPlane::start();
     let mut fleet = Fleet::in_cluster(&plane);
-    let kubeconfig = account(&plane);
+    let kubeconfig = plane.kubeconfig_by(Account::Reconciler);
     let namespace = "poolgate-system";
 
     fleet.pool("general", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.busy("general", "node-a");
     fleet.empty("general", "node-b");
-    let reconciler = Reconciler::start(&kubeconfig, &[LEDGERS, "--settle=1s"]);
+    let reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
     wait_for("the empty node to go", || {
         (fleet.living_claims("general") == ["node-a"]).then_some(())
     });
@@ -65,7 +66,7 @@ fn the_rights_of_the_manifests_are_enough() {
 fn without_the_right_to_delete_everything_else_goes_on() {
     let plane = ControlPlane::start();
     let mut fleet = Fleet::in_cluster(&plane);
-    let kubeconfig = account(&plane);
+    let kubeconfig = plane.kubeconfig_by(Account::Reconciler);
     let line = block_of(OPERATIONS, "console", "kubectl delete clusterrolebinding").trim();
     let directory = tempfile::tempdir().expect("a directory");
     shell(directory.path(), Some(plane.kubeconfig()), line).success();
@@ -73,7 +74,7 @@ fn without_the_right_to_delete_everything_else_goes_on() {
     fleet.pool("general", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.busy("general", "node-a");
     fleet.empty("general", "node-b");
-    let reconciler = Reconciler::start(&kubeconfig, &[LEDGERS, "--settle=1s"]);
+    let reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
     let message = wait_for("an event", || {
         let mut events = fleet.events("general").into_iter();
         events.find_map(|(reason, message, _)| (reason == "NodeLimitExceeded").then_some(message))
@@ -89,8 +90,8 @@ fn without_the_right_to_delete_everything_else_goes_on() {
     assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
     reconciler.kill();
 
-    account(&plane);
-    let _reconciler = Reconciler::start(&kubeconfig, &[LEDGERS, "--settle=1s"]);
+    plane.kubeconfig_by(Account::Reconciler);
+    let _reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
     wait_for("the empty node to go", || {
         (fleet.living_claims("general") == ["node-a"]).then_some(())
     });

@@ -1,0 +1,84 @@
+//! The accounts that the manifests ship, with their rights and the reconciler's fence: what tests start runs by these.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::control_plane::ControlPlane;
+
+const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
+
+/// Accounts, rights and what these are about; no webhook is registered that nobody would answer.
+const FILES: [&str; 11] = [
+    "base/namespace.yaml",
+    "base/serviceaccount.yaml",
+    "base/rbac.yaml",
+    "components/ledgers/namespace.yaml",
+    "components/gate/serviceaccount.yaml",
+    "components/gate/rbac.yaml",
+    "components/reconciler/serviceaccount.yaml",
+    "components/reconciler/rbac.yaml",
+    "components/reconciler/validatingadmissionpolicy.yaml",
+    "components/reconciler/cronjob.yaml",
+    "components/terminate/rbac.yaml",
+];
+
+/// Whose rights a process has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Account {
+    Server,
+    Gate,
+    Reconciler,
+}
+
+impl Account {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "poolgate",
+            Self::Gate => "poolgate-gate",
+            Self::Reconciler => "poolgate-reconciler",
+        }
+    }
+}
+
+impl ControlPlane {
+    /// Installs the accounts, and writes a kubeconfig of one that leads to the first API server.
+    pub(crate) fn kubeconfig_by(&self, account: Account) -> PathBuf {
+        self.kubeconfig_at(self.kubeconfig(), account)
+    }
+
+    /// The same, where another kubeconfig leads to.
+    pub(crate) fn kubeconfig_at(&self, server: &Path, account: Account) -> PathBuf {
+        let files = FILES.map(|file| format!("--filename={MANIFESTS}/{file}"));
+        let files = files.each_ref().map(String::as_str);
+        self.kubectl(&[&["apply", "--server-side"], &files[..]].concat(), "")
+            .success();
+        let name = account.name();
+        let token = self.kubectl(&["-n", "poolgate-system", "create", "token", name], "");
+        let text = fs::read_to_string(server).expect("a kubeconfig");
+        let mut config: Value = serde_json::from_str(&text).expect("JSON");
+        config["users"][0]["user"] = json!({"token": token.success().trim()});
+        // Where it may write.
+        config["contexts"][0]["context"]["namespace"] = json!("poolgate-ledgers");
+        let path = server.with_file_name(format!("{name}.kubeconfig"));
+        fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
+        path
+    }
+
+    /// Makes a namespace in which the gate may write as it may where it is shipped to, for gates that share no ledgers
+    /// with others.
+    pub(crate) fn create_ledger_namespace(&self, name: &str) {
+        let client = Client::of(self);
+        client.create("/api/v1/namespaces", &json!({"metadata": {"name": name}}));
+        for kind in ["roles", "rolebindings"] {
+            let path =
+                |namespace| format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/{kind}");
+            let shipped = format!("{}/poolgate-gate", path("poolgate-ledgers"));
+            let mut copy = client.get(&shipped).expect("what the gate is shipped with");
+            copy["metadata"] = json!({"name": "poolgate-gate"});
+            client.create(&path(name), &copy);
+        }
+    }
+}
