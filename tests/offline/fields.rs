@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use poolgate_core::karpenter::ApiVersion;
-use poolgate_core::karpenter::shape::{Shape, nodeclaim, nodepool};
+use poolgate_core::karpenter::shape::{Legal, Shape, nodeclaim, nodepool};
 use poolgate_core::manifest::{Limits, parse};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The one field that is poolgate's own.
 const OWN: &str = ".spec.disruption.nodeLimitMode";
@@ -36,6 +36,10 @@ fn compare(shape: &Shape, schema: &Value, path: &str, differences: &mut Vec<Stri
     let kind = schema["type"].as_str();
     let is_same = match shape {
         Shape::Any | Shape::Open(_) => return,
+        Shape::Demanding(demand, shape) => {
+            compare(shape, schema, path, differences);
+            return compare_demand(&demand.legal, schema, path, differences);
+        }
         Shape::Text => kind == Some("string") && schema["format"].is_null(),
         Shape::FormattedText => kind == Some("string") && schema["format"].is_string(),
         Shape::Integer => kind == Some("integer"),
@@ -59,7 +63,14 @@ fn compare(shape: &Shape, schema: &Value, path: &str, differences: &mut Vec<Stri
             for (name, shape) in *fields {
                 let path = format!("{path}.{name}");
                 match properties.and_then(|properties| properties.get(*name)) {
-                    Some(schema) => compare(shape, schema, &path, differences),
+                    Some(property) => {
+                        let demands_it = matches!(shape, Shape::Demanding(demand, _) if matches!(demand.legal, Legal::Present));
+                        let required = schema["required"].as_array();
+                        if demands_it && !required.is_some_and(|names| names.contains(&json!(name))) {
+                            differences.push(format!("{path} is not required in the definition"));
+                        }
+                        compare(shape, property, &path, differences);
+                    }
                     None if path == OWN => {}
                     None => differences.push(format!("{path} is not in the definition")),
                 }
@@ -75,6 +86,25 @@ fn compare(shape: &Shape, schema: &Value, path: &str, differences: &mut Vec<Stri
     if !is_same {
         differences.push(format!(
             "{path} is {shape} in the table and not in the definition"
+        ));
+    }
+}
+
+/// Notes where a schema does not demand what a table says it does.
+fn compare_demand(legal: &Legal, schema: &Value, path: &str, differences: &mut Vec<String>) {
+    let is_same = match legal {
+        // Its parent says so.
+        Legal::Present => true,
+        Legal::Within(range, _) => {
+            let int32 = (schema["format"] == "int32").then_some(i64::from(i32::MAX));
+            schema["minimum"] == *range.start() && schema["maximum"].as_i64().or(int32) == Some(*range.end())
+        }
+        Legal::AtMost(most) => schema["maxItems"] == *most || schema["maxProperties"] == *most,
+        Legal::OneOf(words) => schema["enum"] == json!(words),
+    };
+    if !is_same {
+        differences.push(format!(
+            "{path} is demanded to be {legal:?}, but not in the definition"
         ));
     }
 }

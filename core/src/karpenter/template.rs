@@ -73,6 +73,15 @@ impl<'a> Template<'a> {
         Some((self.node_class_group()?, text("kind")?, text("name")?))
     }
 
+    /// The taints of both lists.
+    pub fn all_taints(&self) -> impl Iterator<Item = &Taint<'a>> {
+        let lists = [&self.taints, &self.startup_taints];
+        lists
+            .into_iter()
+            .filter_map(|list| list.as_ref().present())
+            .flatten()
+    }
+
     /// The path of the labels.
     pub fn labels_path(&self) -> FieldPath {
         self.owner.metadata_path("labels")

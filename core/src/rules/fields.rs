@@ -1,37 +1,35 @@
-//! The fields themselves: of the right type, known to the API, and there.
+//! The fields themselves: of the right type, known to the API, there, and as the API demands.
 
 use super::findings::Findings;
-use super::{required, types, unknown};
-use crate::karpenter::shape::{self, SchemaViolation};
-use crate::karpenter::{KarpenterVersion, NodeClaim, NodePool};
+use super::unknown::{self, Spelling};
+use super::{required, types};
+use crate::json::Json;
+use crate::karpenter::KarpenterVersion;
+use crate::karpenter::shape::{SchemaViolation, violations};
 
-/// Checks the fields of a NodePool.
-pub(super) fn check_pool(pool: &NodePool<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
-    let mut unknown = unknown::Spelling::of_pool(pool.version);
-    shape::violations(pool.object, shape::nodepool(pool.version), &mut |violation| {
-        report(violation, &mut unknown, findings);
-    });
-    required::check_pool(pool, release, findings);
-}
-
-/// Checks the fields of a NodeClaim.
-pub(super) fn check_claim(claim: &NodeClaim<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
-    let mut unknown = unknown::Spelling::of_claim(claim.version);
-    shape::violations(claim.object, shape::nodeclaim(claim.version), &mut |violation| {
-        report(violation, &mut unknown, findings);
-    });
-    required::check_claim(claim, release, findings);
-}
-
-fn report(violation: SchemaViolation<'_>, spelling: &mut unknown::Spelling, findings: &mut Findings<'_>) {
-    match violation {
+/// Checks the fields of an object against the table that its spelling goes by.
+pub(super) fn check(
+    object: &Json<'_>,
+    mut spelling: Spelling,
+    release: KarpenterVersion,
+    findings: &mut Findings<'_>,
+) {
+    violations(object, spelling.root, &mut |violation| match violation {
         SchemaViolation::Mistyped {
             path,
             value,
             expected,
         } => types::report(path, value, expected, findings),
         SchemaViolation::Unknown { path, name, known } => {
-            unknown::report(path, name, known, spelling, findings);
+            unknown::report(path, name, known, &mut spelling, findings);
         }
-    }
+        SchemaViolation::Unmet(path, missed) => {
+            let rule = super::find(missed.demand.rule.as_str());
+            if let Some(rule) = rule.filter(|_| release.has(missed.demand.since)) {
+                let suggestion = required::group_of_v1beta1(object, &path).or(missed.suggestion);
+                let finding = rule.finding(path, missed.problem, missed.demand.reason);
+                findings.push(finding.suggest_if_known(suggestion));
+            }
+        }
+    });
 }

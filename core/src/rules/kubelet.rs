@@ -3,7 +3,7 @@
 use super::findings::Findings;
 use super::length::too_long;
 use super::origins::by_quantity;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, quoted};
+use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
@@ -163,20 +163,6 @@ impl<'a> Kubelet<'a> {
 
     fn check_numbers(&self, findings: &mut Findings<'_>) {
         let number = |field: &str| self.settings.get(field).and_then(Json::as_f64);
-        for (field, most) in [
-            ("maxPods", f64::from(i32::MAX)),
-            ("podsPerCore", f64::from(i32::MAX)),
-            ("imageGCHighThresholdPercent", 100.0),
-            ("imageGCLowThresholdPercent", 100.0),
-        ] {
-            if let Some(value) = number(field).filter(|value| !(0.0..=most).contains(value)) {
-                let reason = format!("must be from 0 to {most}");
-                let problem = Problem::Invalid {
-                    value: value.to_string(),
-                };
-                findings.push(KUBELET.finding(self.path(field), problem, reason));
-            }
-        }
         let (high, low) = ("imageGCHighThresholdPercent", "imageGCLowThresholdPercent");
         if let (Some(most), Some(least)) = (number(high), number(low))
             && most <= least
@@ -195,12 +181,8 @@ impl<'a> Kubelet<'a> {
 
     fn check_keys(&self, field: &'static str, known: &'static [&'static str], findings: &mut Findings<'_>) {
         for (key, _) in self.texts(field).filter(|(key, _)| !known.contains(key)) {
-            let problem = Problem::Unsupported {
-                value: quoted(key),
-                supported: known,
-            };
             let path = self.path(field).key(key.to_owned());
-            findings.push(KUBELET.finding(path, problem, "the kubelet knows no other key here"));
+            findings.push(KUBELET.unsupported(path, key, known, "the kubelet knows no other key here"));
         }
     }
 

@@ -6,13 +6,10 @@ use super::origins::by_crd_or;
 use super::requirements::keys::LONGEST_KEY;
 use super::reserved_labels::Reserved;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::json::{Json, Object};
+use crate::json::Json;
 use crate::karpenter::{ApiVersion, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
-
-/// Most labels that the CRD takes.
-const MOST_LABELS: usize = 100;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&LABELS_COUNT, &LABEL_KEY, &LABEL_KEY_LENGTH, &LABEL_VALUE];
 
@@ -114,29 +111,9 @@ pub(super) fn check(
     let Some(labels) = template.labels.present() else {
         return;
     };
-    if template.owner == TemplateOwner::Pool {
-        check_count(labels, findings);
-    }
-    for (key, value) in kept(labels) {
+    // What is null the API server drops.
+    for (key, value) in labels.iter().filter(|(_, value)| !value.is_null()) {
         check_label(template, key, value, version, context, findings);
-    }
-}
-
-/// Those that the API server does not drop.
-fn kept<'v>(labels: &'v Object<'v>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
-    labels.iter().filter(|(_, value)| !value.is_null())
-}
-
-fn check_count(labels: &Object<'_>, findings: &mut Findings<'_>) {
-    let actual = kept(labels).count();
-    if actual > MOST_LABELS {
-        let problem = Problem::TooMany { actual };
-        let reason = format!("must have at most {MOST_LABELS} labels");
-        findings.push(
-            LABELS_COUNT
-                .finding(TemplateOwner::Pool.metadata_path("labels"), problem, reason)
-                .suggest("remove those that no pod selects"),
-        );
     }
 }
 

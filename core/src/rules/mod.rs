@@ -132,7 +132,8 @@ pub(crate) fn check<'a>(
     context: &Context<'a>,
 ) -> Findings<'a> {
     let mut findings = Findings::new(pool.object, old.map(|old| old.object), context);
-    fields::check_pool(pool, context.release, &mut findings);
+    let spelling = unknown::Spelling::of_pool(pool.version);
+    fields::check(pool.object, spelling, context.release, &mut findings);
     nodepool_name::check(pool, old, &mut findings);
     consolidation::check(pool, context, &mut findings);
     budgets::check(pool, context, &mut findings);
@@ -140,7 +141,6 @@ pub(crate) fn check<'a>(
     node_limit_mode::check(pool, old, &mut findings);
     over_limit::check(pool, &mut findings);
     limits::check(pool, old, context, &mut findings);
-    weight::check(pool, &mut findings);
     replicas::check(pool, old, context, &mut findings);
     check_template(
         &pool.template,
@@ -173,7 +173,8 @@ pub(crate) fn check_claim<'a>(
     context: &Context<'a>,
 ) -> Findings<'a> {
     let mut findings = Findings::new(claim.object, old.map(|old| old.object), context);
-    fields::check_claim(claim, context.release, &mut findings);
+    let spelling = unknown::Spelling::of_claim(claim.version);
+    fields::check(claim.object, spelling, context.release, &mut findings);
     check_template(&claim.template, None, claim.version, context, &mut findings);
     lifetime::check_claim(claim, context, &mut findings);
     nodeclaim::check(claim, old, &mut findings);

@@ -1,7 +1,6 @@
 //! What taints and startup taints mean together, and to Karpenter.
 
 use super::findings::Findings;
-use super::required::all_taints;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{KarpenterVersion, Taint, TaintList, Template, TemplateOwner};
@@ -117,7 +116,7 @@ pub(super) fn check(template: &Template<'_>, release: KarpenterVersion, findings
     if template.owner == TemplateOwner::Pool {
         check_repeated(template, findings);
     }
-    for taint in all_taints(template) {
+    for taint in template.all_taints() {
         check_reserved(taint, release, findings);
         check_startup(taint, findings);
     }
@@ -125,7 +124,7 @@ pub(super) fn check(template: &Template<'_>, release: KarpenterVersion, findings
 
 fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
     let mut first: FewMap<(&str, &str), &Taint<'_>> = FewMap::default();
-    for taint in all_taints(template) {
+    for taint in template.all_taints() {
         let (Some(key), Some(effect)) = (taint.key.present(), taint.effect.present()) else {
             continue;
         };

@@ -2,14 +2,11 @@
 
 use super::findings::Findings;
 use super::origins::{by_crd_or, by_runtime};
-use super::required::all_taints;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Taint, Template, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::value::label::{corrected_key, corrected_value, label_value, matches_crd_key, qualified_name};
 use crate::value::timestamp::{check_timestamp, corrected_timestamp, crd_accepts_timestamp};
-
-const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&TAINT_KEY, &TAINT_EFFECT, &TAINT_VALUE, &TAINT_TIME_ADDED];
 
@@ -131,9 +128,8 @@ spec:
 };
 
 pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
-    for taint in all_taints(template) {
+    for taint in template.all_taints() {
         check_key(taint, template.owner, findings);
-        check_effect(taint, findings);
         check_value(taint, template.owner, findings);
         check_time_added(taint, findings);
     }
@@ -149,21 +145,6 @@ fn check_key(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_
                 .suggest_if_known(corrected_key(key).map(|key| format!("write {key}"))),
         );
     }
-}
-
-fn check_effect(taint: &Taint<'_>, findings: &mut Findings<'_>) {
-    let Some(effect) = taint.effect.present() else {
-        return;
-    };
-    if EFFECTS.contains(&effect) {
-        return;
-    }
-    findings.push(TAINT_EFFECT.unsupported(
-        taint.path("effect"),
-        effect,
-        EFFECTS,
-        "Kubernetes knows no other effect",
-    ));
 }
 
 fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
@@ -246,9 +227,9 @@ mod tests {
             "key": "Example.com/team", "value": "a/b", "effect": "noSchedule", "timeAdded": "2026-01-02t03:04:05z",
         }));
         assert_eq!(denied.len(), 4, "{denied:?}");
-        assert!(denied[0].starts_with("spec.template.spec.startupTaints[0].key: "));
-        assert!(denied[0].ends_with("; write example.com/team [taint-key]"));
-        assert!(denied[1].ends_with("; write NoSchedule [taint-effect]"));
+        assert!(denied[0].ends_with("; write NoSchedule [taint-effect]"));
+        assert!(denied[1].starts_with("spec.template.spec.startupTaints[0].key: "));
+        assert!(denied[1].ends_with("; write example.com/team [taint-key]"));
         assert!(denied[2].ends_with(", so no node of this pool could register [taint-value]"));
         assert!(denied[3].ends_with("; leave it out, or write 2026-01-02T03:04:05Z [taint-time-added]"));
     }

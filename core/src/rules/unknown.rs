@@ -46,7 +46,7 @@ spec:
 pub(super) struct Spelling {
     is_pool: bool,
     version: ApiVersion,
-    root: &'static Shape,
+    pub(super) root: &'static Shape,
     told: usize,
 }
 
@@ -121,8 +121,10 @@ fn finding(path: FieldPath, version: ApiVersion) -> Diagnostic {
 /// Gathers every path at which a field of this name stands. Lists and maps of the user's are left out: a field
 /// belongs in one of their elements, and nobody can tell in which.
 fn collect(shape: &'static Shape, name: &str, path: &mut Vec<&'static str>, places: &mut Vec<String>) {
-    let (Shape::Object(fields) | Shape::Open(fields)) = shape else {
-        return;
+    let fields = match shape {
+        Shape::Demanding(_, shape) => return collect(shape, name, path, places),
+        Shape::Object(fields) | Shape::Open(fields) => fields,
+        _ => return,
     };
     for (field, shape) in *fields {
         path.push(field);

@@ -1,12 +1,7 @@
 //! `spec.weight`.
 
-use super::findings::Findings;
-use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::NodePool;
+use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::rule::Rule;
-
-/// The weights that the CRD takes.
-const LEGAL: std::ops::RangeInclusive<i64> = 1..=100;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&WEIGHT];
 
@@ -28,29 +23,6 @@ spec:
   weight: 10
 ",
 };
-
-pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    let Some(weight) = pool.weight.present().filter(|weight| !LEGAL.contains(weight)) else {
-        return;
-    };
-    let suggestion = match weight {
-        0 => "leave it out: a pool without weight counts as 0",
-        ..0 => "write 1, or leave it out to come last",
-        1.. => "write 100, the highest",
-    };
-    let problem = Problem::Invalid {
-        value: weight.to_string(),
-    };
-    findings.push(
-        WEIGHT
-            .finding(
-                FieldPath::of(&["spec", "weight"]),
-                problem,
-                "a weight goes from 1 to 100",
-            )
-            .suggest(suggestion),
-    );
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,10 @@
-//! Which fields the API has, and of which JSON type.
+//! Which fields the API has, of which JSON type, and what it demands of them beyond that.
 //!
 //! One table per kind and version says what is where; [`violations`] walks object and table together. Everyone
 //! else can then pass over a field of the wrong type, or one that the API does not know, without a word.
 
+mod demand;
+mod demands;
 mod tables;
 
 use std::fmt;
@@ -11,6 +13,8 @@ use super::whole_number;
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 
+pub use demand::{Demand, Legal, Missed};
+pub(crate) use demands::MOST_BUDGETS;
 pub use tables::{nodeclaim, nodepool};
 
 /// The fields of an object, each with its shape.
@@ -40,6 +44,8 @@ pub enum Shape {
     Open(Fields),
     /// Something that is none of poolgate's business.
     Any,
+    /// A field of which more is demanded than its type.
+    Demanding(&'static Demand, &'static Self),
 }
 
 impl fmt::Display for Shape {
@@ -52,6 +58,7 @@ impl fmt::Display for Shape {
             Self::List(_) => "a list",
             Self::Map(_) | Self::Object(_) | Self::Open(_) => "an object",
             Self::Any => "anything",
+            Self::Demanding(_, shape) => return shape.fmt(f),
         })
     }
 }
@@ -77,10 +84,12 @@ pub enum SchemaViolation<'a> {
         /// The fields that the API knows in its place.
         known: Fields,
     },
+    /// A value, or a missing one, that is not as demanded.
+    Unmet(FieldPath, Missed),
 }
 
-/// Hands everything to `found` that is of the wrong type or unknown: parents before children, and nothing below
-/// an violation.
+/// Hands everything to `found` that the API does not take: parents before children, and nothing below a value of the
+/// wrong type.
 pub fn violations<'a>(
     object: &'a Json<'a>,
     shape: &'static Shape,
@@ -109,6 +118,17 @@ fn walk<'a>(
         path.pop();
     };
     match (shape, value) {
+        (Shape::Demanding(demand, shape), _) => {
+            if let Some(missed) = demand.missed_by(value) {
+                found(SchemaViolation::Unmet(
+                    path.iter().map(Step::to_segment).collect(),
+                    missed,
+                ));
+            }
+            if !value.is_null() {
+                walk(value, shape, path, found);
+            }
+        }
         (Shape::Any, _)
         | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
         | (Shape::Boolean, Json::Bool(_)) => {}
@@ -126,9 +146,10 @@ fn walk<'a>(
         (Shape::Object(fields) | Shape::Open(fields), Json::Object(map)) => {
             let mut seen = 0;
             for (name, shape) in *fields {
-                let Some(value) = map.get(name) else { continue };
-                seen += 1;
-                if !value.is_null() {
+                let value = map.get(name);
+                seen += usize::from(value.is_some());
+                let value = value.unwrap_or(&Json::Null);
+                if !value.is_null() || matches!(shape, Shape::Demanding(..)) {
                     inside(Step::Field(name), value, shape);
                 }
             }
@@ -196,6 +217,7 @@ mod tests {
             lines.push(match violation {
                 SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
                 SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),
+                SchemaViolation::Unmet(..) => return,
             });
         });
         lines

@@ -1,7 +1,10 @@
 //! The tables: every field of a NodePool and a NodeClaim, as Karpenter's definitions have them, and poolgate's own
 //! `nodeLimitMode`. A test compares them with the definitions in `tests/data/crds`.
 
-use super::{Fields, Shape};
+use super::Shape::{
+    self, Any, Boolean, Demanding, FormattedText, Integer, IntegerOrText, List, Map, Object, Open, Text,
+};
+use super::demands;
 use crate::karpenter::ApiVersion;
 
 /// The shape of a NodePool of this version.
@@ -20,150 +23,165 @@ pub const fn nodeclaim(version: ApiVersion) -> &'static Shape {
     }
 }
 
-const TEXTS: Shape = Shape::Map(&Shape::Text);
-const QUANTITIES: Shape = Shape::Map(&Shape::IntegerOrText);
+const TEXTS: Shape = Map(&Text);
+const QUANTITIES: Shape = Map(&IntegerOrText);
 
 /// What is beside `spec`. Kubernetes checks its own metadata; the status is Karpenter's.
-const fn root(spec: Fields) -> [(&'static str, Shape); 5] {
+const fn root(spec: &'static Shape) -> [(&'static str, Shape); 5] {
     [
-        ("apiVersion", Shape::Text),
-        ("kind", Shape::Text),
+        ("apiVersion", Text),
+        ("kind", Text),
         (
             "metadata",
-            Shape::Open(&[("name", Shape::Text), ("labels", TEXTS), ("annotations", TEXTS)]),
+            Open(&[("name", Text), ("labels", TEXTS), ("annotations", TEXTS)]),
         ),
-        ("spec", Shape::Object(spec)),
-        ("status", Shape::Any),
+        ("spec", Demanding(&demands::TEMPLATE, spec)),
+        ("status", Any),
     ]
 }
 
-const TEMPLATE_METADATA: Shape = Shape::Object(&[("labels", TEXTS), ("annotations", TEXTS)]);
-
-const REQUIREMENTS: Shape = Shape::List(&Shape::Object(&[
-    ("key", Shape::Text),
-    ("operator", Shape::Text),
-    ("values", Shape::List(&Shape::Text)),
-    ("minValues", Shape::Integer),
-]));
-
-const TAINTS: Shape = Shape::List(&Shape::Object(&[
-    ("key", Shape::Text),
-    ("value", Shape::Text),
-    ("effect", Shape::Text),
-    ("timeAdded", Shape::FormattedText),
-]));
-
-const RESOURCES: Shape = Shape::Object(&[("requests", QUANTITIES)]);
-
-const NODE_CLASS_REF_V1: Shape = Shape::Object(&[
-    ("group", Shape::Text),
-    ("kind", Shape::Text),
-    ("name", Shape::Text),
+const TEMPLATE_METADATA: Shape = Object(&[
+    ("labels", Demanding(&demands::LABELS, &TEXTS)),
+    ("annotations", TEXTS),
 ]);
 
-const NODE_CLASS_REF_V1BETA1: Shape = Shape::Object(&[
-    ("apiVersion", Shape::Text),
-    ("kind", Shape::Text),
-    ("name", Shape::Text),
+const REQUIREMENTS: Shape = List(&Object(&[
+    ("key", Text),
+    ("operator", Text),
+    ("values", List(&Text)),
+    ("minValues", Integer),
+]));
+
+const TAINTS: Shape = List(&Object(&[
+    ("key", Demanding(&demands::TAINT_KEY, &Text)),
+    ("value", Text),
+    ("effect", Demanding(&demands::TAINT_EFFECT, &EFFECT)),
+    ("timeAdded", FormattedText),
+]));
+
+const EFFECT: Shape = Demanding(&demands::TAINT_EFFECTS, &Text);
+
+const RESOURCES: Shape = Object(&[("requests", QUANTITIES)]);
+
+const NODE_CLASS_REF_V1: Shape = Object(&[
+    ("group", Demanding(&demands::GROUP, &Text)),
+    ("kind", Demanding(&demands::KIND, &Text)),
+    ("name", Demanding(&demands::NAME, &Text)),
 ]);
 
-static NODEPOOL_V1: Shape = Shape::Object(&root(&[
+const NODE_CLASS_REF_V1BETA1: Shape = Object(&[
+    ("apiVersion", Text),
+    ("kind", Text),
+    ("name", Demanding(&demands::NAME, &Text)),
+]);
+
+static NODEPOOL_V1: Shape = Object(&root(&Object(&[
     ("disruption", DISRUPTION_V1),
     ("limits", QUANTITIES),
-    ("weight", Shape::Integer),
-    ("replicas", Shape::Integer),
-    (
-        "template",
-        Shape::Object(&[("metadata", TEMPLATE_METADATA), ("spec", TEMPLATE_SPEC_V1)]),
-    ),
+    ("weight", Demanding(&demands::WEIGHT, &Integer)),
+    ("replicas", Integer),
+    ("template", Demanding(&demands::TEMPLATE, &TEMPLATE_V1)),
+])));
+
+const DISRUPTION_V1: Shape = Object(&[
+    ("budgets", Demanding(&demands::BUDGETS, &BUDGETS_V1)),
+    ("consolidationPolicy", Text),
+    ("consolidateAfter", Text),
+    ("nodeLimitMode", Text),
+]);
+
+const BUDGETS_V1: Shape = List(&Object(&[
+    ("nodes", Text),
+    ("reasons", List(&Text)),
+    ("schedule", Text),
+    ("duration", Text),
 ]));
 
-const DISRUPTION_V1: Shape = Shape::Object(&[
+const TEMPLATE_V1: Shape = Object(&[
+    ("metadata", TEMPLATE_METADATA),
+    ("spec", Demanding(&demands::TEMPLATE, &TEMPLATE_SPEC_V1)),
+]);
+
+const TEMPLATE_SPEC_V1: Shape = Object(&[
+    ("requirements", Demanding(&demands::REQUIREMENTS, &REQUIREMENTS)),
+    ("taints", TAINTS),
+    ("startupTaints", TAINTS),
     (
-        "budgets",
-        Shape::List(&Shape::Object(&[
-            ("nodes", Shape::Text),
-            ("reasons", Shape::List(&Shape::Text)),
-            ("schedule", Shape::Text),
-            ("duration", Shape::Text),
-        ])),
+        "nodeClassRef",
+        Demanding(&demands::NODE_CLASS_REF, &NODE_CLASS_REF_V1),
     ),
-    ("consolidationPolicy", Shape::Text),
-    ("consolidateAfter", Shape::Text),
-    ("nodeLimitMode", Shape::Text),
+    ("expireAfter", Text),
+    ("terminationGracePeriod", Text),
 ]);
 
-const TEMPLATE_SPEC_V1: Shape = Shape::Object(&[
-    ("requirements", REQUIREMENTS),
+static NODECLAIM_V1: Shape = Object(&root(&Object(&[
+    ("requirements", Demanding(&demands::REQUIREMENTS, &REQUIREMENTS)),
     ("taints", TAINTS),
     ("startupTaints", TAINTS),
-    ("nodeClassRef", NODE_CLASS_REF_V1),
-    ("expireAfter", Shape::Text),
-    ("terminationGracePeriod", Shape::Text),
-]);
-
-static NODECLAIM_V1: Shape = Shape::Object(&root(&[
-    ("requirements", REQUIREMENTS),
-    ("taints", TAINTS),
-    ("startupTaints", TAINTS),
-    ("nodeClassRef", NODE_CLASS_REF_V1),
-    ("expireAfter", Shape::Text),
-    ("terminationGracePeriod", Shape::Text),
+    (
+        "nodeClassRef",
+        Demanding(&demands::NODE_CLASS_REF, &NODE_CLASS_REF_V1),
+    ),
+    ("expireAfter", Text),
+    ("terminationGracePeriod", Text),
     ("resources", RESOURCES),
-]));
+])));
 
-static NODEPOOL_V1BETA1: Shape = Shape::Object(&root(&[
+static NODEPOOL_V1BETA1: Shape = Object(&root(&Object(&[
     ("disruption", DISRUPTION_V1BETA1),
     ("limits", QUANTITIES),
-    ("weight", Shape::Integer),
-    (
-        "template",
-        Shape::Object(&[
-            ("metadata", TEMPLATE_METADATA),
-            ("spec", Shape::Object(CLAIM_SPEC_V1BETA1)),
-        ]),
-    ),
-]));
+    ("weight", Demanding(&demands::WEIGHT, &Integer)),
+    ("template", Demanding(&demands::TEMPLATE, &TEMPLATE_V1BETA1)),
+])));
 
-const DISRUPTION_V1BETA1: Shape = Shape::Object(&[
-    (
-        "budgets",
-        Shape::List(&Shape::Object(&[
-            ("nodes", Shape::Text),
-            ("schedule", Shape::Text),
-            ("duration", Shape::Text),
-        ])),
-    ),
-    ("consolidationPolicy", Shape::Text),
-    ("consolidateAfter", Shape::Text),
-    ("expireAfter", Shape::Text),
-    ("nodeLimitMode", Shape::Text),
+const DISRUPTION_V1BETA1: Shape = Object(&[
+    ("budgets", Demanding(&demands::BUDGETS, &BUDGETS_V1BETA1)),
+    ("consolidationPolicy", Text),
+    ("consolidateAfter", Text),
+    ("expireAfter", Text),
+    ("nodeLimitMode", Text),
 ]);
 
-static NODECLAIM_V1BETA1: Shape = Shape::Object(&root(CLAIM_SPEC_V1BETA1));
+const BUDGETS_V1BETA1: Shape = List(&Object(&[
+    ("nodes", Text),
+    ("schedule", Text),
+    ("duration", Text),
+]));
+
+const TEMPLATE_V1BETA1: Shape = Object(&[
+    ("metadata", TEMPLATE_METADATA),
+    ("spec", Demanding(&demands::TEMPLATE, &CLAIM_SPEC_V1BETA1)),
+]);
+
+static NODECLAIM_V1BETA1: Shape = Object(&root(&CLAIM_SPEC_V1BETA1));
 
 /// In v1beta1 the template of a NodePool has all fields of a NodeClaim.
-const CLAIM_SPEC_V1BETA1: Fields = &[
-    ("requirements", REQUIREMENTS),
+const CLAIM_SPEC_V1BETA1: Shape = Object(&[
+    ("requirements", Demanding(&demands::REQUIREMENTS, &REQUIREMENTS)),
     ("taints", TAINTS),
     ("startupTaints", TAINTS),
-    ("nodeClassRef", NODE_CLASS_REF_V1BETA1),
-    ("resources", RESOURCES),
     (
-        "kubelet",
-        Shape::Object(&[
-            ("clusterDNS", Shape::List(&Shape::Text)),
-            ("cpuCFSQuota", Shape::Boolean),
-            ("evictionHard", TEXTS),
-            ("evictionMaxPodGracePeriod", Shape::Integer),
-            ("evictionSoft", TEXTS),
-            ("evictionSoftGracePeriod", TEXTS),
-            ("imageGCHighThresholdPercent", Shape::Integer),
-            ("imageGCLowThresholdPercent", Shape::Integer),
-            ("kubeReserved", TEXTS),
-            ("maxPods", Shape::Integer),
-            ("podsPerCore", Shape::Integer),
-            ("systemReserved", TEXTS),
-        ]),
+        "nodeClassRef",
+        Demanding(&demands::NODE_CLASS_REF, &NODE_CLASS_REF_V1BETA1),
     ),
-];
+    ("resources", RESOURCES),
+    ("kubelet", KUBELET),
+]);
+
+const KUBELET: Shape = Object(&[
+    ("clusterDNS", List(&Text)),
+    ("cpuCFSQuota", Boolean),
+    ("evictionHard", TEXTS),
+    ("evictionMaxPodGracePeriod", Integer),
+    ("evictionSoft", TEXTS),
+    ("evictionSoftGracePeriod", TEXTS),
+    ("imageGCHighThresholdPercent", PERCENT),
+    ("imageGCLowThresholdPercent", PERCENT),
+    ("kubeReserved", TEXTS),
+    ("maxPods", PODS),
+    ("podsPerCore", PODS),
+    ("systemReserved", TEXTS),
+]);
+
+const PERCENT: Shape = Demanding(&demands::PERCENT, &Integer);
+const PODS: Shape = Demanding(&demands::PODS, &Integer);

@@ -3,12 +3,10 @@
 use super::reading::ReadBudget;
 use crate::budget::Reason;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
+use crate::karpenter::shape::MOST_BUDGETS;
 use crate::karpenter::{Budget, Disruption};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
-
-/// The longest list that the CRD takes.
-const MOST_BUDGETS: usize = 50;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGETS_COUNT, &BUDGETS_EMPTY, &BUDGET_BLOCKS_DRIFT];
 
@@ -90,17 +88,6 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
                     "without a budget nothing limits disruption, so all nodes may go at once",
                 )
                 .suggest("leave it out for the default of 10%, or write nodes: 100% if no limit is meant"),
-        );
-    }
-    if budgets.len() > MOST_BUDGETS {
-        let problem = Problem::TooMany {
-            actual: budgets.len(),
-        };
-        let reason = format!("must have at most {MOST_BUDGETS} items");
-        findings.push(
-            BUDGETS_COUNT
-                .finding(path(), problem, reason)
-                .suggest("join windows of one kind in one schedule, such as 0 9 * * mon-fri"),
         );
     }
     budgets.len() <= MOST_BUDGETS

@@ -1,0 +1,84 @@
+//! What the API demands of a value beyond its type, and what is said where it is not met.
+
+use std::ops::RangeInclusive;
+
+use crate::diagnostic::{Problem, RuleId, Suggestion, quoted};
+use crate::json::Json;
+use crate::karpenter::{KarpenterVersion, whole_number};
+
+/// One demand on a value.
+#[derive(Debug)]
+pub struct Demand {
+    /// The rule that speaks of it.
+    pub rule: RuleId,
+    /// The first release that demands it.
+    pub since: KarpenterVersion,
+    /// What is legal.
+    pub legal: Legal,
+    /// What is said of anything else: a clause without final stop.
+    pub reason: &'static str,
+    /// What to write instead, where that does not depend on the value.
+    pub suggestion: Option<&'static str>,
+}
+
+/// Which values of the right type are legal.
+#[derive(Debug)]
+pub enum Legal {
+    /// All but none.
+    Present,
+    /// Numbers from here to there; and what to write instead of another.
+    Within(RangeInclusive<i64>, fn(i64) -> Option<&'static str>),
+    /// Lists and maps with at most so many entries.
+    AtMost(usize),
+    /// These words.
+    OneOf(&'static [&'static str]),
+}
+
+/// How a value misses a demand.
+#[derive(Debug)]
+pub struct Missed {
+    /// Which.
+    pub demand: &'static Demand,
+    /// What is wrong with the value.
+    pub problem: Problem,
+    /// What to write instead.
+    pub suggestion: Option<Suggestion>,
+}
+
+impl Demand {
+    /// What is wrong with the value of a field; of its type alone nothing is said.
+    pub(super) fn missed_by(&'static self, value: &Json<'_>) -> Option<Missed> {
+        let mut suggestion = self.suggestion.map(Suggestion::from);
+        let problem = match (&self.legal, value) {
+            (Legal::Present, Json::Null) => Problem::Required,
+            (Legal::Within(legal, instead), Json::Number(number)) => {
+                let number = whole_number(number).filter(|number| !legal.contains(number))?;
+                suggestion = instead(number).map(Suggestion::from);
+                Problem::Invalid {
+                    value: number.to_string(),
+                }
+            }
+            (Legal::AtMost(most), Json::Array(list)) if list.len() > *most => {
+                Problem::TooMany { actual: list.len() }
+            }
+            (Legal::AtMost(most), Json::Object(map)) => {
+                // What is null the API server drops.
+                let actual = map.iter().filter(|(_, value)| !value.is_null()).count();
+                (actual > *most).then_some(Problem::TooMany { actual })?
+            }
+            (Legal::OneOf(supported), Json::String(text)) if !supported.contains(&&**text) => {
+                suggestion = Suggestion::spelling(text, supported);
+                Problem::Unsupported {
+                    value: quoted(text),
+                    supported,
+                }
+            }
+            _ => return None,
+        };
+        Some(Missed {
+            demand: self,
+            problem,
+            suggestion,
+        })
+    }
+}
