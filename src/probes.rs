@@ -1,5 +1,7 @@
-//! What a kubelet and a Prometheus ask of the process: is it alive, is it ready, how does it do. Knows nothing
-//! of what the process does.
+//! What a kubelet and Prometheus ask a process: is it alive, is it ready, what are its metrics. Knows nothing of the
+//! work of the process.
+
+mod process;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +16,8 @@ use clap::Args;
 use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Transport};
 use crate::lifecycle::{Detail, Readiness};
 use crate::telemetry::{CONTENT_TYPE, Metrics};
+
+pub(crate) use process::Process;
 
 /// How many connections are kept open: of a kubelet and a few Prometheus servers.
 const MAX_CONNECTIONS: usize = 64;
@@ -33,17 +37,17 @@ pub(crate) struct ProbeArgs {
 
 /// What the probes look at.
 #[derive(Debug)]
-pub(crate) struct Probes {
+struct Probes {
     /// Whether the process is ready.
-    pub(crate) readiness: Arc<Readiness>,
+    readiness: Arc<Readiness>,
     /// What its parts report, below the answer of `/readyz`.
-    pub(crate) details: Vec<Arc<dyn Detail>>,
-    /// Its numbers.
-    pub(crate) metrics: Metrics,
+    details: Vec<Arc<dyn Detail>>,
+    /// Its metrics.
+    metrics: Metrics,
 }
 
 /// The server of the probe port.
-pub(crate) async fn server(
+async fn server(
     args: &ProbeArgs,
     otherwise: Interface,
     probes: Probes,
@@ -71,7 +75,7 @@ fn router(probes: Probes) -> Router {
         .with_state(Arc::new(probes))
 }
 
-/// That the runtime answers is the answer: a process whose tasks have died has ended.
+/// If the runtime answers, the process is alive: it exits when one of its tasks stops.
 async fn live() -> &'static str {
     "ok\n"
 }

@@ -3,7 +3,7 @@
 //! (`tests/programs/peer`; `bench/peer` builds it and calls this).
 //!
 //! Requests per second of the server's own CPU time do not depend on the client. The servers take turns, round by
-//! round, and what is told is the median round. Bounded: `--rounds=N` (default 3) of `--seconds=N` (default 2) for each
+//! round, and the median round is reported. Bounded: `--rounds=N` (default 3) of `--seconds=N` (default 2) for each
 //! review and server.
 
 // A benchmark prints, and counts of requests are far below what a float holds exactly.
@@ -12,6 +12,8 @@
 #[path = "../largest.rs"]
 mod largest;
 mod load;
+#[path = "../process.rs"]
+mod process;
 mod reviews;
 mod server;
 #[path = "../table.rs"]

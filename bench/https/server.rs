@@ -13,6 +13,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_rustls::TlsConnector;
 
+use crate::process;
+
 /// A certificate for `localhost`, in files as both servers read them.
 pub(crate) struct Certificate {
     directory: TempDir,
@@ -41,7 +43,7 @@ impl Certificate {
     }
 }
 
-/// A server that runs; ended when dropped.
+/// A running server. It is killed when this is dropped.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -110,17 +112,9 @@ impl Server {
         })
     }
 
-    /// Processor time that the server has used so far: fields 14 and 15 of `/proc/PID/stat`, in ticks of 10 ms.
+    /// Processor time that the server has used so far.
     pub(crate) fn cpu_seconds(&self) -> Result<f64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let (_, after_name) = stat.rsplit_once(')').context("stat names the process")?;
-        let ticks: u64 = after_name
-            .split_whitespace()
-            .skip(11)
-            .take(2)
-            .filter_map(|field| field.parse::<u64>().ok())
-            .sum();
-        Ok(ticks as f64 / 100.0)
+        Ok(process::cpu(self.child.id())?.as_secs_f64())
     }
 
     /// Memory that it holds.

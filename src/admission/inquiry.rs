@@ -1,5 +1,5 @@
-//! Who asks a webhook how it is, with a dry run of a creation under one name, is told so in a warning: `poolgate status`
-//! learns by it that the API server reaches a webhook, and which policy is in force there.
+//! An inquiry is a dry run of a creation under one name. The webhook answers with its self report in a warning. So
+//! `poolgate status` learns that the API server reaches a webhook, and which policy is in force there.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use super::envelope::{AdmissionRequest, Operation};
 use crate::certs::Current;
 use crate::policy_file::PolicyInForce;
 
-/// The name of the object that is asked with. It is never stored.
+/// The name of the object in an inquiry. It is never stored.
 pub(crate) const NAME: &str = "poolgate-status";
 
-/// With what the warning begins.
+/// The beginning of the warning.
 pub(crate) const BEGINNING: &str = "poolgate-status ";
 
-/// What a server tells of itself.
+/// What a server reports about itself.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
     /// The policy that it judges by.
@@ -27,7 +27,7 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// The warning of a webhook, which is named by its path, with what it decided.
+    /// The warning of the webhook at a path, with its decision.
     pub(crate) fn warning(&self, webhook: &str, decision: &str) -> String {
         let policy = self.policy.sha256();
         let policy = policy.as_ref().map_or("built-in", |sha256| sha256);
@@ -44,7 +44,7 @@ impl About {
     }
 }
 
-/// Whether a request asks how the webhook is.
+/// Whether a request is an inquiry.
 pub(super) fn is_one(request: &AdmissionRequest<'_>) -> bool {
     request.dry_run && request.name == NAME && request.operation == Operation::Create
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::admission::{Endpoint, MutateVerdict, Reviewer};
 
-    /// The response to the creation of a NodePool that is all wrong.
+    /// The response to the creation of a NodePool with many mistakes.
     fn response(name: &str, operation: &str, dry_run: bool) -> Value {
         let policy = PolicyInForce::from(Policy::default());
         let about = About {
@@ -65,7 +65,7 @@ mod tests {
             view: Arc::default(),
             certificate: Arc::default(),
         };
-        let reviewer = Reviewer::new(policy, Arc::default(), MutateVerdict::On).telling(about);
+        let reviewer = Reviewer::new(policy, Arc::default(), MutateVerdict::On).answering_inquiries(about);
         let body = json!({
             "apiVersion": "admission.k8s.io/v1",
             "kind": "AdmissionReview",

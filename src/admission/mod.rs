@@ -29,11 +29,11 @@ pub(crate) use inquiry::About;
 pub(crate) use pools::{CachedPool, Pools};
 pub(crate) use weight::is_light;
 
-/// What is asked of poolgate.
+/// What poolgate is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endpoint {
-    /// Complete the object, and deny at once what would be denied later: between the two endpoints the API
-    /// server checks the CRD's schema, and its shorter list would be all that the user reads.
+    /// Complete the object, and deny at once what would be denied later. Between the two endpoints the API server checks the
+    /// CRD's schema, and without this the user would see only its shorter list.
     Mutate,
     /// Judge the object as it is about to be stored.
     Validate,
@@ -49,13 +49,13 @@ impl Endpoint {
     }
 }
 
-/// Whether the mutating endpoint denies, too.
+/// Whether the mutating endpoint denies too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MutateVerdict {
     /// It gives the same verdict as the validating one.
     #[default]
     On,
-    /// It only completes objects. For clusters where another mutating webhook fixes manifests after ours.
+    /// It only completes objects. For clusters where another mutating webhook fixes objects after poolgate.
     Off,
 }
 
@@ -69,7 +69,7 @@ pub struct Reviewer {
 }
 
 impl Reviewer {
-    /// Judges by this policy, for what the view says of the cluster.
+    /// Judges by this policy, and by what the view knows of the cluster.
     pub fn new(
         policy: impl Into<PolicyInForce>,
         view: Arc<ClusterView>,
@@ -83,14 +83,14 @@ impl Reviewer {
         }
     }
 
-    /// Tells this to who asks for it.
+    /// Answers inquiries with this.
     #[must_use]
-    pub(crate) fn telling(mut self, about: About) -> Self {
+    pub(crate) fn answering_inquiries(mut self, about: About) -> Self {
         self.about = Some(about);
         self
     }
 
-    /// Answers an AdmissionReview. Fails only where there is no request to answer.
+    /// Answers an AdmissionReview. Fails only if there is no request to answer.
     pub fn respond<'b>(&self, endpoint: Endpoint, body: &'b [u8]) -> Result<Answer<'b>, Malformed> {
         if !weight::fits(body) {
             let request = envelope::open_without_objects(body)?;
@@ -162,7 +162,7 @@ impl Reviewer {
     }
 }
 
-/// What a request asks to be judged: nothing of an object that goes, or of a subresource.
+/// What of a request is judged: nothing of an object that is deleted, or of a subresource.
 fn subject_of(request: &AdmissionRequest<'_>) -> Option<Subject> {
     let is_judged = request.operation != Operation::Other && request.sub_resource.is_empty();
     let kind = &request.kind;

@@ -1,4 +1,4 @@
-//! From flags to a process that keeps certificates, and from a signal to its end.
+//! Starts `poolgate certificates` from its flags, and stops it after a signal.
 
 use std::io;
 use std::process::ExitCode;
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio_util::sync::CancellationToken;
 
 use super::args::{CertificatesArgs, LeafOutlivesAuthority};
 use super::keeper::Keeper;
@@ -14,24 +13,25 @@ use super::metrics::CertificatesMetrics;
 use super::objects::{BadName, Names};
 use super::store::Store;
 use crate::cluster::{ConnectError, Connector, WatchMetrics, authority, client_for_watches};
-use crate::http::{self, BindError, HttpMetrics, Interface};
-use crate::lifecycle::{self, Ending, PartError, Readiness, Signals, StatusLine, Tasks};
-use crate::probes::{self, Probes};
-use crate::telemetry::{LoggingError, Metrics, count_panics};
+use crate::http::{BindError, Interface};
+use crate::lifecycle::{self, PartError, Readiness, StatusLine};
+use crate::probes::Process;
+use crate::telemetry::LoggingError;
 
-/// How long a step that has begun may take after the first signal: whoever begins anew goes on from wherever it ends.
+/// How long a step that has begun may take after the first signal. It can be cut off: the next process continues from
+/// what is stored.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// The part whose end is awaited.
+/// The part that is waited for at the end.
 const CERTIFICATES: &str = "certificates";
 
-/// Why the process did not start, or did not go on.
+/// Why the process did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CertificatesError {
-    /// Two flags that do not go together.
+    /// Two flags that exclude each other.
     #[error(transparent)]
     Life(#[from] LeafOutlivesAuthority),
-    /// `--name` names nothing.
+    /// The value of `--name` cannot be used.
     #[error("--name: {0}")]
     Name(BadName),
     /// Logging does not start.
@@ -40,18 +40,18 @@ pub(crate) enum CertificatesError {
     /// There is no cluster.
     #[error(transparent)]
     Cluster(#[from] ConnectError),
-    /// A socket cannot be had.
+    /// An address cannot be listened on.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The system gives no threads or no signals.
-    #[error("the system gives no threads or no signals")]
+    /// Threads or signal handlers cannot be set up.
+    #[error("threads or signal handlers cannot be set up")]
     System(#[from] io::Error),
-    /// A part that must run for ever has ended.
+    /// A part has stopped that must run as long as the process.
     #[error(transparent)]
     Part(#[from] PartError),
 }
 
-/// Keeps certificates until a signal. Returns the exit code: 0 after an orderly end.
+/// Renews certificates until a signal. Returns the exit code: 0 after a clean stop.
 pub(crate) fn certificates(args: &CertificatesArgs) -> Result<ExitCode, CertificatesError> {
     args.settings()?;
     args.log.install()?;
@@ -59,27 +59,23 @@ pub(crate) fn certificates(args: &CertificatesArgs) -> Result<ExitCode, Certific
 }
 
 async fn run(args: &CertificatesArgs) -> Result<ExitCode, CertificatesError> {
-    let mut signals = Signals::listen()?;
-    let mut registry = Metrics::registry();
-    count_panics(&mut registry);
-    let http_metrics = HttpMetrics::register(&mut registry);
-    let metrics = CertificatesMetrics::register(&mut registry);
-    let watches = WatchMetrics::register(&mut registry);
+    let mut process = Process::start()?;
+    let metrics = CertificatesMetrics::register(&mut process.registry);
+    let watches = WatchMetrics::register(&mut process.registry);
     let readiness = Arc::new(Readiness::default());
     let line = Arc::new(ArcSwap::from_pointee("starting".into()));
     let connector = Connector::find(&args.cluster).await?;
-    let probes = Probes {
-        readiness: Arc::clone(&readiness),
-        details: vec![Arc::new(StatusLine::new(CERTIFICATES, &line))],
-        metrics: Metrics::new(registry),
-    };
-    let probe = probes::server(&args.probes, Interface::All, probes, http_metrics).await?;
-    let address = http::local_addr(&probe.listener);
+    process
+        .details
+        .push(Arc::new(StatusLine::new(CERTIFICATES, &line)));
+    let end = process.drain.clone();
+    let mut process = process
+        .answer_probes(&args.probes, Interface::All, Arc::clone(&readiness))
+        .await?;
 
     let names = Names::of(connector.namespace(), &args.name).map_err(CertificatesError::Name)?;
     let (settings, interval) = (args.settings()?, args.look_interval);
-    let (drain, config) = (CancellationToken::new(), connector.config().clone());
-    let (end, ready, authorities) = (drain.clone(), Arc::clone(&readiness), watches.authorities());
+    let (config, authorities) = (connector.config().clone(), watches.authorities());
     let namespace = connector.namespace().to_owned();
     let keep = async move {
         let client = client_for_watches(&config, std::slice::from_ref(&line), MEANWHILE, || {
@@ -93,28 +89,21 @@ async fn run(args: &CertificatesArgs) -> Result<ExitCode, CertificatesError> {
             interval,
             metrics,
             line,
-            readiness: ready,
+            readiness,
         };
         tokio::join!(keeper.run(), authority::watch(&config, authorities));
     };
-    let mut tasks = Tasks::default();
-    // Probes are answered to the very end.
-    tasks.spawn("probes", probe.run(CancellationToken::new()));
-    tasks.spawn(CERTIFICATES, async move {
+    process.tasks.spawn(CERTIFICATES, async move {
         tokio::select! {
             () = keep => {}
             () = end.cancelled() => {}
         }
     });
-    tracing::info!(probe = address, "listening");
-    let ending = Ending {
-        delay: Duration::ZERO,
-        drain: &drain,
-        last: CERTIFICATES,
-        limit: DRAIN,
-    };
-    Ok(tasks.until_signalled(&mut signals, &readiness, ending).await?)
+    tracing::info!(probe = process.probe_address, "listening");
+    Ok(process
+        .until_signalled(Duration::ZERO, CERTIFICATES, DRAIN)
+        .await?)
 }
 
-/// What holds while there is no client for the cluster.
+/// What is logged while there is no client for the cluster.
 const MEANWHILE: &str = "the certificates that are stored stay";

@@ -1,4 +1,4 @@
-//! From flags to a running reconciler, and from a signal to its end.
+//! Starts `poolgate reconcile` from its flags, and stops it after a signal.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Api;
-use tokio_util::sync::CancellationToken;
 
 use super::apply::{WriteError, Writer, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
@@ -17,16 +16,16 @@ use super::work::{LEASE, Lines, Work};
 use crate::cluster::{
     ConnectError, Connector, Leadership, LeaseError, WatchMetrics, lease_holder, lease_is_silent,
 };
-use crate::http::{self, BindError, HttpMetrics, Interface};
-use crate::lifecycle::{self, Ending, PartError, Readiness, Signals, Tasks};
+use crate::http::{BindError, Interface};
+use crate::lifecycle::{self, PartError, Readiness};
 use crate::policy_file::{IfUnusable, LoadError};
-use crate::probes::{self, Probes};
-use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
+use crate::probes::Process;
+use crate::telemetry::{LoggingError, Registry};
 
 /// How long what has begun may take after the first signal. Below the grace period that the Deployment gives.
 const DRAIN: Duration = Duration::from_secs(20);
 
-/// Why the reconciler did not start, or did not go on.
+/// Why the reconciler did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
     /// Logging does not start.
@@ -41,24 +40,24 @@ pub(crate) enum ReconcileError {
     /// No client can be made for it.
     #[error("no client for the cluster: {0}")]
     Client(String),
-    /// It is not known whether a reconciler still runs.
-    #[error("the Lease is not read: {0}")]
+    /// Whether a reconciler still runs is not known.
+    #[error("the Lease cannot be read: {0}")]
     Lease(#[from] LeaseError),
     /// Not every mark could be removed.
-    #[error("not every mark is removed: {0}")]
+    #[error("not every mark could be removed: {0}")]
     Unhold(#[from] WriteError),
-    /// A socket cannot be had.
+    /// An address cannot be listened on.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The system gives no threads or no signals.
-    #[error("the system gives no threads or no signals")]
+    /// Threads or signal handlers cannot be set up.
+    #[error("threads or signal handlers cannot be set up")]
     System(#[from] io::Error),
-    /// A part that must run for ever has ended.
+    /// A part has stopped that must run as long as the process.
     #[error(transparent)]
     Part(#[from] PartError),
 }
 
-/// Reconciles until a signal. Returns the exit code: 0 after an orderly end.
+/// Reconciles until a signal. Returns the exit code: 0 after a clean stop.
 pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     args.log.install()?;
     lifecycle::run(1, async {
@@ -70,7 +69,7 @@ pub(crate) fn reconcile(args: ReconcileArgs) -> Result<ExitCode, ReconcileError>
     })
 }
 
-/// Removes every mark, where that is wanted now, and ends.
+/// Removes every mark, unless a reconciler still runs, and exits.
 async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let connector = Connector::find(&args.cluster).await?;
     let client = connector.client().await.map_err(ReconcileError::Client)?;
@@ -90,25 +89,28 @@ async fn unhold(args: &ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let writer = Writer::new(client.clone(), Leadership::always(), metrics, false);
     let nodes = unhold_all(&writer, &Api::all(client.clone())).await?;
     let limits = restore_limits(&writer, &client).await?;
-    tracing::info!(nodes, limits, "every mark is removed, and every limit is whole");
+    tracing::info!(
+        nodes,
+        limits,
+        "every mark is removed, and every lowered limit is restored"
+    );
     Ok(ExitCode::SUCCESS)
 }
 
 async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
-    let mut signals = Signals::listen()?;
-    let mut registry = Metrics::registry();
-    count_panics(&mut registry);
-    let http_metrics = HttpMetrics::register(&mut registry);
+    let mut process = Process::start()?;
     let readiness = Arc::new(Readiness::default());
-    let mut tasks = Tasks::default();
-    let mut details = Vec::new();
     let policy = args
         .policy
-        .start(IfUnusable::Fail, &mut registry, &mut tasks, &mut details)
+        .start(
+            IfUnusable::Fail,
+            &mut process.registry,
+            &mut process.tasks,
+            &mut process.details,
+        )
         .await?;
     let lines = Lines::new(args.observe);
-    details.extend(lines.details());
-    let drain = CancellationToken::new();
+    process.details.extend(lines.details());
     let work = Work {
         connector: Connector::find(&args.cluster).await?,
         policy,
@@ -116,33 +118,21 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
         observe: args.observe,
         lease: args.lease_duration,
         identity: identity(),
-        metrics: ReconcileMetrics::register(&mut registry),
-        watches: WatchMetrics::register(&mut registry),
+        metrics: ReconcileMetrics::register(&mut process.registry),
+        watches: WatchMetrics::register(&mut process.registry),
         lines,
         readiness: Arc::clone(&readiness),
-        end: drain.clone(),
+        end: process.drain.clone(),
     };
-    let probes = Probes {
-        readiness: Arc::clone(&readiness),
-        details,
-        metrics: Metrics::new(registry),
-    };
-    let probe = probes::server(&args.probes, Interface::All, probes, http_metrics).await?;
-    let address = http::local_addr(&probe.listener);
-    // Probes are answered to the very end.
-    tasks.spawn("probes", probe.run(CancellationToken::new()));
-    tasks.spawn(RECONCILER, work.start()?);
-    tracing::info!(probe = address, "listening");
-    let ending = Ending {
-        delay: Duration::ZERO,
-        drain: &drain,
-        last: RECONCILER,
-        limit: DRAIN,
-    };
-    Ok(tasks.until_signalled(&mut signals, &readiness, ending).await?)
+    let mut process = process
+        .answer_probes(&args.probes, Interface::All, readiness)
+        .await?;
+    process.tasks.spawn(RECONCILER, work.start()?);
+    tracing::info!(probe = process.probe_address, "listening");
+    Ok(process.until_signalled(Duration::ZERO, RECONCILER, DRAIN).await?)
 }
 
-/// The part whose end is awaited.
+/// The part that is waited for at the end.
 const RECONCILER: &str = "reconciler";
 
 fn options(args: &ReconcileArgs) -> Options {
@@ -153,7 +143,7 @@ fn options(args: &ReconcileArgs) -> Options {
     }
 }
 
-/// What tells this process from every other: two containers may have one host name.
+/// A name that no other process has: two containers may have one host name.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
     let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());

@@ -1,4 +1,4 @@
-//! From flags to a running server, and from a signal to its end.
+//! Starts `poolgate serve` from its flags, and stops it after a signal.
 
 use std::io;
 use std::process::ExitCode;
@@ -20,15 +20,15 @@ use crate::certs::{
 use crate::cluster::{ClusterMetrics, GateMetrics};
 use crate::cluster_thread::{Cluster, ClusterError};
 use crate::gate::Gate;
-use crate::http::{self, BindError, Clients, HttpMetrics, Server, Tls, TlsError, Transport};
-use crate::lifecycle::{self, Detail, Ending, PartError, Readiness, Signals, Tasks};
+use crate::http::{self, BindError, Clients, Server, Tls, TlsError, Transport};
+use crate::lifecycle::{self, PartError, Readiness};
 use crate::policy_file::{IfUnusable, LoadError, PolicyInForce};
-use crate::probes::{self, Probes};
+use crate::probes::Process;
 use crate::registration::{Registration, RegistrationMetrics};
-use crate::telemetry::{LoggingError, Metrics, Registry, count_panics};
+use crate::telemetry::LoggingError;
 
-/// How many connections the admission port keeps open. An API server needs a handful; the rest is for those
-/// who come without reason. Below the usual limit of 1024 open files.
+/// How many connections the admission port keeps open. An API server needs a handful; the rest is room for strangers.
+/// Below the usual limit of 1024 open files.
 const MAX_ADMISSION_CONNECTIONS: usize = 512;
 
 /// How long after the shutdown delay a client may still begin a request on a connection that it has.
@@ -42,10 +42,10 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// newest Karpenter; that is better than no judgement while the API server is away.
 const DEFINITION: Duration = Duration::from_secs(10);
 
-/// Why the server did not start, or did not go on.
+/// Why the server did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    /// The flags about the certificate do not go together.
+    /// The flags about the certificate exclude each other.
     #[error(transparent)]
     Choice(#[from] CertificateChoiceError),
     /// Logging does not start.
@@ -54,7 +54,7 @@ pub(crate) enum ServeError {
     /// The certificate files cannot be used.
     #[error(transparent)]
     Files(#[from] FileError),
-    /// The authority of the clients cannot be used.
+    /// The client CA cannot be used.
     #[error(transparent)]
     ClientAuthority(#[from] ClientAuthorityError),
     /// No certificate can be made.
@@ -69,7 +69,7 @@ pub(crate) enum ServeError {
     /// A flag of the gate without the gate.
     #[error(transparent)]
     Observe(#[from] ObserveWithoutGate),
-    /// The gate decides by what is in the cluster, and there is none.
+    /// The gate decides by what is in the cluster, and there is no cluster.
     #[error(
         "--gate needs a cluster: give --kubeconfig FILE, run in a pod with a service account, and leave out \
          --no-cluster"
@@ -78,18 +78,18 @@ pub(crate) enum ServeError {
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// A socket cannot be had.
+    /// An address cannot be listened on.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The system gives no threads or no signals.
-    #[error("the system gives no threads or no signals")]
+    /// Threads or signal handlers cannot be set up.
+    #[error("threads or signal handlers cannot be set up")]
     System(#[from] io::Error),
-    /// A part that must run for ever has ended.
+    /// A part has stopped that must run as long as the process.
     #[error(transparent)]
     Part(#[from] PartError),
 }
 
-/// Serves until a signal. Returns the exit code: 0 after an orderly end.
+/// Serves until a signal. Returns the exit code: 0 after a clean stop.
 pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
     let certificate = args.certificate()?;
     args.gate.settings()?;
@@ -97,22 +97,17 @@ pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
     lifecycle::run(workers(), run(args, certificate))
 }
 
-/// How many reviews are in work at once. A few threads answer more than a cluster asks, and each may hold a review.
+/// How many reviews are in work at once. A few threads answer more than a cluster asks, and each may need the memory of a
+/// review.
 fn workers() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(4))
 }
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode, ServeError> {
-    let mut signals = Signals::listen()?;
-    let mut registry = Metrics::registry();
-    count_panics(&mut registry);
-    let http_metrics = HttpMetrics::register(&mut registry);
-    let mut tasks = Tasks::default();
-
-    let current = start_certificates(certificate, &args, &mut registry, &mut tasks).await?;
-    let clients = start_clients(&args, &mut registry, &mut tasks).await?;
+    let mut process = Process::start()?;
+    let current = start_certificates(certificate, &args, &mut process).await?;
+    let clients = start_clients(&args, &mut process).await?;
     let readiness = Arc::new(Readiness::needing(vec![current.clone()]));
-    let mut details = Vec::new();
     let if_unusable = match (args.policy_required, args.gate.is_alone()) {
         (true, _) => IfUnusable::Fail,
         (false, false) => IfUnusable::StandInIfThere,
@@ -120,38 +115,31 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
     };
     let policy = args
         .policy
-        .start(if_unusable, &mut registry, &mut tasks, &mut details)
+        .start(
+            if_unusable,
+            &mut process.registry,
+            &mut process.tasks,
+            &mut process.details,
+        )
         .await?;
     let view = Arc::new(ClusterView::new(args.karpenter()));
     let registration = Registration::new(
         current.clone(),
         (!args.gate.is_alone(), args.gate.settings()?.is_some()),
-        RegistrationMetrics::register(&mut registry),
+        RegistrationMetrics::register(&mut process.registry),
     );
     let registration = args.can_be_registered().then_some(registration);
-    let started = start_cluster(
-        &args,
-        (&view, &policy, registration),
-        &mut registry,
-        &mut tasks,
-        &mut details,
-    );
-    let (gate, definition_read) = started.await?;
+    let (gate, definition_read) = start_cluster(&args, (&view, &policy, registration), &mut process).await?;
     let about = About {
         policy: policy.clone(),
         view: Arc::clone(&view),
         certificate: Arc::clone(&current),
     };
     let gate = gate.map(|gate| (gate, about.clone()));
-    let reviewer =
-        (!args.gate.is_alone()).then(|| Reviewer::new(policy, view, args.mutate_verdict()).telling(about));
-    let webhook_metrics = WebhookMetrics::register(&mut registry);
+    let reviewer = (!args.gate.is_alone())
+        .then(|| Reviewer::new(policy, view, args.mutate_verdict()).answering_inquiries(about));
+    let webhook_metrics = WebhookMetrics::register(&mut process.registry);
     let webhook = Webhook::new(reviewer, gate, HeavyThread::start()?, webhook_metrics);
-    let probes = Probes {
-        readiness: Arc::clone(&readiness),
-        details,
-        metrics: Metrics::new(registry),
-    };
 
     let admission = Server {
         name: "admission",
@@ -161,31 +149,26 @@ async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode
         max_connections: MAX_ADMISSION_CONNECTIONS,
         grace: args.shutdown_delay().min(GRACE),
         readiness: Arc::clone(&readiness),
-        metrics: http_metrics.clone(),
+        metrics: process.http_metrics.clone(),
     };
-    let probe = probes::server(&args.probes, args.interface(), probes, http_metrics).await?;
-    let addresses = (
-        http::local_addr(&admission.listener),
-        http::local_addr(&probe.listener),
+    let admission_address = http::local_addr(&admission.listener);
+    let drain = process.drain.clone();
+    let mut process = process
+        .answer_probes(&args.probes, args.interface(), Arc::clone(&readiness))
+        .await?;
+    process.tasks.spawn(ADMISSION, admission.run(drain));
+    tokio::spawn(ready_when(definition_read, readiness));
+    tracing::info!(
+        admission = admission_address,
+        probe = process.probe_address,
+        "listening"
     );
-
-    let drain = CancellationToken::new();
-    // The probe port answers to the very end.
-    tasks.spawn(probe.name, probe.run(CancellationToken::new()));
-    tasks.spawn(ADMISSION, admission.run(drain.clone()));
-    tokio::spawn(ready_when(definition_read, Arc::clone(&readiness)));
-    tracing::info!(admission = addresses.0, probe = addresses.1, "listening");
-
-    let ending = Ending {
-        delay: args.shutdown_delay(),
-        drain: &drain,
-        last: ADMISSION,
-        limit: DRAIN,
-    };
-    Ok(tasks.until_signalled(&mut signals, &readiness, ending).await?)
+    Ok(process
+        .until_signalled(args.shutdown_delay(), ADMISSION, DRAIN)
+        .await?)
 }
 
-/// Says that the server is ready when `definition_read` is cancelled, or has had its time.
+/// Makes the server ready when `definition_read` is cancelled, or after a deadline.
 async fn ready_when(definition_read: CancellationToken, readiness: Arc<Readiness>) {
     if timeout(DEFINITION, definition_read.cancelled()).await.is_err() {
         tracing::warn!(
@@ -196,21 +179,22 @@ async fn ready_when(definition_read: CancellationToken, readiness: Arc<Readiness
     readiness.ready();
 }
 
-/// The part whose end is awaited while the server drains.
+/// The part that is waited for while the server drains.
 const ADMISSION: &str = "admission";
 
-/// Starts what keeps the certificate fresh.
+/// Loads the certificate, and starts the task that renews it.
 async fn start_certificates(
     choice: CertificateChoice,
     args: &ServeArgs,
-    registry: &mut Registry,
-    tasks: &mut Tasks,
+    process: &mut Process,
 ) -> Result<Arc<Current>, ServeError> {
-    let metrics = CertificateMetrics::register(registry);
+    let metrics = CertificateMetrics::register(&mut process.registry);
     match choice {
         CertificateChoice::Files { certificate, key } => {
             let (current, polled) = CertificateFiles::open(certificate, key, metrics).await?;
-            tasks.spawn("certificate watch", polled.watch(args.cert_poll_interval));
+            process
+                .tasks
+                .spawn("certificate watch", polled.watch(args.cert_poll_interval));
             Ok(current)
         }
         CertificateChoice::SelfSigned { ca_out } => {
@@ -219,24 +203,22 @@ async fn start_certificates(
                 source.write_authority(path)?;
             }
             let current = source.current();
-            tasks.spawn("certificate renewal", source.watch());
+            process.tasks.spawn("certificate renewal", source.watch());
             Ok(current)
         }
     }
 }
 
-/// Starts what keeps the clients' authority fresh, where one is named.
-async fn start_clients(
-    args: &ServeArgs,
-    registry: &mut Registry,
-    tasks: &mut Tasks,
-) -> Result<Option<Clients>, ServeError> {
-    let metrics = ClientAuthorityFile::register(registry);
+/// Loads the client CA, if one is given, and starts the task that reads it again.
+async fn start_clients(args: &ServeArgs, process: &mut Process) -> Result<Option<Clients>, ServeError> {
+    let metrics = ClientAuthorityFile::register(&mut process.registry);
     let Some(path) = args.client_ca.clone() else {
         return Ok(None);
     };
     let (verifier, polled) = ClientAuthorityFile::open(path, metrics).await?;
-    tasks.spawn("client CA watch", polled.watch(args.cert_poll_interval));
+    process
+        .tasks
+        .spawn("client CA watch", polled.watch(args.cert_poll_interval));
     let accepted = args.client_name.clone();
     Ok(Some(Clients {
         verifier,
@@ -244,17 +226,15 @@ async fn start_clients(
     }))
 }
 
-/// Starts what watches the cluster, where there is one, and opens the gate, where it is wanted. The token is cancelled
-/// when all is known of the cluster that the server waits for before it is ready.
+/// Starts to watch the cluster, if there is one, and opens the gate, if it is served. The token is cancelled when
+/// everything is read that the server needs before it is ready.
 async fn start_cluster(
     args: &ServeArgs,
     (view, policy, registration): (&Arc<ClusterView>, &PolicyInForce, Option<Registration>),
-    registry: &mut Registry,
-    tasks: &mut Tasks,
-    details: &mut Vec<Arc<dyn Detail>>,
+    process: &mut Process,
 ) -> Result<(Option<Gate>, CancellationToken), ServeError> {
-    let metrics = ClusterMetrics::register(registry);
-    let gate_metrics = GateMetrics::register(registry);
+    let metrics = ClusterMetrics::register(&mut process.registry);
+    let gate_metrics = GateMetrics::register(&mut process.registry);
     let cluster = Cluster::find(&args.cluster, Arc::clone(view), policy.clone(), metrics).await;
     let Some(mut cluster) = cluster.map_err(ClusterError::from)? else {
         if args.gate.settings()?.is_some() {
@@ -271,8 +251,8 @@ async fn start_cluster(
     if let Some(registration) = registration {
         cluster.look_at(registration);
     }
-    details.extend(cluster.details());
+    process.details.extend(cluster.details());
     let definition_read = cluster.definition_read();
-    tasks.spawn("cluster watch", cluster.watch()?);
+    process.tasks.spawn("cluster watch", cluster.watch()?);
     Ok((gate, definition_read))
 }

@@ -1,0 +1,98 @@
+//! What `serve`, `reconcile` and `certificates` share: each runs until a signal, and answers probes meanwhile.
+
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{ProbeArgs, Probes};
+use crate::http::{self, BindError, HttpMetrics, Interface};
+use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
+use crate::telemetry::{Metrics, Registry, count_panics};
+
+/// A process that starts: its parts register their numbers and join its tasks.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) registry: Registry,
+    pub(crate) http_metrics: HttpMetrics,
+    pub(crate) tasks: Tasks,
+    /// What the parts report, below the answer of `/readyz`.
+    pub(crate) details: Vec<Arc<dyn Detail>>,
+    /// Cancelled after a signal, when work that has begun is to be finished.
+    pub(crate) drain: CancellationToken,
+    signals: Signals,
+}
+
+/// A process that answers probes. No number can be registered any more.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) tasks: Tasks,
+    /// Where probes are answered.
+    pub(crate) probe_address: String,
+    drain: CancellationToken,
+    signals: Signals,
+    readiness: Arc<Readiness>,
+}
+
+impl Process {
+    /// Listens for signals from now on.
+    pub(crate) fn start() -> io::Result<Self> {
+        let mut registry = Metrics::registry();
+        count_panics(&mut registry);
+        Ok(Self {
+            http_metrics: HttpMetrics::register(&mut registry),
+            registry,
+            tasks: Tasks::default(),
+            details: Vec::new(),
+            drain: CancellationToken::new(),
+            signals: Signals::listen()?,
+        })
+    }
+
+    /// Answers probes until the process exits.
+    pub(crate) async fn answer_probes(
+        mut self,
+        args: &ProbeArgs,
+        otherwise: Interface,
+        readiness: Arc<Readiness>,
+    ) -> Result<Running, BindError> {
+        let probes = Probes {
+            readiness: Arc::clone(&readiness),
+            details: self.details,
+            metrics: Metrics::new(self.registry),
+        };
+        let server = super::server(args, otherwise, probes, self.http_metrics).await?;
+        let probe_address = http::local_addr(&server.listener);
+        self.tasks
+            .spawn(server.name, server.run(CancellationToken::new()));
+        Ok(Running {
+            tasks: self.tasks,
+            probe_address,
+            drain: self.drain,
+            signals: self.signals,
+            readiness,
+        })
+    }
+}
+
+impl Running {
+    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to finish.
+    pub(crate) async fn until_signalled(
+        mut self,
+        delay: Duration,
+        last: &'static str,
+        limit: Duration,
+    ) -> Result<ExitCode, PartError> {
+        let ending = Ending {
+            delay,
+            drain: &self.drain,
+            last,
+            limit,
+        };
+        self.tasks
+            .until_signalled(&mut self.signals, &self.readiness, ending)
+            .await
+    }
+}
