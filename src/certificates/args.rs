@@ -17,31 +17,31 @@ pub(crate) struct CertificatesArgs {
     #[command(flatten)]
     pub(super) probes: ProbeArgs,
 
-    /// How long a new CA holds; it is replaced when two thirds of that are over
+    /// How long a new CA is valid; it is replaced after two thirds of that time
     #[arg(long, env = "POOLGATE_CA_LIFE", default_value = "26280h", value_name = "TIME",
         value_parser = flags::interval)]
     ca_life: Duration,
 
-    /// How long a new serving certificate holds; it is replaced when two thirds of that are over
+    /// How long a new serving certificate is valid; it is replaced after two thirds of that time
     #[arg(long, env = "POOLGATE_LEAF_LIFE", default_value = "2160h", value_name = "TIME",
         value_parser = flags::interval)]
     leaf_life: Duration,
 
-    /// How long after a new CA is in every caBundle its first certificate is stored: API servers learn of a caBundle late
+    /// How long to wait between a new CA in every caBundle and its first certificate: API servers see a caBundle late
     #[arg(long, env = "POOLGATE_TRUST_WAIT", default_value = "1m", value_name = "TIME", value_parser = flags::time)]
     trust_wait: Duration,
 
-    /// How long after a certificate of the new CA is stored the old CA stays in every caBundle: a kubelet brings a Secret to
-    /// its pods late
+    /// How long the old CA stays in every caBundle after a certificate of the new CA is stored: a kubelet updates the
+    /// Secret of its pods late
     #[arg(long, env = "POOLGATE_SERVE_WAIT", default_value = "10m", value_name = "TIME", value_parser = flags::time)]
     serve_wait: Duration,
 
-    /// How often Secrets and webhook configurations are looked at
+    /// How often Secrets and webhook configurations are read
     #[arg(long, env = "POOLGATE_LOOK_INTERVAL", default_value = "10s", value_name = "TIME",
         value_parser = flags::interval)]
     pub(super) look_interval: Duration,
 
-    /// One more DNS name or IP address that the serving certificate is for, beside those of the Services; may be repeated
+    /// One more DNS name or IP address of the serving certificate, beside those of the Services; may be repeated
     #[arg(long, env = "POOLGATE_NAME", value_name = "NAME", value_delimiter = ',',
         value_parser = NonEmptyStringValueParser::new())]
     pub(super) name: Vec<String>,

@@ -1,30 +1,30 @@
 //! What to do next about the certificates: a pure function of what was seen. Knows nothing of how that is read, made or
 //! written.
 //!
-//! A leaf is served only while every API server trusts the authority that signed it. So a new authority goes into every
-//! bundle first, beside the old one; the new leaf follows when API servers have had time to learn of it; and the old
-//! authority leaves the bundles when every pod has had time to take the new leaf. Which of these steps is next shows in what is
-//! stored: whoever begins in the middle goes on from there. Waits are measured by a clock that never goes back, from when
-//! this process saw the state for itself: whoever begins anew waits again.
+//! A leaf is served only while every API server trusts the CA that signed it. So a new CA goes into every bundle first,
+//! beside the old one. The new leaf follows when API servers have had time to read the bundles. The old CA leaves the
+//! bundles when every pod has had time to load the new leaf. The next step follows from what is stored, so a process that
+//! starts in the middle continues from there. Waits are measured by a monotonic clock, from when this process itself saw
+//! the state: a process that restarts waits again.
 
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::CertificateDer;
 
-/// A certificate, told from others by all of its bytes.
+/// A certificate, compared by all of its bytes.
 pub(super) type Certificate = CertificateDer<'static>;
 
 /// What is stored. It was read in this order: what depends on something is read before it, so that nothing here is newer
 /// than what it depends on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
-    /// What each webhook trusts in.
+    /// What each webhook trusts.
     pub(super) bundles: Vec<Bundle>,
     /// The leaf, if it is of the authority and for every name.
     pub(super) leaf: Option<Lasting>,
-    /// The authority that signs, if it can be used.
+    /// The CA that signs, if it can be used.
     pub(super) authority: Option<Lasting>,
-    /// Those that were stored before it, and whose leaves may still be served.
+    /// The CAs that were stored before it. Their leaves may still be served.
     pub(super) previous: Vec<Certificate>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Settings {
     pub(super) authority_life: Duration,
     /// A new leaf.
     pub(super) leaf_life: Duration,
-    /// Until API servers know of what a bundle has been read to hold.
+    /// Until API servers have read a bundle that this process has read.
     pub(super) trust_wait: Duration,
     /// Until every pod serves the leaf that is stored.
     pub(super) serve_wait: Duration,
@@ -61,29 +61,29 @@ pub(super) struct Settings {
 /// The time by both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Now {
-    /// Seconds since 1970; may be set, forward and back.
+    /// Seconds since 1970. Somebody may set this clock forward or back.
     pub(super) wall: i64,
-    /// Never goes back.
+    /// Monotonic.
     pub(super) at: Instant,
 }
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Make an authority and store it before these.
+    /// Make a CA and store it, with these as the CAs before it.
     MakeAuthority { previous: Vec<Certificate> },
-    /// Let every webhook trust in exactly these.
+    /// Let every webhook trust exactly these.
     Trust(Vec<Certificate>),
     /// Make a leaf and store it.
     MakeLeaf,
-    /// Store the authority alone: nobody serves a leaf of those before it any more.
+    /// Store the CA alone: no pod serves a leaf of the CAs before it any more.
     ForgetPrevious,
     /// Nothing, for so long at most.
     Wait(Duration),
-    /// Nothing, for ever: all is as it should be, until that changes.
+    /// Nothing, until something changes: all is as it should be.
     Rest,
-    /// Nothing: the clock is before the time at which the certificates were made. What was made by it would have ended for
-    /// everybody else.
+    /// Nothing: the clock is before the time at which the certificates were made. A certificate made by this clock would
+    /// already be expired for everybody else.
     ClockIsBehind,
 }
 
@@ -91,18 +91,18 @@ pub(super) enum Step {
 #[derive(Debug, Default)]
 pub(super) struct Since {
     authority: Option<Certificate>,
-    /// Whether no webhook trusted in anything before this authority.
+    /// Whether no webhook trusted anything before this CA.
     is_first: bool,
-    /// Since when every bundle has held the authority.
+    /// Since when every bundle has contained the CA.
     trusted: Option<Instant>,
     /// Since when this leaf has been stored.
     leaf: Option<(Certificate, Instant)>,
-    /// Since when the bundles have held these.
+    /// Since when the bundles have contained these.
     present: Option<(Vec<Certificate>, Instant)>,
 }
 
 impl Since {
-    /// Takes notice of what is stored now.
+    /// Compares with what is stored now.
     pub(super) fn saw(&mut self, seen: &Seen, at: Instant) {
         let authority = seen.authority.as_ref().map(|authority| &authority.certificate);
         if self.authority.as_ref() != authority {
@@ -115,13 +115,13 @@ impl Since {
         let is_trusted = authority.is_some_and(|authority| seen.is_trusted(authority));
         self.trusted = self.trusted.filter(|_| is_trusted).or(is_trusted.then_some(at));
         let leaf = seen.leaf.as_ref().map(|leaf| leaf.certificate.clone());
-        // From now on there is somebody to be trusted.
+        // From now on there is a CA to trust.
         self.is_first &= leaf.is_none();
         keep(&mut self.leaf, leaf, at);
         keep(&mut self.present, Some(seen.present()), at);
     }
 
-    /// How long it takes until API servers trust in the authority.
+    /// How long it takes until API servers trust the CA.
     fn until_trusted(&self, at: Instant, settings: &Settings) -> Option<Duration> {
         let since = self.trusted?;
         if self.is_first {
@@ -130,8 +130,8 @@ impl Since {
         Some(left(settings.trust_wait, since, at))
     }
 
-    /// How long it takes until no pod serves any other leaf than the one that is stored, and nobody has changed a bundle
-    /// lately, who might be about to change the leaf.
+    /// How long it takes until every pod serves the stored leaf. A bundle that changed lately counts too: whoever changed
+    /// it may be about to change the leaf.
     fn until_served(&self, at: Instant, settings: &Settings) -> Option<Duration> {
         let ((_, leaf), (_, present)) = (self.leaf.as_ref()?, self.present.as_ref()?);
         Some(left(settings.serve_wait, *leaf.max(present), at))
@@ -150,7 +150,7 @@ fn left(wait: Duration, since: Instant, at: Instant) -> Duration {
 }
 
 impl Seen {
-    /// All that any webhook trusts in, each once and in an order of its own.
+    /// All that any webhook trusts, each once and sorted.
     fn present(&self) -> Vec<Certificate> {
         let bundles = self.bundles.iter();
         let mut present: Vec<Certificate> = bundles
@@ -161,14 +161,14 @@ impl Seen {
         present
     }
 
-    /// Whether every webhook trusts in this authority.
+    /// Whether every webhook trusts this CA.
     fn is_trusted(&self, authority: &Certificate) -> bool {
         self.bundles
             .iter()
             .all(|bundle| bundle.certificates.contains(authority))
     }
 
-    /// Whether every webhook trusts in the leaf that is stored.
+    /// Whether every webhook trusts the stored leaf.
     pub(super) fn is_complete(&self) -> bool {
         let authority = self.authority.as_ref();
         self.leaf.is_some() && authority.is_some_and(|authority| self.is_trusted(&authority.certificate))
@@ -176,7 +176,7 @@ impl Seen {
 }
 
 impl Bundle {
-    /// Whether it holds exactly these, in whatever order.
+    /// Whether it contains exactly these, in any order.
     pub(super) fn is(&self, certificates: &[Certificate]) -> bool {
         self.is_clean
             && self.certificates.len() == certificates.len()
@@ -192,7 +192,7 @@ impl Lasting {
     }
 }
 
-/// What to do now that this is seen. `since` has taken notice of it.
+/// What to do now that this is seen. `since` has been compared with it.
 pub(super) fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Settings) -> Step {
     let Some(authority) = &seen.authority else {
         return Step::MakeAuthority {
@@ -230,8 +230,8 @@ pub(super) fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Setting
     }
 }
 
-/// What every webhook should trust in: the authority and those before it; and until all pods serve its leaf, whatever any
-/// webhook trusts in already.
+/// What every webhook should trust: the CA and those before it. Until all pods serve its leaf, also everything that any
+/// webhook trusts already.
 fn target(seen: &Seen, authority: &Lasting, is_served: bool) -> Vec<Certificate> {
     let mut target = vec![authority.certificate.clone()];
     let present = if is_served { Vec::new() } else { seen.present() };

@@ -1,4 +1,4 @@
-//! Looks at what is stored, does the next step, and looks again, for ever.
+//! Reads what is stored, does the next step, and begins again, without end.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,14 +14,14 @@ use crate::certs::{Authority, AuthorityError, unix_seconds};
 use crate::cluster::backoff;
 use crate::lifecycle::Readiness;
 
-/// How long a look and the step that follows from it may take. Less than the shortest wait: by then nobody else can have
-/// gone so far that the step does harm.
+/// How long a read and its step may take. It is less than the shortest wait, so in this time no other process can get so
+/// far that the step does harm.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// How long to wait after somebody else was faster.
+/// How long to wait after another writer was faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
-/// What a new authority is called.
+/// The name of a new CA.
 const NAME: &str = "poolgate CA";
 
 /// Why a step is not done.
@@ -36,7 +36,7 @@ enum KeepError {
          made by a clock that was ahead, empty the Secret {AUTHORITY}"
     )]
     ClockIsBehind,
-    #[error("a look at the certificates took more than {} s", LOOK.as_secs())]
+    #[error("reading and writing the certificates took more than {} s", LOOK.as_secs())]
     TooLong(#[from] tokio::time::error::Elapsed),
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Goes on for ever.
+    /// Runs until the process stops.
     pub(super) async fn run(self) {
         let (mut since, mut pauses, mut logged) = (Since::default(), backoff(), None);
         loop {
@@ -78,7 +78,7 @@ impl Keeper {
                     if logged.as_ref() != Some(&text) {
                         tracing::error!(
                             error = text,
-                            "the certificates are not kept; those that are stored stay"
+                            "the certificates cannot be renewed; those that are stored stay"
                         );
                         logged = Some(text);
                     }
@@ -89,7 +89,7 @@ impl Keeper {
         }
     }
 
-    /// Looks once and does one step. How long to wait then.
+    /// Reads once and does one step. Returns how long to wait then.
     async fn once(&self, since: &mut Since) -> Result<Duration, KeepError> {
         let read = self.store.read().await?;
         let meaning = read.understand(&self.names);
@@ -145,7 +145,7 @@ impl Keeper {
         self.store.write_secret(AUTHORITY, &patch).await?;
         self.metrics.written(Written::Authority);
         let before = match &meaning.authority {
-            Ok(_) => "two thirds of its life are over".to_owned(),
+            Ok(_) => "two thirds of its lifetime are over".to_owned(),
             Err(error) => error.to_string(),
         };
         tracing::info!(before, previous = previous.len(), "a new CA is stored");
@@ -167,7 +167,7 @@ impl Keeper {
     }
 
     async fn make_leaf(&self, read: &Read, meaning: &Meaning, clock: SystemTime) -> Result<(), KeepError> {
-        // Without an authority no leaf is wanted.
+        // Without a CA no leaf is needed.
         let Ok(authority) = &meaning.authority else {
             return Ok(());
         };
@@ -177,17 +177,17 @@ impl Keeper {
         self.metrics.written(Written::Leaf);
         let before = match &meaning.leaf_fault {
             Some(fault) => fault.to_string(),
-            None => "two thirds of its life are over".to_owned(),
+            None => "two thirds of its lifetime are over".to_owned(),
         };
         tracing::info!(before, "a new serving certificate is stored");
         Ok(())
     }
 }
 
-/// What goes on, for `/readyz`.
+/// What is being done, for `/readyz`.
 fn described(step: &Step, meaning: &Meaning) -> String {
     let trusted = if meaning.seen.bundles.is_empty() {
-        "no webhook configuration is there"
+        "there is no webhook configuration"
     } else {
         "every webhook trusts the CA"
     };
@@ -195,12 +195,12 @@ fn described(step: &Step, meaning: &Meaning) -> String {
         Step::MakeAuthority { .. } => "a new CA is made".into(),
         Step::Trust(_) => "caBundle is written".into(),
         Step::MakeLeaf => "a new serving certificate is made".into(),
-        Step::ForgetPrevious => "the CA before is forgotten".into(),
+        Step::ForgetPrevious => "the previous CA is removed".into(),
         Step::Wait(_) if meaning.seen.leaf.is_none() => {
-            format!("{trusted}; its serving certificate follows when API servers know it")
+            format!("{trusted}; its serving certificate follows when API servers have read it")
         }
         Step::Wait(_) => {
-            format!("{trusted}; what they trusted before stays until every pod serves what is stored")
+            format!("{trusted}; the CAs before it stay until every pod serves the stored certificate")
         }
         Step::Rest => trusted.into(),
         Step::ClockIsBehind => KeepError::ClockIsBehind.to_string(),

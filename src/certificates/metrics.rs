@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::certs::CertificateTimes;
 use crate::telemetry::Registry;
 
-/// What is counted.
+/// The counters.
 #[derive(Debug, Clone)]
 pub(super) struct CertificatesMetrics {
     pub(super) times: CertificateTimes,
@@ -25,7 +25,7 @@ struct WrittenLabel {
 /// What is written.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Written {
-    /// The Secret of the authority.
+    /// The Secret of the CA.
     Authority,
     /// The `caBundle` of a webhook configuration.
     Bundle,
@@ -44,7 +44,7 @@ impl CertificatesMetrics {
             ),
             errors: registry.metric(
                 "certificates_errors",
-                "How often a look at Secrets and webhook configurations, or a write to them, failed",
+                "How often reading or writing Secrets and webhook configurations failed",
             ),
             failing: registry.metric("certificates_failing", "1 while that fails"),
         }

@@ -1,8 +1,8 @@
-//! `poolgate certificates`: makes the serving certificate and its authority, and tells the webhook configurations whom to
-//! trust, where there is no cert-manager.
+//! `poolgate certificates`: makes the serving certificate and its CA, and writes the CA into the webhook configurations,
+//! where there is no cert-manager.
 //!
-//! A look at what is stored, a pure decision about the next step, that step, and a look again. Nothing that is needed for
-//! safety lies in memory.
+//! It reads what is stored, decides about the next step in a pure function, does that step, and reads again. Nothing that
+//! safety needs is in memory.
 
 mod args;
 mod decide;

@@ -16,13 +16,13 @@ use crate::certs::{
 use crate::cluster::webhooks::{Webhook, WebhookConfiguration};
 use crate::objects::Metadata;
 
-/// The Secret that holds the authority's key.
+/// The Secret with the CA's key.
 pub(super) const AUTHORITY: &str = "poolgate-certificates";
 
 /// The Secret that servers read.
 pub(super) const LEAF: &str = "poolgate-tls";
 
-/// Where an authority is in its Secret.
+/// Where a CA is in its Secret.
 const AUTHORITY_CERTIFICATE: &str = "ca.crt";
 const AUTHORITY_KEY: &str = "ca.key";
 const PREVIOUS: &str = "previous.crt";
@@ -43,7 +43,7 @@ pub(super) struct Secret {
     data: Option<BTreeMap<String, String>>,
 }
 
-/// The names that a leaf is for, as they are signed and as they are checked.
+/// The names of a leaf, as they are signed and as they are checked.
 pub(super) struct Names {
     pub(super) signed: Vec<SanType>,
     checked: Vec<ServerName<'static>>,
@@ -51,7 +51,7 @@ pub(super) struct Names {
 
 /// A name that no certificate can have.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} is no DNS name and no IP address")]
+#[error("{0:?} is neither a DNS name nor an IP address")]
 pub(crate) struct BadName(String);
 
 impl Names {
@@ -88,23 +88,23 @@ pub(super) struct Meaning {
     pub(super) seen: Seen,
     /// What signs.
     pub(super) authority: Result<Authority, AuthorityError>,
-    /// Why the leaf is not as it should be.
+    /// Why the leaf must be replaced.
     pub(super) leaf_fault: Option<LeafFault>,
 }
 
-/// Why a leaf is not as it should be.
+/// Why a leaf must be replaced.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LeafFault {
     #[error("there is none")]
     Missing,
     #[error("{0}")]
     Unusable(PairError),
-    #[error("it is not of this CA, or not for every name: {0}")]
+    #[error("this CA did not sign it, or it lacks a name: {0}")]
     Foreign(rustls::Error),
 }
 
 impl Read {
-    /// Makes sense of it.
+    /// Interprets it.
     pub(super) fn understand(&self, names: &Names) -> Meaning {
         let webhooks = self
             .configurations
@@ -142,8 +142,8 @@ impl Read {
 }
 
 impl Read {
-    /// The authorities before this one: those that are stored as such, one whose key cannot be used, and that of a leaf which
-    /// is of another one.
+    /// The CAs before this one: those that are stored as such, one whose key cannot be used, and the one that signed a leaf
+    /// that this CA did not sign.
     fn previous(&self, authority: Option<&Authority>, leaf_is_known: bool) -> Vec<Certificate> {
         let own = authority.map(Authority::certificate);
         let of_leaf = (!leaf_is_known).then(|| self.leaf.get(AUTHORITY_CERTIFICATE));
@@ -162,7 +162,7 @@ impl Read {
 }
 
 impl Secret {
-    /// What is under a key; nothing where that is no base64.
+    /// The value of a key; none if it is not base64.
     fn get(&self, key: &str) -> Vec<u8> {
         let text = self.data.as_ref().and_then(|data| data.get(key));
         text.and_then(|text| STANDARD.decode(text).ok())
@@ -179,7 +179,7 @@ impl Secret {
             return Err(LeafFault::Missing);
         }
         let leaf = Leaf::from_pem(&chain, &key).map_err(LeafFault::Unusable)?;
-        // At its end, when the authority holds as well: by no clock.
+        // At its last second, when the CA is valid too: this needs no clock.
         let authorities = std::slice::from_ref(authority.certificate());
         verify(&leaf.chain, authorities, &names.checked, leaf.not_after).map_err(LeafFault::Foreign)?;
         let certificate = leaf.chain.into_iter().next().ok_or(LeafFault::Missing)?;
@@ -190,7 +190,7 @@ impl Secret {
         })
     }
 
-    /// The patch that stores an authority over what was read, and these before it.
+    /// The patch that stores a CA in place of what was read, with these before it.
     pub(super) fn with_authority(&self, authority: &Authority, previous: &[Certificate]) -> Value {
         self.with_data(&json!({
             AUTHORITY_CERTIFICATE: STANDARD.encode(authority.pem()),
@@ -199,12 +199,12 @@ impl Secret {
         }))
     }
 
-    /// The patch that leaves nobody before the authority.
+    /// The patch that leaves no CA before this one.
     pub(super) fn without_previous(&self) -> Value {
         self.with_data(&json!({PREVIOUS: null}))
     }
 
-    /// The patch that stores a leaf over what was read.
+    /// The patch that stores a leaf in place of what was read.
     pub(super) fn with_leaf(&self, issued: &Issued, authority: &Authority) -> Value {
         self.with_data(&json!({
             LEAF_CERTIFICATE: STANDARD.encode(write_certificates([&issued.certificate])),
@@ -218,7 +218,7 @@ impl Secret {
     }
 }
 
-/// The patch by which every webhook of a configuration trusts in exactly these; none where all do.
+/// The patch by which every webhook of a configuration trusts exactly these; none if all do.
 pub(super) fn trusting(configuration: &WebhookConfiguration, certificates: &[Certificate]) -> Option<Value> {
     let webhooks = &configuration.webhooks;
     if webhooks.iter().all(|webhook| bundle(webhook).is(certificates)) {

@@ -1,5 +1,5 @@
-//! The API server, as far as certificates are stored there: each call has a deadline, and a write is rejected if somebody
-//! else has written since what it rests on was read.
+//! Reads and writes certificates in the API server. Each call has a deadline, and a write is rejected if somebody else has
+//! written since the object was read.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::cluster::{Collection, described};
 /// How long a call may take.
 const CALL: Duration = Duration::from_secs(10);
 
-/// The name by which these writes are known: that of `certs/apply`, which does the same by hand.
+/// The field manager of these writes: the one of `certs/apply`, which does the same by hand.
 const MANAGER: &str = "poolgate-certs";
 
 const CONFLICT: u16 = 409;
@@ -23,13 +23,11 @@ const CONFLICT: u16 = 409;
 /// Why something was not read or not written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreError {
-    /// Somebody else has written it meanwhile: read it again.
+    /// Somebody else has written it since: read it again.
     #[error("somebody else was faster")]
     Conflict,
     /// It is not there.
-    #[error(
-        "the Secret {name} is not there: poolgate may fill it, and not create it; apply the manifests again"
-    )]
+    #[error("there is no Secret {name}: poolgate may fill it, but not create it; apply the manifests again")]
     NoSecret {
         /// Which one.
         name: &'static str,
@@ -37,15 +35,15 @@ pub(super) enum StoreError {
     /// The API server did not do it.
     #[error("{what}: {}", described(.error))]
     Client {
-        /// What of.
+        /// What was called.
         what: String,
         /// Why.
         error: kube::Error,
     },
-    /// It did not answer. Whether something was written is not known.
+    /// It did not answer. Something may have been written.
     #[error("{what}: no answer from the API server within {} s", CALL.as_secs())]
     NoAnswer {
-        /// What of.
+        /// What was called.
         what: String,
     },
 }
@@ -65,7 +63,7 @@ impl Store {
         }
     }
 
-    /// Reads everything, what depends on something before it.
+    /// Reads everything. What depends on something is read before it.
     pub(super) async fn read(&self) -> Result<Read, StoreError> {
         let mut configurations = Vec::new();
         for (path, name) in OF_REVIEWS.into_iter().chain(OF_THE_GATE) {
@@ -91,7 +89,7 @@ impl Store {
         self.patch(&self.secrets, name, &Patch::Merge(change)).await
     }
 
-    /// Writes into a webhook configuration; its webhooks are told apart by their names.
+    /// Writes into a webhook configuration. The patch finds its webhooks by their names.
     pub(super) async fn write_configuration(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! An authority that signs serving certificates: made here, and read again from where its key is stored.
+//! A CA that signs serving certificates: made here, and read from where its key is stored.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,22 +11,22 @@ use rustls::pki_types::CertificateDer;
 use super::pair::unix_seconds;
 use super::pem::{read_certificates, write_certificates};
 
-/// How far before now a certificate begins to hold: clocks of clients lag.
+/// How long before now a certificate becomes valid: clocks of clients lag.
 const BACKDATE: Duration = Duration::from_hours(1);
 
-/// Why there is no authority to sign with.
+/// Why a CA cannot sign.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthorityError {
     /// It cannot be made, or does not sign.
     #[error("{0}")]
     Issue(rcgen::Error),
     /// There is no certificate, or more than one, or one that is damaged.
-    #[error("there is not one certificate (a block BEGIN CERTIFICATE)")]
+    #[error("it must have exactly one certificate (a block BEGIN CERTIFICATE)")]
     Certificate,
-    /// The certificate is not one of an authority that was made here.
-    #[error("the certificate is not of an authority that poolgate made")]
+    /// The certificate is not one of a CA that was made here.
+    #[error("the certificate is not of a CA that poolgate made")]
     Foreign,
-    /// The key is none.
+    /// The key cannot be read.
     #[error("the key cannot be read: {0}")]
     Key(rcgen::Error),
     /// The key is that of another certificate.
@@ -34,14 +34,14 @@ pub(crate) enum AuthorityError {
     Mismatch,
 }
 
-// The message holds its cause: named as a source it would be printed twice.
+// The message contains its cause: as a source it would be printed twice.
 impl From<rcgen::Error> for AuthorityError {
     fn from(cause: rcgen::Error) -> Self {
         Self::Issue(cause)
     }
 }
 
-/// An authority and its key.
+/// A CA and its key.
 pub(crate) struct Authority {
     certificate: CertificateDer<'static>,
     issuer: Issuer<'static, KeyPair>,
@@ -49,7 +49,7 @@ pub(crate) struct Authority {
     not_after: i64,
 }
 
-/// A certificate that an authority has signed, and its key.
+/// A certificate that a CA has signed, and its key.
 pub(crate) struct Issued {
     /// The certificate.
     pub(crate) certificate: CertificateDer<'static>,
@@ -58,7 +58,7 @@ pub(crate) struct Issued {
 }
 
 impl Authority {
-    /// Makes one that holds for so long.
+    /// Makes one that is valid for `life`.
     pub(crate) fn create(name: &str, now: SystemTime, life: Duration) -> Result<Self, AuthorityError> {
         let mut params = named(name);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -123,12 +123,12 @@ impl Authority {
         self.issuer.key().serialize_pem()
     }
 
-    /// From when to when it holds, in seconds since 1970.
+    /// From when to when it is valid, in seconds since 1970.
     pub(crate) fn validity(&self) -> (i64, i64) {
         (self.not_before, self.not_after)
     }
 
-    /// Signs a serving certificate for these names, which holds for so long, but no longer than the authority.
+    /// Signs a serving certificate for these names. It is valid for `life`, but no longer than the CA.
     pub(crate) fn issue(
         &self,
         names: &[SanType],
@@ -221,8 +221,10 @@ mod tests {
             read.err().expect("an error").to_string()
         };
         let (pem, key) = (one.pem(), one.key_pem());
-        assert!(rejected("", &key).starts_with("there is not one certificate"));
-        assert!(rejected(&(pem.clone() + &other.pem()), &key).starts_with("there is not one certificate"));
+        assert!(rejected("", &key).starts_with("it must have exactly one certificate"));
+        assert!(
+            rejected(&(pem.clone() + &other.pem()), &key).starts_with("it must have exactly one certificate")
+        );
         assert!(rejected(&pem, "").starts_with("the key cannot be read"));
         assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not belong"));
         let foreign = rcgen::generate_simple_self_signed(["a".to_owned()]).expect("a certificate");

@@ -1,4 +1,4 @@
-//! The authority whose certificates clients must show, from a file that is read again while connections go on.
+//! The CA of the clients' certificates, from a file that is read again while connections stay open.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore, Sig
 use crate::polled_file::{Load, LoadMetrics, Polled, read_in_time};
 use crate::telemetry::Registry;
 
-/// Why a file gives no authority.
+/// Why a file cannot be used as client CA.
 #[derive(Debug, thiserror::Error)]
 #[error("the client CA {}: {cause}", path.display())]
 pub(crate) struct ClientAuthorityError {
@@ -38,14 +38,14 @@ enum Cause {
     Unusable(rustls::server::VerifierBuilderError),
 }
 
-/// The file, and what is in force of it.
+/// The file, and the CA in force.
 #[derive(Debug)]
 pub(crate) struct ClientAuthorityFile {
     path: PathBuf,
     current: Arc<ClientAuthority>,
 }
 
-/// The authority in force, by which each handshake judges the client's certificate.
+/// The CA in force. Each handshake checks the client's certificate with it.
 #[derive(Debug)]
 pub(crate) struct ClientAuthority(ArcSwap<Arc<dyn ClientCertVerifier>>);
 
@@ -53,10 +53,10 @@ impl ClientAuthorityFile {
     /// Registers the numbers.
     pub(crate) fn register(registry: &mut Registry) -> LoadMetrics {
         let loads = [
-            ("client_ca_loads", "How often a client CA was taken into force"),
+            ("client_ca_loads", "How often a client CA was loaded"),
             (
                 "client_ca_load_errors",
-                "How often a new client CA could not be used; the one before stays in force",
+                "How often a new client CA could not be used; the previous one stays in force",
             ),
             (
                 "client_ca_load_failing",
@@ -66,7 +66,7 @@ impl ClientAuthorityFile {
         LoadMetrics::register(registry, loads)
     }
 
-    /// Reads the file for the first time. The authority in force, now and after each change, and what looks for changes.
+    /// Reads the file for the first time. Returns the CA in force, now and after each change, and what watches the file.
     pub(crate) async fn open(
         path: PathBuf,
         metrics: LoadMetrics,
@@ -105,11 +105,11 @@ impl Load for ClientAuthorityFile {
     }
 
     fn rejected(&self, error: &ClientAuthorityError) {
-        tracing::error!(%error, "the new client CA cannot be used; the one before stays in force");
+        tracing::error!(%error, "the new client CA cannot be used; the previous one stays in force");
     }
 }
 
-/// What judges by the certificates in a bundle, all of which must be usable, and how many they are.
+/// The verifier of a bundle, all of whose certificates must be usable, and how many they are.
 fn verifier(pem: &[u8]) -> Result<(Arc<dyn ClientCertVerifier>, usize), Cause> {
     let mut roots = RootCertStore::empty();
     for (number, certificate) in (1..).zip(CertificateDer::pem_slice_iter(pem)) {
@@ -134,8 +134,8 @@ impl ClientAuthority {
 }
 
 impl ClientCertVerifier for ClientAuthority {
-    /// No hints: with them a client whose certificate is of another authority would show none, and the error that both
-    /// sides see would be the wrong one.
+    /// No hints: with them a client whose certificate is of another CA would show none, and both sides would see the wrong
+    /// error.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -188,7 +188,7 @@ mod tests {
         CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("an authority")
     }
 
-    /// Whether a certificate of `issuer` is taken.
+    /// Whether a certificate of `issuer` is accepted.
     fn takes(current: &ClientAuthority, issuer: &CertifiedIssuer<'static, KeyPair>) -> bool {
         let key = KeyPair::generate().expect("a key");
         let leaf = CertificateParams::new(vec!["client".into()])

@@ -3,8 +3,7 @@
 use rustls::pki_types::CertificateDer;
 use x509_parser::extensions::GeneralName;
 
-/// Why the client that shows this certificate is none of those with the `accepted` names; none if it is one of them, or if
-/// no names are asked for.
+/// Why the client with this certificate has none of the `accepted` names; none if it has one, or if any name is accepted.
 pub(crate) fn objection(accepted: &[String], certificate: &CertificateDer<'_>) -> Option<String> {
     if accepted.is_empty() {
         return None;
@@ -14,7 +13,7 @@ pub(crate) fn objection(accepted: &[String], certificate: &CertificateDer<'_>) -
         return None;
     }
     Some(match &*names {
-        [] => "the client certificate has no name, and --client-name asks for one".into(),
+        [] => "the client certificate has no name, and --client-name requires one".into(),
         names => format!(
             "--client-name accepts none of the names of the client certificate: {}",
             names.join(", ")
@@ -24,7 +23,7 @@ pub(crate) fn objection(accepted: &[String], certificate: &CertificateDer<'_>) -
 
 /// The common names of the subject, and the DNS names.
 fn names(certificate: &CertificateDer<'_>) -> Vec<String> {
-    // The handshake has read it: what cannot be read here names nobody.
+    // The handshake has parsed it: what cannot be parsed here has no name.
     let Ok((_, parsed)) = x509_parser::parse_x509_certificate(certificate) else {
         return Vec::new();
     };

@@ -9,10 +9,10 @@ use super::metrics::CertificateMetrics;
 use super::pair::{Current, Pair, PairError, unix_seconds};
 use crate::polled_file::{Load, Polled, read_in_time};
 
-/// How often the two files are read while they keep changing under our hands, before what was read is judged.
+/// How often the two files are read again if they change while they are read, before the pair is judged.
 const READS: usize = 3;
 
-/// Why the files give no certificate.
+/// Why the files cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     /// One cannot be read.
@@ -23,7 +23,7 @@ pub(crate) enum FileError {
         /// Why.
         cause: io::Error,
     },
-    /// They are no usable pair.
+    /// They are not a usable pair.
     #[error("{} and {}: {cause}", certificate.display(), key.display())]
     Pair {
         /// The one.
@@ -52,8 +52,8 @@ pub(crate) struct Contents {
 }
 
 impl CertificateFiles {
-    /// Reads the files for the first time. The certificate in force, now and after each change, and what looks for
-    /// changes.
+    /// Reads the files for the first time. Returns the certificate in force, now and after each change, and what watches
+    /// the files.
     pub(crate) async fn open(
         certificate: PathBuf,
         key: PathBuf,
@@ -74,7 +74,7 @@ impl Load for CertificateFiles {
     type Contents = Contents;
     type Error = FileError;
 
-    /// Reads both files, again if the first has changed meanwhile: then they may come from two different Secrets.
+    /// Reads both files, and again if the first has changed in between: then they may come from two different Secrets.
     async fn read(&self) -> Result<Contents, FileError> {
         let mut certificate = read_file(&self.certificate).await?;
         let mut key = read_file(&self.key).await?;
@@ -105,11 +105,11 @@ impl Load for CertificateFiles {
     }
 
     fn rejected(&self, error: &FileError) {
-        tracing::error!(%error, "the new certificate cannot be used; the one before stays in force");
+        tracing::error!(%error, "the new certificate cannot be used; the previous one stays in force");
     }
 }
 
-/// Logs that a pair is taken into force.
+/// Logs that a pair is loaded.
 fn announce(pair: &Pair, now: i64) {
     let serial = pair.serial.as_str();
     tracing::info!(
@@ -122,7 +122,7 @@ fn announce(pair: &Pair, now: i64) {
         tracing::warn!(
             serial,
             seconds = pair.not_before.saturating_sub(now),
-            "the certificate does not hold yet; clients will reject it"
+            "the certificate is not valid yet; clients will reject it"
         );
     }
 }

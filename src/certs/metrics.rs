@@ -7,7 +7,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::polled_file::LoadMetrics;
 use crate::telemetry::Registry;
 
-/// From when to when certificates hold.
+/// From when to when certificates are valid.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CertificateTimes {
     not_before: Family<CertificateLabel, Gauge>,
@@ -31,11 +31,11 @@ impl CertificateTimes {
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let not_before = registry.metric(
             "certificate_not_before_timestamp_seconds",
-            "When the certificate in force begins to hold, in seconds since 1970",
+            "When the certificate in force becomes valid, in seconds since 1970",
         );
         let not_after = registry.metric(
             "certificate_not_after_timestamp_seconds",
-            "When the certificate in force ends, in seconds since 1970",
+            "When the certificate in force expires, in seconds since 1970",
         );
         Self {
             not_before,
@@ -43,14 +43,14 @@ impl CertificateTimes {
         }
     }
 
-    /// The leaf holds from the one time to the other.
+    /// The leaf is valid from the one time to the other.
     pub(crate) fn leaf(&self, not_before: i64, not_after: i64) {
         let leaf = CertificateLabel { certificate: "leaf" };
         self.not_before.get_or_create(&leaf).set(not_before);
         self.not_after.get_or_create(&leaf).set(not_after);
     }
 
-    /// The authority's certificate holds until then.
+    /// The CA's certificate is valid until then.
     pub(crate) fn authority(&self, not_after: i64) {
         let authority = CertificateLabel { certificate: "ca" };
         self.not_after.get_or_create(&authority).set(not_after);
@@ -62,13 +62,10 @@ impl CertificateMetrics {
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let times = CertificateTimes::register(registry);
         let loads = [
-            (
-                "certificate_loads",
-                "How often a serving certificate was taken into force",
-            ),
+            ("certificate_loads", "How often a serving certificate was loaded"),
             (
                 "certificate_load_errors",
-                "How often a new serving certificate could not be used; the one before stays in force",
+                "How often a new serving certificate could not be used; the previous one stays in force",
             ),
             (
                 "certificate_load_failing",

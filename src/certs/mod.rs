@@ -1,4 +1,4 @@
-//! Where the serving certificate and the clients' authority come from, and how they are replaced while connections go on.
+//! Where the serving certificate and the client CA come from, and how they are replaced while connections stay open.
 //! Knows nothing of sockets or requests.
 
 mod authority;

@@ -12,23 +12,23 @@ use rustls::sign::CertifiedKey;
 
 use crate::lifecycle::Need;
 
-/// A chain and the key of its leaf, which belong together.
+/// A chain and the key of its leaf.
 #[derive(Debug)]
 pub(super) struct Pair {
     /// Both, ready to sign handshakes.
     pub(super) key: Arc<CertifiedKey>,
-    /// The first second at which the leaf holds, since 1970.
+    /// The first second at which the leaf is valid, since 1970.
     pub(super) not_before: i64,
     /// The last one.
     pub(super) not_after: i64,
-    /// What tells this leaf from others in a log.
+    /// The serial number of the leaf, for logs.
     pub(super) serial: String,
 }
 
 /// Why a chain and a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PairError {
-    /// The certificate file is no PEM, or cut off.
+    /// The certificate file is not PEM, or is cut off.
     #[error("the certificate cannot be read: {0}")]
     Certificate(pem::Error),
     /// It holds no certificate.
@@ -40,11 +40,11 @@ pub(crate) enum PairError {
     /// The key is of an unknown kind, or belongs to another certificate.
     #[error("certificate and key cannot be used together: {0}")]
     Mismatch(rustls::Error),
-    /// The leaf is no X.509 certificate.
+    /// The leaf is not an X.509 certificate.
     #[error("the first certificate is damaged: {0}")]
     Leaf(String),
-    /// The leaf does not hold any more.
-    #[error("the certificate with serial {serial} ended {seconds} s ago")]
+    /// The leaf has expired.
+    #[error("the certificate with serial {serial} expired {seconds} s ago")]
     Ended {
         /// Which one.
         serial: String,
@@ -84,8 +84,7 @@ impl Pair {
         })
     }
 
-    /// Rejects a leaf that no client would take any more. One that holds only from soon on is taken: the clock
-    /// of who issued it may be ahead.
+    /// Rejects an expired leaf. One that is not valid yet is accepted: the clock of its issuer may be ahead.
     pub(super) fn still_holds(self, now: SystemTime) -> Result<Self, PairError> {
         let seconds = unix_seconds(now).saturating_sub(self.not_after);
         if seconds > 0 {
@@ -98,12 +97,12 @@ impl Pair {
     }
 }
 
-/// A leaf as it is stored beside its key, for those who do not serve it.
+/// A leaf as it is stored beside its key, for a process that does not serve it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Leaf {
     /// The chain, the leaf first.
     pub(crate) chain: Vec<CertificateDer<'static>>,
-    /// The first second at which it holds, since 1970.
+    /// The first second at which it is valid, since 1970.
     pub(crate) not_before: i64,
     /// The last one.
     pub(crate) not_after: i64,
@@ -121,7 +120,7 @@ impl Leaf {
     }
 }
 
-/// The certificate that the next handshake shows, which reads it without a lock.
+/// The certificate of the next handshake, which reads it without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Current(ArcSwapOption<Pair>);
 
@@ -138,21 +137,21 @@ impl Current {
             .unwrap_or_default()
     }
 
-    /// The last second at which it holds, since 1970; none while there is none.
+    /// The last second at which it is valid, since 1970; none while there is no certificate.
     pub(crate) fn not_after(&self) -> Option<i64> {
         self.0.load().as_ref().map(|pair| pair.not_after)
     }
 
-    /// Why no client takes the certificate now, if none does.
+    /// Why clients reject the certificate now, if they do.
     fn lacks_at(&self, now: SystemTime) -> Option<String> {
         let now = unix_seconds(now);
         match &*self.0.load() {
             None => Some("there is no certificate".into()),
             Some(pair) if pair.not_after < now => {
-                Some(format!("the certificate ended {} s ago", now - pair.not_after))
+                Some(format!("the certificate expired {} s ago", now - pair.not_after))
             }
             Some(pair) if now < pair.not_before => Some(format!(
-                "the certificate holds only in {} s",
+                "the certificate is valid only in {} s",
                 pair.not_before - now
             )),
             Some(_) => None,
@@ -246,7 +245,7 @@ mod tests {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         assert!(pair().still_holds(at(end)).is_ok());
         let error = pair().still_holds(at(end + 7)).expect_err("an error").to_string();
-        assert!(error.ends_with("ended 7 s ago"), "{error}");
+        assert!(error.ends_with("expired 7 s ago"), "{error}");
         assert!(
             pair().still_holds(at(0)).is_ok(),
             "a leaf from a clock that is ahead"
@@ -270,9 +269,9 @@ mod tests {
             assert_eq!(current.lacks_at(at(holds)), None);
         }
         let early = current.lacks_at(at(begin - 5));
-        assert_eq!(early.as_deref(), Some("the certificate holds only in 5 s"));
+        assert_eq!(early.as_deref(), Some("the certificate is valid only in 5 s"));
         let late = current.lacks_at(at(end + 7));
-        assert_eq!(late.as_deref(), Some("the certificate ended 7 s ago"));
+        assert_eq!(late.as_deref(), Some("the certificate expired 7 s ago"));
     }
 
     /// The key inside a PKCS#8 wrapper, as a PEM block of the older form that `label` names.

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 /// How many letters a line has.
 const COLUMNS: usize = 64;
 
-/// The certificates in a PEM text that can be trusted in, and whether there was nothing else in it.
+/// The certificates in a PEM text that can be trusted, and whether there was nothing else in it.
 pub(crate) fn read_certificates(pem: &[u8]) -> (Vec<CertificateDer<'static>>, bool) {
     let (mut certificates, mut is_clean) = (Vec::new(), true);
     for certificate in CertificateDer::pem_slice_iter(pem) {

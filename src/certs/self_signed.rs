@@ -1,4 +1,4 @@
-//! A certificate for a laptop: an authority that lives and dies with this process, and a leaf for this machine.
+//! A certificate for a laptop: a CA that exists only in this process, and a leaf for this machine.
 
 use std::fs;
 use std::io;
@@ -15,18 +15,18 @@ use super::authority::{Authority, AuthorityError};
 use super::metrics::CertificateMetrics;
 use super::pair::{Current, Pair, PairError, unix_seconds};
 
-/// How long the authority holds. Its key is never written down and ends with the process, so that the length
-/// gives nobody anything; but a client cannot follow a change, so that it must outlast the process.
+/// How long the CA is valid. It must outlast the process, because a client cannot follow a change. A long time is no risk:
+/// the key is never stored and is lost with the process.
 const AUTHORITY_LIFE: Duration = Duration::from_hours(10 * 365 * 24);
 
-/// How long a leaf holds; less than the 398 days that the strictest clients take.
+/// How long a leaf is valid; less than the 398 days that the strictest clients accept.
 const LEAF_LIFE: Duration = Duration::from_hours(30 * 24);
 
 /// A leaf is renewed when less than this is left of it.
 const RENEW_BEFORE: Duration = Duration::from_hours(10 * 24);
 
-/// How often the wall clock is compared with the end of the leaf. A timer for the end itself would stand still
-/// while a laptop sleeps.
+/// How often the wall clock is compared with the end of the leaf. A timer for the end itself would stop while a laptop
+/// sleeps.
 const CHECK: Duration = Duration::from_mins(1);
 
 /// Why there is no self-signed certificate.
@@ -38,8 +38,8 @@ pub(crate) enum SelfSignedError {
     /// It cannot be used.
     #[error("the certificate that was made cannot be used: {0}")]
     Pair(PairError),
-    /// The authority's certificate cannot be written.
-    #[error("cannot write the certificate of the authority to {}: {cause}", path.display())]
+    /// The CA's certificate cannot be written.
+    #[error("cannot write the CA certificate to {}: {cause}", path.display())]
     Write {
         /// Where.
         path: PathBuf,
@@ -48,8 +48,7 @@ pub(crate) enum SelfSignedError {
     },
 }
 
-// The messages above hold their causes, so that a log line has them, too; named as sources they would be printed
-// twice.
+// The messages above contain their causes, so that a log line has them too; as sources they would be printed twice.
 impl From<AuthorityError> for SelfSignedError {
     fn from(cause: AuthorityError) -> Self {
         Self::Issue(cause)
@@ -68,7 +67,7 @@ impl From<PairError> for SelfSignedError {
     }
 }
 
-/// The authority and its present leaf.
+/// The CA and its present leaf.
 pub(crate) struct SelfSignedSource {
     authority: Authority,
     names: Vec<SanType>,
@@ -78,7 +77,7 @@ pub(crate) struct SelfSignedSource {
 }
 
 impl SelfSignedSource {
-    /// Makes an authority and a leaf for `localhost`, the loopback addresses and `address`.
+    /// Makes a CA and a leaf for `localhost`, the loopback addresses and `address`.
     pub(crate) fn create(
         address: Option<IpAddr>,
         now: SystemTime,
@@ -123,7 +122,7 @@ impl SelfSignedSource {
         })
     }
 
-    /// Renews the leaf in time, for ever.
+    /// Renews the leaf before it expires, until the process stops.
     pub(crate) async fn watch(mut self) {
         let mut ticks = interval(CHECK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -147,7 +146,7 @@ impl SelfSignedSource {
             }
             Err(error) => {
                 self.metrics.loads.failed();
-                tracing::error!(%error, "the certificate cannot be renewed; the one before stays in force");
+                tracing::error!(%error, "the certificate cannot be renewed; the previous one stays in force");
             }
         }
     }
@@ -159,7 +158,7 @@ fn issue(authority: &Authority, names: &[SanType], now: SystemTime) -> Result<Pa
     Ok(Pair::from_der(vec![issued.certificate], key)?)
 }
 
-/// Writes a file beside `path` and moves it there: who waits for `path` never reads half of it.
+/// Writes a file beside `path` and renames it, so that no reader of `path` sees half of it.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
@@ -167,7 +166,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(&beside, bytes)
         .and_then(|()| fs::rename(&beside, path))
         .inspect_err(|_| {
-            // It may not exist; the first error is the one to tell.
+            // It may not exist; the first error is the one to report.
             let _ = fs::remove_file(&beside);
         })
 }

@@ -1,4 +1,4 @@
-//! Whether a client that trusts in some authorities takes a certificate.
+//! Whether a client that trusts some CAs accepts a certificate.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{Error, RootCertStore};
 
-/// Why a client that trusts in these authorities does not take this chain, leaf first, for each of these names at that
-/// time, in seconds since 1970.
+/// Why a client that trusts these CAs does not accept this chain, leaf first, for each of these names at that time, in
+/// seconds since 1970.
 pub(crate) fn verify(
     chain: &[CertificateDer<'static>],
     authorities: &[CertificateDer<'static>],

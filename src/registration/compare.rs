@@ -15,7 +15,7 @@ pub(crate) struct Served {
     pub(crate) reviews: bool,
     /// Whether it is the gate.
     pub(crate) gate: bool,
-    /// The chain that it shows, leaf first; none where that is not known, and who trusts it neither.
+    /// The chain that it shows, leaf first; none if it is not known. Then trust is not checked.
     pub(crate) chain: Option<Vec<CertificateDer<'static>>>,
     /// Seconds since 1970.
     pub(crate) now: i64,
@@ -24,17 +24,17 @@ pub(crate) struct Served {
 /// What kind of thing is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Problem {
-    /// Nobody asks at a path that is served.
+    /// No webhook calls a path that is served.
     NotRegistered,
-    /// A webhook trusts in nobody, so that no call succeeds.
+    /// A webhook trusts no CA, so no call succeeds.
     NoCaBundle,
-    /// It does not trust in the certificate that is served.
+    /// It does not trust the certificate that is served.
     Untrusted,
     /// It calls a path that is not served.
     Path,
-    /// It does not ask about all that is judged there.
+    /// Its rules leave out objects or operations that are judged there.
     Rules,
-    /// Its failure policy undoes what its path promises.
+    /// Its failure policy contradicts its path.
     FailurePolicy,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Comparison {
     pub(crate) problems: Vec<(Problem, String)>,
 }
 
-/// A path, what must be asked about there, and the operations.
+/// A path, and the resource and the operations that must be sent there.
 struct Endpoint {
     path: &'static str,
     is_needed: bool,
@@ -146,7 +146,7 @@ pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
         missing.push("/gate");
     }
     let missing = missing.into_iter().map(|path| {
-        let text = format!("no webhook calls {path}: what it would judge is admitted unjudged");
+        let text = format!("no webhook calls {path}: what it would judge is admitted without a review");
         (Problem::NotRegistered, text)
     });
     comparison.problems.extend(missing);
@@ -167,17 +167,20 @@ pub(crate) fn called(webhook: &Webhook) -> (String, String) {
     (host.to_owned(), format!("/{path}"))
 }
 
-/// Why a webhook does not trust in what is served.
+/// Why a webhook does not trust what is served.
 fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, String)> {
     let bundle = webhook.client_config.ca_bundle().unwrap_or_default();
     if bundle.is_empty() {
-        let text = "caBundle is empty, so that no call succeeds; certs/README.md says who fills it";
+        let text = "caBundle is empty, so no call succeeds; certs/README.md says what fills it";
         return Some((Problem::NoCaBundle, text.into()));
     }
     let chain = served.chain.as_ref()?;
     let (authorities, _) = read_certificates(&bundle);
     let Ok(name) = ServerName::try_from(host.to_owned()) else {
-        return Some((Problem::Untrusted, format!("it calls {host:?}, which is no name")));
+        return Some((
+            Problem::Untrusted,
+            format!("it calls {host:?}, which is not a DNS name"),
+        ));
     };
     let error = verify(chain, &authorities, &[name], served.now).err()?;
     let reason = reason(&error);
@@ -185,20 +188,20 @@ fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, 
     Some((Problem::Untrusted, text))
 }
 
-/// The same words for the same reason: the error names the time.
+/// The same words for the same reason: the error itself contains the time.
 fn reason(error: &Error) -> String {
     match error {
         Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
-            "it has ended".into()
+            "it has expired".into()
         }
         Error::InvalidCertificate(
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
-        ) => "it does not hold yet".into(),
+        ) => "it is not valid yet".into(),
         error => error.to_string(),
     }
 }
 
-/// What of a resource is not asked about.
+/// Which operations or objects of a resource the rules leave out.
 fn unasked(rules: &[Rule], resource: &str) -> Option<String> {
     let covers = |operation: &str| {
         rules.iter().any(|rule| {

@@ -1,4 +1,4 @@
-//! Reads what is registered, and tells what is wrong with it: in the log once for each change, in metrics, in `/readyz`.
+//! Reads what is registered, and reports what is wrong with it: in the log once for each change, in metrics, in `/readyz`.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -17,7 +17,7 @@ use crate::cluster::{Collection, WatchMetrics, described};
 use crate::lifecycle::{Detail, StatusLine};
 use crate::telemetry::Registry;
 
-/// How often it is looked at.
+/// How often it is read.
 const EVERY: Duration = Duration::from_secs(30);
 
 /// How long a read may take.
@@ -26,7 +26,7 @@ const READ: Duration = Duration::from_secs(10);
 /// Its name among the watches in metrics.
 const NAME: &str = "registration";
 
-/// What a look found, or why it found nothing.
+/// The result of a read, or why there is none.
 type Found = Result<Comparison, String>;
 
 /// What is shown of it.
@@ -86,7 +86,7 @@ impl RegistrationMetrics {
     }
 }
 
-/// What is looked at, and by whom.
+/// What is compared, and where the result is reported.
 #[derive(Debug)]
 pub(crate) struct Registration {
     /// The certificate that is served.
@@ -98,7 +98,7 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Of a server that shows this certificate and answers these.
+    /// For a server that shows this certificate and answers these.
     pub(crate) fn new(
         certificate: Arc<Current>,
         (reviews, gate): (bool, bool),
@@ -118,7 +118,7 @@ impl Registration {
         Arc::new(StatusLine::new(NAME, &self.line))
     }
 
-    /// Looks for ever.
+    /// Reads and compares until the process stops.
     pub(crate) async fn watch(self, client: Client, watches: WatchMetrics) {
         let mut before = None;
         loop {
@@ -128,7 +128,7 @@ impl Registration {
                 watches.failed(NAME);
             }
             if before.as_ref() != Some(&found) {
-                self.tell(&found, before.as_ref());
+                self.report(&found, before.as_ref());
                 before = Some(found);
             }
             sleep(EVERY).await;
@@ -157,19 +157,19 @@ impl Registration {
         Ok(compare(&webhooks, &served))
     }
 
-    fn tell(&self, found: &Found, before: Option<&Found>) {
+    fn report(&self, found: &Found, before: Option<&Found>) {
         let line = match found {
             Err(error) => {
-                tracing::warn!(error, "it is not known what is registered");
+                tracing::warn!(error, "the webhook configurations cannot be read");
                 format!("not read: {error}")
             }
             Ok(comparison) => {
                 self.metrics.show(comparison);
-                let told: &[_] = match before {
+                let reported: &[_] = match before {
                     Some(Ok(before)) => &before.problems,
                     _ => &[],
                 };
-                for (problem, text) in comparison.problems.iter().filter(|one| !told.contains(one)) {
+                for (problem, text) in comparison.problems.iter().filter(|one| !reported.contains(one)) {
                     tracing::warn!(
                         problem = problem.name(),
                         text,
@@ -186,7 +186,10 @@ impl Registration {
                 } else {
                     problems.collect::<Vec<_>>().join("; ")
                 };
-                tracing::info!(registered = registered.join(", "), "what is registered was read");
+                tracing::info!(
+                    registered = registered.join(", "),
+                    "the webhook configurations were read"
+                );
                 line
             }
         };

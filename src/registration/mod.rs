@@ -1,4 +1,5 @@
-//! Whether the API server asks what is served, and trusts in it: nobody else says so where a failure is ignored.
+//! Whether the API server calls the paths that are served, and trusts the certificate. Where failures are ignored, nothing
+//! else reports it.
 //!
 //! What is registered is read again and again and compared; no answer waits for it.
 

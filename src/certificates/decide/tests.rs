@@ -48,7 +48,7 @@ fn from_nothing_a_leaf_is_stored_as_soon_as_the_bundles_are_read_back() {
     assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
     world.settle();
 
-    // With no webhook there is nobody to be trusted by.
+    // Without a webhook nothing trusts the CA.
     let mut world = World::new();
     world.bundles = Vec::new();
     assert!(matches!(step(&mut world), Step::MakeAuthority { .. }));
@@ -72,7 +72,7 @@ fn an_authority_is_replaced_step_by_step_and_each_wait_is_kept() {
     assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
     world.passed += SETTINGS.serve_wait.saturating_sub(Duration::from_secs(1));
     assert_eq!(step(&mut world), Step::Wait(Duration::from_secs(1)));
-    // Whoever begins anew has seen nothing, and waits again.
+    // A process that restarts has seen nothing, and waits again.
     world.processes = Default::default();
     assert_eq!(step(&mut world), Step::Wait(SETTINGS.serve_wait));
     world.passed += SETTINGS.serve_wait;

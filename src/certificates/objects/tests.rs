@@ -111,10 +111,10 @@ fn a_leaf_that_no_api_server_would_take_is_none() {
     );
     assert_eq!(fault(&empty), "there is none");
     let foreign = fault(&issue(&other, &all));
-    assert!(foreign.starts_with("it is not of this CA"), "{foreign}");
+    assert!(foreign.starts_with("this CA did not sign it"), "{foreign}");
     let lacks = fault(&issue(&authority, &names(&[])));
     assert!(
-        lacks.starts_with("it is not of this CA, or not for every name"),
+        lacks.starts_with("this CA did not sign it, or it lacks a name"),
         "{lacks}"
     );
     let mut torn = good.clone();

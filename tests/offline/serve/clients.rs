@@ -160,7 +160,7 @@ fn a_new_authority_takes_the_place_of_the_old_one_and_a_broken_one_does_not() {
         (guarded.server.metric("poolgate_client_ca_load_failing") == Some(1.0)).then_some(())
     });
     assert!(guarded.answers(&by_old));
-    let message = "the new client CA cannot be used; the one before stays in force";
+    let message = "the new client CA cannot be used; the previous one stays in force";
     assert_eq!(
         guarded.server.logged(message).len(),
         1,

@@ -112,7 +112,7 @@ fn a_broken_pair_leaves_the_old_one_in_force_until_it_is_fixed() {
     failed(2.0);
     secret.swap("", "");
     failed(3.0);
-    let message = "the new certificate cannot be used; the one before stays in force";
+    let message = "the new certificate cannot be used; the previous one stays in force";
     assert_eq!(server.logged(message).len(), 3, "{}", server.log());
 
     secret.swap(&pair.certificate, &pair.key);
@@ -134,7 +134,7 @@ fn a_certificate_that_ends_in_force_makes_the_server_unready_until_there_is_anot
     });
     wait_for("the server to be unready", || {
         let (status, why) = server.probe("/readyz");
-        (status == 503 && why.starts_with("the certificate ended ")).then_some(())
+        (status == 503 && why.starts_with("the certificate expired ")).then_some(())
     });
     assert_eq!(server.probe("/livez").0, 200);
     let ends = server.metric("poolgate_certificate_not_after_timestamp_seconds{certificate=\"leaf\"}");

@@ -14,7 +14,7 @@ pub(super) const SETTINGS: Settings = Settings {
 /// How old what a process has read may be when it acts on it.
 pub(super) const LOOK: Duration = Duration::from_secs(30);
 
-/// The authorities of somebody else have numbers from here on.
+/// The CAs of somebody else have numbers from here on.
 pub(super) const FOREIGN: u32 = 1_000_000;
 
 pub(super) fn certificate(number: u32) -> Certificate {
@@ -58,7 +58,7 @@ pub(super) enum Event {
     Uninstall,
 }
 
-/// One of several processes that all believe to be the only one.
+/// One of several processes, each of which believes that it is the only one.
 #[derive(Default)]
 pub(super) struct Process {
     pub(super) since: Since,
@@ -73,7 +73,7 @@ pub(super) struct World {
     pub(super) next: u32,
     pub(super) authority: Option<(u32, (i64, i64), bool)>,
     pub(super) previous: Vec<u32>,
-    /// What each webhook trusts in, and what it trusted in from when on.
+    /// What each webhook trusts, and what it trusted since when.
     pub(super) bundles: Vec<Vec<u32>>,
     pub(super) trusted: Vec<(Duration, Vec<Vec<u32>>)>,
     pub(super) leaf: Option<Leaf>,
@@ -251,7 +251,7 @@ impl World {
             Event::SwapLeaf => {
                 let number = self.new_number();
                 let old = window(&self.trusted, self.passed, SETTINGS.trust_wait);
-                // Nor may it take so long that the authority is taken out again just then.
+                // It may not take so long that the CA is being removed again.
                 let before = window(
                     &self.trusted,
                     self.passed,
@@ -272,12 +272,12 @@ impl World {
                 }
             }
             Event::Install => self.set_bundles([&self.bundles[..], &[Vec::new()]].concat()),
-            // Where nothing is left that remembers an authority, nobody can know of it.
+            // If a CA is stored nowhere any more, no process can know of it.
             Event::Uninstall if self.bundles.len() == 1 => {}
             Event::Uninstall => {
                 let mut left = self.bundles.clone();
                 left.pop();
-                // Nobody is asked by what is not there.
+                // A webhook that does not exist calls nobody.
                 for (_, bundles) in &mut self.trusted {
                     bundles.truncate(left.len());
                 }
@@ -286,7 +286,7 @@ impl World {
         }
     }
 
-    /// Every pod may serve any leaf of the last `serve_wait`, and every API server trust in what was in a bundle at any
+    /// Every pod may serve any leaf of the last `serve_wait`, and every API server may trust what was in a bundle at any
     /// time of the last `trust_wait`.
     pub(super) fn assert_trusted(&self) {
         for leaf in window(&self.served, self.passed, SETTINGS.serve_wait)
