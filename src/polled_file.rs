@@ -1,5 +1,5 @@
-//! Files that are read again and compared at an interval, such as those of a mounted Secret or ConfigMap: such a
-//! volume replaces a link to its directory, and a file watch dies with the directory that it watches.
+//! Files that are read again at an interval, such as those of a mounted Secret or ConfigMap. A watch on such a file would
+//! stop: the volume replaces the directory that is watched.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -20,9 +20,9 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// How long reading a file may take: a volume may hang.
 const READ_LIMIT: Duration = Duration::from_secs(5);
 
-/// Something that is loaded from files, and what holds while they cannot be used.
+/// Something that is loaded from files, and what is in force while they cannot be used.
 pub(crate) trait Load {
-    /// What the files hold.
+    /// What the files contain.
     type Contents: PartialEq + Send + Sync;
     /// Why they cannot be used.
     type Error: Display + Send;
@@ -30,13 +30,13 @@ pub(crate) trait Load {
     /// Reads the files.
     fn read(&self) -> impl Future<Output = Result<Self::Contents, Self::Error>> + Send;
 
-    /// Takes what they hold into force, if it can be used.
+    /// Uses what they contain from now on, if it can be used.
     fn load(&mut self, contents: &Self::Contents) -> Result<(), Self::Error>;
 
     /// They cannot be used: what was loaded before stays in force.
     fn rejected(&self, error: &Self::Error);
 
-    /// They hold again what is in force.
+    /// They contain again what is in force.
     fn unchanged(&self) {}
 
     /// Whether something else is in force because they cannot be used.
@@ -81,7 +81,7 @@ impl<L: Load> Polled<L> {
         &self.metrics
     }
 
-    /// Looks for changes for ever.
+    /// Looks for changes until the process stops.
     pub(crate) async fn watch(mut self, every: Duration) {
         let mut ticks = interval(every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -115,8 +115,8 @@ impl<L: Load> Polled<L> {
             self.loaded.unchanged();
             return;
         }
-        // What was rejected before is judged again, too: a certificate that had ended by a clock that was wrong holds
-        // when the clock is set right.
+        // What was rejected before is judged again too: a certificate that had expired by a wrong clock is valid when the
+        // clock is corrected.
         match self.loaded.load(&contents) {
             Ok(()) => {
                 self.metrics.loaded();
@@ -137,7 +137,7 @@ impl<L: Load> Polled<L> {
     }
 }
 
-/// What is counted of something that is loaded and renewed.
+/// The metrics of something that is loaded and renewed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LoadMetrics {
     loads: Counter,
@@ -186,7 +186,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same on a thread that can be given up.
+/// The same on a thread that can be abandoned.
 pub(crate) async fn read_in_time(path: PathBuf) -> io::Result<Vec<u8>> {
     match timeout(READ_LIMIT, spawn_blocking(move || read(&path))).await {
         Ok(done) => done.map_err(io::Error::other)?,

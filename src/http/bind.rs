@@ -14,12 +14,12 @@ pub(crate) struct ListenAddr {
     port: u16,
 }
 
-/// A text that is no address to listen on.
+/// A text that is not an address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("write a port (8443) or an address with a port (127.0.0.1:8443, [::1]:8443)")]
 pub(crate) struct NotAnAddress;
 
-/// Which interfaces a server listens on where the user named only a port.
+/// Which interfaces a server listens on if the user gave only a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interface {
     /// All, of both address families.
@@ -28,7 +28,7 @@ pub(crate) enum Interface {
     Loopback,
 }
 
-/// A socket that cannot be had.
+/// An address that cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address} for {what}: {cause}")]
 pub(crate) struct BindError {
@@ -38,7 +38,7 @@ pub(crate) struct BindError {
 }
 
 impl ListenAddr {
-    /// The address that was named, if it is one that a client can connect to.
+    /// The address that was given, if a client can connect to it.
     pub(crate) fn named_ip(self) -> Option<IpAddr> {
         self.ip.filter(|ip| !ip.is_unspecified())
     }
@@ -87,7 +87,7 @@ pub(crate) async fn bind(
     .map_err(|cause| BindError { what, address, cause })
 }
 
-/// The address that a client can connect to, where the socket tells it.
+/// The address that a client can connect to, if the socket knows it.
 pub(crate) fn local_addr(listener: &TcpListener) -> String {
     listener
         .local_addr()

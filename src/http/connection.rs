@@ -39,20 +39,20 @@ impl Peer {
     }
 }
 
-/// What a connection needs to know of the server that it is one of.
+/// What a connection needs to know of its server.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionContext {
     pub(super) readiness: Arc<Readiness>,
-    /// Cancelled when the server ends.
+    /// Cancelled when the server stops.
     pub(super) drain: CancellationToken,
-    /// How long a request may be waited for after that.
+    /// How long to wait for a request after that.
     pub(super) grace: Duration,
     /// Cancelled when another connection takes the place of this one.
     pub(super) gives_way: CancellationToken,
 }
 
-/// Serves `stream` until the client goes, is overdue, has to give way, or the server ends. Returns what the client took
-/// too long over, if anything.
+/// Serves `stream` until the client closes it or is overdue, its slot is needed for another connection, or the server stops.
+/// Returns what the client took too long over, if anything.
 pub(super) async fn serve<S>(
     stream: S,
     peer: Peer,
@@ -105,7 +105,7 @@ where
     pace.overdue()
 }
 
-/// Answers one request. Where the connection ends after it, the answer says so.
+/// Answers one request. If the connection closes after it, the answer says so.
 async fn answer(
     mut router: Router,
     request: Request<Incoming>,
@@ -132,7 +132,7 @@ async fn answer(
     Ok(response)
 }
 
-/// A request's body, which tells when all of it has come.
+/// A request's body, which reports when all of it has come.
 struct WatchedBody {
     body: Incoming,
     pace: Arc<Pace>,

@@ -1,4 +1,4 @@
-//! The numbers of the sockets.
+//! The metrics of the sockets.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -47,7 +47,7 @@ impl Drop for OpenConnection {
 }
 
 impl HttpMetrics {
-    /// Registers the numbers.
+    /// Registers the metrics.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         Self {
             connections: registry.metric("connections", "Connections that are open"),
@@ -55,7 +55,7 @@ impl HttpMetrics {
             handshake_failures: registry.metric("handshake_failures", "TLS handshakes that failed"),
             denied: registry.metric(
                 "clients_denied",
-                "Connections whose client showed no certificate that is accepted",
+                "Connections whose client showed no accepted certificate",
             ),
             overdue: registry.metric(
                 "connection_timeouts",

@@ -1,6 +1,5 @@
-//! HTTP/1.1 over sockets with a limit on everything: how many connections, how long each may take over what,
-//! how a server stops without losing a request. Knows nothing of what is asked, nor where certificates come
-//! from.
+//! HTTP/1.1 over sockets with a limit on everything: how many connections, and how long a client may take for each step.
+//! A server stops without losing a request. Knows nothing of the content of requests, or of where certificates come from.
 //!
 //! HTTP/1.1 alone, because the API server speaks nothing else to a webhook.
 

@@ -1,7 +1,6 @@
-//! How long a client may take over what. hyper's own header limit runs while a kept-alive connection idles, so
-//! it cannot be short without closing connections that the API server is about to use: it keeps them for 90 s
-//! and does not repeat a POST that meets a closing one. Here the clock of a request's head starts at its first
-//! byte.
+//! How long a client may take for each step. hyper's own header limit runs while a kept-alive connection idles. If it
+//! were short, it would close connections that the API server is about to use: the API server keeps them for 90 s and does
+//! not repeat a POST on a connection that is being closed. Here the clock of a request's head starts at its first byte.
 
 use std::future::Future;
 use std::io;
@@ -19,11 +18,11 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 /// reserve, and a request on one that is just being closed is lost.
 const FIRST_REQUEST: Duration = Duration::from_secs(30);
 
-/// How long a connection may idle between requests. More than the 90 s after which the API server itself gives
-/// a connection up, so that it is never we who close one that it is about to use.
+/// How long a connection may idle between requests. The API server closes its connections after 90 s. With a longer
+/// limit we never close one that it is about to use.
 const IDLE: Duration = Duration::from_mins(3);
 
-/// How long a request's head may take from its first byte on.
+/// How long a request's head may take, from its first byte.
 const HEAD: Duration = Duration::from_secs(5);
 
 /// How old a connection may become: its next answer then asks the client to open another one, which may lead to a server
@@ -33,8 +32,8 @@ const AGE: Duration = Duration::from_mins(10);
 /// How long a client may leave an answer unread once the socket's buffer is full.
 const WRITE: Duration = Duration::from_secs(10);
 
-/// How long we go on reading, and throwing away, what a client sends after our last answer. A socket closed
-/// with unread bytes is reset, and the client would lose the answer (413, say) that it has not read yet.
+/// How long we still read, and throw away, what a client sends after our last answer. A socket that is closed with unread
+/// bytes is reset, and the client would lose the answer (such as 413) that it has not read yet.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// How many bytes are thrown away at once.
@@ -85,13 +84,13 @@ pub(super) enum Stage {
     Idle,
     /// A part of its head has come.
     Head,
-    /// Its head has come, its body not.
+    /// Its head has come, its body has not.
     Body,
     /// All of it has come, and its answer is not yet sent.
     Answer,
 }
 
-/// Where a connection stands, as its stream and the service that answers its requests tell it. Others may look.
+/// The state of a connection. Its stream and the service that answers its requests write it; others may read it.
 #[derive(Debug)]
 pub(super) struct Pace {
     opened: Instant,
@@ -102,7 +101,7 @@ pub(super) struct Pace {
     /// Whether the answer of this turn is ready, so that the turn ends when it is sent.
     answered: AtomicBool,
     displaced: AtomicBool,
-    /// When a client that has not begun a request is waited for no longer.
+    /// When to stop waiting for a client that has not begun a request.
     leave_at: OnceLock<Instant>,
     overdue: OnceLock<TimeoutKind>,
 }
@@ -122,7 +121,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A request's head is complete: from here on the request's own deadline holds.
+    /// A request's head is complete: from now on the request's own deadline counts.
     pub(super) fn head_came(&self) {
         self.enter(Stage::Body);
     }
@@ -138,17 +137,17 @@ impl Pace {
         self.answered.store(true, Ordering::Relaxed);
     }
 
-    /// The process ends: requests that have not begun are waited for so long, and no longer.
+    /// The process stops: requests that have not begun are waited for only so long.
     pub(super) fn leave(&self, grace: Duration) {
         let _ = self.leave_at.set(Instant::now() + grace);
     }
 
-    /// Another connection takes the place of this one: nothing is waited for any more.
+    /// Another connection gets this one's slot: stop waiting for anything.
     pub(super) fn displace(&self) {
         self.displaced.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the next answer is to be the last one.
+    /// Whether the next answer is the last one.
     pub(super) fn ends(&self) -> bool {
         self.displaced.load(Ordering::Relaxed) || self.opened.elapsed() >= AGE
     }
@@ -163,7 +162,7 @@ impl Pace {
         self.opened + Duration::from_millis(self.changed.load(Ordering::Relaxed))
     }
 
-    /// What the client took too long over, if that is why the connection ended.
+    /// What the client took too long over, if that closed the connection.
     pub(super) fn overdue(&self) -> Option<TimeoutKind> {
         self.overdue.get().copied()
     }
@@ -175,7 +174,7 @@ impl Pace {
         }
     }
 
-    /// All that was to be sent is sent.
+    /// Everything is sent.
     fn sent(&self) {
         if self.answered.swap(false, Ordering::Relaxed) {
             self.turn_to(Turn(self.turn().first().0 + TURN));
@@ -234,7 +233,7 @@ pub(super) struct Paced<S> {
     pace: Arc<Pace>,
     read: Alarm,
     write: Alarm,
-    /// Rings when no request is waited for any more.
+    /// Notified when no request is waited for any more.
     last: Option<Pin<Box<Sleep>>>,
     /// Whether we have said that nothing more will come.
     closed: bool,
@@ -256,7 +255,7 @@ impl<S> Paced<S> {
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let turn = self.pace.turn();
         let awaited = match turn.stage() {
-            // An end of the stream would now cost the client its answer.
+            // If the stream ended now, the client would lose its answer.
             Stage::Answer => return Poll::Pending,
             _ if self.pace.displaced.load(Ordering::Relaxed) => return Poll::Ready(()),
             Stage::Body => return Poll::Pending,
@@ -292,7 +291,7 @@ impl<S> Paced<S> {
         Poll::Ready(())
     }
 
-    /// Passes on what a write came to, with a limit on how long it may pend.
+    /// Returns the result of a write, with a limit on how long it may pend.
     fn limit_write<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.write.disarm();
@@ -315,7 +314,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
                 }
                 Poll::Ready(read)
             }
-            // To hyper an overdue client looks like one that has gone.
+            // To hyper an overdue client looks like one that has disconnected.
             Poll::Pending => this.poll_silence(cx).map(Ok),
         }
     }

@@ -1,4 +1,4 @@
-//! The accept loop: from a listening socket to connections that are served, and to their orderly end.
+//! The accept loop: accepts connections, serves them, and closes them cleanly when the server stops.
 
 use std::fmt::Display;
 use std::io;
@@ -46,15 +46,15 @@ pub(crate) struct Server {
     pub(crate) listener: TcpListener,
     /// What lies between TCP and HTTP.
     pub(crate) transport: Transport,
-    /// What is answered.
+    /// The answers, by path.
     pub(crate) router: Router,
     /// How many connections may be open at once; for further ones, idle ones are closed.
     pub(crate) max_connections: usize,
-    /// How long a connected client may begin a request after the server was told to end.
+    /// How long a connected client may still begin a request after the server was asked to stop.
     pub(crate) grace: Duration,
     /// Whether clients should look for another server.
     pub(crate) readiness: Arc<Readiness>,
-    /// Where it is counted.
+    /// Its metrics.
     pub(crate) metrics: HttpMetrics,
 }
 
@@ -96,7 +96,7 @@ impl Server {
             let _slot = slot;
             let _open = metrics.open(name);
             // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that
-            // refuses the option is about to fail anyway, and says so below.
+            // does not take the option is about to fail anyway, which is reported below.
             let _ = stream.set_nodelay(true);
             let deny = |denial: Denial, why: &dyn Display| {
                 metrics.denied(denial.reason());
@@ -137,7 +137,7 @@ impl Server {
     }
 }
 
-/// What a client gets, whatever it asks, that may not ask.
+/// The answer to every request of a client that is denied.
 fn forbidden(objection: String) -> Router {
     let close: [(HeaderName, &str); 1] = [(header::CONNECTION, "close")];
     let answer = (StatusCode::FORBIDDEN, close, objection + "\n");
@@ -175,7 +175,7 @@ impl<'a> Accepting<'a> {
         }
     }
 
-    /// Accepts what waits in the system's queue: closing the socket would reset it.
+    /// Accepts the connections in the system's queue: closing the socket would reset them.
     async fn rest(&mut self) {
         for _ in 0..self.server.max_connections {
             let Ok(accepted) = timeout(REST, self.server.listener.accept()).await else {
@@ -185,7 +185,7 @@ impl<'a> Accepting<'a> {
         }
     }
 
-    /// Begins to serve a connection, if it has come about.
+    /// Begins to serve a connection, if it was accepted without an error.
     async fn take(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
         let (server, name) = (self.server, self.server.name);
         let (stream, peer) = match accepted {
@@ -204,7 +204,7 @@ impl<'a> Accepting<'a> {
             Grant::Free(slot) => slot,
             Grant::Displacing(slot) => {
                 server.metrics.displaced(name);
-                self.tell(
+                self.warn(
                     "too many connections: the longest idle one is closed for a new one",
                     peer,
                 );
@@ -212,16 +212,16 @@ impl<'a> Accepting<'a> {
             }
             Grant::Refused => {
                 server.metrics.refused(name);
-                return self.tell("too many connections, all at work: a new one is refused", peer);
+                return self.warn("too many connections, all at work: a new one is refused", peer);
             }
         };
         let serving = server.serve(stream, peer, (slot, pace), &self.denied, self.drain.clone());
         self.connections.spawn(serving);
-        // Who gives way goes before the next one comes.
+        // The displaced connection closes before the next one is accepted.
         yield_now().await;
     }
 
-    fn tell(&self, what: &'static str, peer: Peer) {
+    fn warn(&self, what: &'static str, peer: Peer) {
         if let Some(left_out) = self.full.permit(what) {
             tracing::warn!(server = self.server.name, peer = %peer.0, left_out, "{what}");
         }

@@ -1,5 +1,5 @@
-//! Who may have a connection open. A newcomer is always let in where another client's idle connection can give way, so
-//! that nobody closes a port by opening connections.
+//! Which connections may be open. If another client has an idle connection, that one is closed for a new one. So nobody
+//! can block a port by opening connections.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use super::pace::{Pace, Stage};
 /// The connections of one server.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// How many may be open, apart from those that are giving way.
+    /// How many may be open, apart from those that are being closed for others.
     limit: usize,
     taken: Mutex<Vec<Arc<Connection>>>,
 }
@@ -32,14 +32,14 @@ pub(super) struct Slot {
     connection: Arc<Connection>,
 }
 
-/// How a newcomer got in.
+/// How a new connection got a slot.
 #[derive(Debug)]
 pub(super) enum Grant {
     /// There was room.
     Free(Slot),
-    /// Another connection gives way.
+    /// Another connection is closed for it.
     Displacing(Slot),
-    /// There is no room: every connection that could give way has a request in work.
+    /// There is no room: every connection that could be closed has a request in work.
     Refused,
 }
 
@@ -51,10 +51,11 @@ impl Slots {
         })
     }
 
-    /// Takes a slot for a connection of `peer`. Who has most of all slots, or more than their share, gives way.
+    /// Takes a slot for a connection of `peer`. If there is none, a connection of the client with the most slots, or with
+    /// more than its share, is closed.
     pub(super) fn take(self: &Arc<Self>, peer: IpAddr, pace: Arc<Pace>) -> Grant {
         let mut taken = self.taken();
-        // Those that were asked to go are gone in a moment, unless a request overtook the asking.
+        // Those that were asked to close are gone in a moment, unless a request came first.
         if taken.len() >= self.limit + self.limit / 4 {
             return Grant::Refused;
         }
@@ -85,7 +86,7 @@ impl Slots {
         }
     }
 
-    /// Whose connection must give way to one more of `peer`, if any must.
+    /// The client whose connection must be closed for one more of `peer`, if there is one.
     fn must_give_way(&self, taken: &[Arc<Connection>], peer: IpAddr) -> Option<IpAddr> {
         let mut counts = HashMap::<IpAddr, usize>::new();
         for one in taken.iter().filter(|one| one.stays()) {
@@ -102,7 +103,7 @@ impl Slots {
         most.map(|(other, count)| if count > own { other } else { peer })
     }
 
-    /// How many connections one address may have, whatever they do: the rest is for all others.
+    /// How many connections one address may have, idle or not: the rest is for all others.
     fn share(&self) -> usize {
         (self.limit - self.limit / 4).max(1)
     }

@@ -1,4 +1,4 @@
-//! The TLS handshake: which certificate is shown, which one a client must show, and why a handshake came to nothing.
+//! The TLS handshake: which certificate is shown, which one a client must show, and why a handshake failed.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// How long a client may take to read why there is none.
+/// How long a client may take to read why there is no handshake.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// TLS cannot be set up.
@@ -27,15 +27,15 @@ const LINGER: Duration = Duration::from_secs(1);
 #[error("TLS cannot be set up")]
 pub(crate) struct TlsError(#[from] rustls::Error);
 
-/// Why the client that shows this certificate may ask nothing, though its authority is the right one.
+/// Why the client with this certificate is denied, though a client CA signed it.
 type Objection = dyn Fn(&CertificateDer<'_>) -> Option<String> + Send + Sync;
 
-/// Which clients may come in.
+/// Which clients are accepted.
 #[derive(Clone)]
 pub(crate) struct Clients {
-    /// Whether a certificate is of the right authority: without one there is no handshake.
+    /// Whether a client CA signed a certificate: without such a certificate there is no handshake.
     pub(crate) verifier: Arc<dyn ClientCertVerifier>,
-    /// Whether it is one of those that may ask: others are told so.
+    /// Why a certificate is denied, if it is: the client gets an answer that says so.
     pub(crate) objection: Arc<Objection>,
 }
 
@@ -46,16 +46,16 @@ pub(crate) struct Tls {
     clients: Option<Clients>,
 }
 
-/// A connection whose handshake has come about.
+/// A connection whose handshake has succeeded.
 pub(super) struct Secured {
     pub(super) stream: TlsStream<TcpStream>,
-    /// Why its client may ask nothing.
+    /// Why its client is denied.
     pub(super) objection: Option<String>,
 }
 
 impl Tls {
-    /// TLS 1.2 and 1.3 with the certificate that `certificate` names at each handshake, and HTTP/1.1 inside. Where
-    /// `clients` are named, only they come in.
+    /// TLS 1.2 and 1.3 with the certificate that `certificate` returns at each handshake, and HTTP/1.1 inside. If `clients`
+    /// is given, only they are accepted.
     pub(crate) fn new(
         certificate: Arc<dyn ResolvesServerCert>,
         clients: Option<Clients>,
@@ -69,7 +69,7 @@ impl Tls {
         let mut config = builder.with_cert_resolver(certificate);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         if clients.is_some() {
-            // A resumed session would not be asked for its certificate again, whatever has become of the authority.
+            // A resumed session would not show its certificate again, even if the client CA has changed.
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
         }
@@ -79,7 +79,7 @@ impl Tls {
         })
     }
 
-    /// Shakes hands, unless another connection takes the place of this one.
+    /// Does the handshake, unless the slot of this connection is needed for another one.
     pub(super) async fn handshake(
         &self,
         stream: TcpStream,
@@ -103,14 +103,14 @@ impl Tls {
     }
 }
 
-/// Why a handshake came to nothing.
+/// Why a handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandshakeError {
     #[error("the client took longer than {} s", HANDSHAKE.as_secs())]
     Timeout,
     #[error("{0}")]
     Failed(io::Error, TcpStream),
-    #[error("another connection took its place")]
+    #[error("another connection got its slot")]
     Displaced,
 }
 
@@ -139,8 +139,8 @@ impl HandshakeError {
         }
     }
 
-    /// Closes the connection, once the client has read what was wrong, or has had the time. A socket closed with unread
-    /// bytes, such as the request that the client has sent already, is reset, and the client would lose that.
+    /// Closes the connection when the client has read what was wrong, or after a deadline. A socket that is closed with
+    /// unread bytes, such as a request that the client has already sent, is reset, and the client would lose the reason.
     pub(super) async fn close(self) {
         let Self::Failed(_, mut stream) = self else {
             return;
@@ -167,7 +167,7 @@ impl HandshakeError {
 pub(super) enum Denial {
     /// It showed no certificate.
     NoCertificate,
-    /// Its certificate is of another authority, has ended, or is not meant for clients.
+    /// Its certificate is of another CA, has expired, or is not meant for clients.
     InvalidCertificate,
     /// Its certificate has another name.
     Name,

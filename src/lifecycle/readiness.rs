@@ -1,5 +1,5 @@
-//! Whether new work should come here, and what `/readyz` says beside yes and no. That never decides: a part that is
-//! down and can be done without is a line, not a rejection.
+//! Whether new requests should come here, and what `/readyz` says beside yes and no. Those lines never decide: a part that
+//! is down and not needed is a line, and the process stays ready.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use arc_swap::ArcSwap;
 const READY: u8 = 1;
 const LEAVING: u8 = 2;
 
-/// Where the process is in its life, which only ever moves forward, and what it cannot do without.
+/// Where the process is in its life, which only moves forward, and what it needs.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     stage: AtomicU8,
     needs: Vec<Arc<dyn Need>>,
 }
 
-/// Something without which no work should come here, though it may be there again.
+/// Something that the process needs to do its work. It may be missing now and come back.
 pub(crate) trait Need: Debug + Send + Sync {
     /// What is wrong with it now, if anything.
     fn lacks(&self) -> Option<String>;
 }
 
 impl Readiness {
-    /// Of a process that cannot do without these.
+    /// Of a process that needs these.
     pub(crate) fn needing(needs: Vec<Arc<dyn Need>>) -> Self {
         Self {
             stage: AtomicU8::default(),
@@ -51,7 +51,7 @@ impl Readiness {
         }
     }
 
-    /// Whether those who are connected should look for another server.
+    /// Whether connected clients should look for another server.
     pub(crate) fn is_leaving(&self) -> bool {
         self.stage.load(Ordering::Relaxed) == LEAVING
     }
@@ -63,7 +63,7 @@ pub(crate) trait Detail: Debug + Send + Sync {
     fn line(&self) -> String;
 }
 
-/// How a part does, in words that it keeps up to date.
+/// The state of a part, in words that it keeps up to date.
 #[derive(Debug)]
 pub(crate) struct StatusLine {
     part: &'static str,

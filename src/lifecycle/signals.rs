@@ -6,7 +6,7 @@ use std::io;
 
 use tokio::signal::unix::{self, SignalKind};
 
-/// A wish that the process end.
+/// A signal to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// From a terminal.
@@ -16,7 +16,7 @@ pub(crate) enum Signal {
 }
 
 impl Signal {
-    /// What a shell reports for a process that this signal ended.
+    /// What a shell reports for a process that this signal stopped.
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             Self::Interrupt => 130,

@@ -1,5 +1,5 @@
-//! The parts of a process that run until it is signalled to stop. Better no process than half of one: a part that ends
-//! by itself ends them all, and whoever supervises the process restarts it.
+//! The parts of a process that run until it is signalled to stop. Better no process than half of one: if a part stops by
+//! itself, the process exits, and its supervisor restarts it.
 
 use std::io;
 use std::process::ExitCode;
@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Readiness, Signal, Signals};
 
-/// A part has ended that never should.
+/// A part has stopped that must run as long as the process.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PartError {
-    /// It came to its end.
-    #[error("{part} has ended, which it never should; poolgate stops")]
+    /// It has stopped.
+    #[error("{part} has stopped by itself, which is a defect of poolgate; the process exits")]
     Ended {
         /// Which part.
         part: &'static str,
@@ -27,18 +27,18 @@ pub(crate) enum PartError {
     Failed(JoinError),
 }
 
-/// The parts. Each names itself when it ends.
+/// The parts. Each returns its name when it stops.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks(JoinSet<&'static str>);
 
-/// How the process ends after the first signal.
+/// How the process stops after the first signal.
 #[derive(Debug)]
 pub(crate) struct Ending<'a> {
-    /// How long it goes on as if nothing had been said, but for not being ready.
+    /// How long it goes on as before, except that it is not ready.
     pub(crate) delay: Duration,
-    /// Cancelled then: what has begun is brought to its end.
+    /// Cancelled after that: work that has begun is finished.
     pub(crate) drain: &'a CancellationToken,
-    /// The part whose end is awaited.
+    /// The part that is waited for.
     pub(crate) last: &'static str,
     /// For how long.
     pub(crate) limit: Duration,
@@ -53,8 +53,8 @@ impl Tasks {
         });
     }
 
-    /// Waits for the first signal, then ends in order. A second signal ends it at once, and so does the end of any
-    /// part.
+    /// Waits for the first signal, then stops cleanly. After a second signal it stops at once, and also if a part stops by
+    /// itself.
     pub(crate) async fn until_signalled(
         &mut self,
         signals: &mut Signals,
@@ -90,7 +90,7 @@ impl Tasks {
     }
 }
 
-/// Runs a part on a thread of its own. What is returned ends when the thread does.
+/// Runs a part on a thread of its own. The returned future ends with the thread.
 pub(crate) fn on_own_thread<F: Future<Output = ()> + 'static>(
     name: &'static str,
     part: impl FnOnce() -> F + Send + 'static,
@@ -102,7 +102,7 @@ pub(crate) fn on_own_thread<F: Future<Output = ()> + 'static>(
         drop(alive);
     })?;
     Ok(async move {
-        // The sender says nothing: it only goes, with its thread.
+        // The sender sends nothing: it is dropped with its thread.
         let _ = ended.await;
     })
 }

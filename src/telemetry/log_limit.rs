@@ -1,4 +1,4 @@
-//! Log lines that strangers can cause: one for each reason in a while, with the number of those that were left out.
+//! Log lines that strangers can cause: one for each reason per interval, with the number of those that were left out.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

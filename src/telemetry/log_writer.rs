@@ -1,4 +1,4 @@
-//! Log lines on stderr that never wait: where nobody reads the other end of the pipe, a line is dropped and counted.
+//! Log lines on stderr that never wait: if nobody reads the other end of the pipe, a line is dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use rustix::fd::AsFd;
 /// What a pipe that can be written to takes at once without making the writer wait (POSIX: `PIPE_BUF`).
 const PIECE: usize = 4096;
 
-/// One writer at a time: room that one has found must not be taken by another.
+/// One writer at a time: no other writer may take the room in the pipe that one has found.
 static WRITING: Mutex<()> = Mutex::new(());
 
 static DROPPED: LazyLock<Counter> = LazyLock::new(Counter::default);

@@ -19,7 +19,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What the user says about logging.
+/// The flags about logging.
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
     /// How log lines look
@@ -45,8 +45,8 @@ pub(crate) struct LogArgs {
 /// Why logging cannot start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoggingError {
-    /// The filter is none.
-    #[error("--log-level `{filter}` is no log filter: write a level (error, warn, info, debug, trace)")]
+    /// The filter cannot be parsed.
+    #[error("--log-level `{filter}` is not a log filter: write a level (error, warn, info, debug, trace)")]
     Filter {
         /// What was written.
         filter: String,

@@ -1,4 +1,4 @@
-//! The numbers of the process in OpenMetrics text. Each module registers its own; this one only collects.
+//! The metrics of the process as OpenMetrics text. Each module registers its own; this one only collects them.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use super::log_writer;
 /// The media type of what [`Metrics::encode`] writes.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Where numbers are registered.
+/// Where metrics are registered.
 #[derive(Debug, Default)]
 pub(crate) struct Registry(registry::Registry);
 
 impl Registry {
-    /// Registers a new number, or a family of them.
+    /// Registers a new metric, or a family of them.
     pub(crate) fn metric<M>(&mut self, name: &'static str, help: &'static str) -> M
     where
         M: Metric + Clone + Default,
@@ -35,7 +35,7 @@ impl Registry {
     }
 }
 
-/// A family that is named from the start, while nothing is counted yet: what there is can be seen before it happens.
+/// A family whose name is shown from the start, while nothing is counted yet: users see what there is before it happens.
 #[derive(Debug)]
 struct Named<M>(M);
 
@@ -53,7 +53,7 @@ impl<M: EncodeMetric> EncodeMetric for Named<M> {
     }
 }
 
-/// All numbers of the process.
+/// All metrics of the process.
 #[derive(Debug)]
 pub(crate) struct Metrics(Registry);
 
@@ -73,7 +73,7 @@ impl Metrics {
         Self(registry)
     }
 
-    /// Writes the numbers as they stand now.
+    /// Writes the metrics as they are now.
     pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         text::encode(&mut text, &self.0.0)?;

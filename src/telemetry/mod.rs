@@ -1,4 +1,4 @@
-//! What the process tells about itself: log lines, numbers, panics. Knows nothing of what is worth telling.
+//! What the process reports about itself: log lines, metrics, panics. What is worth reporting is for other rooms to decide.
 
 mod log_limit;
 mod log_writer;

@@ -1,4 +1,4 @@
-//! Panics: each is a defect of poolgate. It is counted and logged with its location, and ends only the work in
+//! Panics: each is a defect of poolgate. It is counted and logged with its location, and stops only the work in
 //! which it happened.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};

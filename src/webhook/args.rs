@@ -1,4 +1,4 @@
-//! What the user says about the server.
+//! The flags of `serve`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,11 +16,10 @@ use crate::policy_file::WatchedPolicyArgs;
 use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
-/// How long a server in a cluster goes on after SIGTERM: the time in which the other parts of the cluster learn that
-/// it stops.
+/// How long a server in a cluster goes on after SIGTERM, until the other parts of the cluster know that it stops.
 const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
 
-/// What the user says about the server.
+/// The flags of `serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Where admission reviews are answered: a port, or an address with a port.
@@ -52,8 +51,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "POOLGATE_CA_OUT", value_name = "FILE")]
     ca_out: Option<PathBuf>,
 
-    /// The authority of which a client must show a certificate, as PEM, one or more; read again while the server runs.
-    /// /livez, /readyz and /metrics need none
+    /// The CA of the clients' certificates, as PEM, one or more; without such a certificate a client gets no answer. Read
+    /// again while the server runs. /livez, /readyz and /metrics need no certificate
     #[arg(long, env = "POOLGATE_CLIENT_CA", value_name = "FILE")]
     pub(super) client_ca: Option<PathBuf>,
 
@@ -76,8 +75,8 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(super) policy: WatchedPolicyArgs,
 
-    /// Do not start while the file of --policy cannot be used. Without this the built-in policy stands in for a file with
-    /// mistakes
+    /// Do not start while the file of --policy cannot be used. Without this flag the built-in policy is used in place of a
+    /// file with mistakes
     #[arg(
         long,
         env = "POOLGATE_POLICY_REQUIRED",
@@ -139,12 +138,12 @@ pub(super) enum CertificateChoice {
 /// Flags that do not go together. Each says what to type.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CertificateChoiceError {
-    /// Nothing was said.
+    /// Neither was given.
     #[error(
         "a certificate is needed: give --tls-cert FILE and --tls-key FILE, or --self-signed to try things out"
     )]
     None,
-    /// Both were said.
+    /// Both were given.
     #[error("--self-signed makes its own certificate: give either it, or --tls-cert and --tls-key")]
     Both,
     /// A certificate without a key.
@@ -153,8 +152,8 @@ pub(crate) enum CertificateChoiceError {
     /// A key without a certificate.
     #[error("--tls-key needs the certificate of that key as well: add --tls-cert FILE")]
     NoCertificate,
-    /// There is no authority to write.
-    #[error("--ca-out writes the authority that --self-signed makes: add --self-signed, or leave it out")]
+    /// There is no CA to write.
+    #[error("--ca-out writes the CA that --self-signed makes: add --self-signed, or leave out --ca-out")]
     NoAuthority,
 }
 
@@ -182,7 +181,7 @@ impl ServeArgs {
         !self.self_signed
     }
 
-    /// Where a port alone is listened on. A certificate that nobody else can trust serves nobody else.
+    /// The interface for a port without an address. A self-signed certificate is of use only on this machine.
     pub(super) fn interface(&self) -> Interface {
         if self.self_signed {
             Interface::Loopback
@@ -191,7 +190,7 @@ impl ServeArgs {
         }
     }
 
-    /// How long to go on after the first signal. On a laptop nobody else has to learn of it.
+    /// How long to go on after the first signal. On a laptop nothing else has to notice it.
     pub(super) fn shutdown_delay(&self) -> Duration {
         let otherwise = if self.self_signed {
             Duration::ZERO
@@ -207,7 +206,7 @@ impl ServeArgs {
             .map_or_else(Karpenter::default, Karpenter::from)
     }
 
-    /// Whether `/mutate` rejects.
+    /// Whether `/mutate` denies.
     pub(super) fn mutate_verdict(&self) -> MutateVerdict {
         match self.mutate_verdict {
             Switch::On => MutateVerdict::On,
@@ -216,7 +215,7 @@ impl ServeArgs {
     }
 }
 
-/// What the user says about the gate.
+/// The flags of the gate.
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
     /// Answer at /gate and /gate/strict whether a NodeClaim may be created, by the spec.limits.nodes of its NodePool; what
@@ -229,8 +228,8 @@ pub(crate) struct GateArgs {
     )]
     gate: bool,
 
-    /// Serve the gate alone: nothing at /mutate and /validate. Its readiness then takes no review away. A policy that cannot
-    /// be read does not keep it from starting
+    /// Serve the gate alone: nothing at /mutate and /validate. A gate that is not ready then stops no review. It also starts
+    /// with a policy that cannot be read
     #[arg(
         long,
         env = "POOLGATE_GATE_ONLY",
@@ -251,7 +250,7 @@ pub(crate) struct GateArgs {
 
 /// There is nothing to observe.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--gate-observe changes what the gate does: add --gate or --gate-only, or leave it out")]
+#[error("--gate-observe changes what the gate does: add --gate or --gate-only, or leave out --gate-observe")]
 pub(crate) struct ObserveWithoutGate;
 
 impl GateArgs {
@@ -260,7 +259,7 @@ impl GateArgs {
         self.gate_only
     }
 
-    /// How the node gate is meant; none where it stays shut.
+    /// The settings of the gate; none if it is not served.
     pub(super) fn settings(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
         let is_open = self.gate || self.gate_only;
         if self.gate_observe && !is_open {

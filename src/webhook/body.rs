@@ -17,8 +17,8 @@ const MAX_BYTES_IN_FLIGHT: usize = 32 * 1024 * 1024;
 /// How many of them may be of one address: room for two of the largest.
 const SHARE: usize = MAX_BYTES_IN_FLIGHT / 2;
 
-/// The beginning of a body that takes no room: a usual review has about 10 KB and is read whatever else comes. The
-/// number of connections bounds how many there are.
+/// The first part of a body takes no room: a usual review has about 10 KB, and is always read. The number of connections
+/// limits how many there are.
 const FREE: usize = 64 * 1024;
 
 /// The room that all large bodies share.
@@ -33,7 +33,7 @@ pub(super) struct HeldBody {
     _room: Room,
 }
 
-/// What a body takes of the room; given back when this is dropped.
+/// The room that a body takes; free again when this is dropped.
 #[derive(Debug)]
 struct Room {
     memory: BodyMemoryLimit,
@@ -42,7 +42,7 @@ struct Room {
 }
 
 impl BodyMemoryLimit {
-    /// Reads a body of `peer` to its end. Nothing is read of one that says that it is too large.
+    /// Reads a body of `peer` to its end. A body whose length is declared as too large is not read at all.
     pub(super) async fn read(&self, peer: Option<Peer>, mut body: Body) -> Result<HeldBody, Rejection> {
         if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
             return Err(Rejection::TooLarge);
@@ -74,7 +74,7 @@ impl BodyMemoryLimit {
         })
     }
 
-    /// Takes more room, if there is as much. Does not wait: who holds the room may be waiting too.
+    /// Takes more room, if there is enough. Does not wait: those who have the room may be waiting too.
     fn take(&self, peer: Option<Peer>, bytes: usize) -> Result<(), Rejection> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = taken.values().sum::<usize>() + bytes;

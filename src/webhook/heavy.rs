@@ -1,5 +1,5 @@
-//! Reviews that are no usual ones are done one at a time, on a thread of their own: they keep nobody from the threads
-//! that answer all others, and what they leave behind in the allocator is left once.
+//! Very large reviews are done one at a time, on a thread of their own: they do not block the threads that answer all
+//! others, and the memory that the allocator keeps after them is kept once.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The thread, and who waits for it.
+/// The thread, and the queue of work for it.
 #[derive(Debug, Clone)]
 pub(super) struct HeavyThread {
     turn: Arc<Semaphore>,
@@ -20,7 +20,7 @@ pub(super) struct HeavyThread {
 }
 
 impl HeavyThread {
-    /// Starts the thread. It ends when the last clone of this is dropped.
+    /// Starts the thread. It stops when the last clone of this is dropped.
     pub(super) fn start() -> io::Result<Self> {
         let (sender, work) = channel::<Work>();
         thread::Builder::new().name("heavy".into()).spawn(move || {
@@ -46,7 +46,7 @@ impl HeavyThread {
             .ok()?;
         let (done, result) = oneshot::channel();
         let sent = self.work.send(Box::new(move || {
-            // Who asked may have gone meanwhile.
+            // The caller may have gone.
             let _ = done.send(work());
             drop(turn);
         }));

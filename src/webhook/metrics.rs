@@ -1,4 +1,4 @@
-//! The numbers of the webhook. Their names follow controller-runtime's, so that a dashboard moves over.
+//! The metrics of the webhook. Their names follow controller-runtime's, so that its dashboards can be used.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ const LATENCY_BUCKETS: [f64; 13] = [
 pub(super) enum Route {
     /// NodePools are reviewed.
     Review(Endpoint),
-    /// The gate decides on a NodeClaim, and this becomes of what it cannot decide.
+    /// The gate decides on a NodeClaim. This says what happens where it cannot decide.
     Gate(OnError),
 }
 
@@ -121,7 +121,7 @@ impl WebhookMetrics {
             requests,
             reviews: registry.metric("webhook_reviews", "Reviews by verdict"),
             findings: registry.metric("webhook_findings", "Rules that denied or warned"),
-            malformed: registry.metric("webhook_malformed", "Bodies that are no review"),
+            malformed: registry.metric("webhook_malformed", "Bodies that are not a review"),
             mutate: endpoint(Route::Review(Endpoint::Mutate)),
             validate: endpoint(Route::Review(Endpoint::Validate)),
             gate: endpoint(Route::Gate(OnError::Allow)),
@@ -155,7 +155,7 @@ impl WebhookMetrics {
             .inc();
     }
 
-    /// Counts what a review came to.
+    /// Counts the result of a review.
     pub(super) fn reviewed(&self, route: Route, summary: &Summary<'_>) {
         let yes = |flag: bool| if flag { "true" } else { "false" };
         self.reviews
@@ -174,7 +174,7 @@ impl WebhookMetrics {
         }
     }
 
-    /// Counts a body that is no review.
+    /// Counts a body that is not a review.
     pub(super) fn malformed(&self) {
         self.malformed.inc();
     }

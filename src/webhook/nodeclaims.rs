@@ -1,4 +1,4 @@
-//! NodeClaims: the gate is asked, and its decision is said.
+//! NodeClaims: asks the gate, and answers with its decision.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) fn word(decision: &GateDecision) -> &'static str {
     }
 }
 
-/// The answer to who creates the NodeClaim.
+/// The answer to the creator of the NodeClaim.
 pub(super) fn answer(review: &NodeClaimReview, decision: GateDecision) -> Answer<'static> {
     let (pool, claim) = (&*review.pool, &*review.name);
     match decision {

@@ -1,5 +1,5 @@
-//! Answers to requests that are no review: a status and a sentence. The API server treats each as a failure of
-//! the webhook, so that the failure policy decides.
+//! Answers to requests that are not a review: a status and a sentence. The API server treats each as a failure of the
+//! webhook, so the failure policy decides.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::admission::Malformed;
 pub(super) const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
 
 /// The longest sentence, and the longest text of a request that is repeated in a log line, in characters. A
-/// request may hold a name of a megabyte.
+/// request may contain a name of a megabyte.
 const EXCERPT: usize = 300;
 
 /// Why a request gets no review.
@@ -27,7 +27,7 @@ pub(super) enum Rejection {
     /// The method is not POST.
     #[error("{0} is not answered here: post an AdmissionReview")]
     Method(String),
-    /// The body is said to be something else.
+    /// The body is declared as something else.
     #[error("the body must be an AdmissionReview of type application/json, not {0}")]
     ContentType(String),
     /// The body is too large.
@@ -39,10 +39,10 @@ pub(super) enum Rejection {
     /// The body did not come in time.
     #[error("the body did not come within {} ms", .0.as_millis())]
     Late(Duration),
-    /// The body broke off or is not framed as HTTP demands.
+    /// The body broke off, or is not framed as HTTP requires.
     #[error("the body cannot be read: {0}")]
     Broken(axum::Error),
-    /// The body is no review.
+    /// The body is not a review.
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// A defect of poolgate.
@@ -94,7 +94,7 @@ impl Rejection {
         }
     }
 
-    /// The sentence, with no more of the request's own text than is bearable.
+    /// The sentence, with the request's own text cut to a bearable length.
     pub(super) fn sentence(&self) -> String {
         excerpt(&self.to_string())
     }

@@ -1,4 +1,4 @@
-//! The paths of the admission port, and what becomes of a request there.
+//! The paths of the admission port, and what happens to a request there.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -143,7 +143,7 @@ impl Webhook {
         }
     }
 
-    /// Reads the body of a review and does `work` with it: in place, or where that may take long on the thread for it.
+    /// Reads the body of a review and does `work` with it: in place, or for a very large one on the thread for those.
     async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         request: Request,
@@ -180,7 +180,7 @@ impl Webhook {
         answer.body
     }
 
-    /// Does the work of a review; a panic ends this request and nothing else.
+    /// Does the work of a review. A panic ends only this request.
     fn guard<T>(&self, work: impl FnOnce() -> Result<T, Malformed>) -> Result<T, Rejection> {
         let done = caught(work).ok_or(Rejection::Panicked)?;
         done.inspect_err(|_| self.metrics.malformed())
@@ -242,7 +242,7 @@ fn trace(headers: &HeaderMap) -> Span {
     }
 }
 
-/// Whether the body is said to be JSON, with or without parameters such as a character set.
+/// Whether the body is declared as JSON, with or without parameters such as a character set.
 fn is_json(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
@@ -251,7 +251,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         .is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(JSON))
 }
 
-/// One line for each denial, and none for what is allowed unless somebody looks closer.
+/// One line for each denial. What is allowed is logged only at the level debug.
 fn log(route: Route, summary: &Summary<'_>) {
     let Summary {
         verdict,
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// A review of the end of a NodeClaim, which the gate answers itself, with so many bytes of nothing in it.
+    /// A review of the deletion of a NodeClaim, which the gate answers itself, padded with so many bytes.
     fn deletion(path: &str, bytes: usize) -> Request {
         let nothing = " ".repeat(bytes);
         let body = format!(
