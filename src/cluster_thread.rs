@@ -1,4 +1,4 @@
-//! The thread on which the cluster is watched, and asked for the gate.
+//! The thread that watches the cluster and runs the gate.
 
 use std::io;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ use crate::registration::Registration;
 /// Why the cluster side does not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClusterError {
-    /// The cluster that the user names cannot be found.
+    /// The cluster that the user gives cannot be found.
     #[error(transparent)]
     Config(#[from] ClusterConfigError),
-    /// The system gives no thread.
-    #[error("the system gives no thread for watching the cluster")]
+    /// The thread cannot be started.
+    #[error("the thread that watches the cluster cannot be started")]
     Thread(#[from] io::Error),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Finds the cluster. None where there is none, which is logged once and stops nothing.
+    /// Finds the cluster. None if there is none, which is logged once and stops nothing.
     pub(crate) async fn find(
         args: &ClusterArgs,
         view: Arc<ClusterView>,
@@ -75,7 +75,7 @@ impl Cluster {
             })),
             Found::Unwanted => Ok(None),
             Found::Nowhere => {
-                tracing::info!(%release, "no kubeconfig and no pod: no cluster is watched");
+                tracing::info!(%release, "no kubeconfig, and not in a pod: no cluster is watched");
                 Ok(None)
             }
             Found::Unusable(error) => {
@@ -85,8 +85,7 @@ impl Cluster {
         }
     }
 
-    /// Opens the gate of node limits, whose ledgers lie in the namespace that was found. It answers once the cluster is
-    /// watched.
+    /// Opens the gate, whose ledgers are in the namespace that was found. It answers once the cluster is watched.
     pub(crate) fn open_gate(&mut self, settings: GateSettings, metrics: GateMetrics) -> Gate {
         let policy = self.policy.clone();
         let (gate, side) = GateRunner::open(settings, Arc::clone(&self.view), policy, metrics);
@@ -94,7 +93,7 @@ impl Cluster {
         gate
     }
 
-    /// Looks at what is registered as well.
+    /// Reads what is registered as well.
     pub(crate) fn look_at(&mut self, registration: Registration) {
         self.registration = Some(registration);
     }
@@ -116,7 +115,7 @@ impl Cluster {
         details
     }
 
-    /// Starts the thread. What is returned ends when the thread does.
+    /// Starts the thread. The returned future ends with the thread.
     pub(crate) fn watch(self) -> Result<impl Future<Output = ()> + Send + 'static, ClusterError> {
         Ok(on_own_thread("cluster", || self.run())?)
     }
@@ -181,6 +180,6 @@ impl Cluster {
 /// The name of the first watch in logs and metrics.
 const DEFINITION: &str = "definition";
 
-/// What holds while the definition is not read.
+/// What poolgate does while the definition is not read.
 const UNREAD: &str =
     "NodePools are checked for the Karpenter release that was last known, or for the newest one";

@@ -1,7 +1,7 @@
-//! The file of the authorities by which the API server's certificate is checked.
+//! The CA file by which the API server's certificate is checked.
 //!
-//! kube reads it again for a new connection, at most once a minute, and stays with the last good one. What it reads is
-//! judged here as well, so that a file of no use is reported with its reason, once, and counted.
+//! kube reads it again for a new connection, at most once a minute, and keeps the last good one. The file is checked here
+//! as well, so that an unusable file is counted, and reported once with its reason.
 
 use std::future::pending;
 use std::io;
@@ -14,10 +14,10 @@ use tokio::time::sleep;
 
 use crate::polled_file::{Load, LoadMetrics, Polled, read_in_time};
 
-/// How often the file is looked at.
+/// How often the file is read.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Why the file is of no use.
+/// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthorityError {
     /// It cannot be read.
@@ -28,7 +28,7 @@ pub(crate) enum AuthorityError {
         /// Why.
         cause: io::Error,
     },
-    /// kube does not take what it holds.
+    /// kube does not accept its content.
     #[error("{}: {cause}", path.display())]
     Unusable {
         /// Which one.
@@ -41,7 +41,7 @@ pub(crate) enum AuthorityError {
 /// The file.
 struct AuthorityFile {
     path: PathBuf,
-    /// What kube would make a client of.
+    /// The configuration from which kube would make a client.
     config: Config,
 }
 
@@ -78,11 +78,11 @@ impl Load for AuthorityFile {
     }
 
     fn rejected(&self, error: &AuthorityError) {
-        tracing::error!(%error, "the API server's authorities cannot be used; those before stay in force");
+        tracing::error!(%error, "the CA file of the API server cannot be used; the previous one stays in force");
     }
 }
 
-/// Looks for ever at the file by which this cluster's API server is checked, if there is one.
+/// Reads the CA file of this cluster's API server again and again, if there is one.
 pub(crate) async fn watch(cluster: &Config, metrics: LoadMetrics) {
     let Some(path) = &cluster.root_cert_file else {
         return pending().await;

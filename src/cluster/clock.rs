@@ -1,4 +1,4 @@
-//! The two clocks of the cluster side: one that only ever goes forward, and one to write times down by.
+//! The two clocks of the cluster side: a monotonic one, and wall time for what is stored.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,12 +14,12 @@ impl Clock {
         Self(Instant::now())
     }
 
-    /// How far it has come.
+    /// Its time now.
     pub(crate) fn now(self) -> Moment {
         self.of(Instant::now())
     }
 
-    /// How far it had come at that time.
+    /// Its time at that instant.
     pub(crate) fn of(self, instant: Instant) -> Moment {
         Moment::at(instant.saturating_duration_since(self.0))
     }
@@ -27,7 +27,7 @@ impl Clock {
 
 /// Wall time in seconds since 1970.
 pub(crate) fn wall_seconds() -> u64 {
-    // A clock before 1970 is no reason to reject anything: the time is only shown.
+    // A clock before 1970 is not an error: the time is only shown.
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |elapsed| elapsed.as_secs())

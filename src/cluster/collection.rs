@@ -1,7 +1,7 @@
 //! All objects of one kind, as they are listed and watched.
 //!
-//! kube's `Api` reads all of the metadata. A [`Collection`] does not: the type that its objects are read into holds as
-//! few fields as its reader needs.
+//! kube's `Api` reads all of the metadata. A [`Collection`] does not: the type that its objects are read into has only the
+//! fields that its reader needs.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::objects::{Metadata, Object};
 
-/// The HTTP status of what is not there.
+/// The HTTP status "not found".
 const NOT_FOUND: u16 = 404;
 
 /// An object that says which version of it this is.
@@ -35,7 +35,7 @@ impl<L, A, S, T> Versioned for Object<Metadata<L, A>, S, T> {
     }
 }
 
-/// Turns to the next page of a list; false where that was the last one.
+/// Goes to the next page of a list; false if that was the last one.
 pub(crate) fn turn_page(params: &mut ListParams, token: Option<String>) -> bool {
     params.continue_token = token.filter(|token| !token.is_empty());
     params.continue_token.is_some()
@@ -85,7 +85,7 @@ impl<K> Collection<K> {
 }
 
 impl<K: DeserializeOwned> Collection<K> {
-    /// The object of this name; none where there is none.
+    /// The object of this name, if there is one.
     pub(crate) async fn get_opt(&self, name: &str) -> Result<Option<K>> {
         let request = self.request.get(name, &GetParams::default());
         match self.client.request(request.map_err(Error::BuildRequest)?).await {
@@ -94,7 +94,7 @@ impl<K: DeserializeOwned> Collection<K> {
         }
     }
 
-    /// Changes the object of this name; what it is then.
+    /// Changes the object of this name, and returns the new one.
     pub(crate) async fn patch(&self, name: &str, params: &PatchParams, patch: &Patch<&Value>) -> Result<K> {
         let request = self.request.patch(name, params, patch);
         self.client.request(request.map_err(Error::BuildRequest)?).await

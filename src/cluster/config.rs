@@ -10,7 +10,7 @@ use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
 
 use super::kubeconfig::{self, UnusableKubeconfig};
 
-/// How long a connection may take to come about, TLS included.
+/// How long connecting may take, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// How long a request may take to be written.
@@ -19,7 +19,7 @@ const WRITE: Duration = Duration::from_secs(10);
 /// A variable that kubelet sets in every pod.
 const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
 
-/// What the user says about the cluster.
+/// The flags about the cluster.
 #[derive(Debug, Args)]
 pub(crate) struct ClusterArgs {
     /// The kubeconfig of the cluster whose NodePool definition and NodePools are watched
@@ -46,25 +46,25 @@ pub(crate) struct ClusterArgs {
     no_cluster: bool,
 }
 
-/// The user names a cluster that cannot be found.
+/// The user gives a cluster that cannot be found.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClusterConfigError {
-    /// The file or the context is not there, or says nothing.
+    /// The file or the context is missing or cannot be used.
     #[error("{0}; fix it, or give --no-cluster")]
     Named(#[from] UnusableRoute),
-    /// Two flags that cannot both be meant.
-    #[error("--no-cluster watches no cluster: leave it out, or --kubeconfig and --context")]
+    /// Two flags that exclude each other.
+    #[error("--no-cluster excludes --kubeconfig and --context: leave out one or the other")]
     Contradiction,
 }
 
-/// What the user says about the way to a cluster.
+/// The flags that lead to a cluster.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Route<'a> {
     pub(super) kubeconfig: Option<&'a Path>,
     pub(super) context: Option<&'a str>,
 }
 
-/// A way that the user names, and that leads nowhere.
+/// A kubeconfig or context that the user gives, and that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} cannot be used: {cause}")]
 pub(crate) struct UnusableRoute {
@@ -79,15 +79,15 @@ pub(crate) struct UnusableRoute {
 pub(crate) enum Found {
     /// A cluster.
     Cluster(Box<Config>),
-    /// None is wanted.
+    /// The user wants none.
     Unwanted,
-    /// There is no kubeconfig, and no pod around this process.
+    /// There is no kubeconfig, and this process does not run in a pod.
     Nowhere,
-    /// One that nobody named, and that cannot be used.
+    /// One that the user did not give, and that cannot be used.
     Unusable(UnusableConfig),
 }
 
-/// Why a cluster that stands somewhere cannot be used.
+/// Why a configured cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnusableConfig {
     /// The kubeconfig is broken.
@@ -98,8 +98,8 @@ pub(crate) enum UnusableConfig {
     InCluster(#[from] InClusterError),
 }
 
-/// Looks for the cluster. Only what the user has named must be there: a stale file in the environment of a
-/// laptop is no reason not to start.
+/// Looks for the cluster. Only what the user has given must exist: a server still starts where an old file is left on a
+/// laptop.
 pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError> {
     let route = Route {
         kubeconfig: args.kubeconfig.as_deref(),
@@ -118,7 +118,7 @@ pub(crate) async fn find(args: &ClusterArgs) -> Result<Found, ClusterConfigError
     Ok(found)
 }
 
-/// Looks for the cluster at the end of a route.
+/// Looks for the cluster by these flags.
 pub(super) async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
     let found = match (route.config().await, route.named()) {
         (Ok(config), _) => Found::Cluster(Box::new(config)),
@@ -133,7 +133,7 @@ pub(super) async fn find_at(route: Route<'_>) -> Result<Found, UnusableRoute> {
 }
 
 impl Route<'_> {
-    /// The flags by which the user names a cluster.
+    /// The flags by which the user gives a cluster.
     pub(super) fn named(self) -> Option<String> {
         let kubeconfig = self
             .kubeconfig
@@ -161,13 +161,13 @@ impl Route<'_> {
         };
         let authority = authority_file(&kubeconfig, self.context);
         let mut config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-        // As kube has it for the pod's account: the file is read again, so that a new authority needs no restart.
+        // As kube does for the pod's account: the file is read again, so that a new CA needs no restart.
         config.root_cert_file = authority;
         Ok(config)
     }
 }
 
-/// The file of the authorities by which a context's API server is checked, unless they are in the kubeconfig itself.
+/// The CA file by which a context's API server is checked, unless the CA is in the kubeconfig itself.
 fn authority_file(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<PathBuf> {
     let name = context.or(kubeconfig.current_context.as_deref())?;
     let mut contexts = kubeconfig.contexts.iter();
@@ -191,11 +191,11 @@ fn in_cluster() -> Found {
     }
 }
 
-/// Reading has its deadlines where it is done, because a watch is read for long.
+/// Reads have their deadlines elsewhere, because a watch is read for a long time.
 fn with_deadlines(mut config: Config) -> Config {
     config.connect_timeout = Some(CONNECT);
     config.write_timeout = Some(WRITE);
-    // Whoever watches tries again anyway, with a pace of his own.
+    // Watches try again by themselves, with their own pauses.
     config.default_retry = false;
     config
 }

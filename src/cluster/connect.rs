@@ -1,4 +1,4 @@
-//! The cluster of a command that can do nothing without one.
+//! The cluster of a command that needs one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::config::{ClusterArgs, ClusterConfigError, Found, UnusableConfig, find};
 
-/// How long a client may take to be made: a kubeconfig may run a program for its credentials.
+/// How long making a client may take: a kubeconfig may run a program for its credentials.
 const CREDENTIALS: Duration = Duration::from_mins(1);
 
 /// How long to wait before a client is tried again.
@@ -19,14 +19,16 @@ const RETRY: Duration = Duration::from_secs(10);
 /// Why there is no cluster.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
-    /// The one that the user names cannot be found.
+    /// The one that the user gives cannot be found.
     #[error(transparent)]
     Config(#[from] ClusterConfigError),
-    /// None is there.
-    #[error("there is no cluster: no kubeconfig and no pod around this process; give --kubeconfig FILE")]
+    /// There is none.
+    #[error(
+        "there is no cluster: no kubeconfig, and this process does not run in a pod; give --kubeconfig FILE"
+    )]
     Nowhere,
     /// The user wants none.
-    #[error("--no-cluster leaves nothing to do: leave it out")]
+    #[error("this command needs a cluster: leave out --no-cluster")]
     Unwanted,
     /// The one that was found cannot be used.
     #[error("the cluster cannot be used: {0}")]
@@ -41,7 +43,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// Finds the cluster. Nobody is asked yet.
+    /// Finds the cluster. No request is sent yet.
     pub(crate) async fn find(args: &ClusterArgs) -> Result<Self, ConnectError> {
         match find(args).await? {
             Found::Cluster(config) => Ok(Self {
@@ -54,7 +56,7 @@ impl Connector {
         }
     }
 
-    /// Where leases and ledgers lie.
+    /// Where leases and ledgers are.
     pub(crate) fn namespace(&self) -> &str {
         &self.namespace
     }
@@ -70,8 +72,8 @@ impl Connector {
     }
 }
 
-/// Makes a client for the watches that write to these lines of `/readyz`, however often that fails; each time `failed`
-/// is called.
+/// Makes a client for the watches that write to these lines of `/readyz`. It tries until that succeeds; each time that it
+/// fails, `failed` is called.
 pub(crate) async fn client_for_watches(
     config: &Config,
     lines: &[Arc<ArcSwap<String>>],
@@ -105,7 +107,7 @@ pub(crate) fn without_kept_connections(config: &Config) -> Config {
     config
 }
 
-/// Makes a client. That may run a program, so it has a thread that can be given up.
+/// Makes a client. That may run a program, so it has a thread that can be abandoned.
 pub(super) async fn client(config: Config) -> Result<Client, String> {
     let made = tokio::task::spawn_blocking(move || Client::try_from(config));
     match timeout(CREDENTIALS, made).await {
@@ -130,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// An API server that says `ok` to everything, and how many connections it has had.
+    /// An API server that answers `ok` to everything, and how many connections it has had.
     async fn counting() -> (Config, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");

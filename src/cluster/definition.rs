@@ -1,4 +1,4 @@
-//! The cluster's definition of NodePools, and which Karpenter release it belongs to.
+//! The cluster's NodePool definition, and its Karpenter release.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use super::watch::Follower;
 use crate::admission::ClusterView;
 use crate::objects::Definition;
 
-/// Which objects: the one definition, so that the right to read it is enough.
+/// Selects the one definition, so that the right to read it is enough.
 pub(crate) const FIELDS: &str = "metadata.name=nodepools.karpenter.sh";
 
-/// Keeps the view's Karpenter as the definition says.
+/// Sets the view's Karpenter release by the definition.
 pub(crate) struct DefinitionFollower {
     pub(crate) view: Arc<ClusterView>,
     pub(crate) metrics: ClusterMetrics,
-    /// Notified of every definition: whoever waits for NodePools to be served need not wait longer.
+    /// Notified of every definition: a watch that waits until NodePools are served can begin.
     pub(crate) installed: Arc<Notify>,
     /// A line of `/readyz`: which Karpenter it is.
     pub(crate) line: Arc<ArcSwap<String>>,
-    /// Cancelled when the definition was read for the first time, or it was seen that there is none.
+    /// Cancelled when the definition was read for the first time, or does not exist.
     pub(crate) read: CancellationToken,
-    /// Whether the list that is being read holds the definition.
+    /// Whether the list that is being read contains the definition.
     pub(crate) seen: bool,
 }
 
@@ -49,7 +49,7 @@ impl Follower for DefinitionFollower {
     }
 
     fn changed(&mut self, definition: Definition<Value>) {
-        // The selector brings no other; a server that ignores it must not confuse.
+        // The selector returns no other; a server that ignores it must do no harm.
         if &*definition.metadata.name != NODEPOOL_DEFINITION {
             return;
         }
@@ -60,7 +60,7 @@ impl Follower for DefinitionFollower {
             Ok(installed) => self.take(Some(installed)),
             Err(error) => {
                 self.metrics.unreadable_definition();
-                tracing::warn!(%error, version, "the NodePool definition cannot be read; what was known before holds");
+                tracing::warn!(%error, version, "the NodePool definition cannot be read; the previous one stays in use");
             }
         }
     }
@@ -72,7 +72,7 @@ impl Follower for DefinitionFollower {
     }
 }
 
-/// Which Karpenter NodePools are judged for, and who says so.
+/// Which Karpenter release NodePools are judged for, and how it is known.
 pub(crate) fn judged_for(karpenter: &Karpenter) -> String {
     let release = karpenter.release();
     match karpenter.installed() {
@@ -91,7 +91,7 @@ fn read(definition: Definition<Value>) -> Result<Installed, String> {
 }
 
 impl DefinitionFollower {
-    /// Takes a definition into force, and logs it where it changes anything.
+    /// Uses a definition from now on, and logs it if it changes anything.
     fn take(&self, installed: Option<Installed>) {
         let before = self.view.karpenter();
         if before.installed() == installed.as_ref() {

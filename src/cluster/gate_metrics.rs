@@ -1,4 +1,4 @@
-//! The numbers of the node gate.
+//! The metrics of the gate.
 
 use poolgate_core::karpenter::NodeLimitMode;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::telemetry::Registry;
 
-/// What is counted of the gate.
+/// The metrics of the gate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GateMetrics {
     decisions: Family<DecisionLabels, Counter>,
@@ -50,15 +50,15 @@ struct PoolLabel {
 }
 
 impl GateMetrics {
-    /// Registers the numbers.
+    /// Registers the metrics.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         Self {
             decisions: registry.metric("gate_decisions", "Creations of NodeClaims by what the gate decided and the mode of the limit; none where there is no limit"),
             errors: registry.metric("gate_errors", "Creations of NodeClaims that could not be decided; /gate admitted them, /gate/strict denied them"),
             reads: registry.metric("gate_reads", "Reads from the API server for decisions that the watches could not answer"),
             writes: registry.metric("gate_ledger_writes", "Writes of ledgers by result"),
-            releases: registry.metric("gate_reservations_cancelled", "Reservations that were taken back because their answer could not be sent"),
-            expired: registry.metric("gate_reservations_expired", "Reservations of a pool that came to nothing: creations that were admitted and then failed, or requests that nobody made"),
+            releases: registry.metric("gate_reservations_cancelled", "Reservations that were cancelled because their answer could not be sent"),
+            expired: registry.metric("gate_reservations_expired", "Reservations of a pool that expired unused: creations that were admitted and then failed, or forged requests"),
             reservations: registry.metric("gate_reservations", "Reservations of a pool: admitted NodeClaims that are not in view yet"),
             stale: registry.metric("gate_stale_denials", "Denials at the limit by a count that was older than the request, because the NodeClaims took too long to list"),
             unreadable: registry.metric("gate_ledger_unreadable", "Unreadable ledgers. Those that this release may replace are replaced"),

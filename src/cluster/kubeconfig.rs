@@ -27,7 +27,7 @@ pub(crate) enum UnusableKubeconfig {
         /// Why.
         cause: io::Error,
     },
-    /// A file is no YAML, or not that of a kubeconfig.
+    /// A file is not YAML, or not a kubeconfig.
     #[error("{}:{place}: {what}", path.display())]
     Malformed {
         /// The file.
@@ -37,7 +37,7 @@ pub(crate) enum UnusableKubeconfig {
         /// What is wrong.
         what: String,
     },
-    /// It is read, and kube cannot make a connection of it.
+    /// It can be read, but kube cannot connect with it.
     #[error("{0}")]
     Content(#[from] KubeconfigError),
 }
@@ -53,7 +53,7 @@ impl UnusableKubeconfig {
     }
 }
 
-/// The kubeconfig that kubectl takes where none is named.
+/// The kubeconfig that kubectl takes if none is given.
 pub(crate) fn read() -> Result<Kubeconfig, UnusableKubeconfig> {
     if let Some(paths) = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty()) {
         read_all(&paths)
@@ -63,8 +63,8 @@ pub(crate) fn read() -> Result<Kubeconfig, UnusableKubeconfig> {
     }
 }
 
-/// The files of `$KUBECONFIG` as one, where the first that sets a thing wins. One that is not there is left out, as
-/// kubectl does, unless none is there.
+/// The files of `$KUBECONFIG` merged; the first that sets a value wins. Missing files are left out, as kubectl does, unless
+/// all are missing.
 fn read_all(paths: &OsStr) -> Result<Kubeconfig, UnusableKubeconfig> {
     let mut merged = None;
     let mut missing = UnusableKubeconfig::Nowhere;
@@ -119,7 +119,7 @@ fn merge(first: Option<Kubeconfig>, next: Kubeconfig) -> Result<Kubeconfig, Kube
     }
 }
 
-/// The first entry of a kubeconfig that is not what it must be.
+/// The first entry of a kubeconfig that has the wrong shape.
 fn undecodable(value: &Value) -> Option<String> {
     ["clusters", "contexts", "users"].into_iter().find_map(|field| {
         let entries = value.get(field)?.as_array()?;

@@ -1,4 +1,4 @@
-//! The numbers of the cluster side.
+//! The metrics of the cluster side.
 
 use poolgate_core::karpenter::Karpenter;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::polled_file::LoadMetrics;
 use crate::telemetry::Registry;
 
-/// What is counted of the cluster.
+/// The metrics of the cluster.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterMetrics {
     release: Family<ReleaseLabels, Gauge>,
@@ -31,30 +31,30 @@ struct ReleaseLabels {
 }
 
 impl ClusterMetrics {
-    /// Registers the numbers.
+    /// Registers the metrics.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         Self {
             watches: WatchMetrics::register(registry),
             release: registry.metric(
                 "karpenter_release_info",
-                "1 for the Karpenter release that NodePools are checked for, and where that is known from",
+                "1 for the Karpenter release that NodePools are checked for, and how it is known",
             ),
             unreadable: registry.metric(
                 "crd_decode_errors",
-                "NodePool definitions that could not be read; what was known before holds",
+                "NodePool definitions that could not be read; the previous one stays in use",
             ),
             static_pools: registry.metric(
                 "static_pools",
-                "NodePools with spec.replicas that are known for judging kubectl scale",
+                "NodePools with spec.replicas that are known; kubectl scale is judged by them",
             ),
             denied_pools: registry.metric(
                 "stored_nodepools_denied",
-                "Stored NodePools that this rule would deny if they came now",
+                "Stored NodePools that this rule would deny if they were created now",
             ),
         }
     }
 
-    /// Says which Karpenter NodePools are judged for.
+    /// Shows which Karpenter release NodePools are judged for.
     pub(crate) fn judging_for(&self, karpenter: &Karpenter) {
         self.release.clear();
         let labels = ReleaseLabels {
@@ -64,7 +64,7 @@ impl ClusterMetrics {
         self.release.get_or_create(&labels).set(1);
     }
 
-    /// The numbers of the watches.
+    /// The metrics of the watches.
     pub(crate) fn watches(&self) -> &WatchMetrics {
         &self.watches
     }
@@ -77,7 +77,7 @@ impl ClusterMetrics {
         self.static_pools.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// A rule would deny so many stored pools more.
+    /// A rule would deny so many more stored pools.
     pub(super) fn denied_pool(&self, rule: &'static str, more: i64) {
         self.denied_pools.get_or_create(&RuleLabel { rule }).inc_by(more);
     }
@@ -88,7 +88,7 @@ impl ClusterMetrics {
     }
 }
 
-/// What is counted of watches, and of what they trust in.
+/// The metrics of watches, and of the API server's CA file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WatchMetrics {
     authorities: LoadMetrics,
@@ -102,20 +102,20 @@ struct WatchLabel {
 }
 
 impl WatchMetrics {
-    /// Registers the numbers.
+    /// Registers the metrics.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let authorities = [
             (
                 "cluster_ca_loads",
-                "How often a file of the API server's authorities was found to be of use",
+                "How often a CA file of the API server was loaded",
             ),
             (
                 "cluster_ca_load_errors",
-                "How often a new file of the API server's authorities could not be used; those before stay in force",
+                "How often a new CA file of the API server could not be used; the previous one stays in force",
             ),
             (
                 "cluster_ca_load_failing",
-                "1 while the file of the API server's authorities cannot be used and the last good ones are in force",
+                "1 while the CA file of the API server cannot be used and the last good one is in force",
             ),
         ];
         Self {
@@ -131,7 +131,7 @@ impl WatchMetrics {
         }
     }
 
-    /// The numbers of the file of the API server's authorities.
+    /// The metrics of the API server's CA file.
     pub(crate) fn authorities(&self) -> LoadMetrics {
         self.authorities.clone()
     }

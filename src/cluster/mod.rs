@@ -1,8 +1,8 @@
 //! The Kubernetes side: which cluster there is, what is watched in it, and the gate of node limits.
 //!
-//! All of it runs on a thread of its own. Nothing here is waited for by a review: what is known is left in
-//! [`ClusterView`](crate::admission::ClusterView), and while the cluster does not answer, what was known holds. Only the
-//! gate is waited for, and for no longer than who asks says.
+//! All of it runs on a thread of its own. No review waits for it: what is known is left in
+//! [`ClusterView`](crate::admission::ClusterView), and stays there while the cluster does not answer. Only the gate is
+//! waited for, no longer than the request allows.
 
 pub(crate) mod authority;
 pub(crate) mod claims;

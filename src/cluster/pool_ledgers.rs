@@ -1,5 +1,5 @@
-//! What the reconciler needs of ledgers: what they say, and the victims of a termination in them. Reservations are the
-//! gate's.
+//! What the reconciler needs of ledgers: it reads them, and writes the victims of a termination. Only the gate writes
+//! reservations.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,22 +15,22 @@ use super::clock::{Clock, wall_seconds};
 use super::gate_metrics::GateMetrics;
 use super::ledgers::{self, BrokenLedger, CachedLedgers, LedgerStore, Owner, StoreError};
 
-/// Why victims are not in a ledger.
+/// Why victims were not written into a ledger.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VictimError {
-    /// The ledger is not read or not written.
+    /// The ledger could not be read or written.
     #[error("ledger: {0}")]
     Store(#[from] StoreError),
     /// They are too many.
     #[error(transparent)]
     TooMany(#[from] TooManyVictims),
-    /// A UID that a ledger does not take.
+    /// A UID that a ledger cannot store.
     #[error(transparent)]
     Uid(#[from] UnusableUid),
 }
 
 impl VictimError {
-    /// Whether somebody else has written the ledger meanwhile, which is no failure.
+    /// Whether another writer was faster, which is not a failure.
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(self, Self::Store(StoreError::Conflict))
     }
@@ -50,14 +50,14 @@ impl PoolLedgers {
         }
     }
 
-    /// What the ledger of a pool says now.
+    /// The ledger of a pool as it is now.
     pub(crate) async fn read(&self, pool: &str) -> Result<LedgerState, VictimError> {
         let stored = self.store.read(pool).await?;
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored.ledger)))
     }
 
-    /// Makes these the victims of the pool's termination, the first to go first; none cancels it. What else the ledger
-    /// says stays. What it said before must be `expected`: victims are chosen by it.
+    /// Makes these the victims of the pool's termination, in this order; none cancels it. Everything else in the ledger stays.
+    /// The ledger must still be as `expected`, because the victims were chosen by it.
     pub(crate) async fn set_victims(
         &self,
         (pool, uid): (&str, &str),

@@ -1,5 +1,5 @@
-//! The NodePools of the cluster: what `kubectl scale` is judged by, because a scale request says nothing about the
-//! pool but its name, and what limit of nodes each of them has.
+//! The NodePools of the cluster: `kubectl scale` is judged by them, because a scale request contains only the name of the
+//! pool; and the gate takes the node limits from them.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use super::watch::Follower;
 use crate::admission::{CachedPool, ClusterView, Pools};
 use crate::objects::NodePool;
 
-/// How many pools are kept. Hundreds would be many; of more, the first to come are judged when they are scaled, and
-/// the limits of the others are read when they are asked for.
+/// How many pools are kept. Hundreds would be many. Beyond this number, scaling is not checked, and limits are read when
+/// they are needed.
 const MOST_POOLS: usize = 10_000;
 
-/// The longest word of a NodePool that is kept, in bytes: no longer number is read.
+/// The longest word of a NodePool that is kept, in bytes: no number is longer.
 const LONGEST_WORD: usize = MAX_LENGTH;
 
-/// Of a NodePool's spec, what is looked at; of any type, so that no pool stops the watch.
+/// The fields of a NodePool's spec that are needed, of any type, so that no pool stops the watch.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct PoolSpec {
     #[serde(default)]
@@ -36,7 +36,7 @@ pub(crate) struct PoolSpec {
     disruption: Option<Value>,
 }
 
-/// A NodePool as far as it is looked at.
+/// A NodePool, as far as it is needed.
 pub(crate) type Pool = NodePool<PoolSpec>;
 
 /// A NodePool, and all of it.
@@ -60,7 +60,7 @@ impl Versioned for WholePool {
     }
 }
 
-/// Keeps the view's pools, and what there is to say against them.
+/// Keeps the view's pools up to date, and which of them would be denied.
 pub(crate) struct PoolFollower {
     pub(crate) view: Arc<ClusterView>,
     pub(crate) metrics: ClusterMetrics,
@@ -108,7 +108,7 @@ impl Follower for PoolFollower {
         self.metrics.static_pools(statics);
     }
 
-    /// Nobody is denied for a limit that may have been raised since.
+    /// No scale request is denied by a limit that may have been raised since.
     fn lost(&mut self) {
         self.metrics.static_pools(0);
         self.verdicts.lost();
@@ -144,7 +144,7 @@ pub(crate) fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
     Some((pool.metadata.name, kept))
 }
 
-/// As much of a pool as a scale request and a node limit are judged by; none where it has neither.
+/// As much of a pool as scale requests and node limits need; none if the pool is not static and has no limit.
 fn object(pool: &Pool) -> Option<Value> {
     let replicas = pool.spec.replicas.as_ref().filter(|replicas| is_short(replicas));
     let limits = pool.spec.limits.as_ref();
@@ -182,7 +182,7 @@ fn object(pool: &Pool) -> Option<Value> {
     Some(object.into())
 }
 
-/// Whether a value can be a word or a number that means something, so that it is worth the memory.
+/// Whether a value can be a meaningful word or number, so that it is worth the memory.
 fn is_short(value: &Value) -> bool {
     match value {
         Value::Number(_) => true,

@@ -1,5 +1,5 @@
-//! A cluster that a command reads once. It is found as kubectl finds it and asked with deadlines, and a failure is reported with
-//! the place and with what to do about it.
+//! A cluster that a command reads once. It is found as kubectl finds it. Each request has a deadline, and a failure is
+//! reported with the place and with what to do about it.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,13 +22,13 @@ use super::watch::described;
 /// How long the API server may take for a page or an object.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// How many objects a page has: all that is held at once, so that a cluster of any size can be read.
+/// How many objects a page has: no more are in memory at once, so a cluster of any size can be read.
 const PAGE: u32 = 100;
 
 /// Which cluster a command reads, in the flags of kubectl.
 #[derive(Debug, Args)]
 pub(crate) struct KubeArgs {
-    /// The kubeconfig that leads to the cluster
+    /// The kubeconfig of the cluster
     /// [default: what kubectl takes: $KUBECONFIG, ~/.kube/config, then the pod's account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub(crate) struct KubeArgs {
 /// Whether a command reads a cluster instead of files.
 #[derive(Debug, Args)]
 pub(crate) struct StoredArgs {
-    /// Take what the cluster has stored, instead of files
+    /// Read the objects of the cluster, instead of files
     #[arg(long, conflicts_with = "paths")]
     cluster: bool,
 
@@ -50,7 +50,7 @@ pub(crate) struct StoredArgs {
 }
 
 impl StoredArgs {
-    /// Connects to the cluster; none where files are wanted.
+    /// Connects to the cluster; none if files are read.
     pub(crate) fn connect(&self) -> Result<Option<ClusterReader>, ClusterReadError> {
         if self.cluster {
             return ClusterReader::connect(&self.kube).map(Some);
@@ -74,15 +74,15 @@ impl KubeArgs {
 /// Why a cluster cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClusterReadError {
-    /// It is named, and files are wanted.
-    #[error("{0} names a cluster, and none is read: add --cluster, or leave it out")]
+    /// A cluster is given, but files are read.
+    #[error("{0} has no effect without --cluster: add --cluster, or leave out {0}")]
     Unasked(String),
-    /// The system gives no means to ask.
-    #[error("no cluster can be asked: {0}")]
+    /// No request can be sent from this machine.
+    #[error("no request can be sent: {0}")]
     Runtime(#[from] io::Error),
-    /// Nothing leads to a cluster.
+    /// No cluster is configured.
     #[error(
-        "there is no cluster: no kubeconfig at $KUBECONFIG or ~/.kube/config, and no pod around this process; \
+        "there is no cluster: no kubeconfig at $KUBECONFIG or ~/.kube/config, and this process does not run in a pod; \
          give --kubeconfig FILE"
     )]
     Nowhere,
@@ -94,7 +94,7 @@ pub(crate) enum ClusterReadError {
         /// The contexts that there are.
         known: String,
     },
-    /// What the user names cannot be used.
+    /// What the user gives cannot be used.
     #[error(transparent)]
     Route(#[from] UnusableRoute),
     /// What was found cannot be used.
@@ -103,30 +103,30 @@ pub(crate) enum ClusterReadError {
     /// There are no credentials.
     #[error("{server}: no client: {why}")]
     Credentials { server: String, why: String },
-    /// Nobody answers.
+    /// No connection.
     #[error(
         "{server} cannot be reached: {why}; check the address in the kubeconfig, and the way there (VPN, proxy)"
     )]
     Unreachable { server: String, why: String },
-    /// Somebody was reached, and did not answer.
+    /// Connected, but no answer.
     #[error("{server} has not answered within {} s: {verb} {resource}", ANSWER.as_secs())]
     NoAnswer {
         server: String,
         verb: &'static str,
         resource: String,
     },
-    /// The credentials are not taken.
-    #[error("{server} does not take these credentials ({why}): log in again")]
+    /// The credentials are rejected.
+    #[error("{server} rejects these credentials ({why}): log in again")]
     Unauthorized { server: String, why: String },
     /// A right is missing.
-    #[error("{server}: {why}; whoever runs this needs the verb {verb} on {resource}")]
+    #[error("{server}: {why}; you need the verb {verb} on {resource}")]
     Forbidden {
         server: String,
         verb: &'static str,
         resource: String,
         why: String,
     },
-    /// The resource is not there.
+    /// The resource does not exist.
     #[error(
         "{server} does not serve {resource}: its CRD is not installed, or not in this version; name another \
          cluster with --context, or install Karpenter's CRDs"
@@ -150,7 +150,7 @@ pub(crate) struct ClusterReader {
 }
 
 impl ClusterReader {
-    /// Finds the cluster and makes a client. Nobody is asked yet.
+    /// Finds the cluster and makes a client. No request is sent yet.
     pub(crate) fn connect(args: &KubeArgs) -> Result<Self, ClusterReadError> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let route = args.route();
@@ -176,7 +176,7 @@ impl ClusterReader {
         &self.server
     }
 
-    /// What it asks with, for a command that asks many things at once.
+    /// Its client, for a command that sends many requests at once.
     pub(crate) fn into_parts(self) -> (Runtime, Client) {
         (self.runtime, self.client)
     }
@@ -201,7 +201,7 @@ impl ClusterReader {
         }
     }
 
-    /// The object of this name at a path; none where there is none.
+    /// The object of this name at a path, if there is one.
     pub(crate) fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterReadError> {
         let objects = Collection::<Value>::new(self.client.clone(), path);
         self.ask("get", path, objects.get_opt(name))
@@ -248,7 +248,7 @@ impl ClusterReader {
     }
 }
 
-/// What a path of the API holds, as rights name it: `nodepools.karpenter.sh`.
+/// The resource of an API path, as in RBAC rules: `nodepools.karpenter.sh`.
 fn resource(path: &str) -> String {
     let mut parts = path.rsplit('/');
     let (resource, _version, group) = (parts.next(), parts.next(), parts.next());
@@ -259,7 +259,7 @@ fn resource(path: &str) -> String {
     }
 }
 
-/// Nothing leads to a cluster, unless the kubeconfig has contexts and none of them is the current one.
+/// No cluster is configured, or the kubeconfig has contexts and no current one.
 fn nowhere(route: Route<'_>) -> ClusterReadError {
     match contexts(route) {
         Some(known) => ClusterReadError::Context {
@@ -270,7 +270,7 @@ fn nowhere(route: Route<'_>) -> ClusterReadError {
     }
 }
 
-/// An error, with the contexts that there are where the wrong one is the reason.
+/// An error, with the existing contexts if the wrong context is the reason.
 fn other_contexts<E: Into<ClusterReadError>>(route: Route<'_>, error: E) -> ClusterReadError {
     let error = error.into();
     let (ClusterReadError::Route(UnusableRoute { cause, .. })
@@ -291,7 +291,7 @@ fn other_contexts<E: Into<ClusterReadError>>(route: Route<'_>, error: E) -> Clus
     }
 }
 
-/// The contexts of the kubeconfig, listed; none where it has none or cannot be read.
+/// The contexts of the kubeconfig as a list; none if it has none or cannot be read.
 fn contexts(route: Route<'_>) -> Option<String> {
     let kubeconfig = route.kubeconfig().ok()?;
     let names: Vec<String> = kubeconfig

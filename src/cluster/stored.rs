@@ -1,4 +1,4 @@
-//! What is stored already and would be denied if it came now: judged when it changes, counted by rule.
+//! Stored NodePools that would be denied if they were created now: judged when they change, counted by rule.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::metrics::ClusterMetrics;
 use crate::admission::ClusterView;
 use crate::policy_file::PolicyInForce;
 
-/// How often it is looked whether the policy or the definition is another one.
+/// How often to look whether the policy or the definition has changed.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The rules that deny a pool, each once.
@@ -28,10 +28,10 @@ pub(crate) struct StoredVerdicts {
     view: Arc<ClusterView>,
     policy: PolicyInForce,
     metrics: ClusterMetrics,
-    /// What everything was judged by.
+    /// The policy and the Karpenter release that all were judged by.
     judged_by: (Arc<Policy>, Arc<Karpenter>),
     denied: HashMap<Box<str>, Rules>,
-    /// The same of a list that is not complete yet.
+    /// The same for a list that is not complete yet.
     listing: HashMap<Box<str>, Rules>,
 }
 
@@ -61,7 +61,7 @@ impl StoredVerdicts {
         }
     }
 
-    /// The list takes the place of all that was known.
+    /// The list replaces everything that was known.
     pub(super) fn list_ends(&mut self) {
         self.lost();
         self.denied = std::mem::take(&mut self.listing);
@@ -96,7 +96,7 @@ impl StoredVerdicts {
         }
     }
 
-    /// Waits until the policy or the definition is another one, so that all must be judged again.
+    /// Waits until the policy or the definition has changed, so that all must be judged again.
     pub(super) fn outdated(&self) -> LocalBoxFuture<'static, ()> {
         let (view, policy) = (Arc::clone(&self.view), self.policy.clone());
         let (by_policy, by_karpenter) = self.judged_by.clone();

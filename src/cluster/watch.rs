@@ -1,4 +1,4 @@
-//! A watch that goes on for ever: list, follow the changes, and begin again where that fails.
+//! A watch that never stops: list, follow the changes, and begin again after a failure.
 //!
 //! Each step has a deadline, tries become rarer while they fail, and a change of state is logged once. Knows
 //! nothing of what is watched.
@@ -21,31 +21,31 @@ use self::follower::{RawFollower, UnreadableObject};
 use super::collection::{Collection, Source, turn_page};
 use super::metrics::WatchMetrics;
 
-/// How many objects a list brings at once: what bounds the memory that a list takes.
+/// How many objects a page of a list has: this limits the memory that a list takes.
 const PAGE: u32 = 200;
 
 /// How long the API server may take to answer a list or to begin a watch.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// After how many seconds the API server ends a watch that runs well, so that it is opened again from where it is.
+/// After how many seconds the API server closes a watch that works, so that it is opened again where it is.
 const WATCH_SECONDS: u32 = 50;
 
-/// How long a watch may be silent. The API server would have ended it before, so the connection is dead.
+/// How long a watch may be silent. The API server would have closed it before, so the connection is dead.
 const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 
-/// A watch that ends sooner than this is not opened again at once.
+/// A watch that is closed sooner than this is not opened again at once.
 const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
 
-/// The pauses between tries that fail: doubled each time, with some chance in it, so that replicas part.
+/// The pauses after failed tries: doubled each time, with a random part, so that replicas do not try at the same time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What a watch is called, and where it reports its state.
+/// The name of a watch, and where it reports its state.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// Its name in logs and metrics.
     pub(crate) name: &'static str,
-    /// What holds while it is down, for the log.
+    /// What poolgate does while it is down, for the log.
     pub(crate) meanwhile: &'static str,
     /// A field selector, where not all objects are watched.
     pub(crate) fields: Option<&'static str>,
@@ -53,40 +53,40 @@ pub(crate) struct Watch {
     pub(crate) labels: Option<&'static str>,
     /// Its line of `/readyz`.
     pub(crate) line: Arc<ArcSwap<String>>,
-    /// Its numbers.
+    /// Its metrics.
     pub(crate) metrics: WatchMetrics,
     /// Notified when there is reason to try at once.
     pub(crate) retry: Arc<Notify>,
 }
 
-/// Why a watch must be begun again.
+/// Why a watch must begin again.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("{}", described(.0))]
     Client(#[from] kube::Error),
-    #[error("the API server ends the watch: {0}")]
+    #[error("the API server closed the watch: {0}")]
     Ended(String),
-    #[error("nothing came of the watch for {} s", SILENCE.as_secs())]
+    #[error("the watch was silent for {} s", SILENCE.as_secs())]
     Silent,
     #[error("no answer from the API server within {} s", ANSWER.as_secs())]
     NoAnswer(#[from] Elapsed),
-    #[error("the API server's list has no version to go on from")]
+    #[error("the API server's list has no version to continue from")]
     NoVersion,
     #[error(transparent)]
     Unreadable(#[from] UnreadableObject),
-    /// The version is too old to go on from.
-    #[error("the version to go on from is too old")]
+    /// The version is too old to continue from.
+    #[error("the version to continue from is too old")]
     Expired,
-    /// Whoever follows wants all of it once more.
+    /// The follower needs everything again.
     #[error("a new list is wanted")]
     Asked,
 }
 
-/// What the API server answers where a version is too old to go on from.
+/// What the API server answers if a version is too old to continue from.
 const GONE: u16 = 410;
 
 impl Failure {
-    /// Whether nothing is wrong but the version to go on from.
+    /// Whether only the version is wrong.
     fn is_fixed_by_a_list(&self) -> bool {
         match self {
             Self::Expired | Self::Asked => true,
@@ -97,7 +97,7 @@ impl Failure {
 }
 
 impl Watch {
-    /// Watches for ever.
+    /// Watches until the process stops.
     pub(crate) async fn run<F: Follower>(self, objects: Collection<F::Object>, mut follower: F) {
         self.run_raw(&objects.raw(), &mut follower).await;
     }
@@ -137,7 +137,7 @@ impl Watch {
                 return failure;
             }
             if began.elapsed() < EARLY {
-                tracing::debug!(watch = self.name, "the watch ended early");
+                tracing::debug!(watch = self.name, "the watch was closed early");
                 sleep(state.pause()).await;
             } else {
                 state.tries = backoff();
@@ -164,7 +164,7 @@ impl Watch {
         }
     }
 
-    /// Follows the changes after `version` until the API server ends that in time.
+    /// Follows the changes after `version` until the API server closes the watch as planned.
     async fn follow(
         &self,
         objects: &impl Source,
@@ -204,7 +204,7 @@ impl Watch {
     }
 }
 
-/// How a watch does.
+/// The state of a watch.
 struct State {
     up: Option<bool>,
     tries: ExponentialBackoff,
@@ -246,7 +246,7 @@ impl State {
     }
 }
 
-/// The pauses between tries that fail, without an end.
+/// The pauses after failed tries, without end.
 pub(crate) fn backoff() -> ExponentialBackoff {
     ExponentialBuilder::default()
         .with_min_delay(FIRST_PAUSE)
@@ -257,7 +257,7 @@ pub(crate) fn backoff() -> ExponentialBackoff {
         .build()
 }
 
-/// What the client says, with the cause that it hides, on one line.
+/// The client's error and its hidden cause, on one line.
 pub(crate) fn described(error: &kube::Error) -> String {
     let mut text = match error {
         kube::Error::Api(status) => return status.message.clone(),

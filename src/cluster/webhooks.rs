@@ -42,7 +42,7 @@ pub(crate) struct Webhook {
     pub(crate) failure_policy: String,
 }
 
-/// Whom it calls, and how.
+/// What it calls, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ClientConfig {
@@ -60,7 +60,7 @@ pub(crate) struct Service {
     pub(crate) path: Option<String>,
 }
 
-/// What it is asked about.
+/// What it is called for.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Rule {
@@ -71,7 +71,7 @@ pub(crate) struct Rule {
 }
 
 impl ClientConfig {
-    /// What is in `caBundle`; none where that is no base64.
+    /// What is in `caBundle`; none if that is not base64.
     pub(crate) fn ca_bundle(&self) -> Option<Vec<u8>> {
         STANDARD
             .decode(self.ca_bundle.as_deref().unwrap_or_default())

@@ -1,7 +1,7 @@
-//! The LISTs of a pool's claims that decisions ask for: one at a time for each pool, and not too often, whoever waits
-//! for them.
+//! The LISTs of a pool's claims that decisions need: one at a time for each pool, and not too often, no matter how many
+//! wait for them.
 //!
-//! A LIST outlives the round that asked for it: what comes too late for one request is there for the next.
+//! A LIST goes on after its round: what comes too late for one request is there for the next.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,10 +18,10 @@ use crate::cluster::GateMetrics;
 use crate::cluster::claims::{ClaimList, ClaimViews, Listed};
 use crate::cluster::clock::Clock;
 
-/// How long the API server may take over a LIST.
+/// How long the API server may take for a LIST.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// A pool is listed for a twentieth of the time at most, and once a second if that takes long.
+/// Listing a pool takes a twentieth of the time at most, or one LIST a second if each takes long.
 const TIMES_LONGER: u32 = 20;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -29,7 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct ClaimLists {
     usual: ClaimList,
     fresh: ClaimList,
-    /// Tells LISTs that are under way that open connections have fallen silent.
+    /// Notifies the running LISTs that open connections are silent.
     silence: Notify,
     views: Rc<RefCell<ClaimViews>>,
     clock: Clock,
@@ -39,7 +39,7 @@ pub(super) struct ClaimLists {
 
 /// The LISTs of one pool.
 enum Pool {
-    /// One is under way, or about to begin.
+    /// One is running, or about to begin.
     Running(watch::Receiver<Option<Result<(), CallError>>>),
     /// The next one begins no earlier.
     Pausing(Instant),
@@ -63,8 +63,8 @@ impl ClaimLists {
         }
     }
 
-    /// Comes back when the view of this pool shows all claims that there were at `moment`. `whole` where it has to show as
-    /// well which of them are being disrupted. Within a [`LocalSet`](tokio::task::LocalSet).
+    /// Returns when the view of this pool shows all claims that existed at `moment`. With `whole`, the view must also show
+    /// which of them are being disrupted. Within a [`LocalSet`](tokio::task::LocalSet).
     pub(super) async fn as_of(
         self: &Rc<Self>,
         pool: &str,
@@ -74,13 +74,13 @@ impl ClaimLists {
         while !self.is_listed(pool, moment, whole) {
             let mut running = self.running(pool, whole);
             let ended = running.wait_for(Option::is_some).await;
-            // A LIST that panicked sends nothing: the next one may do better.
+            // A LIST that panicked sends nothing: the next one may succeed.
             ended.ok().and_then(|ended| ended.clone()).transpose()?;
         }
         Ok(())
     }
 
-    /// Open connections have fallen silent, and new ones are answered: LISTs that are under way begin anew on one.
+    /// Open connections are silent, and new ones are answered: the running LISTs begin again on a new connection.
     pub(super) fn old_are_silent(&self) {
         self.silence.notify_waiters();
     }
@@ -92,7 +92,7 @@ impl ClaimLists {
             .is_some_and(|listed| listed.span.begun >= moment && (listed.whole || !whole))
     }
 
-    /// The LIST that is under way; a new one if none is.
+    /// The running LIST; a new one if there is none.
     fn running(self: &Rc<Self>, pool: &str, whole: bool) -> watch::Receiver<Option<Result<(), CallError>>> {
         let mut pools = self.pools.borrow_mut();
         let now = Instant::now();
@@ -114,7 +114,7 @@ impl ClaimLists {
             };
             let result = lists.list(&pausing.pool, whole).await;
             drop(pausing);
-            // Nobody may wait any more.
+            // Perhaps nobody waits any more.
             let _ = ended.send(Some(result));
         });
         running
@@ -139,7 +139,7 @@ impl ClaimLists {
     }
 }
 
-/// A LIST that ends, however it does, makes room for the next one.
+/// A LIST that ends, with or without success, makes room for the next one.
 struct Pausing<'a> {
     lists: &'a ClaimLists,
     pool: Box<str>,

@@ -1,4 +1,4 @@
-//! What decisions are made of and with: all that is known of pools, ledgers and claims, and the API server's own word.
+//! What decisions need: everything that is known of pools, ledgers and claims, and clients to ask the API server.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ pub(crate) struct GateContext {
     unrecorded: RefCell<HashMap<Box<str>, u64>>,
 }
 
-/// A way to ask the API server.
+/// A client, and what is read and stored with it.
 pub(super) struct Way {
     pub(super) store: LedgerStore,
     pub(super) pools: Collection<Pool>,
@@ -55,7 +55,7 @@ pub(super) struct LimitedPool {
 }
 
 impl GateContext {
-    /// A context whose ledgers lie in `namespace`.
+    /// A context whose ledgers are in `namespace`.
     pub(crate) fn new(
         Clients { usual, fresh }: Clients,
         namespace: &str,
@@ -88,8 +88,7 @@ impl GateContext {
         }
     }
 
-    /// The limit of a pool; none where it has none. While the policy is not known, what it says of the mode is what the ledger
-    /// had of it.
+    /// The limit of a pool, if it has one. While the policy is not known, its mode is taken from the ledger.
     pub(super) fn limited(&self, name: &str, pool: &CachedPool) -> Option<LimitedPool> {
         let object: &Value = pool.object.as_deref()?;
         let object = Json::from(object);
@@ -125,13 +124,13 @@ impl GateContext {
         }
     }
 
-    /// The pools whose ledgers are to be looked at.
+    /// The pools whose ledgers need a sweep.
     pub(super) fn unsettled(&self) -> Vec<Box<str>> {
         self.ledgers.borrow().unsettled().map(Box::from).collect()
     }
 
-    /// Whether the oldest reservation of a pool is old enough to go if its claim is not there, or its closed ledger old
-    /// enough to open.
+    /// Whether the oldest reservation of a pool is old enough to be removed if its claim does not exist, or its closed ledger
+    /// is old enough to open.
     pub(super) fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
         let ledgers = self.ledgers.borrow();
         let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);

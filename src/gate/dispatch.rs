@@ -1,4 +1,4 @@
-//! Who works on which pool: one round at a time for each, with all who came while the last one ran.
+//! Starts the rounds: one at a time for each pool, with all creations that came during the last one.
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -21,18 +21,18 @@ const BATCH: usize = 256;
 /// How many creations may wait in all.
 const MOST_WAITING: usize = 4_096;
 
-/// How often reservations are looked at for which nobody waits.
+/// How often reservations are checked for which nobody waits: a sweep.
 const SWEEP_PERIOD: Duration = Duration::from_secs(5);
 
-/// Hands out the work.
+/// Starts the rounds of all pools.
 pub(crate) struct Dispatcher {
     inbox: mpsc::Receiver<Message>,
-    /// The pools that are worked on, with what waits for their next rounds.
+    /// The pools with a running round, and what waits for their next rounds.
     pools: HashMap<Box<str>, Queue>,
     rounds: JoinSet<()>,
     /// What each round works on.
     running: HashMap<Id, Work>,
-    /// How many creations wait, those that are worked on included.
+    /// How many creations wait, including those in running rounds.
     waiting: usize,
 }
 
@@ -67,7 +67,7 @@ impl Dispatcher {
         }
     }
 
-    /// Works until nobody can ask any more. Within a [`LocalSet`](tokio::task::LocalSet).
+    /// Works until every sender of requests is gone. Within a [`LocalSet`](tokio::task::LocalSet).
     pub(crate) async fn run(mut self, context: Rc<GateContext>) {
         let mut sweeps = interval(SWEEP_PERIOD);
         sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -100,7 +100,7 @@ impl Dispatcher {
             }
             Message::Release(pool, uid) => {
                 let releases = &mut self.pools.entry(pool).or_default().releases;
-                // Beyond that reservations expire by themselves.
+                // If there are more, their reservations expire by themselves.
                 if releases.len() < MOST_WAITING {
                     releases.push(uid);
                 }
@@ -130,7 +130,7 @@ impl Dispatcher {
         self.running.insert(started.id(), work);
     }
 
-    /// A round that panicked has dropped its creations, and they see that.
+    /// A round that panicked has dropped its creations, which then fail.
     fn ended(&mut self, ended: &Result<(Id, ()), JoinError>, context: &Rc<GateContext>) {
         let id = match ended {
             Ok((id, ())) => *id,
@@ -147,7 +147,7 @@ impl Dispatcher {
         }
     }
 
-    /// Removes reservations that are not needed any more. Creations do so on their way; this is for pools without any.
+    /// Removes reservations that are not needed any more. Creations do this too; the sweep is for pools without creations.
     fn sweep(&mut self, context: &Rc<GateContext>) {
         for pool in context.unsettled() {
             if !self.pools.contains_key(&pool) {

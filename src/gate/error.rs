@@ -1,5 +1,4 @@
-//! Why the gate cannot decide: calls of the API server that end in time, and what a failed one means for the round that
-//! made it.
+//! Why the gate cannot decide: API calls with a deadline, and what a failed call means for its round.
 
 use std::time::Duration;
 
@@ -11,44 +10,44 @@ use crate::cluster::claims::ListError;
 use crate::cluster::ledgers::StoreError;
 use crate::cluster::watch::described;
 
-/// HTTP statuses of the client's own fault: calling again brings the same. Some of them are not.
+/// HTTP statuses that say that the client is at fault, so that calling again does not help; and the exceptions.
 const FINAL: std::ops::Range<u16> = 400..500;
 const REQUEST_TIMEOUT: u16 = 408;
 const CONFLICT: u16 = 409;
 const GONE: u16 = 410;
 const TOO_MANY_REQUESTS: u16 = 429;
 
-/// What becomes of a creation that cannot be decided.
+/// What happens to a creation that cannot be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnError {
-    /// The NodeClaim is created: the limit may be exceeded, and nodes keep coming.
+    /// The NodeClaim is created: the limit may be exceeded, but new nodes still come.
     Allow,
-    /// It is not: the limit holds, and no nodes come until decisions can be made again.
+    /// It is not created: the limit holds, but no new nodes come until the gate can decide again.
     Deny,
 }
 
-/// Why a creation could not be decided. The path that asked says what becomes of it.
+/// Why a creation could not be decided. What happens then depends on the path of the request.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum GateError {
-    /// More wait than are kept.
+    /// Too many creations wait.
     #[error("too many NodeClaims wait for an answer")]
     Busy,
     /// There was no decision in time.
     #[error("there was no decision within {} ms", .0.as_millis())]
     Late(Duration),
-    /// The identity of the NodeClaim is of no use.
+    /// The UID of the NodeClaim cannot be used.
     #[error("the NodeClaim has no usable UID: {0}")]
     Uid(#[from] UnusableUid),
     /// The pool's ledger is broken.
     #[error("{0}")]
     Ledger(String),
-    /// The API server does not answer with what the decision needs, or does not store it.
+    /// The API server did not return what the decision needs, or did not store the decision.
     #[error("{0}")]
     ApiServer(String),
-    /// The pool may have room, and its claims take too long to list.
+    /// The pool may have room, but its claims took too long to list.
     #[error("the NodeClaims of the pool could not be listed in time")]
     ListLate,
-    /// A part of poolgate has ended.
+    /// A part of poolgate has stopped.
     #[error("poolgate crashed on this decision: see its log")]
     Ended,
 }
@@ -71,18 +70,18 @@ impl GateError {
 /// Why a step of a round did not succeed.
 #[derive(Debug, Clone)]
 pub(super) enum CallError {
-    /// The ledger is another one by now.
+    /// The ledger has changed.
     Conflict,
     /// The API server failed.
     Failure {
-        /// The answer to those who wait.
+        /// The answer to the creations that wait.
         error: GateError,
         /// Whether the next try would fail as well.
         is_final: bool,
     },
 }
 
-/// Makes a call that ends within `limit`.
+/// Makes a call with a deadline of `limit`.
 pub(super) async fn in_time<T, E>(
     limit: Duration,
     call: impl Future<Output = Result<T, E>>,

@@ -14,17 +14,17 @@ use super::waiter::{DecidedRequest, Message, Pending, Waiter};
 use crate::cluster::GateMetrics;
 use crate::cluster::clock::Clock;
 
-/// How many questions may lie in the inbox.
+/// How many requests may wait in the inbox.
 const INBOX: usize = 1_024;
 
-/// How the gate is meant.
+/// The settings of the gate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GateSettings {
-    /// Whether nothing is denied: what would be is only counted.
+    /// Whether nothing is denied: what would be denied is only counted.
     pub(crate) observe: bool,
 }
 
-/// The gate. Asking it takes no lock that anybody holds for long, and no thread.
+/// The gate. A request blocks no thread, and takes only locks that are held briefly.
 #[derive(Debug)]
 pub(crate) struct Gate {
     settings: GateSettings,
@@ -42,29 +42,29 @@ pub(crate) struct AdmitRequest<'a> {
     pub(crate) uid: &'a str,
     /// Its name.
     pub(crate) name: &'a str,
-    /// What becomes of it where it cannot be decided.
+    /// What happens to it if it cannot be decided.
     pub(crate) on_error: OnError,
-    /// Whether nothing is to be created.
+    /// Whether this is a dry run.
     pub(crate) dry_run: bool,
 }
 
-/// What becomes of it.
+/// The decision.
 #[derive(Debug)]
 pub(crate) enum GateDecision {
     /// There is room, or no limit.
     Allowed,
     /// There is none.
     Denied(Denial),
-    /// There is none, and denying is not wanted.
+    /// There is none, but the gate only observes.
     WouldDeny(Denial),
-    /// It cannot be decided, and goes on.
+    /// It cannot be decided, and is admitted.
     AllowedUndecided(GateError),
-    /// It cannot be decided, and does not.
+    /// It cannot be decided, and is denied.
     DeniedUndecided(GateError),
 }
 
 impl Gate {
-    /// A gate, and the inbox in which its questions lie.
+    /// A gate, and the inbox of its requests.
     pub(crate) fn new(
         settings: GateSettings,
         metrics: GateMetrics,

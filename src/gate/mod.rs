@@ -1,7 +1,7 @@
-//! The gate of node limits: asked before each NodeClaim is stored, it answers by the pool's ledger.
+//! The gate of node limits: it is asked before each NodeClaim is stored, and answers by the pool's ledger.
 //!
-//! Who asks never waits for longer than it says. The work is done on the cluster's thread: all who wait for one pool are
-//! decided together and stored with one write. What is decided, and why that is exact, is in
+//! A request never waits longer than its deadline. The work is done on the cluster's thread: all creations that wait for
+//! one pool are decided together and stored with one write. What is decided, and why that is exact, is in
 //! [`poolgate_core::nodelimit::ledger`].
 
 mod claim_lists;

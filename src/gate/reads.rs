@@ -1,4 +1,4 @@
-//! What a round has read from the API server itself, and how it reads it in time.
+//! What a round reads from the API server, and how it reads it in time.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -15,29 +15,29 @@ use super::waiter::Waiter;
 use crate::cluster::ledgers::Stored;
 use crate::cluster::pools;
 
-/// The bounds of the time that the API server gets for one call.
+/// The shortest and the longest time that the API server gets for one call.
 const SHORTEST_CALL: Duration = Duration::from_millis(500);
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
-/// A write gets half of it, so that one which goes astray can be repeated, but no less than a slow API server needs.
+/// A write gets half of the remaining time, so that a lost write can be repeated, but no less than a slow API server needs.
 const SHORTEST_WRITE: Duration = Duration::from_millis(1_200);
 
-/// The pauses after calls that fail: each is twice as long as the one before.
+/// The pauses after failed calls: each is twice as long as the one before.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(50);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long before its deadline a creation is answered with what is known, or with why it cannot be decided.
 pub(super) const MARGIN: Duration = Duration::from_millis(100);
 
-/// What was found out in this round.
+/// What was read in this round.
 pub(super) struct Reads<'a> {
     context: &'a GateContext,
     /// The pool's name.
     name: &'a str,
-    /// The pool, for a sweep at first as the watch has seen it; none inside where it has no limit.
+    /// The pool. A sweep first takes it from the watch. None inside if it has no limit.
     pub(super) pool: Option<Observed<Option<LimitedPool>>>,
     pub(super) ledger: Option<(Option<Stored>, ReadSpan)>,
-    /// Whether the claims were asked for and did not come in time.
+    /// Whether a LIST of the claims was late.
     pub(super) claims_late: bool,
     /// Whether a new connection has answered where an old one did not.
     old_are_silent: Cell<bool>,
@@ -55,7 +55,7 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// The way on which the API server answers.
+    /// The client that the API server answers.
     pub(super) fn way(&self) -> &'a Way {
         if self.old_are_silent.get() {
             &self.context.fresh
@@ -64,7 +64,7 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// Reads side by side what is needed, before the first of these creations must be answered.
+    /// Reads what is needed in parallel, before the first of these creations must be answered.
     pub(super) async fn read(&mut self, needs: Needs, waiters: &[Waiter]) -> Result<(), CallError> {
         if !needs.any() {
             return Ok(());
@@ -99,8 +99,8 @@ impl<'a> Reads<'a> {
         Ok(())
     }
 
-    /// Reads what is wanted within `limit`. At half of it the same is asked a second time, on a connection of its own: nobody
-    /// may answer on those that are open any more, and a second call on one of them would meet the same silence.
+    /// Reads what is needed within `limit`. After half of it, the same call is made a second time, on a new connection: the
+    /// open connections may be dead, and a second call on one of them would get no answer either.
     async fn wanted<T, E, C>(
         &self,
         is_wanted: bool,
@@ -132,8 +132,8 @@ impl<'a> Reads<'a> {
         in_time(limit, either).await.map(Some)
     }
 
-    /// Waits for a list of the claims, where it is wanted, and as long as the first creation can wait. Whether it is late;
-    /// one that fails is made again until then.
+    /// Waits for a list of the claims, if it is needed, as long as the first creation can wait. Returns whether it is late. A
+    /// LIST that fails is repeated until then.
     async fn claims_are_late(&self, is_wanted: bool, waiters: &[Waiter]) -> Result<bool, CallError> {
         if !is_wanted {
             return Ok(false);
@@ -169,7 +169,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// How long the API server may take over one read: until the last creation must be answered.
+/// How long the API server may take for one read: until the last creation must be answered.
 fn read_limit(waiters: &[Waiter]) -> Duration {
     let last = waiters.iter().map(|waiter| waiter.deadline).max();
     last.map_or(LONGEST_CALL, |last| {
@@ -178,7 +178,7 @@ fn read_limit(waiters: &[Waiter]) -> Duration {
     })
 }
 
-/// How long it may take over one write.
+/// How long it may take for one write.
 pub(super) fn write_limit(waiters: &[Waiter]) -> Duration {
     (read_limit(waiters) / 2).max(SHORTEST_WRITE)
 }
@@ -213,13 +213,13 @@ mod tests {
         limit: true,
     };
 
-    /// Connections on which nobody answers.
+    /// Connections without an answer.
     fn silent() -> Client {
         let never = service_fn(|_: Request<Body>| pending::<Result<Response<Body>, Infallible>>());
         Client::new(never, "default")
     }
 
-    /// An API server that has nothing of what it is asked for.
+    /// An API server that answers 404 to everything.
     fn empty() -> Client {
         let nothing = service_fn(async |_: Request<Body>| {
             let status = r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404, "reason": "NotFound"}"#;

@@ -1,4 +1,4 @@
-//! One round: all that wait for one pool are decided together and stored with one write.
+//! One round: all creations that wait for one pool are decided together and stored with one write.
 
 use std::mem::take;
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ use super::waiter::{DecidedRequest, Waiter};
 use crate::cluster::clock::wall_seconds;
 use crate::cluster::ledgers::{Owner, Stored};
 
-/// How old a view may be, which nothing has brought up to date since, that a creation is denied by it.
+/// How old a view may be that a creation is denied by.
 const OLDEST_VIEW: Duration = Duration::from_mins(5);
 
-/// How many steps are tried for what nobody waits for.
+/// How many steps are tried for work that nobody waits for.
 const UNHURRIED_STEPS: u32 = 5;
 
 /// What comes next.
@@ -33,7 +33,7 @@ pub(super) struct Round<'a> {
     context: &'a GateContext,
     pool: &'a str,
     waiters: Vec<Waiter>,
-    /// UIDs whose reservations are to be taken back.
+    /// UIDs whose reservations must be cancelled.
     releases: Vec<Uid>,
     read: Reads<'a>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Round<'a> {
 /// The ledger to decide on.
 struct Base {
     stored: Stored,
-    /// The same without the reservations that are to be taken back, if it holds any of them.
+    /// The same without the reservations that must be cancelled, if it has any of them.
     released: Option<Ledger>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Works until all are answered and all is taken back. With neither, it sweeps.
+    /// Works until all creations are answered and all reservations cancelled that must be. With neither to do, it sweeps.
     pub(super) async fn run(mut self) {
         let is_sweep = self.waiters.is_empty() && self.releases.is_empty();
         let mut needs = self.first_needs(is_sweep);
@@ -139,7 +139,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Stores what must be stored, answers, and stores what else is useful.
+    /// Stores what must be stored first, answers, and stores the rest.
     async fn carry_out(
         &mut self,
         pool: &LimitedPool,
@@ -174,7 +174,7 @@ impl<'a> Round<'a> {
             }
         }
         self.context.metrics.expired(self.pool, expired);
-        // Reservations whose answers could not be sent: the next base is what was stored just now.
+        // Reservations whose answers could not be sent: the next step is based on what was stored just now.
         self.read.ledger = None;
         Ok(if self.releases.is_empty() {
             Next::Done
@@ -183,7 +183,7 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Stores a ledger, and with it which reservations were taken back and how many creations were denied.
+    /// Stores a ledger. Then counts which reservations were cancelled and how many creations were denied.
     async fn store(
         &mut self,
         pool: &LimitedPool,
@@ -213,14 +213,14 @@ impl<'a> Round<'a> {
             }
             Err(failure) => {
                 metrics.wrote("failed");
-                // They may be taken back already, and the next time it would be somebody else's reservations.
+                // They may be cancelled already; another try could cancel somebody else's reservations.
                 self.releases.clear();
                 Err(failure)
             }
         }
     }
 
-    /// The same, where nobody waits for it: if another replica was faster, that one has written what matters.
+    /// The same, if nobody waits for it: if another replica was faster, that one has written what matters.
     async fn store_if_unchanged(
         &mut self,
         pool: &LimitedPool,
@@ -233,7 +233,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// How many reservations of a ledger are gone in the next one without a trace of their claims.
+    /// How many reservations of a ledger are missing in the next one although their claims were never seen.
     fn expired(&self, before: &Ledger, after: &Ledger) -> usize {
         let mut claims = self.context.claims.borrow_mut();
         let Some((view, _)) = claims.current(self.pool) else {
@@ -276,8 +276,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Answers those that would be too late after the next pause with why they cannot be decided; all of them, where
-    /// trying again does not help.
+    /// Answers the creations that would be too late after the next pause: they cannot be decided, and why. Answers all of them
+    /// if trying again does not help.
     fn give_up(&mut self, error: &GateError, pause: Duration, is_final: bool) {
         let next = Instant::now() + pause + MARGIN;
         let (undecided, waiting): (Vec<Waiter>, Vec<Waiter>) = take(&mut self.waiters)
@@ -288,13 +288,13 @@ impl<'a> Round<'a> {
             return;
         }
         let creations = undecided.len();
-        tracing::warn!(pool = self.pool, %error, creations, "creations of NodeClaims not decided");
+        tracing::warn!(pool = self.pool, %error, creations, "creations of NodeClaims could not be decided");
         for waiter in undecided {
             waiter.answer(Err(error.clone()));
         }
     }
 
-    /// What is to be read before anything else.
+    /// What must be read before anything else.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
         let pool = self.context.view.pool(self.pool);
         self.read.pool = pool.map(|pool| Observed::kept(self.context.limited(self.pool, &pool)));
@@ -309,8 +309,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// What a decision by what the watches know would have to read, all at once. The limit always: it may be newer than what
-    /// a silent watch knows, also the first one.
+    /// What a decision needs beyond what the watches know, to be read all at once. The limit is always read: a silent watch may
+    /// have an old one, or none.
     fn needs_by_what_is_known(&self) -> Needs {
         let known = match &self.read.pool {
             Some(Observed {

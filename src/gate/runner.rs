@@ -1,4 +1,4 @@
-//! The gate's side of the cluster's thread: what it watches, and who works on its questions.
+//! The gate's part of the cluster's thread: its watches, and the work on its requests.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ use crate::policy_file::PolicyInForce;
 /// The name of the watch on NodeClaims in logs and metrics.
 const NODE_CLAIM_WATCH: &str = "nodeclaims";
 
-/// What holds while one of the watches is down.
+/// What poolgate does while one of the watches is down.
 const MEANWHILE: &str = "the gate reads what it needs for each decision";
 
 /// The gate before the thread starts.
@@ -39,7 +39,7 @@ pub(crate) struct GateRunner {
 }
 
 impl GateRunner {
-    /// The gate, and what works for it.
+    /// The gate, and the part that works for it.
     pub(crate) fn open(
         settings: GateSettings,
         view: Arc<ClusterView>,
@@ -70,7 +70,7 @@ impl GateRunner {
         ]
     }
 
-    /// Watches and decides for ever.
+    /// Watches and decides until the process stops.
     pub(crate) async fn run(self, usual: Client, cluster: &Config, metrics: ClusterMetrics) {
         let lines = [&self.claims_line, &self.ledgers_line].map(Arc::clone);
         let fresh = client_for_watches(&without_kept_connections(cluster), &lines, MEANWHILE, || {

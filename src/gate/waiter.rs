@@ -26,7 +26,7 @@ impl DecidedRequest {
     }
 }
 
-/// What becomes of a creation that waits.
+/// The decision on a creation that waits.
 pub(super) type Reply = Result<DecidedRequest, GateError>;
 
 /// What the cluster's thread receives.
@@ -44,9 +44,9 @@ pub(crate) struct Waiter {
     pub(super) uid: Uid,
     pub(super) name: Box<str>,
     pub(super) arrived: Moment,
-    /// When nobody waits any more.
+    /// Until when the request waits.
     pub(super) deadline: Instant,
-    /// What becomes of it where it cannot be decided.
+    /// What happens to it if it cannot be decided.
     pub(super) on_error: OnError,
     pub(super) dry_run: bool,
     pub(super) reply: oneshot::Sender<Reply>,
@@ -54,7 +54,7 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// The question as it is put to the ledger.
+    /// The request as the ledger needs it.
     pub(super) fn request(&self) -> Request<'_> {
         Request {
             uid: &self.uid,
@@ -65,22 +65,22 @@ impl Waiter {
         }
     }
 
-    /// Whether nobody waits any more.
+    /// Whether the request is gone.
     pub(super) fn has_gone(&self) -> bool {
         self.reply.is_closed()
     }
 
-    /// Sends the decision. Gives the uid back where a reservation was stored in vain.
+    /// Sends the decision. Returns the uid if a reservation was stored for a request that is gone.
     pub(super) fn answer(self, reply: Reply) -> Option<Uid> {
         let unsent = self.reply.send(reply).err()?;
         let reserved = unsent.is_ok_and(DecidedRequest::is_reserved);
-        // A NodeClaim that was admitted without an answer may well be created: then its reservation is needed.
+        // A NodeClaim that was admitted without a decision may still be created: then its reservation is needed.
         (reserved && !self.is_admitted.load(Ordering::Acquire)).then_some(self.uid)
     }
 }
 
-/// A creation that waits, on the side that asks. If it goes without having taken its answer, a reservation that was stored for
-/// it is released.
+/// A creation that waits, on the side that asks. If it is dropped before it has its answer, a reservation that was stored for
+/// it is cancelled.
 #[derive(Debug)]
 pub(super) struct Pending<'a> {
     pub(super) pool: &'a str,
@@ -91,7 +91,7 @@ pub(super) struct Pending<'a> {
 }
 
 impl Pending<'_> {
-    /// It is admitted without an answer.
+    /// It is admitted without a decision.
     pub(super) fn admit(&self) {
         self.is_admitted.store(true, Ordering::Release);
     }

@@ -58,7 +58,7 @@ impl Follower for ClaimFollower {
     }
 
     fn complete_up_to(&mut self, version: &str) {
-        // A version that is no number orders nothing: without it every count is made on a list of its own.
+        // A version that is not a number has no order. Without an order every count needs a list of its own.
         let Ok(version) = version.parse() else {
             return self.lost();
         };

@@ -9,8 +9,8 @@ use super::object::NodeClaim;
 use crate::cluster::collection::{Collection, turn_page};
 use crate::objects::NODE_CLAIMS;
 
-/// How many claims a page brings: what bounds the memory that a list takes. Of metadata alone as many take as much, and
-/// hardly a pool has a second page.
+/// How many claims a page has: this limits the memory that a list takes. With metadata alone it is hardly less, and few
+/// pools have a second page.
 const WHOLE_PAGE: u32 = 500;
 const METADATA_PAGE: u32 = 10_000;
 
@@ -20,10 +20,10 @@ pub(crate) struct ClaimList(Collection<NodeClaim>);
 /// Why there is no list.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ListError {
-    /// The API server does not bring it.
+    /// The API server does not return it.
     #[error(transparent)]
     Client(#[from] kube::Error),
-    /// Nobody could say how old it is.
+    /// How old it is cannot be known.
     #[error("the API server's list has no version")]
     NoVersion,
 }

@@ -1,5 +1,5 @@
-//! The NodeClaims of the cluster, counted by pool: kept up to date by one watch, and read again where a count must be
-//! as of now.
+//! The NodeClaims of the cluster, counted by pool: kept up to date by one watch, and listed again where a count must be
+//! current.
 
 mod follower;
 mod list;

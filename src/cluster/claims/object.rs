@@ -1,4 +1,4 @@
-//! A NodeClaim as far as node limits look at it. Nothing else of it is decoded.
+//! A NodeClaim, as far as node limits need it. Nothing else of it is decoded.
 
 use poolgate_core::nodelimit::ledger::{Claim, Uid};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ struct Condition {
 }
 
 impl NodeClaim {
-    /// The pool that it belongs to, its identity, and what counting needs of it; none for one of no pool.
+    /// Its pool, its identity, and what counting needs of it; none if it has no pool.
     pub(super) fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
         let mut conditions = self.status.conditions.iter();
         let uid = Uid::new(&self.metadata.uid).ok()?;

@@ -7,7 +7,7 @@ use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Moment, ReadSpan, Uid};
 
 use crate::admission::ClusterView;
 
-/// The claims of all pools. Bounded by what the cluster holds: of a claim less than 200 bytes are kept.
+/// The claims of all pools. Bounded by the size of the cluster: less than 200 bytes are kept of a claim.
 #[derive(Debug)]
 pub(crate) struct ClaimViews {
     by_pool: HashMap<Box<str>, PoolClaims>,
@@ -50,8 +50,8 @@ impl ClaimViews {
         }
     }
 
-    /// The claims of a pool as far as they are known, and when they were last listed for it alone. While nobody watches, what
-    /// was last listed; none where nothing was.
+    /// The claims of a pool as far as they are known, and when they were last listed for it alone. While the watch is down,
+    /// those of the last list; none if there was no list.
     pub(crate) fn current(&mut self, pool: &str) -> Option<(&ClaimView, Option<ReadSpan>)> {
         let (watched, version) = (self.watched, self.version);
         let known = self.known(pool);
@@ -73,7 +73,7 @@ impl ClaimViews {
         self.watched || self.listed(pool).is_some_and(|listed| listed.span.done >= moment)
     }
 
-    /// Takes what a consistent list of one pool has shown.
+    /// Takes a consistent list of one pool.
     pub(crate) fn relist(&mut self, pool: &str, mut list: ClaimView, listed: Listed) {
         let watched = self.watched;
         self.change(pool, |known| {
@@ -89,15 +89,15 @@ impl ClaimViews {
         });
     }
 
-    /// Takes a list of all pools, complete up to this version. One that is older than what is known comes from another
-    /// history, a backup that was restored, and is believed.
+    /// Takes a list of all pools, complete up to this version. A list that is older than what is known is taken too: the
+    /// cluster was restored from a backup.
     pub(super) fn relist_all(&mut self, mut listing: Listing, version: u64) {
         for (pool, known) in &mut self.by_pool {
             known.view.restart(ClaimView::listed(
                 version,
                 listing.remove(pool).unwrap_or_default(),
             ));
-            // It may be ahead of what the watch begins with.
+            // It may be newer than what the watch begins with.
             known.listed = None;
         }
         for (pool, claims) in listing {
@@ -119,7 +119,7 @@ impl ClaimViews {
         self.change(pool, |known| known.view.upsert(uid, claim));
     }
 
-    /// Takes note that a claim is gone.
+    /// Removes a claim that is gone.
     pub(super) fn remove(&mut self, pool: &str, uid: &Uid, version: u64) {
         self.change(pool, |known| known.view.remove(uid, version));
     }

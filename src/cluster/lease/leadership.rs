@@ -1,4 +1,4 @@
-//! The right to act, as it is seen by who acts.
+//! The right to act, as the replica sees it that acts.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tokio::time::Instant;
 /// A time in which a replica leads without a gap.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Term {
-    /// How many there were before.
+    /// How many terms there were before.
     pub(super) number: u64,
-    /// Until when it may begin to write.
+    /// Until when the replica may begin to write.
     pub(super) until: Instant,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Term {
 pub(crate) struct Leadership(pub(super) watch::Receiver<Option<Term>>);
 
 impl Leadership {
-    /// Of a process that asks nobody.
+    /// Of a process that needs no Lease.
     pub(crate) fn always() -> Self {
         let far = Instant::now() + Duration::from_hours(24 * 365 * 30);
         let term = Term {
@@ -37,7 +37,7 @@ impl Leadership {
             .filter(|end| *end > Instant::now())
     }
 
-    /// Which of its terms this is: while the number is the same, nobody else has led. None if it may not write.
+    /// The number of its term: while it is the same, no other replica has led. None if this replica may not write.
     pub(crate) fn term(&self) -> Option<u64> {
         self.until()?;
         self.0.borrow().map(|term| term.number)

@@ -1,8 +1,8 @@
-//! Who of several replicas acts: the holder of a Lease, as other controllers elect theirs.
+//! Which of several replicas acts: the holder of a Lease, as in other controllers.
 //!
-//! A holder proves that it lives by writing the Lease again and again. Others take it over when it has not changed
-//! for its duration, measured on their own clock since they first saw it so: clocks that disagree elect nobody. A
-//! holder that cannot renew stops acting before others may begin. Knows nothing of what its holder does.
+//! A holder proves that it is alive by writing the Lease again and again. Others take it when it has not changed for its
+//! duration, measured on their own clock since they first saw it so: clocks that disagree do no harm. A holder that cannot
+//! renew stops acting before others may begin. Knows nothing of what its holder does.
 
 mod leadership;
 mod silence;
@@ -32,7 +32,7 @@ pub(crate) const SHORTEST: Duration = Duration::from_secs(3);
 /// How long giving the Lease back may take.
 const RELEASE: Duration = Duration::from_secs(3);
 
-/// Why the Lease was not had, kept or read.
+/// Why the Lease was not taken, renewed or read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LeaseError {
     /// The API server did not do it.
@@ -50,7 +50,7 @@ impl LeaseError {
     }
 }
 
-/// A replica that stands for election.
+/// A replica that tries to get the Lease.
 pub(crate) struct Candidate {
     leases: Api<Lease>,
     name: &'static str,
@@ -67,7 +67,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// Stands for the Lease `name` in `namespace`, as `identity`, which no other process may have.
+    /// Tries to get the Lease `name` in `namespace`, as `identity`, which no other process may have.
     pub(crate) fn new(
         client: Client,
         namespace: &str,
@@ -92,7 +92,7 @@ impl Candidate {
         (candidate, Leadership(leadership))
     }
 
-    /// Takes and keeps the Lease until the end, then gives it back.
+    /// Takes and renews the Lease until the process stops, then releases it.
     pub(crate) async fn run(mut self, end: CancellationToken) {
         loop {
             let begun = Instant::now();
@@ -105,7 +105,7 @@ impl Candidate {
         }
     }
 
-    /// How long a renewal is good for: less than others wait.
+    /// How long a renewal counts: less than others wait.
     fn renewal(&self) -> Duration {
         self.duration * 2 / 3
     }
@@ -114,9 +114,9 @@ impl Candidate {
         self.duration * 2 / 15
     }
 
-    /// Tries once to have the Lease. Whether this replica has it.
+    /// Tries once to take or renew the Lease. Returns whether this replica has it.
     async fn once(&mut self, begun: Instant) -> Result<bool, LeaseError> {
-        // A leader has until its right ends, others are in no hurry.
+        // A leader has time until its right ends; others are in no hurry.
         let deadline = self.held_until().unwrap_or(begun + self.renewal());
         let Some(lease) = timeout_at(deadline, self.leases.get_opt(self.name)).await?? else {
             let lease = self.written(Lease::default());
@@ -150,7 +150,7 @@ impl Candidate {
         }
     }
 
-    /// Whether nobody else can believe to have it.
+    /// Whether no other replica can believe that it has it.
     fn is_free(&self) -> bool {
         let Some((spec, since)) = &self.seen else {
             return true;
@@ -190,7 +190,7 @@ impl Candidate {
 
     /// Notes the result of a try, and logs what it changes.
     fn note(&mut self, begun: Instant, tried: Result<bool, LeaseError>) {
-        // A right that has run out is gone, even if it comes back a moment later.
+        // A right that has expired is lost, even if it comes back a moment later.
         if self.held_until().is_none() {
             self.resign("the Lease could not be renewed in time");
         }
@@ -218,7 +218,7 @@ impl Candidate {
             Err(error) => {
                 let text = error.to_string();
                 if self.logged.as_ref() != Some(&text) {
-                    tracing::warn!(%error, leading = held, "the Lease cannot be had or kept");
+                    tracing::warn!(%error, leading = held, "the Lease cannot be taken or renewed");
                     self.line.store(Arc::new(format!("unknown: {text}")));
                     self.logged = Some(text);
                 }
@@ -240,7 +240,7 @@ impl Candidate {
         holder.unwrap_or_else(|| "nobody".into())
     }
 
-    /// Gives the Lease back, so that another replica need not wait for it.
+    /// Releases the Lease, so that another replica need not wait for it.
     async fn release(self) {
         if self.term.send_replace(None).is_none() {
             return;
@@ -261,21 +261,21 @@ impl Candidate {
             Ok(Ok(())) => tracing::info!("the Lease is given back"),
             Ok(Err(error)) => tracing::warn!(
                 error = described(&error),
-                "the Lease is not given back: it runs out"
+                "the Lease could not be released: it expires"
             ),
-            Err(_) => tracing::warn!("the Lease is not given back in time: it runs out"),
+            Err(_) => tracing::warn!("the Lease could not be released in time: it expires"),
         }
     }
 }
 
-/// Who holds a Lease, as it is there: whoever it is may be gone.
+/// The holder that a Lease names. It may be gone.
 pub(crate) async fn holder(client: Client, namespace: &str, name: &str) -> Option<String> {
     let leases: Api<Lease> = Api::namespaced(client, namespace);
     let lease = timeout(RELEASE, leases.get_opt(name)).await.ok()?.ok()??;
     lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
 }
 
-/// The duration that its holder promises.
+/// The duration within which its holder renews it.
 fn theirs(spec: &LeaseSpec) -> Option<Duration> {
     let seconds = u64::try_from(spec.lease_duration_seconds?).ok()?;
     Some(Duration::from_secs(seconds))

@@ -1,4 +1,4 @@
-//! Whether anybody still renews a Lease, as it looks to who never stands for it.
+//! Whether a Lease is still renewed, as seen by a process that never takes it.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use tokio::time::{sleep, timeout};
 
 use super::{LeaseError, RELEASE, theirs};
 
-/// How long a look may take.
+/// How long a read may take.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Whether a Lease is gone, or was renewed so long ago. A clock alone convicts nobody: where the Lease looks old, it
-/// must also stay the same for the time in which its holder promises to renew it.
+/// Whether a Lease is gone, or was renewed so long ago. The clock alone is not enough, because it may be wrong: a Lease that
+/// looks old must also stay the same for the time within which its holder would renew it.
 pub(crate) async fn is_silent(
     client: Client,
     namespace: &str,

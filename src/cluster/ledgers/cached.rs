@@ -24,7 +24,7 @@ pub(crate) struct CachedLedgers {
     metrics: GateMetrics,
 }
 
-/// What a ConfigMap turned out to be.
+/// What a ConfigMap contains.
 pub(super) type Read = Result<Stored, BrokenLedger>;
 
 impl CachedLedgers {
@@ -35,7 +35,7 @@ impl CachedLedgers {
         }
     }
 
-    /// The ledger of a pool as it was last known; none where none is known that can be read.
+    /// The ledger of a pool as it was last known; none if no readable one is known.
     pub(crate) fn get(&self, pool: &str) -> Option<Stored> {
         self.kept(pool)?.stored.as_ref().ok().cloned()
     }
@@ -53,7 +53,7 @@ impl CachedLedgers {
             .map(|stored| &*stored.pool)
     }
 
-    /// Takes what was read, written or listed just now: it replaces whatever was known before.
+    /// Takes what was read, written or listed just now: it replaces everything that was known before.
     pub(super) fn put(&mut self, name: &str, read: Read, now: Moment) {
         let stored = read.map_err(|error| {
             self.tell(name, error.version, &error);
@@ -87,14 +87,14 @@ impl CachedLedgers {
         }
     }
 
-    /// Takes what the watch tells, unless something newer is known.
+    /// Takes what the watch reports, unless something newer is known.
     pub(super) fn put_newer(&mut self, name: &str, version: u64, read: Read, now: Moment) {
         if self.version(name).is_none_or(|known| version > known) {
             self.put(name, read, now);
         }
     }
 
-    /// Takes note that a ledger is not there.
+    /// Notes that a ledger does not exist.
     pub(super) fn remove(&mut self, name: &str) {
         if let Some(kept) = self.by_name.remove(name)
             && let Ok(stored) = kept.stored
@@ -103,7 +103,7 @@ impl CachedLedgers {
         }
     }
 
-    /// Takes note that the watch says that a ledger is gone, unless something newer is known.
+    /// Notes that the watch reports a ledger as gone, unless something newer is known.
     pub(super) fn remove_older(&mut self, name: &str, version: u64) {
         if self.version(name).is_some_and(|known| version > known) {
             self.remove(name);
@@ -138,7 +138,7 @@ impl CachedLedgers {
     fn tell(&self, name: &str, version: u64, error: &impl Display) {
         if self.version(name) != Some(version) {
             self.metrics.unreadable_ledger();
-            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read; /gate/strict denies its pool meanwhile");
+            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read; /gate/strict denies the NodeClaims of its pool until then");
         }
     }
 }

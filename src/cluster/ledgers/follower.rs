@@ -19,7 +19,7 @@ pub(crate) struct LedgerFollower {
 }
 
 impl LedgerFollower {
-    /// Keeps these ledgers.
+    /// Keeps these ledgers up to date.
     pub(crate) fn new(kept: Rc<RefCell<CachedLedgers>>, clock: Clock) -> Self {
         Self {
             kept,

@@ -1,5 +1,5 @@
-//! The ledgers of node limits, where all replicas find them: one ConfigMap for each pool, changed by
-//! compare-and-swap, and kept at hand by a watch.
+//! The ledgers of node limits, shared by all replicas: one ConfigMap for each pool, changed by compare-and-swap, and cached
+//! by a watch.
 
 mod cached;
 mod follower;

@@ -17,7 +17,7 @@ pub(crate) fn path(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
-/// What is before the pool's name in the name of its ledger.
+/// The prefix of a ledger's name, before the pool's name.
 const PREFIX: &str = "poolgate-ledger-";
 
 /// The longest name of a ConfigMap, in bytes.
@@ -36,13 +36,13 @@ pub(crate) struct Owner<'a> {
     pub(crate) uid: &'a str,
 }
 
-/// A ConfigMap that should be a ledger and is none, and that this release does not write over.
+/// A ConfigMap that should be a ledger and is not, and that this release does not overwrite.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("ConfigMap {namespace}/{name}: {fault}")]
 pub(crate) struct BrokenLedger {
     namespace: Box<str>,
     name: Box<str>,
-    /// Its resourceVersion; 0 where it has none.
+    /// Its resourceVersion; 0 if it has none.
     pub(super) version: u64,
     #[source]
     fault: Fault,
@@ -54,11 +54,11 @@ enum Fault {
     Newer(UnreadableLedger),
     #[error("data[\"{POOL}\"] does not name the pool that the ConfigMap is named after")]
     OtherPool,
-    #[error("metadata.resourceVersion is no number")]
+    #[error("metadata.resourceVersion is not a number")]
     NoVersion,
 }
 
-/// The name of a pool's ledger. Pools may have names as long as it may have.
+/// The name of a pool's ledger. The name of a pool may be as long as the longest name of a ConfigMap.
 pub(super) fn name(pool: &str) -> String {
     if PREFIX.len() + pool.len() <= LONGEST_NAME {
         return format!("{PREFIX}{pool}");
@@ -67,7 +67,7 @@ pub(super) fn name(pool: &str) -> String {
     hashed_name(&format!("{PREFIX}{pool}"), most, '-', pool)
 }
 
-/// The ConfigMap in which this ledger is stored over the one of `version`; a new one without.
+/// The ConfigMap that replaces the ledger of `version` with this one; a new one if there is no version.
 pub(super) fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
@@ -103,18 +103,18 @@ pub(crate) struct Stored {
     pub(crate) pool: Box<str>,
     /// Its resourceVersion.
     pub(crate) version: u64,
-    /// What it says; a closed one where that cannot be read.
+    /// Its content; a closed ledger if that cannot be read.
     pub(crate) ledger: Rc<Ledger>,
     /// Why it cannot be read.
     pub(crate) lost: Option<Rc<str>>,
 }
 
-/// Reads a ledger. One that cannot be read is taken for a closed one, which is then written over it.
+/// Reads a ledger. One that cannot be read counts as closed, and is overwritten with a closed one.
 pub(crate) fn read(object: &ConfigMap) -> Result<Stored, BrokenLedger> {
     read_of(object, None)
 }
 
-/// The same for the pool that it is known to belong to.
+/// The same for a pool that is known.
 pub(super) fn read_of(object: &ConfigMap, pool: Option<&str>) -> Result<Stored, BrokenLedger> {
     parse(object, pool).map_err(|fault| BrokenLedger {
         namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),

@@ -1,4 +1,4 @@
-//! The ledgers as the API server has them.
+//! The ledgers in the API server.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,11 +13,11 @@ use super::object::Stored;
 use super::object::{self, BrokenLedger, Owner};
 use crate::cluster::clock::Clock;
 
-/// HTTP statuses that say that a ledger was not written because another one was.
+/// HTTP statuses of a write that failed because another replica has written the ledger.
 const NOT_FOUND: u16 = 404;
 const CONFLICT: u16 = 409;
 
-/// Reads and writes ledgers, and keeps what it comes by.
+/// Reads and writes ledgers, and caches them.
 #[derive(Debug)]
 pub(crate) struct LedgerStore {
     api: Api<ConfigMap>,
@@ -31,16 +31,16 @@ pub(crate) enum StoreError {
     /// Somebody else has written it, or it is gone: read it again.
     #[error("the ledger was changed by another replica")]
     Conflict,
-    /// It is there, and this release neither reads nor replaces it.
+    /// It exists, and this release neither reads nor replaces it.
     #[error(transparent)]
     Broken(#[from] BrokenLedger),
-    /// The API server does not do it. Whether it was written is not known.
+    /// The API server does not do it. It may have been written.
     #[error(transparent)]
     Client(kube::Error),
 }
 
 impl LedgerStore {
-    /// The ledgers in `namespace`, kept there.
+    /// The ledgers in `namespace`, cached there.
     pub(crate) fn new(
         client: Client,
         namespace: &str,
@@ -66,7 +66,7 @@ impl LedgerStore {
         Ok(Some(read?))
     }
 
-    /// Stores a ledger over the one of this resourceVersion, or as a new one.
+    /// Replaces the ledger of this resourceVersion, or stores a new one.
     pub(crate) async fn write(
         &self,
         owner: Owner<'_>,
@@ -86,8 +86,8 @@ impl LedgerStore {
     }
 }
 
-/// What a failed write means. A new ledger that cannot be created (404) lacks its namespace; one that was to be replaced and is
-/// not there was deleted.
+/// What a failed write means. If a new ledger cannot be created (404), its namespace is missing. If an old one cannot be
+/// replaced (404), it was deleted.
 fn failed(error: kube::Error, replaces: bool) -> StoreError {
     match &error {
         kube::Error::Api(status) if status.code == CONFLICT || (replaces && status.code == NOT_FOUND) => {

@@ -1,12 +1,11 @@
-//! Who takes what a watch brings. Objects are decoded here, so that of a watch no more than this is compiled for each
-//! kind.
+//! What receives the objects of a watch. Objects are decoded here, so that no more than this is compiled for each kind.
 
 use futures_util::future::LocalBoxFuture;
 use serde::de::DeserializeOwned;
 
 use crate::cluster::collection::{RawObject, Versioned};
 
-/// Who takes what a watch brings.
+/// Receives the objects of a watch.
 pub(crate) trait Follower {
     /// What is watched.
     type Object: Versioned + DeserializeOwned;
@@ -36,7 +35,7 @@ pub(crate) trait Follower {
 pub(super) enum UnreadableObject {
     #[error("an object cannot be decoded: {0}")]
     Malformed(#[from] serde_json::Error),
-    #[error("an object has no version to go on from")]
+    #[error("an object has no version to continue from")]
     NoVersion,
 }
 

@@ -1,4 +1,4 @@
-//! When a watch begins again, and what it tells meanwhile.
+//! When a watch begins again, and what it reports until then.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ fn tries_become_rarer_and_never_end() {
     );
 }
 
-/// An API server whose list is empty, and whose watches end at once or never say anything.
+/// An API server whose list is empty, and whose watches are closed at once or stay silent.
 struct Server {
     watches: Rc<Cell<u32>>,
     is_silent: bool,
@@ -97,7 +97,7 @@ async fn a_watch_of_which_nothing_comes_is_down() {
     let (_, line) = watched_for(true, EARLY).await;
     assert_eq!(line, "watching");
     let (_, line) = watched_for(true, SILENCE + Duration::from_millis(100)).await;
-    assert_eq!(line, "not watching: nothing came of the watch for 60 s");
+    assert_eq!(line, "not watching: the watch was silent for 60 s");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The authority of the API server's certificate is replaced, and poolgate goes on without a restart.
+//! The CA of the API server's certificate is replaced, and poolgate works on without a restart.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use crate::support::wait::wait_for;
 
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
-const DENIED: &str = "the API server's authorities cannot be used; those before stay in force";
+const DENIED: &str = "the CA file of the API server cannot be used; the previous one stays in force";
 
 /// Waits until a file of authorities that is of no use has been found so.
 fn wait_until_denied(running: &Running) {
@@ -46,7 +46,7 @@ fn a_new_authority_of_the_api_server_needs_no_restart() {
 
     let mut fleet = Fleet::in_cluster(&plane);
     let mut gate = Poolgate::serve_watching(&kubeconfig, &["--gate"]);
-    gate.wait_until_told("NodeClaims: watching\n");
+    gate.wait_until_reported("NodeClaims: watching\n");
     plane.register_gate_for("gated-", &gate.base_url(), &gate.ca(), "Fail");
     let mut reconciler = Reconciler::start(&kubeconfig, &[]);
     fleet.pool("gated-pool", 1, &json!({}));

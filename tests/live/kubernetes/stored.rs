@@ -1,4 +1,4 @@
-//! The NodePools that a cluster has stored, as `poolgate lint --cluster` and the metrics of `poolgate serve` tell of them.
+//! The NodePools that a cluster has stored, as `poolgate lint --cluster` and the metrics of `poolgate serve` report them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn lint(kubeconfig: &Path, arguments: &str) -> Outcome {
     shell(directory.path(), Some(kubeconfig), &line)
 }
 
-/// Two pools that the release's definition lets in, though one of them is frozen for ever.
+/// Two pools that the release's definition accepts, though one of them is frozen without end.
 fn pools() -> [Value; 2] {
     let budgets = json!([{"nodes": "0", "schedule": "0 0 31 2 *", "duration": "8h"}]);
     let batch = json!({"disruption": {"consolidateAfter": "1m", "budgets": budgets}});
@@ -176,7 +176,7 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
 
     let nobody = lint(&account(&plane, "nobody", None), "");
     assert_eq!(nobody.status.code(), Some(2), "{nobody:?}");
-    let needed = "whoever runs this needs the verb list on nodepools.karpenter.sh";
+    let needed = "you need the verb list on nodepools.karpenter.sh";
     assert!(nobody.stderr.contains(needed), "{nobody:?}");
     let report = lint(&account(&plane, "program", None), "--format json");
     let report: Value = serde_json::from_str(&report.stdout).expect("a report that is complete");
@@ -193,7 +193,7 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
     assert!(judged.stderr.starts_with(unknown), "{judged:?}");
     let classes = "whether node classes exist is not known of KWOKNodeClass: ";
     assert!(judged.stderr.contains(classes), "{judged:?}");
-    let needed = "whoever runs this needs the verb list on kwoknodeclasses.karpenter.kwok.sh";
+    let needed = "you need the verb list on kwoknodeclasses.karpenter.kwok.sh";
     assert!(judged.stderr.contains(needed), "{judged:?}");
     assert!(!judged.stdout.contains("node-class-missing"), "{judged:?}");
     assert!(

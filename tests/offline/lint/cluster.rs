@@ -79,6 +79,6 @@ fn a_cluster_beside_files_is_denied() {
     fails(&["--cluster", "--fix"], "cannot be used with");
     fails(
         &["--context", "blue", "pools"],
-        "--context blue names a cluster, and none is read: add --cluster",
+        "--context blue has no effect without --cluster: add --cluster",
     );
 }
