@@ -14,7 +14,7 @@ use super::warnings::warnings;
 
 /// HTTP status "unprocessable entity", which the API server itself uses for invalid objects.
 const UNPROCESSABLE: u16 = 422;
-/// HTTP status "forbidden", with which the API server itself rejects what exceeds a quota.
+/// HTTP status "forbidden", as of the API server itself for a quota that is exceeded.
 const FORBIDDEN: u16 = 403;
 /// HTTP status "content too large".
 const TOO_LARGE: u16 = 413;
@@ -24,16 +24,16 @@ const BAD_REQUEST: u16 = 400;
 /// Room for an answer apart from its texts, in bytes, so that most answers are allocated once.
 const USUAL_ANSWER: usize = 512;
 
-/// A serialised answer, and what logs and metrics want to know of it.
+/// A serialised answer, and what logs and metrics need of it.
 #[derive(Debug)]
 pub struct Answer<'b> {
     /// The AdmissionReview, as JSON.
     pub body: Vec<u8>,
-    /// What it says.
+    /// A summary of it.
     pub summary: Summary<'b>,
 }
 
-/// What an answer says, for logs and metrics.
+/// The summary of an answer, for logs and metrics.
 #[derive(Debug)]
 pub struct Summary<'b> {
     /// Whether the object was admitted.
@@ -44,11 +44,11 @@ pub struct Summary<'b> {
     pub uid: Text<'b>,
     /// The object's name; empty while it is to be generated.
     pub name: Text<'b>,
-    /// The rules that spoke, in the order of their findings, each once.
+    /// The rules with findings, in the order of these, each once.
     pub rules: Vec<RuleId>,
     /// Whether the answer completes the object.
     pub patched: bool,
-    /// Whether nothing is to be stored anyway.
+    /// Whether this is a dry run.
     pub dry_run: bool,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultV
     response.into_answer(request, Vec::new())
 }
 
-/// The object is denied for what the report holds against it.
+/// The object is denied by the findings of the report.
 pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
     let mut causes: Vec<Cause> = report.with_severity(Severity::Error).map(Cause::of).collect();
     let omitted = report.omitted(Severity::Error);
@@ -105,7 +105,7 @@ pub(super) fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Ans
     response.into_answer(request, rules(report.diagnostics().iter()))
 }
 
-/// The object is denied because it cannot be read; in practice because it is nested too deep.
+/// The object is denied because it cannot be read; in practice because it is nested too deeply.
 pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error) -> Answer<'b> {
     let message = format!("{} cannot be read: {error}", named(request));
     Response::denied(request, BAD_REQUEST, "BadRequest", message, Vec::new()).into_answer(request, Vec::new())
@@ -127,7 +127,7 @@ pub(super) fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Ans
 pub(super) enum DenialStatus {
     /// A limit is reached.
     Forbidden(String),
-    /// A field is not to be changed.
+    /// A field must not be changed.
     Field {
         /// Which.
         path: String,
@@ -147,14 +147,14 @@ pub(super) fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'stat
     response.into_answer(request, Vec::new())
 }
 
-/// The object is admitted, whatever it is, and who asks is told this.
+/// The object is admitted, whatever it is, with this warning.
 pub(super) fn admitted_with_warning<'b>(request: &AdmissionRequest<'b>, warning: String) -> Answer<'b> {
     let mut response = Response::new(request, true);
     response.warnings.push(warning);
     response.into_answer(request, Vec::new())
 }
 
-/// The object is denied by a rule that is none of the review's.
+/// The object is denied by something other than a rule of the catalogue.
 pub(super) fn denied_by<'b>(
     request: &AdmissionRequest<'b>,
     denial: DenialStatus,

@@ -1,5 +1,5 @@
-//! What the cluster says, as far as a verdict depends on it. Whoever watches the cluster writes it, every review
-//! reads it, and neither waits for the other.
+//! What is known of the cluster, as far as a verdict depends on it. The watches write it, every review reads it, and neither
+//! waits for the other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -14,24 +14,24 @@ use super::pools::{CachedPool, Pools};
 /// What is known of the cluster; at first nothing.
 #[derive(Debug)]
 pub struct ClusterView {
-    /// What holds where no definition is known.
+    /// The Karpenter release while no definition is known.
     without_definition: Karpenter,
     karpenter: ArcSwap<Karpenter>,
-    /// None while nobody watches the pools. Read only where a pool is scaled or makes a node, which is rare: a lock
-    /// will do.
+    /// None while the pools are not watched. Read only when a pool is scaled or makes a node, which is rare: a lock is good
+    /// enough.
     pools: RwLock<Option<Pools>>,
-    /// How many NodeClaims each pool has; none while nobody watches them. Read only where a NodePool is updated.
+    /// How many NodeClaims each pool has; none while they are not watched. Read only when a NodePool is updated.
     claims: RwLock<Option<HashMap<Box<str>, ClaimCounts>>>,
 }
 
 /// What the view knows of one pool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StaticPool {
-    /// Nobody watches the pools.
+    /// The pools are not watched.
     NotWatched,
     /// There is no static pool of that name.
     NotThere,
-    /// This is it.
+    /// The pool.
     Known(Value),
 }
 
@@ -42,7 +42,7 @@ impl Default for ClusterView {
 }
 
 impl ClusterView {
-    /// A view that knows no cluster: this Karpenter is what NodePools are judged for.
+    /// A view without a cluster: NodePools are judged for this Karpenter release.
     pub fn new(karpenter: Karpenter) -> Self {
         Self {
             karpenter: ArcSwap::from_pointee(karpenter.clone()),
@@ -52,12 +52,12 @@ impl ClusterView {
         }
     }
 
-    /// The Karpenter that NodePools are judged for now.
+    /// The Karpenter release that NodePools are judged for now.
     pub fn karpenter(&self) -> Guard<Arc<Karpenter>> {
         self.karpenter.load()
     }
 
-    /// From now on this is the cluster's definition of NodePools; none where it has none.
+    /// From now on this is the cluster's NodePool definition, if it has one.
     pub(crate) fn set_definition(&self, installed: Option<Installed>) {
         let karpenter = match installed {
             Some(installed) => self.without_definition.on(Arc::new(installed)),
@@ -76,7 +76,7 @@ impl ClusterView {
         }
     }
 
-    /// What is kept of a pool; none where it is not known, which does not mean that it is not there.
+    /// What is kept of a pool; none if it is not known, which does not mean that it does not exist.
     pub(crate) fn pool(&self, name: &str) -> Option<CachedPool> {
         read(&self.pools).as_ref()?.get(name).cloned()
     }
@@ -86,12 +86,12 @@ impl ClusterView {
         read(&self.pools).as_ref().map_or(0, Pools::len)
     }
 
-    /// From now on these are the pools; none where nobody watches them any more.
+    /// From now on these are the pools; none if they are not watched any more.
     pub(crate) fn set_pools(&self, pools: Option<Pools>) {
         *write(&self.pools) = pools;
     }
 
-    /// Changes one of the pools that are watched; says how many static ones there are then.
+    /// Changes one of the pools that are watched; returns how many static ones there are then.
     pub(crate) fn set_pool(&self, name: Box<str>, pool: Option<CachedPool>) -> usize {
         let mut pools = write(&self.pools);
         let Some(pools) = pools.as_mut() else { return 0 };
@@ -102,18 +102,18 @@ impl ClusterView {
         pools.statics()
     }
 
-    /// The NodeClaims of a pool, counted; none while nobody watches them.
+    /// The NodeClaims of a pool, counted; none while they are not watched.
     pub(crate) fn claims_of(&self, pool: &str) -> Option<ClaimCounts> {
         let claims = read(&self.claims);
         Some(claims.as_ref()?.get(pool).copied().unwrap_or_default())
     }
 
-    /// From now on these are the NodeClaims of every pool that has any; none where nobody watches them any more.
+    /// From now on these are the NodeClaims of every pool that has any; none if they are not watched any more.
     pub(crate) fn set_claims(&self, claims: Option<HashMap<Box<str>, ClaimCounts>>) {
         *write(&self.claims) = claims;
     }
 
-    /// Replaces the count of one pool's NodeClaims, where they are watched.
+    /// Replaces the count of one pool's NodeClaims, if they are watched.
     pub(crate) fn set_claims_of(&self, pool: &str, counts: ClaimCounts) {
         if let Some(claims) = write(&self.claims).as_mut() {
             if counts == ClaimCounts::default() {
@@ -125,7 +125,7 @@ impl ClusterView {
     }
 }
 
-// Each change of a map is whole before anything can panic: a poisoned lock holds nothing half-done.
+// Each change of a map is complete before anything can panic: behind a poisoned lock nothing is half done.
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }

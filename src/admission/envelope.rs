@@ -1,24 +1,24 @@
-//! The AdmissionReview that comes in, read in one pass: who asks for it says how much of the objects in it.
+//! The incoming AdmissionReview, read in one pass: the caller chooses how much of its objects is read.
 
 use std::borrow::Cow;
 use std::str::Utf8Error;
 
 use poolgate_core::json::{self, Json, Part};
 
-/// Text that is borrowed from the request's body unless it holds escapes.
+/// Text that is borrowed from the request's body unless it contains escapes.
 pub(super) type Text<'b> = Cow<'b, str>;
 
-/// The one version that poolgate speaks; every supported API server does.
+/// The one version that poolgate supports; every supported API server does too.
 const API_VERSION: &str = "admission.k8s.io/v1";
 
-/// A body that is no AdmissionReview with a request.
+/// A body that is not an AdmissionReview with a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
     /// Not JSON, or not of the shape of a review.
-    #[error("the body is no AdmissionReview: {0}")]
+    #[error("the body is not an AdmissionReview: {0}")]
     NotAReview(#[from] serde_json::Error),
-    /// Bytes that are no UTF-8, which JSON must be.
-    #[error("the body is no AdmissionReview: {0}")]
+    /// Bytes that are not UTF-8, which JSON must be.
+    #[error("the body is not an AdmissionReview: {0}")]
     NotText(#[from] Utf8Error),
     /// A review of another version, or another kind of object.
     #[error("the body is `{kind}` of `{api_version}`; send an AdmissionReview of {API_VERSION}")]
@@ -36,7 +36,7 @@ pub enum Malformed {
     NoUid,
 }
 
-/// The fields of a request that poolgate looks at, but for its objects.
+/// The fields of a request that poolgate needs, except its objects.
 #[derive(Debug)]
 pub(super) struct AdmissionRequest<'b> {
     pub(super) uid: Text<'b>,
@@ -51,7 +51,7 @@ pub(super) struct AdmissionRequest<'b> {
 /// The objects of a request, as far as they were read.
 #[derive(Debug)]
 pub(super) struct Objects<'b> {
-    /// Null where there is none, of which a review says what it says of everything that is no object.
+    /// Null if there is none: a review denies it like everything that is not a JSON object.
     pub(super) new: Json<'b>,
     pub(super) old: Option<Json<'b>>,
 }
@@ -64,7 +64,7 @@ pub(super) struct GroupVersionKind<'b> {
     pub(super) kind: Text<'b>,
 }
 
-/// Group and name of the resource that is written to, which for a subresource is not the object's kind.
+/// Group and name of the resource that is written. For a subresource this is not the object's kind.
 #[derive(Debug)]
 pub(super) struct GroupVersionResource<'b> {
     pub(super) group: Text<'b>,
@@ -124,7 +124,7 @@ impl AdmissionRequest<'_> {
     }
 }
 
-/// A request, and as much of its new and its old object as is asked for.
+/// A request, and as much of its new and its old object as the caller wants.
 pub(super) fn open<'b>(
     body: &'b [u8],
     new: Part<'_>,
@@ -187,7 +187,7 @@ pub(super) fn open<'b>(
     Ok((request, objects))
 }
 
-/// A request without its objects: also where one of them is nonsense, so that there is somebody to answer.
+/// A request without its objects. It can be answered even if one of them cannot be read.
 pub(super) fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
     open(body, Part::Nothing, Part::Nothing).map(|(request, _)| request)
 }
@@ -200,7 +200,7 @@ pub(super) fn text<'b>(json: &mut Json<'b>, field: &str) -> Text<'b> {
     }
 }
 
-/// Enough of a text for an error message, whatever it holds.
+/// Enough of a text for an error message.
 fn short(text: &str) -> String {
     text.chars().take(60).flat_map(char::escape_debug).collect()
 }

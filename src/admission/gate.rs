@@ -1,4 +1,4 @@
-//! Reviews of NodeClaims for the gate of node limits: which of them the gate decides on, and how the answer reads.
+//! Reviews of NodeClaims for the gate: which of them the gate decides on, and the texts of its answers.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::answer::{self, Answer, DenialStatus};
 use super::envelope::{self, AdmissionRequest, Malformed, Operation, Text, text};
 use super::inquiry;
 
-/// The name under which audit annotations file a denial of the gate.
+/// The name of a denial of the gate in audit annotations.
 const RULE: &str = "node-limit";
 
 /// As much of a NodeClaim as is read.
@@ -52,13 +52,13 @@ impl<'b> Claim<'b> {
 /// What a review asks of the gate.
 #[derive(Debug)]
 pub(crate) enum GateReview<'b> {
-    /// Nothing more: this is the answer.
+    /// Nothing: this is the answer already.
     Answered(Answer<'b>),
     /// Whether a NodeClaim may be created.
     NodeClaim(NodeClaimReview),
 }
 
-/// A review of a NodeClaim that is about to be created in a pool. Holds nothing of its body.
+/// A review of a NodeClaim that is about to be created in a pool. It does not keep the body.
 #[derive(Debug)]
 pub(crate) struct NodeClaimReview {
     request: AdmissionRequest<'static>,
@@ -70,7 +70,7 @@ pub(crate) struct NodeClaimReview {
     pub(crate) name: Box<str>,
 }
 
-/// Reads a review. Fails only where there is no request to answer.
+/// Reads a review. Fails only if there is no request to answer.
 pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
     let (request, objects) = match envelope::open(body, CLAIM, CLAIM) {
         Ok(read) => read,
@@ -108,7 +108,7 @@ fn is_judged(request: &AdmissionRequest<'_>) -> bool {
 
 fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> GateReview<'b> {
     match claim.pool {
-        // What the API server rejects as a label is no pool's name, and no path either.
+        // What the API server rejects as a label is not the name of a pool, and not a path either.
         Some(pool) if !claim.is_deleted && !pool.is_empty() && label_value(&pool).is_ok() => {
             GateReview::NodeClaim(NodeClaimReview {
                 request: request.detached(),
@@ -143,17 +143,17 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>)
 }
 
 impl NodeClaimReview {
-    /// Whether it is asked how the gate is: nothing of it is ever stored, so it is admitted, and told what was decided.
+    /// Whether it is an inquiry: nothing is stored, so it is admitted, and the decision is in a warning.
     pub(crate) fn is_inquiry(&self) -> bool {
         inquiry::is_one(&self.request)
     }
 
-    /// It is told this.
+    /// It is admitted with this warning.
     pub(crate) fn tell(&self, warning: String) -> Answer<'static> {
         answer::admitted_with_warning(&self.request, warning)
     }
 
-    /// Whether nothing is to be created.
+    /// Whether this is a dry run.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.request.dry_run
     }
@@ -163,7 +163,7 @@ impl NodeClaimReview {
         answer::admitted(&self.request, None)
     }
 
-    /// The limit is reached, and it is admitted all the same: only the audit log says so.
+    /// The limit is reached, but it is admitted: only the audit log says so.
     pub(crate) fn admit_beyond(&self) -> Answer<'static> {
         answer::admitted(&self.request, Some(RULE))
     }
@@ -177,7 +177,7 @@ impl NodeClaimReview {
         )
     }
 
-    /// It is not known whether the limit is reached.
+    /// Whether the limit is reached is not known.
     pub(crate) fn deny_undecided(&self, error: &str) -> Answer<'static> {
         let text = format!(
             "poolgate cannot say whether NodePool {} is at its node limit: {error}; /gate/strict admits no NodeClaim \
@@ -198,7 +198,7 @@ pub(crate) fn sentence(pool: &str, denied: &Denial) -> String {
         ),
         Denial::LedgerLost => format!(
             "NodePool {pool} may be at its node limit: poolgate has lost the record of who was admitted; within a \
-             minute it has counted anew, and admits again"
+             minute it has counted again, and admits again"
         ),
     }
 }

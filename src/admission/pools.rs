@@ -12,7 +12,7 @@ pub(crate) struct CachedPool {
     pub(crate) uid: Box<str>,
     /// Its resourceVersion.
     pub(crate) version: u64,
-    /// As much of its JSON as is looked at; none where it is dynamic and has no node limit.
+    /// As much of its JSON as is needed; none if it is dynamic and has no node limit.
     pub(crate) object: Option<Arc<Value>>,
 }
 
@@ -56,7 +56,7 @@ impl Pools {
         self.statics
     }
 
-    /// Puts in a pool, over the one that had its name.
+    /// Adds a pool, in place of the one with the same name.
     pub(crate) fn insert(&mut self, name: Box<str>, pool: CachedPool) {
         self.statics += usize::from(pool.is_static());
         if let Some(before) = self.by_name.insert(name, pool) {
@@ -64,7 +64,7 @@ impl Pools {
         }
     }
 
-    /// Forgets a pool.
+    /// Removes a pool.
     pub(crate) fn remove(&mut self, name: &str) {
         if let Some(before) = self.by_name.remove(name) {
             self.statics -= usize::from(before.is_static());

@@ -1,4 +1,4 @@
-//! `kubectl scale` of a NodePool: a request that holds a number and the pool's name, and nothing else of it.
+//! `kubectl scale` of a NodePool: a request that contains a number and the pool's name, and nothing else of the pool.
 
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::GROUP;
@@ -17,8 +17,8 @@ pub(super) fn is_of_nodepool(request: &AdmissionRequest<'_>) -> bool {
         && request.operation == Operation::Update
 }
 
-/// Judges the new number of an `autoscaling/v1` Scale. A pool that is not known passes, and so does a number that cannot
-/// be read: the API server has made it itself.
+/// Judges the new number of an `autoscaling/v1` Scale. A pool that is not known is admitted, and so is a number that cannot
+/// be read: the API server itself wrote it.
 pub(super) fn judge(pool: &str, scale: &Json<'_>, view: &ClusterView) -> Review {
     // Left out it is 0: that is how the API server writes 0.
     let replicas = match scale.get("spec").and_then(|spec| spec.get("replicas")) {

@@ -352,13 +352,13 @@ fn a_body_that_is_no_review_gets_a_sentence() {
             .unwrap_err()
             .to_string()
     };
-    assert!(sentence("").starts_with("the body is no AdmissionReview: "));
+    assert!(sentence("").starts_with("the body is not an AdmissionReview: "));
     assert!(
         REVIEWER()
             .respond(Endpoint::Validate, b"{\"kind\": \"\xff\"}")
             .unwrap_err()
             .to_string()
-            .starts_with("the body is no AdmissionReview: invalid utf-8 sequence")
+            .starts_with("the body is not an AdmissionReview: invalid utf-8 sequence")
     );
     assert_eq!(
         sentence("{}"),

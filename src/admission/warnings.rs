@@ -28,8 +28,8 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
     shown
 }
 
-/// A finding on one line. Of a long one the reason is cut, not the suggestion and the rule behind it, which tell the user
-/// what to do and where to read more.
+/// A finding on one line. Of a long one the reason is cut, but not the suggestion and the rule: they say what to do and where
+/// to read more.
 fn one_line(diagnostic: &Diagnostic) -> String {
     let text = diagnostic.to_string();
     let length = text.chars().count();

@@ -23,13 +23,13 @@ const ELEMENT: usize = 2 * size_of::<Json<'_>>();
 /// A string beside its text, where that has to be copied because of an escape.
 const STRING: usize = 32;
 
-/// The most that any byte of JSON comes to: the five bytes of a list in an object.
+/// The most memory that a byte of JSON can take: that of the five bytes of a list in an object.
 const MOST_PER_BYTE: usize = (OBJECT + STRING + ENTRY + LIST) / 5 + 1;
 
-/// What a review may take that is answered at once, beside others.
+/// How much a review may take that is answered at once, beside others.
 const LIGHT: usize = 4 * 1024 * 1024;
 
-/// The longest text that is looked at to find out.
+/// The longest text that is examined for this.
 const SHORT: usize = 1024 * 1024;
 
 /// Whether a review is like thousands of others, in memory and in time.

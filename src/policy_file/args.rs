@@ -1,4 +1,4 @@
-//! What the user says about the policy, for every command that runs on.
+//! The flags about the policy, of every command that keeps running.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::flags;
 use crate::lifecycle::{Detail, StatusLine, Tasks};
 use crate::telemetry::Registry;
 
-/// What the user says about the policy.
+/// The flags about the policy.
 #[derive(Debug, Args)]
 pub(crate) struct WatchedPolicyArgs {
     /// The organisation's policy; read again while poolgate runs
@@ -38,7 +38,7 @@ pub(crate) struct WatchedPolicyArgs {
 }
 
 impl WatchedPolicyArgs {
-    /// Starts what keeps the policy fresh. Without a file the built-in one holds.
+    /// Loads the policy, and starts the task that reads it again. Without a file the built-in one is in force.
     pub(crate) async fn start(
         &self,
         if_unusable: IfUnusable,

@@ -1,4 +1,4 @@
-//! Holds a document against the table: types, unknown and missing fields, words and grammars.
+//! Checks a document against the table: types, unknown and missing fields, words and grammars.
 
 use poolgate_core::diagnostic::{FieldPath, quoted};
 use serde_json::{Map, Value};

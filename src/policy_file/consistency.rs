@@ -1,4 +1,4 @@
-//! What one field of a policy has to do with another: a policy must be able to keep its own bounds.
+//! Contradictions between the fields of a policy: a policy must be able to keep its own bounds.
 
 use poolgate_core::diagnostic::{FieldPath, Segment, Severity};
 use poolgate_core::json::Json;
@@ -39,8 +39,8 @@ pub(super) fn defaults_set(document: &Value) -> Vec<&'static str> {
     DEFAULTS.into_iter().filter(is_set).collect()
 }
 
-/// A default budget has schedule and duration together or neither. The rules for NodePools say so as well, but
-/// half a window does not come as far as them.
+/// A default budget has both schedule and duration or neither. The rules for NodePools check this as well, but half a
+/// window never reaches them.
 fn check_windows(document: &Value, found: &mut Found) {
     let budgets = FieldPath::of(&["defaults", "budgets"]);
     let listed = budgets.find(document).and_then(Value::as_array);
@@ -66,7 +66,7 @@ fn check_exemptions(policy: &Policy, found: &mut Found) {
     for (index, exemption) in policy.exemptions.iter().enumerate() {
         if exemption.pools.is_empty() && exemption.labels.is_empty() {
             let path = FieldPath::of(&["exemptions"]).index(index);
-            let wrong = "this exemption says of no NodePool that it is exempt";
+            let wrong = "this exemption selects no NodePool";
             let suggestion = "add pools or labels; for all of them, set the level under rules instead";
             found.push(&path, At::Value, wrong, Some(suggestion));
         }

@@ -1,4 +1,4 @@
-//! A document that the table allows, as the policy that it means. What cannot be read was reported before.
+//! A document that the table allows, as a policy. What cannot be read was reported before.
 
 use poolgate_core::diagnostic::{FieldPath, Origin};
 use poolgate_core::karpenter::{LabelSets, LabelValues, NodeLimitMode};
@@ -75,7 +75,7 @@ impl<'v> Cursor<'v> {
     }
 }
 
-/// What the document means. Where it does not get what it says, that is noted.
+/// The policy of a document. A field without effect is noted.
 pub(super) fn decode(document: &Value, notes: &mut Found) -> Policy {
     let root = Cursor(Some(document));
     Policy {
@@ -97,7 +97,7 @@ pub(super) fn decode(document: &Value, notes: &mut Found) -> Policy {
     }
 }
 
-/// Nothing is known of the values of a label that the organisation names.
+/// The values of a label that the organisation adds are not known.
 fn labels(labels: Cursor<'_>) -> LabelSets {
     let keys = labels.at("wellKnown").texts().into_iter();
     LabelSets::with(
@@ -122,8 +122,7 @@ fn levels(rules: Cursor<'_>, notes: &mut Found) -> Levels {
             _ => ":",
         };
         let path = FieldPath::of(&["rules"]).key(id.clone());
-        let wrong =
-            format!("{id} stays a warning{when} Karpenter rejects it all the same, with less explanation");
+        let wrong = format!("{id} stays a warning{when} Karpenter rejects it anyway, with less explanation");
         notes.push(&path, At::Value, &wrong, None);
     }
     levels

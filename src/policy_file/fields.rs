@@ -34,9 +34,9 @@ pub(super) enum Shape {
 pub(super) struct Field {
     /// Its name.
     pub(super) name: &'static str,
-    /// What it is for: a sentence for whoever writes a file.
+    /// What it is for: a sentence for the author of a file.
     pub(super) about: &'static str,
-    /// What it holds.
+    /// The shape of its value.
     pub(super) shape: Shape,
     /// Whether it must be there.
     pub(super) required: bool,

@@ -47,7 +47,7 @@ impl LoadError {
     pub(super) fn brief(&self) -> String {
         match self {
             Self::Wrong { path, mistakes } => {
-                let first = mistakes.told.first().map(|mistake| placed(path, mistake));
+                let first = mistakes.shown.first().map(|mistake| placed(path, mistake));
                 format!("{mistakes}: {}", first.unwrap_or_default())
             }
             other => other.to_string(),
@@ -57,7 +57,7 @@ impl LoadError {
 
 fn lines(path: &Path, mistakes: &Mistakes) -> String {
     let mut lines = String::new();
-    for mistake in &mistakes.told {
+    for mistake in &mistakes.shown {
         let _ = write!(lines, "\n{}", placed(path, mistake));
     }
     if mistakes.omitted > 0 {

@@ -1,4 +1,4 @@
-//! The numbers of the policy file.
+//! The metrics of the policy file.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
@@ -21,17 +21,17 @@ struct PolicyLabels {
 }
 
 impl PolicyMetrics {
-    /// Registers the numbers.
+    /// Registers the metrics.
     pub(crate) fn register(registry: &mut Registry) -> Self {
         let info = registry.metric(
             "policy_info",
             "The policy in force: always 1, with the SHA-256 of the file that it came from",
         );
         let loads = [
-            ("policy_loads", "How often a policy was taken into force"),
+            ("policy_loads", "How often a policy was loaded"),
             (
                 "policy_load_errors",
-                "How often a policy file could not be used: the policy before stays in force, at the start the built-in one",
+                "How often a policy file could not be used: the previous policy stays in force, or at the start the built-in one",
             ),
             (
                 "policy_load_failing",

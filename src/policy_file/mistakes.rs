@@ -30,10 +30,10 @@ impl fmt::Display for Mistake {
 
 /// All that is wrong with a file, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} in the policy", counted(self.told.len() + self.omitted))]
+#[error("{} in the policy", counted(self.shown.len() + self.omitted))]
 pub struct Mistakes {
-    /// The mistakes; of very many the first.
-    pub told: Vec<Mistake>,
+    /// The mistakes; if there are very many, the first ones.
+    pub shown: Vec<Mistake>,
     /// How many there are beyond these.
     pub omitted: usize,
 }
@@ -102,7 +102,7 @@ impl From<Vec<Mistake>> for Mistakes {
         let omitted = mistakes.len().saturating_sub(MAX_SHOWN);
         mistakes.truncate(MAX_SHOWN);
         Self {
-            told: mistakes,
+            shown: mistakes,
             omitted,
         }
     }

@@ -1,8 +1,8 @@
-//! The policy file: YAML or JSON to the policy that core judges by, with the position of every mistake, and the watch
-//! that takes a changed file into force while requests go on.
+//! The policy file: YAML or JSON to the policy that core judges by, with the position of every mistake; and the watch that
+//! loads a changed file while requests are answered.
 //!
-//! One table (`fields`) says what may be in a file. It drives the checks and the JSON Schema; what one field
-//! has to do with another is in `consistency`.
+//! One table (`fields`) says what may be in a file. The checks and the JSON Schema follow it; `consistency` checks fields
+//! against each other.
 
 mod args;
 mod check;

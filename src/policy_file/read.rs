@@ -17,7 +17,7 @@ use poolgate_core::manifest::{self, Document, Limits, Lines, Position};
 pub struct ReadPolicy {
     /// The policy.
     pub policy: Policy,
-    /// What it says and does not get, in its order; each on one line.
+    /// The fields without effect, in their order; each on one line.
     pub notes: Vec<Mistake>,
     /// The fields under `defaults` that the file sets.
     pub defaults_set: Vec<&'static str>,
@@ -78,7 +78,7 @@ fn read_document(
     }
     Ok(ReadPolicy {
         policy,
-        notes: Mistakes::from(notes.located(document, lines)).told,
+        notes: Mistakes::from(notes.located(document, lines)).shown,
         defaults_set: consistency::defaults_set(value),
     })
 }

@@ -27,7 +27,7 @@ fn policy(body: &str) -> Policy {
 fn mistakes(body: &str) -> Vec<String> {
     let text = format!("{HEAD}{body}");
     let mistakes = read(&text).expect_err(body);
-    mistakes.told.iter().map(ToString::to_string).collect()
+    mistakes.shown.iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_contradicts_itself_is_a_mistake() {
     assert_eq!(
         mistakes("exemptions:\n  - rules: [\"*\"]\n"),
         [
-            "4:5: this exemption says of no NodePool that it is exempt; add pools or labels; for all of them, set the \
+            "4:5: this exemption selects no NodePool; add pools or labels; for all of them, set the \
              level under rules instead"
         ]
     );
@@ -127,12 +127,14 @@ fn a_file_is_one_document_without_doubles() {
     for nothing in ["", "# nothing\n", "---\n"] {
         let mistakes = read(nothing).expect_err("a mistake");
         assert!(
-            mistakes.told[0].message.starts_with("the file holds no policy; "),
+            mistakes.shown[0]
+                .message
+                .starts_with("the file holds no policy; "),
             "{mistakes:?}"
         );
     }
     let other = read("apiVersion: v1\nkind: ConfigMap\ndata: {}\n").expect_err("mistakes");
-    let other: Vec<String> = other.told.iter().map(ToString::to_string).collect();
+    let other: Vec<String> = other.shown.iter().map(ToString::to_string).collect();
     assert_eq!(
         other[..2],
         [
@@ -147,7 +149,7 @@ fn a_file_of_nothing_but_mistakes_is_reported_in_part() {
     let lines: Vec<String> = (0..1000).map(|number| format!("field{number}: 1\n")).collect();
     let body = lines.concat();
     let mistakes = read(&format!("{HEAD}{body}")).expect_err("mistakes");
-    assert_eq!((mistakes.told.len(), mistakes.omitted), (100, 900));
+    assert_eq!((mistakes.shown.len(), mistakes.omitted), (100, 900));
     assert_eq!(mistakes.to_string(), "1000 mistakes in the policy");
 }
 
@@ -176,8 +178,8 @@ fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
     assert_eq!(
         notes,
         [
-            "4:11: weight stays a warning: Karpenter rejects it all the same, with less explanation",
-            "6:17: expire-after stays a warning where Karpenter rejects it all the same, with less explanation",
+            "4:11: weight stays a warning: Karpenter rejects it anyway, with less explanation",
+            "6:17: expire-after stays a warning where Karpenter rejects it anyway, with less explanation",
         ]
     );
 }
@@ -225,7 +227,7 @@ fn no_line_of_an_example_is_lost_on_the_way() {
         let lines: Vec<&str> = example.lines().collect();
         for (index, line) in lines.iter().enumerate() {
             let idle = ["#", "metadata:", "name: production", "reason:"];
-            // Built-in values that an example says aloud.
+            // Built-in values that an example states explicitly.
             let same = ["enforcement: enforce", "overLimit: report"];
             if idle
                 .iter()
@@ -265,8 +267,8 @@ proptest! {
     #[test]
     fn any_text_is_a_policy_or_has_mistakes_on_one_line_each(text in any_text()) {
         if let Err(mistakes) = read(&text) {
-            prop_assert!(!mistakes.told.is_empty());
-            for mistake in mistakes.told {
+            prop_assert!(!mistakes.shown.is_empty());
+            for mistake in mistakes.shown {
                 prop_assert!(!mistake.message.chars().any(char::is_control), "{:?}", mistake.message);
             }
         }

@@ -12,11 +12,11 @@ use super::metrics::PolicyMetrics;
 use super::mistakes::Mistake;
 use crate::polled_file::{Load, Polled, read_in_time};
 
-/// The policy by which the next request is judged; clones share it. A request reads it without a lock.
+/// The policy of the next request; clones share it. A request reads it without a lock.
 #[derive(Debug, Clone)]
 pub struct PolicyInForce {
     policy: Arc<ArcSwap<Policy>>,
-    /// Whether it stands in for one that cannot be used.
+    /// Whether it is used in place of one that cannot be used.
     is_stand_in: Arc<AtomicBool>,
     /// The SHA-256 of the file that it comes from.
     sha256: Arc<ArcSwapOption<String>>,
@@ -28,7 +28,7 @@ impl PolicyInForce {
         self.policy.load()
     }
 
-    /// Whether the built-in policy stands in for a file that could not be used at the start.
+    /// Whether the built-in policy is used in place of a file that could not be used at the start.
     pub(crate) fn is_stand_in(&self) -> bool {
         self.is_stand_in.load(Ordering::Relaxed)
     }
@@ -60,7 +60,7 @@ impl From<Policy> for PolicyInForce {
 pub(crate) enum WhenMissing {
     /// A mistake, as a wrong path is.
     Fail,
-    /// That nobody has written a policy: the built-in one holds.
+    /// That there is no policy: the built-in one is in force.
     BuiltIn,
 }
 
@@ -69,9 +69,9 @@ pub(crate) enum WhenMissing {
 pub(crate) enum IfUnusable {
     /// That the process does not start.
     Fail,
-    /// That the built-in policy stands in for it, unless there is no file: a wrong path is a mistake of the command line.
+    /// That the built-in policy is used instead, unless there is no file: a wrong path is a mistake on the command line.
     StandInIfThere,
-    /// That the built-in policy stands in for it.
+    /// That the built-in policy is used instead.
     StandIn,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct PolicyFile {
     when_missing: WhenMissing,
     if_unusable: IfUnusable,
     in_force: PolicyInForce,
-    /// What there is to call the policy in force.
+    /// The name of the policy in force.
     name: String,
     /// What `/readyz` says of it.
     line: Arc<ArcSwap<String>>,
@@ -125,7 +125,7 @@ impl PolicyFile {
 }
 
 impl PolicyFile {
-    /// Whether the built-in policy may stand in for the file: as long as no file was ever in force.
+    /// Whether the built-in policy may be used instead of the file: as long as no file was ever in force.
     fn may_stand_in(&self) -> bool {
         self.if_unusable != IfUnusable::Fail && self.name.is_empty()
     }
@@ -137,7 +137,7 @@ impl PolicyFile {
 }
 
 impl Load for PolicyFile {
-    /// The bytes of the file; none where there is none and that is fine.
+    /// The bytes of the file; none if there is no file and that is allowed.
     type Contents = Option<Vec<u8>>;
     type Error = LoadError;
 
@@ -147,7 +147,7 @@ impl Load for PolicyFile {
             Ok(bytes) => Ok(Some(bytes)),
             Err(LoadError::Missing(_)) if self.when_missing == WhenMissing::BuiltIn => Ok(None),
             Err(error @ LoadError::Missing(_)) if !self.may_stand_in_for_none() => Err(error),
-            // Not to be read at the start: what it means is said by `load`.
+            // It cannot be read at the start: `load` reports what that means.
             Err(error) if self.may_stand_in() => {
                 tracing::error!(%error, "the policy file cannot be read");
                 Ok(Some(Vec::new()))
@@ -161,7 +161,7 @@ impl Load for PolicyFile {
         let (policy, sha256) = if let Some(bytes) = contents {
             let judged = match file::judge(&self.path, bytes) {
                 Err(error) if self.may_stand_in() => {
-                    tracing::error!(%error, "the policy file cannot be used; the built-in policy stands in for it");
+                    tracing::error!(%error, "the policy file cannot be used; the built-in policy is in force instead");
                     self.name = format!("the built-in policy ({})", error.brief());
                     self.metrics.in_force(None);
                     self.in_force.store(Policy::default(), None, true);
@@ -190,7 +190,7 @@ impl Load for PolicyFile {
     fn rejected(&self, error: &LoadError) {
         let line = format!("{} stays in force: {}", self.name, error.brief());
         self.line.store(Arc::new(line));
-        tracing::error!(%error, "the policy file cannot be used; the policy before stays in force");
+        tracing::error!(%error, "the policy file cannot be used; the previous policy stays in force");
     }
 
     fn is_stand_in(&self) -> bool {

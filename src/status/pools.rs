@@ -213,9 +213,9 @@ impl Seen<'_> {
         };
         let mut says = Vec::new();
         if let Some(lost) = &stored.lost {
-            says.push(format!("its ledger was lost, and is made anew: {lost}"));
+            says.push(format!("its ledger was lost, and is being replaced: {lost}"));
         } else if stored.ledger.is_closed() {
-            says.push("its ledger was lost: it is full until its NodeClaims are counted anew".into());
+            says.push("its ledger was lost: it is full until its NodeClaims are counted again".into());
         }
         if let Some(termination) = stored.ledger.termination() {
             let known: BTreeSet<&str> = self.claims.iter().map(|claim| &*claim.metadata.uid).collect();

@@ -95,7 +95,7 @@ impl Blocked {
     }
 
     /// The events in sentences: what Karpenter says, and what that means.
-    pub(super) fn told(&self, clock: &Clock) -> String {
+    pub(super) fn described(&self, clock: &Clock) -> String {
         let about = match (self.scope, self.count) {
             (Scope::Pool, _) => String::new(),
             (Scope::Node, 1) => ", 1 node".to_owned(),

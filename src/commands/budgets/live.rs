@@ -45,7 +45,7 @@ impl InUse {
     }
 
     /// What takes the places for a reason, in words.
-    pub(super) fn told(&self, reason: Reason) -> String {
+    pub(super) fn described(&self, reason: Reason) -> String {
         let not_ready = self.consumed(reason) - self.leaving;
         let count = |count: u32, one: &str, several: &str| match count {
             0 => None,
@@ -314,7 +314,7 @@ mod tests {
             "what is not ready is what it repairs"
         );
         assert_eq!(
-            in_use.told(Reason::Empty),
+            in_use.described(Reason::Empty),
             "3 are on their way out, 1 is not ready"
         );
     }

@@ -22,13 +22,13 @@ pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -
             Answer::Allowed(allowance, left, change) => writeln!(
                 text,
                 "{names}: {}{left}\n  {}",
-                subject.told(allowance),
+                subject.described(allowance),
                 changed(subject, change, clock)
             ),
         };
     }
     for blocked in subject.in_use.iter().flat_map(|in_use| &in_use.blocked) {
-        let _ = write!(text, "\n{}", blocked.told(clock));
+        let _ = write!(text, "\n{}", blocked.described(clock));
     }
     text.push_str(&notes::paragraphs(subject, at, clock));
     text.push('\n');
@@ -138,7 +138,7 @@ fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, Answer)> {
 fn changed(subject: &Subject<'_>, change: Change, clock: &Clock) -> String {
     match change {
         Change::Never => "this never changes".into(),
-        Change::At { at, to } => format!("from {} on: {}", clock.write(at), subject.told(to)),
+        Change::At { at, to } => format!("from {} on: {}", clock.write(at), subject.described(to)),
         Change::NotBefore(until) => format!(
             "this stays so until {} at least; nothing behind it was looked at",
             clock.write(until)

@@ -164,7 +164,7 @@ impl<'a> Subject<'a> {
     }
 
     /// How many nodes may go, and who says so.
-    pub(super) fn told(&self, allowance: Allowance) -> String {
+    pub(super) fn described(&self, allowance: Allowance) -> String {
         match allowance {
             Allowance::Unlimited => "all nodes may go at once; no budget is active".into(),
             Allowance::Limited { nodes, budget } => {
@@ -191,7 +191,7 @@ impl<'a> Subject<'a> {
             0 => "no further node".to_owned(),
             left => format!("{left} more"),
         };
-        format!("\n  {}, so {left} may go now", in_use.told(reason))
+        format!("\n  {}, so {left} may go now", in_use.described(reason))
     }
 
     /// How many nodes take a place under the budgets for a reason.

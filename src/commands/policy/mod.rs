@@ -75,7 +75,7 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
             Ok(loaded) => tell(path, &loaded, definition.as_ref(), &mut output),
             Err(LoadError::Wrong { path, mistakes }) => {
                 code = code.max(FOUND);
-                for mistake in &mistakes.told {
+                for mistake in &mistakes.shown {
                     let _ = writeln!(output, "{}", placed(&path, mistake));
                 }
                 if mistakes.omitted > 0 {

@@ -77,7 +77,7 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
     wait_for("the failure to show", || {
         (server.metric("poolgate_policy_load_failing") == Some(1.0)).then_some(())
     });
-    assert!(admits_twenty(&server), "the policy before stays in force");
+    assert!(admits_twenty(&server), "the previous policy stays in force");
     let (status, ready) = server.probe("/readyz");
     assert_eq!(status, 200, "a broken file takes no replica away: {ready}");
     let path = config_map.path();
@@ -92,7 +92,7 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
     assert_eq!(server.metric("poolgate_policy_load_failing"), Some(0.0));
     assert_eq!(server.metric("poolgate_policy_load_errors_total"), Some(1.0));
     assert_eq!(server.logged("policy in force").len(), 3, "{}", server.log());
-    let message = "the policy file cannot be used; the policy before stays in force";
+    let message = "the policy file cannot be used; the previous policy stays in force";
     assert_eq!(server.logged(message).len(), 1, "{}", server.log());
     assert_works(&server);
 }
