@@ -102,7 +102,7 @@ impl Recording {
     }
 }
 
-/// A server's certificate that ends after a time, as files.
+/// A server's certificate that expires after a time, as files.
 fn certificate(life: Duration) -> tempfile::TempDir {
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("names");
     params.not_after = (SystemTime::now() + life).into();
@@ -160,7 +160,7 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
         .kubectl(&["apply", "-k", &format!("{MANIFESTS}/overlays/gate")], "")
         .success();
 
-    // A certificate that ends in three days, a policy that cannot be read, and nobody has filled caBundle.
+    // A certificate that expires in three days, a policy that cannot be read, and an empty caBundle.
     let files = certificate(3 * DAY);
     let [certificate, key] = flags(&files);
     let policy = files.path().join("policy.yaml");
@@ -175,7 +175,7 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     });
     day.scrape("poolgate-1", &server);
 
-    // So what comes in under Ignore comes in unjudged, and what comes under Fail does not.
+    // So requests under Ignore are admitted without a review, and those under Fail are not.
     let client = Client::of(&plane);
     let path = format!("{CONFIGURATIONS}/poolgate");
     let mut ignoring = client.get(&path).expect("a configuration");

@@ -39,7 +39,7 @@ fn told(outcome: &Outcome) -> Vec<(String, u64, String, String)> {
         .collect()
 }
 
-/// The line of `stream` on which `words` stand.
+/// The line of `stream` with these `words`.
 fn line_of(stream: &str, words: &str) -> u64 {
     let line = stream.lines().position(|line| line.contains(words));
     line.unwrap_or_else(|| panic!("no {words} in {stream}")) as u64 + 1

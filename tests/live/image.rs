@@ -1,5 +1,5 @@
 //! The image that is made without an engine: the same wherever it is made, as its specification has it, and taken by a
-//! registry; what it holds runs where nothing else is.
+//! registry; its content runs where nothing else is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -167,7 +167,7 @@ fn crane(arguments: &[&str]) -> Outcome {
     )
 }
 
-/// What the Containerfile says with an instruction.
+/// The argument of an instruction in the Containerfile.
 fn said(instruction: &str) -> &'static str {
     let mut lines = CONTAINERFILE.lines();
     let found = lines.find_map(|line| line.strip_prefix(instruction)?.strip_prefix(' '));

@@ -1,4 +1,4 @@
-//! What a Prometheus operator is told to scrape.
+//! What a Prometheus operator is configured to scrape.
 
 use serde_json::Value;
 

@@ -183,7 +183,7 @@ fn webhooks(objects: &Objects) -> Vec<(String, String)> {
 }
 
 #[test]
-fn observe_is_in_nobodys_way_and_each_step_adds_to_the_one_before() {
+fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
     let strict = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
     let mutate = ("MutatingWebhookConfiguration  poolgate", "Ignore /mutate");
     let validate = "ValidatingWebhookConfiguration  poolgate";

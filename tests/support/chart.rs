@@ -12,7 +12,7 @@ use super::assets::program;
 use super::files::directory;
 use super::process::{Outcome, run};
 
-/// Where both stand.
+/// Where both are.
 pub(crate) const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
 
 /// The chart.

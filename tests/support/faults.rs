@@ -1,4 +1,4 @@
-//! An API server with faults: a proxy before a real one that is slow, rejects, or falls silent when it is told to.
+//! An API server with faults: a proxy before a real one that is slow, rejects, or stays silent when a test asks for it.
 
 use std::convert::Infallible;
 use std::fs;

@@ -1,5 +1,5 @@
 //! What Karpenter would make, made by hand: NodePools, NodeClaims that are initialized, their nodes, and pods on
-//! them, on a control plane where nobody else touches them.
+//! them, on a control plane where nothing else touches them.
 
 use std::thread::sleep;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! NodePools that nobody objects to: what a test is about comes on top.
+//! NodePools without a mistake: each test adds what it is about.
 
 use serde_json::{Value, json};
 

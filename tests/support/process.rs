@@ -74,7 +74,7 @@ impl Process {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The exit status, once the program has ended by itself.
+    /// The exit status, when the program has stopped by itself.
     pub(crate) fn exited(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child can be waited for")
     }
@@ -93,7 +93,7 @@ impl Process {
         );
     }
 
-    /// Waits until the program has ended by itself.
+    /// Waits until the program has stopped by itself.
     pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
         let end = format!("{} to end", self.name);
         wait_for(&end, || self.exited())

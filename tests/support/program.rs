@@ -11,7 +11,7 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// poolgate with these arguments, and with nothing that the environment of whoever runs the tests would tell it.
+/// poolgate with these arguments, and with nothing from the environment of the test run.
 pub(crate) fn poolgate(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_poolgate"));
     command.args(arguments);

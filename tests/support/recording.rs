@@ -20,7 +20,7 @@ use super::wait::wait_for;
 /// One change of one object.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
-    /// When the watch told it, which is milliseconds after it happened.
+    /// When the watch reported it, which is milliseconds after it happened.
     pub(crate) at: Instant,
     /// The object as it was then; as it was last, if it is gone.
     pub(crate) object: Value,
@@ -50,7 +50,7 @@ struct Tape {
     broken: Option<String>,
 }
 
-/// A running recording. It ends when it is dropped.
+/// A running recording. It stops when it is dropped.
 pub(crate) struct Recording {
     tape: Arc<Mutex<Tape>>,
     collection: String,
@@ -92,7 +92,7 @@ impl Recording {
         })
     }
 
-    /// All changes that were told so far.
+    /// All changes that were reported so far.
     pub(crate) fn so_far(&self) -> Vec<Change> {
         let tape = lock(&self.tape);
         assert_eq!(

@@ -30,7 +30,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// A relay with nobody behind it.
+    /// A relay with no server behind it.
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
         let address = listener.local_addr().expect("a listener has an address");

@@ -53,7 +53,7 @@ impl Running {
         });
     }
 
-    /// Panics with its last words if it has ended.
+    /// Panics with its last output if it has stopped.
     #[track_caller]
     pub(crate) fn expect_alive(&mut self) {
         assert_eq!(self.process.exited(), None, "poolgate ended:\n{}", self.log());
@@ -101,7 +101,7 @@ impl Running {
         self.process.signal(signal);
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it has stopped by itself.
     pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
         self.process.wait_for_exit()
     }
@@ -131,7 +131,7 @@ pub(crate) fn status(head: &str) -> Option<u16> {
     head.split(' ').nth(1)?.parse().ok()
 }
 
-/// A TCP connection on which no read or write takes for ever.
+/// A TCP connection with a limit on each read and write.
 pub(crate) fn dial(address: SocketAddr) -> std::io::Result<TcpStream> {
     patient(TcpStream::connect_timeout(&address, PATIENCE)?)
 }

@@ -1,9 +1,9 @@
-//! Waiting for something to become true, never for ever.
+//! Waiting for something to become true, with a limit.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long to wait for what has to come: far longer than anything takes, on however busy a machine.
+/// How long to wait for what has to come: far longer than anything takes, even on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 
 /// How long to wait before the next look: looks cost something, and what has taken long may take longer.

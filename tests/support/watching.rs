@@ -11,7 +11,7 @@ impl Poolgate {
     pub(crate) fn serve_watching(kubeconfig: &Path, arguments: &[&str]) -> Self {
         let kubeconfig = flag("kubeconfig", kubeconfig);
         let server = Self::start(&[&["--self-signed", &kubeconfig], arguments].concat());
-        server.wait_until_told("NodePool definition: watching\n");
+        server.wait_until_reported("NodePool definition: watching\n");
         server
     }
 
@@ -29,13 +29,13 @@ impl Poolgate {
             "node limit ledgers: watching\n",
             "static NodePools: watching\n",
         ] {
-            server.wait_until_told(line);
+            server.wait_until_reported(line);
         }
         server
     }
 
     /// Waits until its readiness says so.
-    pub(crate) fn wait_until_told(&self, line: &str) {
+    pub(crate) fn wait_until_reported(&self, line: &str) {
         wait_for(line, || self.probe("/readyz").1.contains(line).then_some(()));
     }
 

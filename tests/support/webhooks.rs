@@ -1,4 +1,4 @@
-//! Telling a control plane to ask poolgate.
+//! Registers poolgate's webhooks at a control plane.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

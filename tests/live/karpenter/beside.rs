@@ -26,7 +26,7 @@ impl<'g> Beside<'g> {
         Self { guarded, pods: 0 }
     }
 
-    /// Asks for one more node, and tells after how long all that were asked for are there, or that they are not.
+    /// Asks for one more node, and returns how long it took until all nodes were there, or that they are not.
     pub(super) fn ask(&mut self) -> Duration {
         let begun = Instant::now();
         self.pods += 1;

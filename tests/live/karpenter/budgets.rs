@@ -1,4 +1,4 @@
-//! What `poolgate budgets --cluster` says of a pool is what Karpenter makes of it.
+//! What `poolgate budgets --cluster` says about a pool is what Karpenter does.
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ fn what_budgets_allow_and_what_is_consumed_is_what_karpenter_counts() {
     guarded.wait_for("Karpenter to count as poolgate does", |_| agree(0));
     guarded.cluster.delete_claim(&stuck);
     guarded.wait_for("a deleted node to consume the budgets", |_| agree(1));
-    let told = guarded.wait_for("Karpenter to tell of it", |_| {
+    let told = guarded.wait_for("Karpenter to report it", |_| {
         let told = budgets(&guarded, "");
         let is_told = |what| told.contains(what);
         let all = is_told("reason Drifted due to blocking budget") && is_told("Pdb prevents pod evictions");
@@ -87,7 +87,7 @@ fn what_budgets_allow_and_what_is_consumed_is_what_karpenter_counts() {
     let told = times.replace_all(&told, "TIME").into_owned();
     let page = block_of(PAGE, "console", "$ poolgate budgets --cluster\n");
     let page = times.replace_all(page, "TIME").into_owned();
-    // Karpenter tells other things of single nodes, too, as they come up.
+    // Karpenter also reports other things about single nodes, as they happen.
     for paragraph in page
         .split("\n\n")
         .map(|paragraph| paragraph.trim_start_matches("$ poolgate budgets --cluster\n"))

@@ -1,4 +1,4 @@
-//! Consolidation at a Hard limit: where pods fit elsewhere it goes on, and cheaper nodes have to wait for a place.
+//! Consolidation at a Hard limit: where pods fit elsewhere it continues, and cheaper nodes have to wait for a place.
 
 use std::time::{Duration, Instant};
 

@@ -17,7 +17,7 @@ const APART: Duration = Duration::from_millis(1_200);
 /// How many pods another pool is asked for, one after the other.
 const SERVED: usize = 4;
 
-/// Where the limit of the full pool stands.
+/// Where the limit of the full pool is.
 #[derive(Clone, Copy, Debug)]
 enum Limit {
     Spec,
@@ -116,7 +116,7 @@ fn measure_with(limit: Limit, waiting: u32) {
 
 #[test]
 #[ignore = "long: tests/run --full"]
-fn pods_that_wait_for_a_full_pool_slow_the_others_down_where_the_limit_stands_in_its_spec() {
+fn pods_that_wait_for_a_full_pool_slow_the_others_down_where_the_limit_is_in_its_spec() {
     measure(Limit::Spec);
 }
 

@@ -41,9 +41,9 @@ fn closed(guarded: &Guarded, nodes: &Recording) -> usize {
     spells(&nodes.changes(guarded.cluster.client()), disrupted).len()
 }
 
-/// The counterpart of the other tests here: what they find none of is found, and much of it, where nobody holds nodes.
+/// The counterpart of the other tests here: without holds, what they never see happens, and often.
 #[test]
-fn drifted_nodes_that_nobody_holds_are_closed_and_denied_a_replacement_again_and_again() {
+fn drifted_nodes_without_a_hold_are_closed_and_denied_a_replacement_again_and_again() {
     let guarded = Guarded::gate_alone();
     let (claims, nodes) = (
         guarded.cluster.record_claims("full"),

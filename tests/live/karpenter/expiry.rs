@@ -1,4 +1,4 @@
-//! Expiration, which nobody holds up: the replacement has to wait until its place is free.
+//! Expiration, which nothing can stop: the replacement has to wait until its place is free.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! A cluster whose node limits poolgate holds: the gate before every NodeClaim, and the reconciler.
+//! A cluster whose node limits poolgate enforces: the gate before every NodeClaim, and the reconciler.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -87,12 +87,12 @@ impl Guarded {
         lock(reconciler).metric(&metric).map(whole)
     }
 
-    /// The most objects that ever was at once, of what a recording shows.
+    /// The largest number of objects at one time in a recording.
     pub(super) fn most(&self, recording: &Recording) -> usize {
         peak(&counts(&recording.changes(self.cluster.client()), |_| true))
     }
 
-    /// Waits for something that Karpenter and poolgate bring about; panics with the whole story where it does not come.
+    /// Waits for something that Karpenter and poolgate do; panics with the whole story if it does not happen.
     #[track_caller]
     pub(super) fn wait_for<T>(&self, what: &str, mut look: impl FnMut(&KarpenterCluster) -> Option<T>) -> T {
         let begun = Instant::now();
@@ -134,7 +134,7 @@ impl Guarded {
         }
     }
 
-    /// A moment; panics where a program has ended. Each look at the cluster is a request or more.
+    /// A short pause; panics if a program has stopped. Each look at the cluster is a request or more.
     #[track_caller]
     pub(super) fn pause(&self) {
         self.cluster.assert_alive();

@@ -20,7 +20,7 @@ const STEADY: Duration = Duration::from_secs(15);
 const MINUTE: Duration = Duration::from_mins(1);
 const FINALIZER: &str = "poolgate.dev/test";
 
-/// Eight nodes in a pool that may have eight and lets go what is above its limit: two without pods, one with a cheap
+/// Eight nodes in a pool that may have eight and terminates what is above its limit: two without pods, one with a cheap
 /// pod, five with plain ones. Those to go first, in order; the first two are alike.
 fn eight_nodes(guarded: &Guarded, pool: &str, plain_that_may_go: u32) -> Vec<String> {
     let cluster = &guarded.cluster;
@@ -160,7 +160,7 @@ fn terminations_keep_to_their_pace_and_to_pod_disruption_budgets() {
         (deleted_in_order(&claims.so_far()).len() == 4).then_some(())
     });
     let begun = Instant::now();
-    // The fourth has a pod of which none may be evicted: it drains for as long as that holds.
+    // The fourth has a pod that must not be evicted: it drains as long as that is so.
     guarded.wait_for("three nodes to go", |cluster| {
         (cluster.claims("paced").len() == 5).then_some(())
     });
@@ -209,7 +209,7 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
     assert_eq!(events(), 2, "{}", guarded.story());
 }
 
-/// What a user is told who tries a limit without setting it.
+/// The answer to a dry run of a limit.
 fn lower_on_trial(guarded: &Guarded, pool: &str, limit: &str) -> String {
     let patch = json!({"spec": {"limits": {"nodes": limit}}}).to_string();
     let args = [

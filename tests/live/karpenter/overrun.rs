@@ -60,7 +60,7 @@ impl Overrun {
     }
 }
 
-/// Makes a pool for pods that ask for more nodes than it may have, and waits until nothing more comes of it. The pods
+/// Makes a pool for pods that ask for more nodes than it may have, and waits until nothing changes any more. The pods
 /// come first: then Karpenter makes nodes for all of them at once, however slow the machine is.
 pub(super) fn ask_for_too_many(guarded: &Guarded, name: &str, claims: &Recording) -> Outcome {
     let limit = json!({"limits": {"nodes": LIMIT.to_string()}});

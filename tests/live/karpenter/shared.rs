@@ -22,7 +22,7 @@ pub(super) static DRIFTING: Shared<Guarded> = Shared::among(2, || Guarded::start
 /// For what the rest must not share: creations that are denied for as long as a node drains.
 pub(super) static DENYING: Shared<Guarded> = Shared::among(3, || Guarded::start(&[]));
 
-/// Something that begins with the first of the tests that use it, and ends with the last.
+/// Something that starts with the first of the tests that use it, and stops with the last.
 pub(super) struct Shared<T> {
     start: fn() -> T,
     state: Mutex<State<T>>,

@@ -79,7 +79,7 @@ impl Turnover {
         now.len() == LIMIT && running == LIMIT && now.is_disjoint(old)
     }
 
-    /// How many NodeClaims there have ever been.
+    /// How many NodeClaims were ever created.
     fn ever(&self) -> usize {
         let changes = self.claims.so_far();
         let uids = changes

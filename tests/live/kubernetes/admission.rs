@@ -32,7 +32,7 @@ fn pool(name: &str, disruption: &Value) -> Value {
     }
 }
 
-/// Five mistakes, in a pool that nobody stores: two that the CRD would reject too, three that it lets through.
+/// Five mistakes, in a pool that is never stored: two that the CRD would reject too, three that it accepts.
 fn five_mistakes() -> Value {
     let mut pool = pool(
         "asked-bad",
@@ -77,7 +77,7 @@ fn resource_version(object: &Value) -> &str {
 }
 
 #[test]
-fn all_mistakes_are_reported_in_one_go_and_by_nobody_else() {
+fn all_mistakes_are_reported_at_once_and_only_by_poolgate() {
     for shared in [published(), patched()] {
         let answer = apply(&shared.plane, &five_mistakes());
         assert_eq!(denied_fields(&answer), FIVE_FIELDS, "{}", answer.stderr);

@@ -4,7 +4,7 @@
 
 mod fence;
 mod helm;
-mod told;
+mod registration_reported;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -132,7 +132,7 @@ impl Installed {
             .collect()
     }
 
-    /// What a key of a Secret holds.
+    /// The value of a key of a Secret.
     fn secret(&self, name: &str, key: &str) -> String {
         let secret = self.client.get(&format!("{SECRETS}/{name}")).expect("a Secret");
         decoded(&secret["data"][key])
@@ -253,7 +253,7 @@ fn the_manifests_applied_again_take_no_certificate_back() {
         keeper.log()
     );
 
-    // A configuration that comes later is filled, and one that is gone is no error.
+    // A configuration that comes later is filled, and one that is gone is not an error.
     installed.client.delete(&format!("{VALIDATING}/poolgate-gate"));
     let looked = |keeper: &Running| keeper.metric("poolgate_certificates_failing") == Some(0.0);
     plane.kubectl(&["apply", "-k", OVERLAY], "").success();

@@ -81,7 +81,7 @@ fn apply(plane: &ControlPlane, name: &str) -> String {
 }
 
 #[test]
-fn an_api_server_that_shows_its_certificate_is_answered_and_nobody_else_is() {
+fn only_an_api_server_that_shows_its_certificate_is_answered() {
     let directory = Running::directory();
     let authority = Authority::named("webhook-clients");
     let ca = directory.path().join("clients.pem");
@@ -117,7 +117,7 @@ fn an_api_server_that_shows_its_certificate_is_answered_and_nobody_else_is() {
     let other = &published().plane;
     other.register_webhooks_for("unshown-", &ours.base_url(), &ours.ca());
     let rejected = apply(other, "unshown-pool");
-    // Go says why, or that it cannot write to the connection on which it has just been told.
+    // Go says why, or that it cannot write to the connection on which it has just got the reason.
     assert!(
         rejected.contains("failed calling webhook")
             && ["tls: certificate required", "use of closed network connection"]

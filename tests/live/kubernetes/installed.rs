@@ -113,7 +113,7 @@ fn kustomize_leads_to_the_first_warning_and_the_first_denial() {
     fail_and_recover(&plane, &services, pod, &all[3]);
 }
 
-/// What happens while a cluster comes up, in whatever order.
+/// What happens while a cluster comes up, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// The webhook configurations are applied.

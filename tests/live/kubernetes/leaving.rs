@@ -22,7 +22,7 @@ const NAMESPACE: &str = "poolgate-system";
 const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers";
 const JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/jobs/poolgate-leaving";
 
-/// A cluster with a full pool and one with room, whose nodes nobody marks.
+/// A cluster with a full pool and one with room, whose nodes have no marks.
 struct Cluster {
     plane: ControlPlane,
     services: Services,
@@ -213,7 +213,7 @@ fn helm_uninstall_leaves_no_mark_on_a_node() {
     cluster.fleet.wait_until_held("full", &[]);
     let node = cluster.fleet.stored_node("full-a");
     assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");
-    // It ends in its own time.
+    // It stops when it is ready.
     let client = Client::of(&cluster.plane);
     wait_for("the namespace of the ledgers to go", || {
         client.get(LEDGERS).is_none().then_some(())

@@ -1,4 +1,4 @@
-//! What the pages tell an operator to type at a cluster in trouble, typed at an API server with all that is shipped.
+//! The commands that the pages give an operator of a cluster in trouble, run at an API server with all that is shipped.
 
 use serde_json::{Value, json};
 

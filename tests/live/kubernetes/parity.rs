@@ -1,4 +1,4 @@
-//! poolgate in the place of the CRD's validation: an API server whose CRDs check types alone, with poolgate
+//! poolgate in place of the CRD's validation: an API server whose CRDs check types alone, with poolgate
 //! behind both webhooks, and one with Karpenter's CRDs as published and no webhook, asked the same questions.
 //!
 //! The second one is the oracle: the table says what is tried and where the two differ on purpose, never what
@@ -19,7 +19,7 @@ use crate::support::poolgate::Poolgate;
 use cases::{Case, Difference, Stricter};
 use sides::{Side, Verdict};
 
-/// What the issue that asked for this table demands of it.
+/// What this table must have at least.
 const FEWEST_CASES: usize = 150;
 
 /// The most characters of an object that are shown.
@@ -29,7 +29,7 @@ const LONGEST_EXCERPT: usize = 400;
 fn poolgate_denies_what_the_crd_rejects_and_more_only_by_rules_that_say_so() {
     let cases = cases::all();
     assert!(cases.len() >= FEWEST_CASES, "{} cases", cases.len());
-    // Before the sides, so that nobody is asked who is gone.
+    // Before the sides, so that no webhook is asked that is gone.
     let poolgate = Poolgate::serve();
     let (by_crd, by_types, by_poolgate) = std::thread::scope(|scope| {
         let published = scope.spawn(|| {
@@ -145,11 +145,11 @@ fn excerpt(spec: &Value) -> String {
     shown
 }
 
-/// Rules that stand in for the API server, but not for the definition: it answers or prunes unknown fields before any
+/// Rules that replace checks of the API server, but not of the definition: it answers or prunes unknown fields before any
 /// webhook is asked, and the table names its objects itself.
 const BEYOND_THE_TABLE: &[&str] = &["field-unknown", "nodepool-name"];
 
-/// The rules that stand in for the schema of v1 and reject nothing in the table.
+/// The rules that replace checks of the schema of v1 and deny nothing in the table.
 fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
     let denials = by_poolgate.iter().filter_map(|verdict| match verdict {
         Verdict::Denied(denial) => Some(&denial.rules),

@@ -206,7 +206,7 @@ fn a_static_pool_is_not_scaled_without_a_verdict() {
 }
 
 #[test]
-fn a_pool_that_is_being_deleted_can_go_while_nobody_answers() {
+fn a_pool_that_is_being_deleted_can_go_while_no_webhook_answers() {
     let plane = deaf(
         "ValidatingWebhookConfiguration",
         "leaving-",

@@ -15,7 +15,7 @@ use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::relay::{Cut, Relay};
 
-/// How long connections still come to a replica that ends, and how long it then waits for requests on those that it has.
+/// How long connections still come to a replica that stops, and how long it then waits for requests on those that it has.
 const SHUTDOWN_DELAY: Duration = Duration::from_secs(4);
 
 fn replica() -> Poolgate {

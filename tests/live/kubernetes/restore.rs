@@ -39,7 +39,7 @@ fn create_claim(client: &Client, name: &str) -> Result<(), String> {
     created.map(drop).map_err(|error| error.to_string())
 }
 
-/// Creates claims until the limit denies one; how many came in. Whoever does not answer yet is asked again.
+/// Creates claims until the limit denies one. Returns how many were admitted. A gate that does not answer yet is asked again.
 fn fill(client: &Client, word: &str) -> usize {
     let mut came = 0;
     wait_for("the pool to be full", || {
@@ -113,7 +113,7 @@ fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
     let client = Client::of(&plane);
     assert_eq!((names(&client), bundle(&client)), (then, bundle_then));
     assert_eq!(uid(&client), ledger);
-    // Nobody answers: under Fail nothing comes in, and what leads out of that is there.
+    // No webhook answers: under Fail nothing is admitted, and the way out of that exists.
     assert!(create_claim(&client, "early").is_err());
     let _pods = start_pods(&plane, &services);
     wait_for("a pool to be judged", || {

@@ -61,7 +61,7 @@ struct Served {
 }
 
 impl Served {
-    /// One server, with the policy that is stored; nobody reaches it yet.
+    /// One server, with the policy that is stored; no webhook reaches it yet.
     fn start() -> Self {
         let installed = Installed::new();
         let mut keeper = installed.keeper(&[]);
@@ -101,7 +101,7 @@ fn all(answer: Option<bool>) -> [(&'static str, Option<bool>); 3] {
 }
 
 #[test]
-fn status_tells_who_answers_by_having_them_asked() {
+fn status_reports_which_webhooks_answer_by_asking_them() {
     let served = Served::start();
     let installed = &served.installed;
     let (code, nobody) = report(installed, &[]);
@@ -124,7 +124,7 @@ fn status_tells_who_answers_by_having_them_asked() {
         assert!(webhook["certificateEnds"].is_string(), "{webhook:#}");
     }
 
-    // A dead server whose failures are ignored: nobody else would say so.
+    // A dead server whose failures are ignored: nothing else would report it.
     for configuration in [
         (MUTATING, "poolgate"),
         (VALIDATING, "poolgate"),
@@ -146,7 +146,7 @@ fn status_tells_who_answers_by_having_them_asked() {
 }
 
 #[test]
-fn status_tells_how_a_full_pool_stands_and_why() {
+fn status_reports_how_full_a_pool_is_and_why() {
     let served = Served::start();
     let installed = &served.installed;
     served.open();

@@ -46,7 +46,8 @@ fn verdicts_follow_the_definition_that_is_installed() {
         "poolgate_karpenter_release_info{release=\"1.15.0\",source=\"newest\"} 1",
     );
     plane.install_karpenter_crds(V1_AND_V1BETA1);
-    poolgate.wait_until_told("judging for: Karpenter 1.0.8; installed is the definition of 1.0.2 to 1.0.8\n");
+    poolgate
+        .wait_until_reported("judging for: Karpenter 1.0.8; installed is the definition of 1.0.2 to 1.0.8\n");
     plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
     let rejected = dry_run(&plane, &balanced()).stderr;
     assert!(
@@ -55,7 +56,7 @@ fn verdicts_follow_the_definition_that_is_installed() {
     );
 
     plane.install_karpenter_crds(V1);
-    poolgate.wait_until_told("judging for: Karpenter 1.15.0; installed is the definition of 1.15.0\n");
+    poolgate.wait_until_reported("judging for: Karpenter 1.15.0; installed is the definition of 1.15.0\n");
     dry_run(&plane, &balanced()).success();
     assert_metric(
         &poolgate,
@@ -76,7 +77,7 @@ fn a_release_that_the_user_names_holds_whatever_is_installed() {
         &plane.kubeconfig_by(Account::Server),
         &["--karpenter-version", "1.9"],
     );
-    poolgate.wait_until_told("judging for: Karpenter 1.9.0; installed is the definition of 1.15.0\n");
+    poolgate.wait_until_reported("judging for: Karpenter 1.9.0; installed is the definition of 1.15.0\n");
     plane.register_webhooks_for("named-", &poolgate.base_url(), &poolgate.ca());
     let rejected = dry_run(plane, &balanced()).stderr;
     assert!(
@@ -126,8 +127,8 @@ fn the_rights_of_the_manifests_are_enough() {
     plane.install_karpenter_crds(V1);
     plane.kubectl(&["apply", "-k", BASE], "").success();
     let poolgate = Poolgate::serve_watching(&plane.kubeconfig_of("poolgate-system", "poolgate"), &[]);
-    poolgate.wait_until_told("judging for: Karpenter 1.15.0; installed is");
-    poolgate.wait_until_told("static NodePools: watching\n");
+    poolgate.wait_until_reported("judging for: Karpenter 1.15.0; installed is");
+    poolgate.wait_until_reported("static NodePools: watching\n");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");
 }
@@ -158,8 +159,8 @@ fn the_rights_of_the_manifests_are_enough_for_the_gate() {
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
     let gate = ["--gate-only", LEDGERS];
     let poolgate = Poolgate::serve_watching(&account, &gate);
-    poolgate.wait_until_told("NodeClaims: watching\n");
-    poolgate.wait_until_told("node limit ledgers: watching\n");
+    poolgate.wait_until_reported("NodeClaims: watching\n");
+    poolgate.wait_until_reported("node limit ledgers: watching\n");
     plane.register_gate(&poolgate.base_url(), &poolgate.ca(), "Fail");
     let limited = node_pool("limited", &json!({"limits": {"nodes": "1"}}));
     let mut claim = json!({

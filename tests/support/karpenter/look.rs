@@ -13,7 +13,7 @@ use crate::support::wait::PATIENCE;
 
 const NODES: &str = "/api/v1/nodes";
 const PODS: &str = "/api/v1/namespaces/default/pods";
-// What happens to objects without a namespace is told in this one.
+// Events of objects without a namespace are in this one.
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 
 impl KarpenterCluster {

@@ -91,7 +91,7 @@ impl KarpenterCluster {
         lock(&self.karpenter).log()
     }
 
-    /// Panics with the last words of a program that has ended.
+    /// Panics with the last output of a program that has stopped.
     #[track_caller]
     pub(crate) fn assert_alive(&self) {
         let (mut karpenter, mut others) = (lock(&self.karpenter), lock(&self.others));

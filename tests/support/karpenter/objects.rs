@@ -99,7 +99,7 @@ pub(crate) fn one_pod_a_node(name: &str, pool: &str, replicas: u32) -> Value {
     deployment
 }
 
-/// Pods that ask for so much of a processor on nodes of this pool, and go as soon as they are told to.
+/// Pods that ask for so much of a processor on nodes of this pool, and stop as soon as they get a signal.
 pub(crate) fn pods(name: &str, pool: &str, replicas: u32, cpu: &str) -> Value {
     json!({
         "apiVersion": "apps/v1",

@@ -1,4 +1,4 @@
-//! A server tells what is wrong with the registration of its webhooks: where failures are ignored, nobody else does.
+//! A server reports what is wrong with the registration of its webhooks: where failures are ignored, nothing else does.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Installed, Kubelet, MUTATING, VALIDATING};
 
 #[test]
-fn a_server_tells_what_is_wrong_with_its_registration_and_stays_ready() {
+fn a_server_reports_what_is_wrong_with_its_registration_and_stays_ready() {
     let installed = Installed::new();
     let mut keeper = installed.keeper(&[]);
     keeper.wait_until_ready();
@@ -19,7 +19,7 @@ fn a_server_tells_what_is_wrong_with_its_registration_and_stays_ready() {
     let policy = validating["webhooks"][0]["failurePolicy"]
         .as_str()
         .expect("a policy");
-    server.wait_until_told(&format!("registration: /mutate (Ignore), /validate ({policy})\n"));
+    server.wait_until_reported(&format!("registration: /mutate (Ignore), /validate ({policy})\n"));
     let problems =
         |kind: &str| server.metric(&format!("poolgate_registration_problems{{problem=\"{kind}\"}}"));
     assert_eq!(problems("no_ca_bundle"), Some(0.0));
@@ -36,8 +36,8 @@ fn a_server_tells_what_is_wrong_with_its_registration_and_stays_ready() {
     ];
     installed.plane.kubectl(&args, "").success();
     installed.client.delete(&format!("{MUTATING}/poolgate"));
-    server.wait_until_told("validate.nodepools.poolgate.dev: caBundle is empty");
-    server.wait_until_told("no webhook calls /mutate");
+    server.wait_until_reported("validate.nodepools.poolgate.dev: caBundle is empty");
+    server.wait_until_reported("no webhook calls /mutate");
     assert_eq!(
         [problems("no_ca_bundle"), problems("not_registered")],
         [Some(1.0); 2]
@@ -47,6 +47,6 @@ fn a_server_tells_what_is_wrong_with_its_registration_and_stays_ready() {
     );
     assert_eq!(server.metric(&registered), Some(1.0));
     assert_eq!(server.probe("/readyz").0, 200);
-    let told = server.logged("the webhooks are not registered as they should be");
-    assert_eq!(told.len(), 2, "once each: {told:?}");
+    let reported = server.logged("the webhooks are not registered as they should be");
+    assert_eq!(reported.len(), 2, "once each: {reported:?}");
 }
