@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::nodeclaim::node_claim;
@@ -33,22 +34,23 @@ fn create(fleet: &Fleet, name: &str, pool: &str) -> Result<Value, String> {
 #[test]
 fn a_new_authority_of_the_api_server_needs_no_restart() {
     let mut plane = ControlPlane::start();
-    let (trusted, kubeconfig) = (
-        plane.directory().join("trusted.crt"),
-        plane.directory().join("trusting"),
-    );
+    let trusted = plane.directory().join("trusted.crt");
     let before = fs::read_to_string(&plane.pki().ca).expect("the authority");
     fs::write(&trusted, &before).expect("written");
-    let config = fs::read_to_string(plane.kubeconfig()).expect("a kubeconfig");
-    let mut config: Value = serde_json::from_str(&config).expect("JSON");
-    config["clusters"][0]["cluster"]["certificate-authority"] = json!(trusted);
-    fs::write(&kubeconfig, config.to_string()).expect("written");
+    let trusting = |account| {
+        let kubeconfig = plane.kubeconfig_by(account);
+        let config = fs::read_to_string(&kubeconfig).expect("a kubeconfig");
+        let mut config: Value = serde_json::from_str(&config).expect("JSON");
+        config["clusters"][0]["cluster"]["certificate-authority"] = json!(trusted);
+        fs::write(&kubeconfig, config.to_string()).expect("written");
+        kubeconfig
+    };
 
     let mut fleet = Fleet::in_cluster(&plane);
-    let mut gate = Poolgate::serve_watching(&kubeconfig, &["--gate"]);
+    let mut gate = Poolgate::serve_watching(&trusting(Account::Gate), &["--gate"]);
     gate.wait_until_reported("NodeClaims: watching\n");
     plane.register_gate_for("gated-", &gate.base_url(), &gate.ca(), "Fail");
-    let mut reconciler = Reconciler::start(&kubeconfig, &[]);
+    let mut reconciler = Reconciler::start(&trusting(Account::Reconciler), &[]);
     fleet.pool("gated-pool", 1, &json!({}));
     fleet.pool("held", 1, &json!({}));
     fleet.busy("held", "node-a");
