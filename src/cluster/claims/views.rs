@@ -25,6 +25,9 @@ struct PoolClaims {
     view: ClaimView,
     /// The newest LIST of this pool alone that is in the view.
     listed: Option<Listed>,
+    /// Whether the watch was lost since the view came in: the cluster may be set back to a backup meanwhile, and the view may
+    /// be of the time that is lost.
+    is_suspect: bool,
 }
 
 /// A consistent LIST of one pool.
@@ -60,17 +63,25 @@ impl ClaimViews {
         } else if known.listed.is_none() {
             return None;
         }
-        Some((&known.view, known.listed.map(|listed| listed.span)))
+        let listed = known.listed.filter(|_| !known.is_suspect);
+        Some((&known.view, listed.map(|listed| listed.span)))
     }
 
-    /// The newest LIST of this pool alone that is in its view.
+    /// The newest LIST of this pool alone that is in its view, if the watch was not lost since.
     pub(crate) fn listed(&self, pool: &str) -> Option<Listed> {
-        self.by_pool.get(pool)?.listed
+        let known = self.by_pool.get(pool)?;
+        known.listed.filter(|_| !known.is_suspect)
     }
 
     /// Whether the view is followed by the watch, or was listed at or after that moment.
     pub(crate) fn is_known_since(&self, pool: &str, moment: Moment) -> bool {
-        self.watched || self.listed(pool).is_some_and(|listed| listed.span.done >= moment)
+        let listed = self.by_pool.get(pool).and_then(|known| known.listed);
+        self.watched || listed.is_some_and(|listed| listed.span.done >= moment)
+    }
+
+    /// Whether the watch was lost since the view of this pool came in, so that nothing may be admitted by it.
+    pub(crate) fn is_suspect(&self, pool: &str) -> bool {
+        self.by_pool.get(pool).is_some_and(|known| known.is_suspect)
     }
 
     /// Takes a consistent list of one pool.
@@ -86,6 +97,7 @@ impl ClaimViews {
                 known.view.restart(list);
             }
             known.listed = Some(listed);
+            known.is_suspect = false;
         });
     }
 
@@ -99,10 +111,14 @@ impl ClaimViews {
             ));
             // It may be newer than what the watch begins with.
             known.listed = None;
+            known.is_suspect = false;
         }
         for (pool, claims) in listing {
-            let view = ClaimView::listed(version, claims);
-            self.by_pool.insert(pool, PoolClaims { view, listed: None });
+            let known = PoolClaims {
+                view: ClaimView::listed(version, claims),
+                ..PoolClaims::default()
+            };
+            self.by_pool.insert(pool, known);
         }
         self.by_pool.retain(|_, known| !known.view.is_empty());
         self.version = version;
@@ -132,6 +148,9 @@ impl ClaimViews {
     /// From now on the watch is down.
     pub(super) fn lost(&mut self) {
         self.watched = false;
+        for known in self.by_pool.values_mut() {
+            known.is_suspect = true;
+        }
         self.shared.set_claims(None);
     }
 
@@ -240,6 +259,29 @@ mod tests {
         );
         views.upsert("a", uid("2"), disrupted(15, true));
         assert_eq!(staying(&mut views), 0, "the watch comes up to the list");
+    }
+
+    #[test]
+    fn a_view_is_suspect_from_the_loss_of_the_watch_to_the_next_list() {
+        let mut views = ClaimViews::new(Arc::default());
+        views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 10);
+        let list = || ClaimView::listed(20, [(uid("1"), claim(3))]);
+        views.relist("a", list(), LISTED);
+        assert!(!views.is_suspect("a"));
+        views.lost();
+        assert!(views.is_suspect("a") && views.listed("a").is_none());
+        assert_eq!(count(&mut views, "a"), Some((1, 20)), "it may still deny");
+        // The cluster was set back.
+        views.relist(
+            "a",
+            ClaimView::listed(5, [(uid("1"), claim(3)), (uid("2"), claim(4))]),
+            LISTED,
+        );
+        assert!(!views.is_suspect("a") && views.listed("a").is_some());
+        assert_eq!(count(&mut views, "a"), Some((2, 5)));
+        views.lost();
+        views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 6);
+        assert!(!views.is_suspect("a"));
     }
 
     #[test]

@@ -122,3 +122,36 @@ fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
     assert_eq!(fill(&client, "new"), 1);
     assert_eq!(names(&client).len(), 3);
 }
+
+#[test]
+fn gates_that_keep_running_admit_nothing_by_what_they_saw_in_the_time_that_is_lost() {
+    let (mut plane, services) = Services::with_control_plane();
+    plane.install_karpenter_crds(V1);
+    let (_copy, strict) = strict_overlay("licensed");
+    plane
+        .kubectl(&["apply", "-k", strict.to_str().expect("a path")], "")
+        .success();
+    certify(&plane);
+    let _pods = start_pods(&plane, &services);
+    let client = Client::of(&plane);
+    wait_for("a pool to come in", || {
+        let pool = node_pool("licensed", &json!({"limits": {"nodes": 3}}));
+        client.try_create(POOLS, &pool).ok()
+    });
+    assert_eq!(fill(&client, "old"), 3);
+    let then = names(&client);
+    plane.back_up_store();
+
+    // The time that is lost: all claims go, and one comes, so that the gate has seen an almost empty pool.
+    let client = Client::of(&plane);
+    for number in 0..3 {
+        client.delete(&format!("{CLAIMS}/old-{number}"));
+    }
+    wait_for("a claim to come in", || create_claim(&client, "lost").ok());
+
+    plane.restore_store();
+    let client = Client::of(&plane);
+    assert_eq!(names(&client), then);
+    assert_eq!(fill(&client, "new"), 0);
+    assert_eq!(names(&client), then);
+}
