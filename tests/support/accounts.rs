@@ -51,10 +51,7 @@ impl ControlPlane {
 
     /// The same, where another kubeconfig leads to.
     pub(crate) fn kubeconfig_at(&self, server: &Path, account: Account) -> PathBuf {
-        let files = FILES.map(|file| format!("--filename={MANIFESTS}/{file}"));
-        let files = files.each_ref().map(String::as_str);
-        self.kubectl(&[&["apply", "--server-side"], &files[..]].concat(), "")
-            .success();
+        self.install_accounts();
         let name = account.name();
         let token = self.kubectl(&["-n", "poolgate-system", "create", "token", name], "");
         let text = fs::read_to_string(server).expect("a kubeconfig");
@@ -70,6 +67,7 @@ impl ControlPlane {
     /// Makes a namespace in which the gate may write as it may where it is shipped to, for gates that share no ledgers
     /// with others.
     pub(crate) fn create_ledger_namespace(&self, name: &str) {
+        self.install_accounts();
         let client = Client::of(self);
         client.create("/api/v1/namespaces", &json!({"metadata": {"name": name}}));
         for kind in ["roles", "rolebindings"] {
@@ -80,5 +78,12 @@ impl ControlPlane {
             copy["metadata"] = json!({"name": "poolgate-gate"});
             client.create(&path(name), &copy);
         }
+    }
+
+    fn install_accounts(&self) {
+        let files = FILES.map(|file| format!("--filename={MANIFESTS}/{file}"));
+        let files = files.each_ref().map(String::as_str);
+        self.kubectl(&[&["apply", "--server-side"], &files[..]].concat(), "")
+            .success();
     }
 }

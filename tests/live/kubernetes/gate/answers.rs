@@ -319,7 +319,7 @@ fn a_gate_alone_starts_without_a_readable_policy_and_keeps_the_mode_of_the_ledge
 fn a_reservation_that_came_to_nothing_is_counted_when_it_ends() {
     // In a namespace of its own, so that no other test's gate takes the reservation out.
     let plane = &published().plane;
-    plane.kubectl(&["create", "namespace", "spent"], "").success();
+    plane.create_ledger_namespace("spent");
     let gated = Gated::start("spent-", &["--namespace=spent"]);
     gated.apply(&pool("spent", Some(5)));
     gated.create(&[], &claim("spent-a", "spent")).success();
