@@ -4,6 +4,8 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
+use poolgate_core::manifest::{Limits, parse};
+
 use super::assets::assets;
 use super::client::Client;
 use super::control_plane::ControlPlane;
@@ -49,10 +51,10 @@ impl ControlPlane {
     /// Installs one definition and waits until kubectl can work with its objects.
     pub(crate) fn install_crd(&self, manifest: &str) {
         let client = Client::of(self);
-        let name = manifest
-            .lines()
-            .find_map(|line| line.strip_prefix("  name: "))
-            .expect("a definition has a name");
+        let document = parse(manifest, &Limits::default()).next();
+        let definition = document.expect("a definition is one document").into_value();
+        let name = definition["metadata"]["name"].as_str();
+        let name = name.expect("a definition has a name");
         client.apply(&format!("{DEFINITIONS}/{name}"), manifest);
         let (plural, group) = name
             .split_once('.')

@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use kube::client::Body;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -54,7 +54,8 @@ pub(crate) struct FaultyApiServer {
 impl FaultyApiServer {
     /// A proxy before the first API server of this control plane. Whoever asks it has the rights of the gate.
     pub(crate) fn before(plane: &ControlPlane) -> Self {
-        let client = Client::by(&plane.kubeconfig_by(Account::Gate));
+        let gate = plane.kubeconfig_by(Account::Gate);
+        let client = Client::by(&gate);
         let (runtime, upstream) = client.parts();
         let (fault, faults) = watch::channel(Fault::None);
         let silences = Arc::new(AtomicU64::new(0));
@@ -78,14 +79,10 @@ impl FaultyApiServer {
         });
         let directory = tempfile::tempdir().expect("a directory");
         let kubeconfig = directory.path().join("kubeconfig");
-        let config = json!({
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "faulty", "cluster": {"server": format!("http://{address}")}}],
-            "contexts": [{"name": "faulty", "context": {"cluster": "faulty", "user": "nobody"}}],
-            "users": [{"name": "nobody", "user": {}}],
-            "current-context": "faulty",
-        });
+        let gate = fs::read_to_string(gate).expect("a kubeconfig");
+        let mut config: Value = serde_json::from_str(&gate).expect("JSON");
+        config["clusters"][0]["cluster"] = json!({"server": format!("http://{address}")});
+        config["users"][0]["user"] = json!({});
         fs::write(&kubeconfig, config.to_string()).expect("a kubeconfig can be written");
         Self {
             fault,
