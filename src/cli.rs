@@ -37,12 +37,12 @@ struct Cli {
     command: Command,
 }
 
-/// What a kubectl plugin's file has to be called for `kubectl nodepool-lint`.
+/// The file name of the kubectl plugin for `kubectl nodepool-lint`.
 const PLUGIN: &str = "kubectl-nodepool_lint";
 
 /// Check NodePool manifests: mistakes at their line and column, as poolgate's webhook would tell them of a new object
 ///
-/// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
+/// Exits with 0 if there is nothing to report, 1 for findings, 2 if something could not be read.
 #[derive(Debug, Parser)]
 #[command(
     name = "kubectl nodepool-lint",
@@ -70,14 +70,14 @@ pub(crate) enum Command {
     /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the webhooks
     #[command(after_help = examples::CERTIFICATES)]
     Certificates(Box<CertificatesArgs>),
-    /// Tell how poolgate is in a cluster: which webhooks answer, which policy is in force, how the NodePools stand
+    /// Show the state of poolgate in a cluster: which webhooks answer, which policy is in force, how full the NodePools are
     ///
     /// Exits with 0 if all is well, 1 if something is wrong, 2 if something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
     /// Check manifests: mistakes at their line and column, as the webhook would tell them of a new object
     ///
-    /// Exits with 0 if nothing is held against them, 1 for findings, 2 if something could not be read.
+    /// Exits with 0 if there is nothing to report, 1 for findings, 2 if something could not be read.
     #[command(after_help = examples::LINT)]
     Lint(LintArgs),
     /// Answer one AdmissionReview from standard input: the webhook without the network
@@ -121,7 +121,7 @@ impl Command {
         Cli::try_parse_from(arguments).map(|cli| cli.command)
     }
 
-    /// Does what was asked. An error means that it could not be done; a verdict is an exit code.
+    /// Runs the command. An error means that it could not be done; a verdict is an exit code.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Serve(args) => Ok(webhook::serve(*args)?),

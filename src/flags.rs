@@ -18,7 +18,7 @@ pub(crate) fn time(text: &str) -> Result<Duration, &'static str> {
     go_duration(text).ok_or("write a number with its unit: 500ms, 10s, 1m")
 }
 
-/// A length of time that passes between two looks.
+/// A length of time between two reads.
 pub(crate) fn interval(text: &str) -> Result<Duration, &'static str> {
     time(text).and_then(|time| {
         if time.is_zero() {

@@ -1,4 +1,4 @@
-//! What a command without a cluster judges by: a policy from a file, and the Karpenter release that is named.
+//! What a command without a cluster judges by: a policy from a file, and a Karpenter release.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::policy_file::{self, LoadError};
 /// The policy of a folder and of all below it.
 const NEARBY: &str = ".poolgate.yaml";
 
-/// What the user says about it.
+/// The flags for it.
 #[derive(Debug, Args)]
 pub(crate) struct JudgedBy {
     /// The organisation's policy
@@ -28,37 +28,37 @@ pub(crate) struct JudgedBy {
 }
 
 impl JudgedBy {
-    /// The policy of the file, or the built-in one where none is named.
+    /// The policy of the file, or the built-in one if no file is given.
     pub(crate) fn policy(&self) -> Result<Policy, LoadError> {
         Ok(self.named_policy()?.unwrap_or_default())
     }
 
-    /// The policy of the file; none where none is named.
+    /// The policy of the file, if one is given.
     pub(crate) fn named_policy(&self) -> Result<Option<Policy>, LoadError> {
         let read = |path| Ok(policy_file::load(path)?.reading.policy);
         self.policy.as_deref().map(read).transpose()
     }
 
-    /// The Karpenter that NodePools are judged for.
+    /// The Karpenter release that NodePools are judged for.
     pub(crate) fn karpenter(&self) -> Karpenter {
         self.karpenter_version
             .map_or_else(Karpenter::default, Karpenter::from)
     }
 }
 
-/// The same for a command that takes the policy which lies nearest to each file.
+/// The same for a command that uses the policy nearest to each file.
 #[derive(Debug, Args)]
 pub(crate) struct JudgedByNearest {
     #[command(flatten)]
     judged_by: JudgedBy,
 
-    /// Pass over the .poolgate.yaml that is beside or above a file; --policy wins over it in any case
+    /// Ignore the .poolgate.yaml beside or above a file; --policy replaces it in any case
     #[arg(long)]
     isolated: bool,
 }
 
 impl JudgedByNearest {
-    /// The policies of all files in these folders. One that is named is the policy of all.
+    /// The policies of all files in these folders. With --policy all have that one.
     pub(crate) fn policies<'f>(
         &self,
         folders: impl Iterator<Item = &'f Path>,
@@ -79,7 +79,7 @@ impl JudgedByNearest {
         Ok(policies)
     }
 
-    /// The Karpenter that NodePools are judged for.
+    /// The Karpenter release that NodePools are judged for.
     pub(crate) fn karpenter(&self) -> Karpenter {
         self.judged_by.karpenter()
     }
@@ -92,13 +92,13 @@ pub(crate) struct FoundPolicy {
     pub(crate) file: Option<String>,
 }
 
-/// The policy of every folder that was looked at.
+/// The policy of every folder that was searched.
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
     /// The one of folders that have none.
     elsewhere: FoundPolicy,
     found: Vec<FoundPolicy>,
-    /// Which of those found is the one of a folder.
+    /// Which of the policies found belongs to a folder.
     nearest: HashMap<PathBuf, Option<usize>>,
 }
 
@@ -151,7 +151,7 @@ impl Policies {
     }
 }
 
-/// A path from the root as people write it: from the current folder on where it lies below that.
+/// An absolute path as people write it: relative to the current folder if it is below that.
 fn shown(path: PathBuf) -> PathBuf {
     let here = fs::canonicalize(".").unwrap_or_default();
     path.strip_prefix(here).map(Path::to_owned).unwrap_or(path)

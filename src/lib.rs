@@ -46,7 +46,7 @@ pub fn run() -> ExitCode {
     let command = match Command::parse(&arguments) {
         Ok(command) => command,
         Err(error) => {
-            // Help and version come this way too. Where the reader has gone there is nobody left to tell.
+            // Help and version come this way too. A closed pipe is not a failure.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(UNUSABLE.into(), ExitCode::from);
         }
@@ -57,9 +57,9 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// One provider for the whole process, named once: where two crates of the tree bring different ones, rustls
-/// cannot choose and panics at the first connection.
+/// One provider for the whole process, set once: if two crates bring different ones, rustls cannot choose and panics at the
+/// first connection.
 fn install_crypto_provider() {
-    // An error says that one is installed already, which is what is wanted.
+    // An error means that one is already installed, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }

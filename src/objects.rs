@@ -1,5 +1,5 @@
-//! Objects of the cluster as the API server gives them: what every reader of them shares. What only one reader looks
-//! at is a type of its own, so that nobody pays memory for what others read; [`IgnoredAny`] is read over.
+//! Objects of the cluster as the API server sends them: the fields that their readers share. Fields that only one reader
+//! needs are a type of its own, so that no other reader keeps them in memory; [`IgnoredAny`] skips a value.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub(crate) struct Metadata<L = IgnoredAny, A = IgnoredAny> {
     owner_references: Option<Vec<Owner>>,
 }
 
-/// Of labels the one that names the pool.
+/// The label that names the pool.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub(crate) struct PoolLabel {
     #[serde(rename = "karpenter.sh/nodepool")]
@@ -70,7 +70,7 @@ struct Owner {
 }
 
 impl<L, A> Metadata<L, A> {
-    /// The resourceVersion, where it is a number.
+    /// The resourceVersion, if it is a number.
     pub(crate) fn version(&self) -> Option<u64> {
         self.resource_version.as_ref()?.parse().ok()
     }
@@ -79,7 +79,7 @@ impl<L, A> Metadata<L, A> {
         instant(self.creation_timestamp.as_deref())
     }
 
-    /// Since when it is on its way out.
+    /// Since when it is being deleted.
     pub(crate) fn deleted(&self) -> Option<Timestamp> {
         instant(self.deletion_timestamp.as_deref())
     }
@@ -126,13 +126,13 @@ impl Conditions {
             .find(|condition| &*condition.r#type == kind)
     }
 
-    /// Whether the condition of this type holds.
+    /// Whether the condition of this type is true.
     pub(crate) fn is_true(&self, kind: &str) -> bool {
         self.get(kind)
             .is_some_and(|condition| &*condition.status == "True")
     }
 
-    /// Since when it holds.
+    /// Since when it is true.
     pub(crate) fn true_since(&self, kind: &str) -> Option<Timestamp> {
         let condition = self.get(kind).filter(|_| self.is_true(kind))?;
         instant(condition.last_transition_time.as_deref())

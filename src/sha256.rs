@@ -17,8 +17,8 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
     text
 }
 
-/// A name made of the beginning of `name`, at most `most` bytes of it, and after `separator` the first digits of the hash
-/// of what it stands for.
+/// A name made of the first bytes of `name`, at most `most`, then `separator`, then the first digits of the hash of the full
+/// name.
 pub(crate) fn hashed_name(name: &str, most: usize, separator: char, of: &str) -> String {
     let mut beginning = name.get(..name.floor_char_boundary(most)).unwrap_or_default();
     beginning = beginning.trim_end_matches(['.', '-']);

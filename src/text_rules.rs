@@ -1,5 +1,5 @@
-//! What lint alone tells, beside the rules of the catalogue: mistakes in the text itself, objects that no cluster takes,
-//! comments that do nothing, files that cannot be read. Their names are listed with those of the rules.
+//! What only lint reports, beside the rules of the catalogue: mistakes in the text itself, objects that no cluster accepts,
+//! comments without effect, files that cannot be read. Their names are listed with those of the rules.
 
 use clap::builder::PossibleValue;
 use poolgate_core::diagnostic::{Severity, nearest};
@@ -7,14 +7,14 @@ use poolgate_core::rules::{self, CATALOGUE};
 
 use crate::flags::Listed;
 
-/// Something that lint tells under a name of its own.
+/// Something that lint reports under a name of its own.
 #[derive(Debug)]
 pub(crate) struct TextRule {
     /// The stable name.
     pub(crate) id: &'static str,
     /// How much a finding weighs.
     pub(crate) severity: Severity,
-    /// What it demands, as one sentence without final stop.
+    /// What it requires, as one sentence without final stop.
     pub(crate) title: &'static str,
     /// Why it matters: a paragraph of Markdown.
     pub(crate) why: &'static str,
@@ -26,11 +26,11 @@ pub(crate) const SYNTAX: &str = "manifest-syntax";
 pub(crate) const TEMPLATE: &str = "manifest-template";
 /// A key that is written twice.
 pub(crate) const DUPLICATE_KEY: &str = "manifest-duplicate-key";
-/// A key that is no text.
+/// A key that is not text.
 pub(crate) const KEY: &str = "manifest-key";
 /// A value that JSON does not have.
 pub(crate) const VALUE: &str = "manifest-value";
-/// A merge of something else than mappings, or behind what it replaces.
+/// A merge of something other than mappings, or behind what it replaces.
 pub(crate) const MERGE: &str = "manifest-merge";
 /// An alias without its anchor.
 pub(crate) const ALIAS: &str = "manifest-alias";
@@ -40,13 +40,13 @@ pub(crate) const LIMIT: &str = "manifest-limit";
 pub(crate) const KIND: &str = "manifest-kind";
 /// An object without a name.
 pub(crate) const NAME: &str = "manifest-name";
-/// A field without which the cluster takes the object only once the webhook has completed it.
+/// A missing field that only the webhook would add: without the webhook the cluster rejects the object.
 pub(crate) const DEFAULT: &str = "manifest-default";
 /// A file named as JSON that is only YAML.
 pub(crate) const JSON: &str = "manifest-json";
 /// Values that are variables, to be filled in by another program.
 pub(crate) const VARIABLE: &str = "manifest-variable";
-/// A version for which nobody says which release is meant.
+/// A version whose release is not known.
 pub(crate) const RELEASE: &str = "manifest-release";
 /// A file that could not be read, or not be written.
 pub(crate) const UNREADABLE: &str = "file-unreadable";
@@ -186,7 +186,7 @@ pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
     catalogue.chain(RULES.iter().map(|rule| rule.id))
 }
 
-/// The name as it is listed; an error says which one was probably meant.
+/// The name as it is listed; the error suggests a similar one.
 pub(crate) fn known(id: &str) -> Result<&'static str, UnknownRule> {
     let listed = rules::find(id).map(|rule| rule.id.as_str());
     listed

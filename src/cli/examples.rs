@@ -1,4 +1,4 @@
-//! What each `--help` ends with. A test runs every line.
+//! The examples at the end of each `--help`. A test runs every line.
 
 pub(super) const POOLGATE: &str = "\
 Examples:

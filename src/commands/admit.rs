@@ -12,13 +12,13 @@ use crate::admission::{ClusterView, Endpoint, MutateVerdict, Reviewer, Verdict};
 use crate::files;
 use crate::judged_by::JudgedBy;
 
-/// Longest review that is read, in bytes: the API server sends at most two objects of 3 MiB, and what is around them.
+/// Longest review that is read, in bytes: the API server sends at most two objects of 3 MiB, and the envelope.
 const MAX_BYTES: u64 = 7 << 20;
 
-/// The exit code where the object is denied.
+/// The exit code if the object is denied.
 const DENIED: u8 = 1;
 
-/// What the user says about the review.
+/// The flags of `admit`.
 #[derive(Debug, Args)]
 pub(crate) struct AdmitArgs {
     /// Answer as /mutate does: complete the object
@@ -33,7 +33,7 @@ pub(crate) struct AdmitArgs {
     judged_by: JudgedBy,
 }
 
-/// Does what was asked. A reader who has gone is no failure.
+/// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     let endpoint = if args.mutate {
         Endpoint::Mutate

@@ -1,5 +1,4 @@
-//! `poolgate completions` and `poolgate man`: what packages install beside the program, made of the command line
-//! itself.
+//! `poolgate completions` and `poolgate man`: what packages install beside the program, generated from the command line.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -48,7 +47,7 @@ pub(crate) fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> 
     print(&page)
 }
 
-/// A reader who has gone is no failure.
+/// A closed pipe is not a failure.
 fn print(bytes: &[u8]) -> anyhow::Result<ExitCode> {
     match io::stdout().write_all(bytes) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

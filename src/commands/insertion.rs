@@ -1,5 +1,4 @@
-//! A new entry in a mapping, or another value in the place of one, written into the text around it in the style of
-//! its neighbours.
+//! A new entry in a mapping, or a new value in place of an old one, written into the text in the style of its neighbours.
 //!
 //! Knows nothing of definitions and of NodePools.
 
@@ -7,7 +6,7 @@ use serde_json::Value;
 
 use poolgate_core::manifest::{NodeRef, Shape, Style};
 
-/// Text that comes in, and where; what is between `at` and `until` goes.
+/// Text to insert, and where; what is between `at` and `until` is removed.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::commands) struct Insertion {
     at: usize,
@@ -16,7 +15,7 @@ pub(in crate::commands) struct Insertion {
 }
 
 impl Insertion {
-    /// Text that comes in, and nothing goes.
+    /// Text to insert; nothing is removed.
     fn new(at: usize, text: String) -> Self {
         Self { at, until: at, text }
     }
@@ -37,12 +36,12 @@ pub(in crate::commands) fn apply(text: &str, mut insertions: Vec<Insertion>) -> 
     out
 }
 
-/// Where an entry comes into a mapping that is written line by line.
+/// Where an entry is inserted into a mapping that is written line by line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum Order {
     /// Before the first key that comes later in the alphabet.
     Alphabetical,
-    /// Behind all others: what a comment above a key says stays with the key.
+    /// Behind all others: a comment above a key stays with the key.
     Last,
 }
 
@@ -55,11 +54,11 @@ pub(in crate::commands) struct Entry<'e> {
     pub(in crate::commands) value: &'e Value,
     /// Key and value as YAML in block style.
     pub(in crate::commands) yaml: &'e str,
-    /// Where it comes in.
+    /// Where it is inserted.
     pub(in crate::commands) order: Order,
 }
 
-/// How an entry comes into a mapping. None if `mapping` is not written as one.
+/// How an entry is inserted into a mapping. None if `mapping` is not written as one.
 pub(in crate::commands) fn into_mapping(
     text: &str,
     mapping: NodeRef<'_, '_>,
@@ -72,7 +71,7 @@ pub(in crate::commands) fn into_mapping(
     }
 }
 
-/// Before the first key that comes later in the alphabet where that is wanted, else behind the last entry's line.
+/// Before the first key that comes later in the alphabet, if `place` says so; else behind the last entry's line.
 fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
     let mut keys = mapping.entries().map(|(key, _)| key);
     let first = keys.next()?.span().start();
@@ -89,7 +88,7 @@ fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inse
     Some(Insertion::new(at, separator + &lines))
 }
 
-/// Behind the last entry: on lines of its own where that has one, else in the same line.
+/// Behind the last entry: on lines of its own if that entry has its own line, else in the same line.
 fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
     let key = Value::from(entry.key);
     let Some((last, value)) = mapping.entries().last() else {
@@ -111,7 +110,7 @@ fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inser
     Some(Insertion::new(value.span().end(), text))
 }
 
-/// How a value comes behind a key that has none.
+/// How a value is inserted behind a key that has none.
 pub(in crate::commands) fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
     let end = key.span().end();
     let colon = text.get(end..)?.find(':')?;
@@ -119,8 +118,7 @@ pub(in crate::commands) fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &
     is_next.then(|| Insertion::new(end + colon + 1, format!(" {value}")))
 }
 
-/// How a value comes into the place of another one, which stays a block if it is one. None for an alias: what it
-/// stands for is shared with other places.
+/// How a value replaces another one. A block stays a block. None for an alias: its value is shared with other places.
 pub(in crate::commands) fn in_place_of(
     text: &str,
     node: NodeRef<'_, '_>,
@@ -157,7 +155,7 @@ fn element(value: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A scalar as its predecessor was written: in quotes, or without where none are needed.
+/// A scalar in the style of its predecessor: in quotes, or without if none are needed.
 fn scalar(before: &str, value: &Value) -> String {
     let is_word = |text: &str| {
         text.bytes().all(|byte| byte.is_ascii_alphanumeric())

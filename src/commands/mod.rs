@@ -1,4 +1,4 @@
-//! The commands that answer once and end. Each is one module; none knows of the server.
+//! The commands that answer once and exit. Each is one module; none knows of the server.
 
 pub(crate) mod admit;
 pub(crate) mod budgets;

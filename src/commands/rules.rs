@@ -17,10 +17,10 @@ const LONGEST_RUN: usize = 6;
 /// How many lines of a longer run are shown before the gap; after it there is one.
 const SHOWN_OF_RUN: usize = 3;
 
-/// What the user says about the catalogue.
+/// The flags of `rules`.
 #[derive(Debug, Args)]
 pub(crate) struct RulesArgs {
-    /// The rule to explain; all of them are listed where none is named
+    /// The rule to explain; without one all are listed
     #[arg(value_parser = text_rules::on_command_line(), hide_possible_values = true)]
     rule: Option<&'static str>,
 
@@ -41,7 +41,7 @@ enum Format {
     Markdown,
 }
 
-/// Prints what was asked for. A reader who has gone is no failure.
+/// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &RulesArgs) -> anyhow::Result<ExitCode> {
     let mut output = Vec::new();
     match args.rule {
@@ -130,11 +130,11 @@ Examples show only the fields that matter. Where an example has two documents, t
 its update; of a rule across objects, both are there at once.
 ";
 
-/// Who tells of a rule that shows only across objects.
+/// What reports a rule that shows only across objects.
 const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` tell this: each object by itself is fine, \
                       and Karpenter's CRD and the webhook see one at a time.";
 
-/// Who tells of a rule that is not in the catalogue.
+/// What reports a rule that is not in the catalogue.
 const OWN: &str = "Only poolgate lint tells this: no API server and no webhook sees the text.";
 
 fn page(output: &mut impl Write) -> io::Result<()> {

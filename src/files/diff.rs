@@ -2,7 +2,7 @@
 
 use diffy::DiffOptions;
 
-/// The difference between a text and what would become of it, as `patch -p0` takes it.
+/// The difference between an old and a new text, as `patch -p0` reads it.
 pub(crate) fn diff(name: &str, with: &str, before: &str, after: &str) -> String {
     DiffOptions::new()
         .set_original_filename(name.to_owned())

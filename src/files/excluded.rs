@@ -1,16 +1,16 @@
-//! What is passed over although it is named, or lies below a directory that is.
+//! What is skipped although it is given, or is below a directory that is given.
 
 use std::env;
 use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// Patterns as those of a `.gitignore` in the current folder.
+/// Patterns like those of a `.gitignore` in the current folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Excluded(Gitignore);
 
 impl Excluded {
-    /// Nothing is.
+    /// Nothing is skipped.
     pub(crate) fn nothing() -> Self {
         Self(Gitignore::empty())
     }
@@ -24,12 +24,12 @@ impl Excluded {
         builder.build().map(Self)
     }
 
-    /// Whether an entry of a walk is passed over.
+    /// Whether an entry of a walk is skipped.
     pub(super) fn entry(&self, path: &Path, is_folder: bool) -> bool {
         self.0.matched(path, is_folder).is_ignore()
     }
 
-    /// Whether a path that is named is passed over, or a folder that it lies in.
+    /// Whether a given path is skipped, or a folder that it is in.
     pub(super) fn named(&self, path: &Path, is_folder: bool) -> bool {
         let mut above = path.ancestors().skip(1);
         self.entry(path, is_folder) || above.any(|folder| self.entry(folder, true))

@@ -1,4 +1,4 @@
-//! Which files are looked at: those named, and those below directories that are named.
+//! Which files are read: those given, and those below directories that are given.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -38,16 +38,16 @@ pub(crate) struct Input {
 pub(crate) enum Source {
     Stdin,
     File(PathBuf),
-    /// No file: this is it.
+    /// This text, not a file.
     Text(String),
     /// What was standard input, or why that could not be read.
     Held(Result<String, String>),
-    /// Nowhere, and why.
+    /// It cannot be read, and why.
     Nowhere(String),
 }
 
 impl Input {
-    /// The folder that it stands in; of standard input the one that its name says.
+    /// Its folder; for standard input the folder of its name.
     pub(crate) fn folder(&self) -> &Path {
         let path = match &self.source {
             Source::File(path) => path,
@@ -59,7 +59,7 @@ impl Input {
         }
     }
 
-    /// The same, to be read more than once: standard input flows past.
+    /// The same, to be read more than once: standard input can be read only once.
     pub(crate) fn held(self) -> Self {
         let source = match &self.source {
             Source::Stdin => Source::Held(self.read().map_err(|error| error.to_string())),
@@ -89,11 +89,11 @@ impl Input {
 pub(crate) struct Inputs {
     /// In the order of their names, each once; what could not even be found among them.
     pub(crate) files: Vec<Input>,
-    /// Helm template folders that were passed over: what is there is no YAML yet.
+    /// Helm template folders that were skipped: their files are not YAML yet.
     pub(crate) template_folders: usize,
 }
 
-/// Looks for the inputs. A file that is named is one whatever its extension; below a directory those that end in
+/// Looks for the inputs. A given file is one with any extension; below a directory those that end in
 /// `.yaml`, `.yml` or `.json` are, unless git ignores them or their name begins with a dot. Standard input goes by
 /// `stdin_name`, where one is given.
 pub(crate) fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
@@ -202,7 +202,7 @@ fn is_manifest(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_file()) && matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
-/// Whether an entry is the `templates` folder of a Helm chart. One that was named is looked at.
+/// Whether an entry is the `templates` folder of a Helm chart. One that is given is read.
 fn is_template_folder(entry: &DirEntry) -> bool {
     entry.depth() > 0
         && entry.file_name() == "templates"
@@ -210,7 +210,7 @@ fn is_template_folder(entry: &DirEntry) -> bool {
         && entry.path().with_file_name("Chart.yaml").is_file()
 }
 
-/// A path as it is printed: with `/`, and without a `./` that nobody wrote.
+/// A path as it is printed: with `/`, and without a `./` that the user did not write.
 fn name(path: &Path) -> String {
     let shown = path.to_string_lossy();
     clean(shown.strip_prefix("./").unwrap_or(&shown))

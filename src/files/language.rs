@@ -1,11 +1,11 @@
-//! Languages that make manifests and are none: what is written in one is named as such, instead of as broken YAML.
+//! Languages that generate manifests: a file in one is reported as such, not as broken YAML.
 
 use std::fmt;
 use std::path::Path;
 
 use poolgate_core::karpenter::GROUP;
 
-/// A language of which nothing can be said before it was run.
+/// A language whose files say nothing before they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     /// That of Terraform.
@@ -27,7 +27,7 @@ const BLOCKS: [&str; 8] = [
 ];
 
 impl Language {
-    /// The language of a text that is about Karpenter: as its name says, or its first line that is no comment.
+    /// The language of a text about Karpenter, by its name, or by its first line that is not a comment.
     pub(super) fn of(name: &str, text: &str) -> Option<Self> {
         if !text.contains(GROUP) {
             return None;

@@ -1,5 +1,5 @@
-//! The user's files: which are meant, how they are named in output, which are only parts, how one is read, compared and
-//! replaced, and how an object is written as one.
+//! The user's files: which are read, their names in output, which are only parts, how one is read, compared and replaced,
+//! and how an object is written as one.
 //!
 //! Knows of NodePools only the name of their group.
 

@@ -1,5 +1,5 @@
-//! Which files are patches of a kustomization: parts of an object, of which nothing can be said for what they lack, and
-//! into which nothing is written.
+//! Which files are patches of a kustomization. A patch is a part of an object: what it lacks is not a mistake, and nothing is
+//! written into it.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -15,10 +15,10 @@ use super::read::read_text;
 /// What kustomize takes as the name of a kustomization.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// How many folders above a file are asked for a kustomization that names it.
+/// How many folders above a file are searched for a kustomization that names it.
 const FOLDERS: usize = 4;
 
-/// Whether the objects of a file are all there.
+/// Whether the objects of a file are complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whole {
     /// Each is what would be applied.
@@ -63,8 +63,7 @@ impl Patches {
     }
 }
 
-/// The patches that the kustomization of a folder names. One that cannot be read names none: kustomize itself will
-/// tell.
+/// The patches that the kustomization of a folder names. One that cannot be read names none: kustomize itself reports it.
 fn named_in(folder: &Path) -> Vec<PathBuf> {
     NAMES
         .iter()

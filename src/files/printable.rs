@@ -1,4 +1,4 @@
-//! Text of the user's as it may be printed.
+//! The user's text, safe to print.
 
 use poolgate_core::diagnostic::quoted;
 

@@ -27,12 +27,12 @@ pub(crate) enum ReadError {
     /// The same as when it was read before.
     #[error("{0}")]
     Held(String),
-    /// Text that makes a manifest and is none.
+    /// Text that generates a manifest and is not one.
     #[error("is {0}")]
     Foreign(Language),
 }
 
-/// More than most files have: a text that fits is read in one go, and another read finds its end.
+/// More than most files have: a text that fits is read at once, and one more read finds its end.
 const USUAL: usize = 8 << 10;
 
 /// Reads all of `input` as text: no more than a manifest may have.

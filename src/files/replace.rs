@@ -19,17 +19,17 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
         fs::rename(&temporary, &path)
     })();
     match written {
-        // Before that, a machine that dies may have the old text again.
+        // Before that, a machine that crashes may still have the old text.
         Ok(()) => File::open(folder)?.sync_all(),
         Err(error) => {
-            // What is left over is of no use; that it cannot be removed changes nothing.
+            // The temporary file is useless; if it cannot be removed, that changes nothing.
             let _ = fs::remove_file(&temporary);
             Err(error)
         }
     }
 }
 
-/// How a file is made that nobody else may read: the old one may be private.
+/// How to create a file that only its owner may read: the old one may be private.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! What is known of a cluster at one moment: what was read, what webhooks said, and why the rest is not known.
+//! What is known of a cluster at one moment: what was read, what webhooks answered, and why the rest is not known.
 
 use std::collections::BTreeMap;
 
@@ -69,21 +69,21 @@ pub(super) struct Involved {
     pub(super) uid: String,
 }
 
-/// What the API server answered to a creation that is a dry run, under the name by which webhooks tell of themselves.
+/// The API server's answer to an inquiry: a dry run, to which webhooks add their self reports.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asked {
-    /// What they report of themselves.
+    /// Their self reports.
     pub(super) reports: Vec<SelfReport>,
     /// Why it is denied, if it is.
     pub(super) error: Option<String>,
 }
 
-/// What a webhook tells of itself, by its words.
+/// The self report of a webhook, by its words.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SelfReport(BTreeMap<String, String>);
 
 impl SelfReport {
-    /// Of a warning; none if it is not a webhook's of ours.
+    /// The self report in a warning; none if the warning is not of poolgate.
     pub(super) fn of(warning: &str) -> Option<Self> {
         let (_, words) = warning.split_once(crate::admission::inquiry::BEGINNING)?;
         let words = words.split(['"', ' ']).filter_map(|word| word.split_once('='));
@@ -105,9 +105,9 @@ pub(super) struct Facts {
     /// The namespace that poolgate is in.
     pub(super) namespace: String,
     pub(super) webhooks: Read<Vec<Webhook>>,
-    /// The answer about a NodePool; none where nobody was asked.
+    /// The answer about a NodePool; none if no webhook was asked.
     pub(super) asked: Option<Read<Asked>>,
-    /// The answers about a NodeClaim of each pool, and of one that is not there.
+    /// The answers about a NodeClaim of each pool, and of a pool that does not exist.
     pub(super) asked_of_claims: BTreeMap<String, Read<Asked>>,
     /// The text of the policy, if there is one.
     pub(super) policy: Read<Option<String>>,

@@ -1,4 +1,4 @@
-//! Reads what there is to know, and asks the webhooks by dry runs.
+//! Reads the cluster, and asks the webhooks by dry runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,10 +34,10 @@ const AT_ONCE: usize = 4;
 /// Where poolgate is unless its webhooks say otherwise.
 const NAMESPACE: &str = "poolgate-system";
 
-/// What may be done.
+/// How to read the cluster.
 pub(super) struct Look<'a> {
     pub(super) client: &'a Client,
-    /// The namespace, if the user names one.
+    /// The namespace, if the user gives one.
     pub(super) namespace: Option<&'a str>,
     /// The namespace of ledgers and Lease.
     pub(super) ledger_namespace: &'a str,
@@ -105,7 +105,7 @@ impl Look<'_> {
         Ok(webhooks)
     }
 
-    /// Asks about a NodeClaim of every pool, and of one that is not there.
+    /// Asks about a NodeClaim of every pool, and of a pool that does not exist.
     async fn ask_of_claims(&self, facts: &Facts) -> BTreeMap<String, Read<Asked>> {
         let pools = facts.pools.iter().flatten();
         let names = pools.map(|pool| pool.metadata.name.to_string());

@@ -1,4 +1,4 @@
-//! `poolgate status`: what is registered and answers, and how the NodePools stand.
+//! `poolgate status`: which webhooks are registered and answer, and the state of the NodePools.
 
 mod facts;
 mod json;
@@ -26,10 +26,10 @@ const WRONG: u8 = 1;
 /// Something could not be read.
 const UNREAD: u8 = 2;
 
-/// Moves to the first line of a terminal, and empties it.
+/// Moves to the first line of a terminal, and clears it.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// What the user says.
+/// The flags of `status`.
 #[derive(Debug, Args)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(crate) struct StatusArgs {
     )]
     ledger_namespace: String,
 
-    /// Only read: ask no webhook by a dry run
+    /// Only read: send no dry run to the webhooks
     #[arg(long, action = ArgAction::SetTrue)]
     no_dry_run: bool,
 
@@ -57,13 +57,13 @@ pub(crate) struct StatusArgs {
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
 
-    /// Look again and again, so often
+    /// Repeat at this interval
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "10s",
         value_parser = flags::interval)]
     watch: Option<Duration>,
 }
 
-/// Looks, and says what there is. Returns the exit code.
+/// Reads the cluster and prints the report. Returns the exit code.
 pub(crate) fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let (runtime, client) = ClusterReader::connect(&args.cluster)?.into_parts();
     let look = Look {

@@ -1,4 +1,4 @@
-//! What there is to say of each NodePool: how many nodes it has, how many it may have, and what waits.
+//! The report on each NodePool: how many nodes it has, how many it may have, and what waits.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,20 +17,20 @@ use crate::objects::instant;
 /// Who writes the events that count.
 const COMPONENT: &str = "poolgate";
 
-/// What is said of a NodePool.
+/// The report on a NodePool.
 #[derive(Debug)]
 pub(super) struct PoolReport {
     pub(super) name: String,
-    /// Of one without a limit nothing else is said but how many NodeClaims there are.
+    /// For a pool without a limit only the number of NodeClaims is reported.
     pub(super) limit: Option<LimitReport>,
     /// How many NodeClaims there are.
     pub(super) claims: usize,
     /// How many of its nodes poolgate holds.
     pub(super) held: usize,
-    /// What became of the creation that was asked about.
+    /// What the gate would decide on a creation.
     pub(super) next: Option<String>,
     pub(super) denied: Option<DenialReport>,
-    /// What waits, why, and what else is to be known, a sentence each.
+    /// What waits, why, and other notes, a sentence each.
     pub(super) notes: Vec<String>,
     /// What is wrong.
     pub(super) problems: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) struct LimitReport {
     pub(super) over_limit: &'static str,
 }
 
-/// The last denial that was written down.
+/// The last denial that was recorded.
 #[derive(Debug)]
 pub(super) struct DenialReport {
     pub(super) total: u64,
@@ -179,14 +179,14 @@ impl Seen<'_> {
         }
     }
 
-    /// How many were admitted and are not there yet.
+    /// How many were admitted and do not exist yet.
     fn outstanding(&self) -> usize {
         let known: BTreeSet<&str> = self.claims.iter().map(|claim| &*claim.metadata.uid).collect();
         let reservations = self.ledger.iter().flat_map(|stored| stored.ledger.reservations());
         reservations.filter(|uid| !known.contains(uid.as_str())).count()
     }
 
-    /// Those that are on their way out keep their places.
+    /// NodeClaims that are being deleted keep their places.
     fn drains(&self) -> Option<String> {
         let drains = self.claims.iter().filter_map(|claim| {
             let since = claim.metadata.deleted()?;
@@ -260,7 +260,7 @@ impl Seen<'_> {
         })
     }
 
-    /// What became of the creation that was asked about.
+    /// What the gate would decide on a creation.
     fn next(&self) -> Option<String> {
         match self.facts.asked_of_claims.get(&*self.pool.name)? {
             Ok(Asked { reports, error }) => {

@@ -1,13 +1,13 @@
-//! Who reconciles.
+//! Which reconciler leads.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::facts::LeaseObject;
 
-/// How long a Lease may stand unrenewed, if it does not say so itself.
+/// How long a Lease is valid without a renewal, if it does not say so itself.
 const DURATION: i64 = 15;
 
-/// Who holds the reconcilers' Lease.
+/// The holder of the reconcilers' Lease.
 #[derive(Debug)]
 pub(super) struct Reconciler {
     pub(super) holder: String,

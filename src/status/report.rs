@@ -1,4 +1,4 @@
-//! What there is to say of a cluster: a pure function of what is known.
+//! The report on a cluster: a pure function of what is known.
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::policy::Policy;
@@ -15,7 +15,7 @@ use crate::sha256::sha256;
 /// How long before its end a certificate is a problem.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// What is said.
+/// The report.
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) now: Timestamp,
@@ -37,24 +37,24 @@ pub(super) struct WebhookReport {
     pub(super) path: String,
     pub(super) failure_policy: String,
     pub(super) answers: Answers,
-    /// When the last CA ends that it is trusted by.
+    /// When the last CA in its `caBundle` expires.
     pub(super) authority_ends: Option<Timestamp>,
-    /// What it reports of itself.
+    /// Its self report.
     pub(super) report: Option<SelfReport>,
 }
 
 /// Whether a webhook answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answers {
-    /// The API server has had its answer just now.
+    /// The API server got its answer just now.
     Yes,
-    /// It had none.
+    /// The API server got none.
     No(String),
     /// It is not known.
     Unknown(String),
 }
 
-/// The policy that is stored, and those that servers say they judge by.
+/// The policy that is stored, and those that servers report as in force.
 #[derive(Debug, Default)]
 pub(super) struct PolicyReport {
     /// The SHA-256 of the stored one; none for the built-in one.
@@ -66,7 +66,7 @@ pub(super) struct PolicyReport {
 }
 
 impl Report {
-    /// Of what is known.
+    /// Makes the report from what is known.
     pub(super) fn of(facts: &Facts) -> Self {
         let mut report = Self {
             now: facts.now,
@@ -113,7 +113,7 @@ impl Report {
         report
     }
 
-    /// Says what there is to say of the policy; the one that is stored.
+    /// Reports problems of the policy, and returns the stored one.
     fn judge_policy(&mut self, facts: &Facts) -> Policy {
         let mut in_force: Vec<String> = self
             .webhooks
@@ -168,7 +168,7 @@ impl WebhookReport {
         problems
     }
 
-    /// When the certificate ends that it shows.
+    /// When the certificate that it shows expires.
     pub(super) fn certificate_ends(&self) -> Option<Timestamp> {
         let seconds = self.report.as_ref()?.get("certificate-ends")?.parse().ok()?;
         Timestamp::from_second(seconds).ok()
@@ -202,7 +202,7 @@ fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
     }
 }
 
-/// Why a webhook reports nothing of itself.
+/// Why a webhook has no self report.
 fn unanswered(webhook: &Webhook, asked: &[&Read<Asked>], names_its_pools: bool) -> Answers {
     let failed = format!("failed calling webhook \"{}\": ", webhook.name);
     let mut error = None;
@@ -230,7 +230,7 @@ fn unanswered(webhook: &Webhook, asked: &[&Read<Asked>], names_its_pools: bool) 
     }
 }
 
-/// When the last of the certificates in a bundle ends.
+/// When the last certificate in a bundle expires.
 fn authority_ends(bundle: &[u8]) -> Option<Timestamp> {
     let (certificates, _) = read_certificates(bundle);
     let ends = certificates.iter().filter_map(|certificate| {

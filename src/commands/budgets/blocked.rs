@@ -1,4 +1,4 @@
-//! What Karpenter tells in its events `DisruptionBlocked`, in plain words.
+//! Karpenter's events `DisruptionBlocked`, in plain words.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(super) enum Scope {
 pub(super) struct Blocked {
     scope: Scope,
     meaning: Option<&'static str>,
-    /// The words of the last.
+    /// The message of the last one.
     message: String,
     last: Option<Timestamp>,
     /// About how many nodes.
@@ -66,7 +66,7 @@ const MEANINGS: [(&str, &str); 9] = [
     ("node is rebooting", "it is being rebooted: this passes by itself"),
 ];
 
-/// What a message means; none where that is not known.
+/// What a message means, if that is known.
 pub(super) fn meaning(message: &str) -> Option<&'static str> {
     let message = message.to_lowercase();
     let mut known = MEANINGS.iter();

@@ -1,4 +1,4 @@
-//! Instants as people write and read them: in UTC, which is all that Karpenter knows, and in a zone of their own.
+//! Instants as people write and read them: in UTC, the only zone that Karpenter knows, and in a zone of their own.
 
 use std::str::FromStr;
 
@@ -42,12 +42,12 @@ impl FromStr for Moment {
 pub(super) struct Clock(Option<TimeZone>);
 
 impl Clock {
-    /// A clock that shows the zone of this name, too.
+    /// A clock that also shows the zone of this name.
     pub(super) fn new(name: Option<&str>) -> anyhow::Result<Self> {
         Ok(Self(name.map(zone).transpose().context("--tz")?))
     }
 
-    /// The instant that is meant: now, unless somebody says when.
+    /// The instant that is meant: now, unless the user gives one.
     pub(super) fn instant(&self, moment: Option<Moment>) -> anyhow::Result<Timestamp> {
         match moment {
             None => Ok(Timestamp::now()),
@@ -61,12 +61,12 @@ impl Clock {
         self.0.as_ref()?.iana_name()
     }
 
-    /// The zone whose days and hours a week has.
+    /// The zone of a week's days and hours.
     pub(super) fn grid_zone(&self) -> TimeZone {
         self.0.clone().unwrap_or(TimeZone::UTC)
     }
 
-    /// An instant to the minute, or to the second where it has any.
+    /// An instant to the minute, or to the second if it has seconds.
     pub(super) fn write(&self, at: Timestamp) -> String {
         let seconds = at.as_second() % 60 != 0;
         let format = if seconds {

@@ -1,4 +1,4 @@
-//! The seven days from that of a moment on, by the clock of a zone: what is allowed in each hour.
+//! Seven days, beginning with the day of a moment, by the clock of a zone: what is allowed in each hour.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -24,7 +24,7 @@ pub(super) enum Amount {
     All,
 }
 
-/// The hours of a day; none for one that the clock leaves out. An hour that comes twice has the lower number.
+/// The hours of a day; none for one that the clock skips. An hour that comes twice has the lower number.
 pub(super) type Hours = [Option<Amount>; HOURS_A_DAY];
 
 /// The week of reasons that are alike.
@@ -62,7 +62,7 @@ impl Amount {
 }
 
 impl Grid {
-    /// The week from the day of an instant on.
+    /// The week that begins with the day of an instant.
     pub(super) fn of(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Self {
         let zone = clock.grid_zone();
         let first = at.to_zoned(zone.clone()).date();
@@ -97,7 +97,7 @@ impl Grid {
         std::array::from_fn(|day| self.date(day).strftime("%a %m-%d").to_string())
     }
 
-    /// Whether the clock leaves an hour out.
+    /// Whether the clock skips an hour.
     pub(super) fn has_gap(&self) -> bool {
         let hours = self.rows.iter().flat_map(|row| row.days.iter().flatten());
         hours.clone().any(Option::is_none)

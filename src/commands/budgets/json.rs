@@ -1,4 +1,4 @@
-//! The same for programs. Version 1: fields may be added, none is taken away.
+//! The answers as JSON. Version 1: fields may be added, none is removed.
 
 use jiff::Timestamp;
 use poolgate_core::budget::{Allowance, Change, Entry, Reason, Timing, value};
@@ -69,7 +69,7 @@ fn answer(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Value {
     Value::Object(answer)
 }
 
-/// `nodes` is null where nothing limits.
+/// `nodes` is null if nothing limits.
 fn allowance(allowance: Allowance) -> Map<String, Value> {
     let (budget, blocked) = match allowance {
         Allowance::Unlimited => (None, false),
@@ -89,7 +89,7 @@ fn midnight(at: Timestamp) -> Timestamp {
     Timestamp::from_second(seconds - seconds.rem_euclid(SECONDS_A_DAY)).unwrap_or(at)
 }
 
-/// The lowest number of each hour, null where nothing limits.
+/// The lowest number of each hour, null if nothing limits.
 fn week(subject: &Subject<'_>, from: Timestamp) -> Value {
     let rows = subject.budgets.week(&subject.reasons, subject.nodes, from);
     let hours: Map<String, Value> = subject

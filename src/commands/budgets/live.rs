@@ -1,5 +1,5 @@
-//! What a cluster says of its NodePools: how many nodes count, how many of them take a place under budgets, as Karpenter
-//! counts them, and its events about disruption that it could not begin.
+//! The state of a cluster's NodePools: how many nodes count, how many of them take a place under budgets, as Karpenter
+//! counts them, and Karpenter's events about disruption that it could not begin.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,16 +16,16 @@ use crate::objects::{Conditions, Metadata, NODE_CLAIMS, NODE_POOLS, Object, Text
 const NODES: &str = "/api/v1/nodes";
 const EVENTS: &str = "/api/v1/events";
 
-/// By which Karpenter says that pods may come onto a node.
+/// The label by which Karpenter shows that pods may be scheduled to a node.
 const INITIALIZED: &str = "karpenter.sh/initialized";
 
-/// By which Karpenter closes a node that it is about to take away.
+/// The taint by which Karpenter closes a node that it is about to remove.
 const DISRUPTED: &str = "karpenter.sh/disrupted";
 
-/// What a cluster says of a NodePool.
+/// The state of a NodePool in a cluster.
 #[derive(Debug, Default)]
 pub(super) struct InUse {
-    /// How many nodes count: those that pods may come onto.
+    /// How many nodes count: those to which pods may be scheduled.
     pub(super) nodes: u32,
     /// Of these, those on their way out.
     leaving: u32,
@@ -74,17 +74,17 @@ pub(super) struct Live {
     /// The NodePools, in the order of their names.
     pub(super) pools: Vec<Value>,
     in_use: HashMap<String, InUse>,
-    /// What could not be read, though the rest can be told without it.
+    /// What could not be read; the rest can be reported without it.
     pub(super) complaints: Vec<String>,
 }
 
 impl Live {
-    /// What is said of the pool of this name.
+    /// The state of the pool of this name.
     pub(super) fn take(&mut self, pool: &str) -> InUse {
         self.in_use.remove(pool).unwrap_or_default()
     }
 
-    /// Reads everything, one page after the other. Of nodes and NodeClaims only the numbers are kept.
+    /// Reads everything, page by page. Of nodes and NodeClaims only the numbers are kept.
     pub(super) fn read(cluster: &ClusterReader) -> anyhow::Result<Self> {
         let mut live = Self::default();
         cluster.each_page(NODE_POOLS, None, &mut |pools| {
@@ -186,7 +186,7 @@ impl Claims {
             is_rebooting: conditions.is_true("Rebooting"),
             is_terminated: conditions.is_true("InstanceTerminating"),
         };
-        // One without a machine has no node either.
+        // A NodeClaim without a machine has no node either.
         if !claim.status.provider_id.is_empty() {
             self.by_machine.insert(claim.status.provider_id, kept);
         }

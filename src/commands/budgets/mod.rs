@@ -1,5 +1,5 @@
-//! `poolgate budgets`: which budgets of a NodePool hold at a moment, which of them has the word, how many nodes may
-//! go and when that changes; or all of it over a week.
+//! `poolgate budgets`: which budgets of a NodePool hold at a moment, which of them decides, how many nodes may go and when
+//! that changes; or all of it over a week.
 
 mod blocked;
 mod clock;
@@ -44,7 +44,7 @@ const FOUND: u8 = 1;
 /// Something could not be read.
 const UNREADABLE: u8 = 2;
 
-/// What the user wants to know.
+/// The flags of `budgets`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BudgetsArgs {
@@ -102,7 +102,7 @@ enum BudgetsCommand {
     Plan(PlanArgs),
 }
 
-/// Prints what was asked for. A reader who has gone is no failure.
+/// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     if let Some(BudgetsCommand::Plan(args)) = &args.command {
         return print(&plan::plan(args)?, 0);
@@ -194,7 +194,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     print(&output, code)
 }
 
-/// The answers in the form that is asked for.
+/// The answers in the chosen form.
 fn written(
     args: &BudgetsArgs,
     subjects: &[Subject<'_>],
@@ -221,7 +221,7 @@ struct Pool<'i> {
 }
 
 impl<'i> Pool<'i> {
-    /// The pool, with the budgets of the policy where it has none.
+    /// The pool, with the budgets of the policy if it has none.
     fn of(file: &'i str, mut found: Found, policy: Option<&Policy>) -> Self {
         let is_written = found
             .object
@@ -243,7 +243,7 @@ impl<'i> Pool<'i> {
     }
 }
 
-/// `spec.disruption`, made where it is missing; none where something else is there.
+/// `spec.disruption`, added if it is missing; none if it is not an object.
 fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
     let spec = object.get_mut("spec")?.as_object_mut()?;
     let disruption = spec.entry("disruption").or_insert(Value::Null);
@@ -269,7 +269,7 @@ fn print(output: &str, code: u8) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Says something beside the results. Where nobody reads it, nobody is left to tell.
+/// Writes a note to stderr. A closed pipe is not a failure.
 fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "{what}");
 }

@@ -105,7 +105,7 @@ fn names(reasons: Reasons) -> String {
     }
 }
 
-/// What there is to say of a reason.
+/// The answer for a reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
     /// Why it never comes up.
@@ -114,7 +114,7 @@ enum Answer {
     Allowed(Allowance, String, Change),
 }
 
-/// What there is to say of each reason; those for which it is the same are taken together.
+/// The answer for each reason; reasons with the same answer share one.
 fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, Answer)> {
     let mut answers: Vec<(Vec<Reason>, Answer)> = Vec::new();
     for reason in &subject.reasons {

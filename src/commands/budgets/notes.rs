@@ -1,4 +1,4 @@
-//! What users of budgets keep asking, said where the pool at hand shows it.
+//! Answers to frequent questions about budgets, where the pool gives reason for them.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use super::subject::Subject;
 /// Longest line, in columns.
 const LINE: usize = 100;
 
-/// What the CRD writes where `expireAfter` is missing.
+/// What the CRD writes if `expireAfter` is missing.
 const DEFAULT_EXPIRY: &str = "720h";
 
 /// The notes on a pool, each a paragraph behind an empty line.
@@ -75,7 +75,7 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
     ))
 }
 
-/// How many changes are looked at for a time at which nothing limits: more than a year of two a day.
+/// How many changes are searched for a time at which nothing limits: at two a day, more than a year.
 const CHANGES: usize = 1000;
 
 fn unlimited_at_times(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<String> {
@@ -102,7 +102,7 @@ fn unlimited_at_times(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Op
     ))
 }
 
-/// When nothing limits a reason for the first time, from an instant on.
+/// When nothing limits a reason for the first time after an instant.
 fn first_unlimited(subject: &Subject<'_>, reason: Reason, at: Timestamp) -> Option<Timestamp> {
     let (mut at, mut allowance) = (at, subject.budgets.allowance(reason, subject.nodes, at));
     for _ in 0..CHANGES {
@@ -127,7 +127,7 @@ fn never_open(subject: &Subject<'_>) -> Option<String> {
     ))
 }
 
-/// A static pool that is as large as it may be: Karpenter replaces a drifted node only by one more.
+/// A static pool at its limit: Karpenter replaces a drifted node only with one node more.
 fn no_room_for_drift(subject: &Subject<'_>) -> Option<String> {
     let replicas = subject.pool.replicas.present()?;
     let limit = subject.pool.node_limit()?;
@@ -139,7 +139,7 @@ fn no_room_for_drift(subject: &Subject<'_>) -> Option<String> {
     })
 }
 
-/// Nodes that go at an age, where a budget lets none go.
+/// Nodes that expire although a budget allows no disruption.
 fn expiry(subject: &Subject<'_>) -> Option<String> {
     let closes = |entry: &Entry| entry.nodes.is_zero();
     if !subject.budgets.entries().iter().any(closes) {

@@ -42,11 +42,11 @@ pub(super) struct PlanArgs {
     #[arg(long, value_enum, ignore_case = true)]
     reason: Vec<ReasonArg>,
 
-    /// The zone of hours that name none
+    /// The zone of hours without one
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
 
-    /// The moment from which on the budgets are wanted, for a year; now, if not given
+    /// The moment from which the budgets are needed, for a year; now, if not given
     #[arg(long, value_name = "TIME")]
     at: Option<Moment>,
 }
@@ -105,7 +105,7 @@ fn local_hours(text: &str, default_zone: &str) -> anyhow::Result<LocalHours> {
     Ok(LocalHours { hours, zone })
 }
 
-/// What is wished for, and what the reader has to know.
+/// The wishes of the user as comments, and what the reader has to know.
 fn introduction(args: &PlanArgs) -> String {
     let mut text = String::new();
     for (texts, what) in [
@@ -131,7 +131,7 @@ fn introduction(args: &PlanArgs) -> String {
     text
 }
 
-/// When a variant is the one to have.
+/// When a variant is the right one.
 fn spans(variant: &Variant, from: Timestamp, until: Timestamp) -> String {
     let utc = |at: Timestamp| {
         at.to_zoned(TimeZone::UTC)
@@ -150,7 +150,7 @@ fn spans(variant: &Variant, from: Timestamp, until: Timestamp) -> String {
     spans.collect::<Vec<_>>().join(", and ")
 }
 
-/// How the clocks of the zones stand meanwhile, each once.
+/// The offsets of the zones in that time, each once.
 fn clocks(wish: &Wish, variant: &Variant) -> Vec<String> {
     let zones = wish.allowed.iter().chain(&wish.frozen);
     let mut lines: Vec<String> = zones
@@ -174,7 +174,7 @@ fn from_utc(offset: Offset) -> String {
     format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// The part of a NodePool that is to be pasted.
+/// The part of a NodePool to paste.
 fn budgets(args: &PlanArgs, variant: &Variant) -> String {
     let reasons: Vec<&str> = args
         .reason

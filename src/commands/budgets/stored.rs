@@ -1,4 +1,4 @@
-//! What the cluster has written into the status of a pool, where that says more than its budgets.
+//! What the status of a pool says beyond its budgets.
 
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::karpenter::NodePool;
@@ -10,7 +10,7 @@ pub(super) fn nodes(object: &Value) -> Option<u32> {
     u32::try_from(object.pointer("/status/nodes")?.as_u64()?).ok()
 }
 
-/// Why Karpenter launches nothing for the pool, or nothing more: sentences.
+/// Why Karpenter launches no nodes for the pool, or no more: sentences.
 pub(super) fn notes(object: &Value, pool: &NodePool<'_>) -> Vec<String> {
     [not_ready(object), above_limit(object, pool)]
         .into_iter()

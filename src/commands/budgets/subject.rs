@@ -1,4 +1,4 @@
-//! A NodePool whose budgets are explained: what is asked of it, and its own words to answer with.
+//! A NodePool whose budgets are explained: the question about it, and the words for the answer.
 
 use poolgate_core::budget::{Allowance, Budgets, Entry, Reason, Timing};
 use poolgate_core::diagnostic::quoted;
@@ -12,13 +12,13 @@ use super::stored;
 use crate::commands::nodepools::Found;
 use crate::files;
 
-/// How many nodes a pool is taken to have where nobody says.
+/// How many nodes a pool is assumed to have if that is not known.
 const ASSUMED_NODES: u32 = 10;
 
 /// The reasons that every Karpenter knows.
 const USUAL_REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason::Drifted];
 
-/// What the user asks of every pool.
+/// The question about every pool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question {
     /// How many nodes it has.
@@ -30,7 +30,7 @@ pub(super) struct Question {
 /// Who wrote the budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
-    /// The author of the pool, or nobody: then they are Karpenter's default.
+    /// The author of the pool. If it has none, they are Karpenter's default.
     Pool,
     /// The policy, for a pool that has none.
     Policy,
@@ -41,13 +41,13 @@ pub(super) enum Author {
 pub(super) struct Subject<'a> {
     /// Its name, safe to print.
     pub(super) name: String,
-    /// The file that it stands in, where there are several.
+    /// The file that it is in, if there are several.
     pub(super) file: Option<&'a str>,
     /// How many nodes it has.
     pub(super) nodes: u32,
-    /// Whether nobody says how many nodes it has.
+    /// Whether the number of its nodes is an assumption.
     pub(super) assumed: bool,
-    /// What the cluster says of it, if one is asked.
+    /// Its state in the cluster, if one is read.
     pub(super) in_use: Option<InUse>,
     /// What its budgets say.
     pub(super) budgets: Budgets,
@@ -55,7 +55,7 @@ pub(super) struct Subject<'a> {
     pub(super) reasons: Vec<Reason>,
     /// What Karpenter decodes of it.
     pub(super) pool: NodePool<'a>,
-    /// What the cluster says of it, as sentences.
+    /// Its state in the cluster, as sentences.
     pub(super) stored: Vec<String>,
     author: Author,
 }
@@ -98,7 +98,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// Why a reason never comes up, whatever budgets say: a clause without final stop.
+    /// Why a reason never applies, independent of budgets: a clause without final stop.
     pub(super) fn idle(&self, reason: Reason) -> Option<&'static str> {
         let disruption = self.pool.disruption.as_ref().present();
         let says = |field: fn(&Disruption<'a>) -> Field<&'a str>, word: &str| {
@@ -118,7 +118,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The reasons that never come up, and why.
+    /// The reasons that never apply, and why.
     pub(super) fn idle_reasons(&self) -> impl Iterator<Item = (Reason, &'static str)> {
         let reasons = self.reasons.iter();
         reasons.filter_map(|reason| Some((*reason, self.idle(*reason)?)))
@@ -130,14 +130,14 @@ impl<'a> Subject<'a> {
         reasons.filter(|reason| self.idle(*reason).is_none()).collect()
     }
 
-    /// What is written about a budget; none for the default.
+    /// The text about a budget; none for the default.
     pub(super) fn written(&self, entry: &Entry) -> Option<&Budget<'a>> {
         let disruption = self.pool.disruption.as_ref().present()?;
         let budgets = disruption.budgets.as_ref().present()?;
         budgets.iter().find(|budget| budget.index == entry.index)
     }
 
-    /// When a budget holds, in the words of the object.
+    /// When a budget is active, in the words of the object.
     pub(super) fn window(&self, entry: &Entry) -> String {
         let text = self
             .written(entry)
@@ -154,7 +154,7 @@ impl<'a> Subject<'a> {
         self.author == Author::Pool && self.budgets.are_written()
     }
 
-    /// What a budget is called: its place, or what it is if it is not written.
+    /// The name of a budget: its place, or what it is if it is not written.
     pub(super) fn called(&self, index: usize) -> String {
         match self.author {
             Author::Policy => format!("the policy's budgets[{index}]"),
@@ -163,7 +163,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// How many nodes may go, and who says so.
+    /// How many nodes may go, and which budget decides it.
     pub(super) fn described(&self, allowance: Allowance) -> String {
         match allowance {
             Allowance::Unlimited => "all nodes may go at once; no budget is active".into(),

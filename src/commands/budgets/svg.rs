@@ -1,5 +1,5 @@
-//! A week as a picture for a wiki: a panel for each pool and reason, a row a day, an hour a cell. Each cell bears its
-//! number, so that no colour is needed to read it.
+//! A week as a picture for a wiki: a panel for each pool and reason, a row for each day, a cell for each hour. Each cell
+//! has its number, so that no colour is needed to read it.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ const CHARACTER: usize = 8;
 /// Most characters of a zone's name.
 const LONGEST_ZONE: usize = 10;
 
-/// Draws the seven days from that of a moment on, the pools below each other.
+/// Draws seven days, beginning with the day of a moment, the pools below each other.
 pub(super) fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String {
     let grids: Vec<_> = subjects
         .iter()
@@ -65,7 +65,7 @@ pub(super) fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) ->
     )
 }
 
-/// What nothing limits stands out as what is closed does: most often nobody meant it.
+/// Hours without a limit are as visible as closed hours: most often they are a mistake.
 const STYLE: &str = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}\
      .t{font-weight:bold;font-size:14px}.n{fill:#57606a}.c{text-anchor:middle}\
      .none{fill:#f6c6c0;stroke:#ffffff}.some{fill:#cfe8d5;stroke:#ffffff}.all{fill:#ffd24d;stroke:#ffffff}\

@@ -1,4 +1,5 @@
-//! A week as a picture in the terminal: a row a reason for each day, an hour a column. No colour is needed to read it.
+//! A week as a picture in the terminal: a row for each reason and day, a column for each hour. No colour is needed to read
+//! it.
 
 use std::fmt::Write as _;
 
@@ -11,13 +12,13 @@ use super::moment::heading;
 use super::notes;
 use super::subject::Subject;
 
-/// What stands for an hour that the clock leaves out.
+/// The mark of an hour that the clock skips.
 const NO_HOUR: &str = "-";
 
 /// The hours that are named above the columns.
 const NAMED_HOURS: usize = 6;
 
-/// Draws the seven days from that of a moment on.
+/// Draws seven days, beginning with the day of a moment.
 pub(super) fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let grid = Grid::of(subject, at, clock);
     let labels: Vec<String> = grid.rows.iter().map(|row| label(subject, &row.reasons)).collect();
@@ -63,7 +64,7 @@ pub(super) fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
     names.join(", ")
 }
 
-/// How wide each hour is drawn: a character where all numbers have one digit, else as wide as the longest, with blanks
+/// How wide each hour is drawn: one character if all numbers have one digit, else as wide as the longest, with blanks
 /// between.
 struct Columns {
     width: usize,

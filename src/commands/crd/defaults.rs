@@ -14,7 +14,7 @@ pub(in crate::commands) struct Overruled {
     pub(in crate::commands) version: String,
     /// The field under `defaults` of the policy.
     pub(in crate::commands) field: &'static str,
-    /// Where the definition's default stands.
+    /// Where the definition's default is.
     pub(super) path: FieldPath,
     /// What it is.
     pub(in crate::commands) present: Value,
@@ -22,7 +22,7 @@ pub(in crate::commands) struct Overruled {
     pub(in crate::commands) wanted: Value,
     /// Whether the definition allows that value.
     pub(super) is_taken: bool,
-    /// Whether it only counts where a NodePool leaves out all of `spec.disruption`.
+    /// Whether it only counts if a NodePool leaves out all of `spec.disruption`.
     pub(in crate::commands) only_if_all_is_absent: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The API server drops fields that a definition does not name, so `spec.disruption.nodeLimitMode` can only
 //! be stored where the definition was extended. It also writes the definition's own defaults before it calls any
-//! webhook, so a policy's defaults must be there to have an effect. Nothing of the definition is written anew:
+//! webhook, so a policy's defaults must be there to have an effect. The definition is not written from scratch:
 //! the property is inserted into the text, default values are replaced in it, and every other byte stays.
 
 pub(super) mod defaults;
@@ -37,13 +37,13 @@ const PROPERTY_YAML: &str = include_str!("property.yaml");
 /// What is read.
 const INPUT: &str = "the NodePool definition (kubectl get crd nodepools.karpenter.sh -o yaml)";
 
-/// What `--help` ends with.
+/// The last part of `--help`.
 const EXAMPLES: &str = "\
 Examples:
   kubectl get crd nodepools.karpenter.sh -o yaml | poolgate crd patch | kubectl replace -f -
   poolgate crd patch --policy policy.yaml <crd.yaml >patched.yaml";
 
-/// What the user says about the definition.
+/// The flags of `crd`.
 #[derive(Debug, Args)]
 pub(crate) struct CrdArgs {
     #[command(subcommand)]
@@ -58,7 +58,7 @@ enum CrdCommand {
     /// unchanged, and so is a definition that has the field.
     #[command(after_help = EXAMPLES)]
     Patch {
-        /// Write this policy's defaults into the definition, too, where it has others
+        /// Also write this policy's defaults into the definition, where it has others
         #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
         policy: Option<PathBuf>,
     },
@@ -78,7 +78,7 @@ pub(crate) enum CrdError {
         /// What is wrong there.
         problem: ManifestProblem,
     },
-    /// The text holds no definition of NodePools.
+    /// The text has no NodePool definition.
     #[error(
         "the input holds no CustomResourceDefinition of NodePools in the group karpenter.sh; \
          `kubectl get crd nodepools.karpenter.sh -o yaml` prints the installed one"
@@ -99,10 +99,10 @@ pub(crate) enum CrdError {
     Layout {
         /// The version's name.
         version: String,
-        /// Where the properties of spec.disruption stand.
+        /// Where the properties of spec.disruption are.
         position: Position,
     },
-    /// A default is none of the values that a version takes.
+    /// A default is not one of the values that a version allows.
     #[error("version {version} of the definition does not take the policy's {field} {value}")]
     NotTaken {
         /// The version's name.
@@ -120,7 +120,7 @@ pub(crate) enum CrdError {
     Write(io::Error),
 }
 
-/// Does what was asked. A reader who has gone is no failure.
+/// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let CrdCommand::Patch { policy } = &args.command;
     let loaded = policy.as_deref().map(policy_file::load).transpose()?;
@@ -240,7 +240,7 @@ fn means(text: &str, wanted: &[Value]) -> bool {
         .eq(wanted.iter().cloned())
 }
 
-/// An error where nothing of a document could be read.
+/// An error if nothing of a document could be read.
 fn readable(document: &Document<'_>, lines: &Lines<'_>) -> Result<(), CrdError> {
     match document.unreadable() {
         Some(problem) => Err(CrdError::Broken {

@@ -82,8 +82,7 @@ fn disruption(version: FieldPath) -> FieldPath {
     .fold(version, FieldPath::key)
 }
 
-/// The node that is written at a path; none where an alias is on the way, because what it stands for is
-/// shared with other places.
+/// The node that is written at a path; none if an alias is on the way, because its value is shared with other places.
 pub(super) fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
     let mut segments = path.segments().iter();
     segments.try_fold(document.root()?, |node, segment| match segment {

@@ -30,7 +30,7 @@ pub(super) fn lacking(object: &Json<'_>) -> Option<FieldPath> {
     demanded.find(|path| path.find(object).is_none())
 }
 
-/// The NodePool as the cluster would store it, but for a node limit that it leaves to poolgate.
+/// The NodePool as the cluster would store it, except for a node limit that it leaves to poolgate.
 pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults<'_>) -> Value {
     let mut completed = schema_defaults(object, version, by.karpenter.release());
     let stored = Json::from(&completed);
@@ -38,7 +38,7 @@ pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults<'_>) 
     let written = defaults(&pool, None, &by.policy.defaults, by.karpenter);
     let limits = FieldPath::of(&["spec", "limits"]);
     for mut default in written {
-        // Poolgate's own in the cluster: in a manifest it would be a user's.
+        // In the cluster this is poolgate's own; in a manifest it would be the user's.
         if default.path.segments().starts_with(limits.segments()) {
             continue;
         }

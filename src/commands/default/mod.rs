@@ -16,12 +16,12 @@ use poolgate_core::policy::Policy;
 use crate::files::{self, Excluded, Input, Patches, Source};
 use crate::judged_by::{JudgedByNearest, Policies};
 
-/// The exit code of --diff where something would change.
+/// The exit code of --diff if something would change.
 const DIFFERENT: u8 = 1;
 /// Something was not read or could not be completed.
 const TROUBLE: u8 = 2;
 
-/// What the user says about the defaults.
+/// The flags of `default`.
 #[derive(Debug, Args)]
 pub(crate) struct DefaultArgs {
     /// Files, directories, or - for standard input
@@ -36,7 +36,7 @@ pub(crate) struct DefaultArgs {
     #[arg(long)]
     write: bool,
 
-    /// Write nodeLimitMode, too: for clusters whose NodePool definition has the field
+    /// Also write nodeLimitMode: for clusters whose NodePool definition has the field
     #[arg(long)]
     node_limit_mode: bool,
 
@@ -61,7 +61,7 @@ struct Work<'a> {
     patches: Patches,
 }
 
-/// What became of a run so far.
+/// The result of a run so far.
 #[derive(Debug, Default)]
 struct Tally {
     pools: usize,
@@ -69,7 +69,7 @@ struct Tally {
     troubles: usize,
 }
 
-/// Does what was asked. A reader who has gone is no failure.
+/// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     let names_stdin = args.paths.iter().any(|path| path.as_os_str() == "-");
     if args.write && names_stdin {
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
 }
 
 impl Work<'_> {
-    /// What is printed of one input. What can be completed in it is, whatever else is wrong.
+    /// What is printed of one input. Everything that can be completed is, even if something else is wrong.
     fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
         let before = input.read()?;
         let defaults = Defaults {
@@ -149,7 +149,7 @@ impl Work<'_> {
     }
 }
 
-/// Says something beside the results. Where nobody reads it, nobody is left to tell.
+/// Writes a note to stderr. A closed pipe is not a failure.
 fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "{what}");
 }

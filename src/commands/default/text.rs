@@ -17,9 +17,9 @@ use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef}
 /// A text with defaults.
 #[derive(Debug)]
 pub(super) struct Completed {
-    /// The text; as it was, where nothing is to be written.
+    /// The text; unchanged if there is nothing to write.
     pub(super) text: String,
-    /// How many NodePools it holds.
+    /// How many NodePools it has.
     pub(super) pools: usize,
     /// What could not be done: `line:column: why`.
     pub(super) troubles: Vec<String>,
@@ -27,8 +27,8 @@ pub(super) struct Completed {
     pub(super) left: Vec<String>,
 }
 
-/// Writes the defaults into every NodePool of a text. Not into a part of one: kustomize would put them in the place of
-/// what the whole says.
+/// Writes the defaults into every NodePool of a text. Not into a part of one: kustomize would replace the values of the
+/// whole with them.
 pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
         }
     }
     if is_template {
-        // Its broken documents are reported; what is beside them may be inside a loop or a condition.
+        // Its broken documents are reported; the others may be inside a loop or a condition.
         insertions.clear();
     }
     let new = insertion::apply(text, insertions);
@@ -103,9 +103,9 @@ fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Opti
         .map(|field| format!("it lacks {field}, so it is taken for a part of a NodePool, such as a patch"))
 }
 
-/// How the additions come into the text; none where one cannot.
+/// How the additions are inserted into the text; none if one cannot be.
 fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) -> Option<Vec<Insertion>> {
-    // Of two that come to the end of the same line, the deeper one belongs to what is there.
+    // Of two insertions at the end of the same line, the deeper one comes first: it belongs to that line.
     additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
     let root = document.root()?;
     let mut insertions = Vec::new();
@@ -131,7 +131,7 @@ fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) ->
     Some(insertions)
 }
 
-/// How an addition comes into a mapping that has other entries.
+/// How an addition is inserted into a mapping that has other entries.
 fn entry(text: &str, parent: NodeRef<'_, '_>, addition: &Addition) -> Option<Insertion> {
     let name = key(addition)?;
     let mut entries = parent.entries();
@@ -168,7 +168,7 @@ fn node<'d, 't>(root: NodeRef<'d, 't>, path: &FieldPath) -> Option<NodeRef<'d, '
         })
 }
 
-/// Whether the new text stands for the same objects with their defaults, as far as they could be written.
+/// Whether the new text means the same objects with their defaults, as far as these could be written.
 fn says_what_is_meant(before: &str, after: &str, defaults: &Defaults<'_>) -> bool {
     let limits = Limits::default();
     let mut new = manifest::parse(after, &limits);

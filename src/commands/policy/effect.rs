@@ -13,7 +13,7 @@ use crate::files::{ReadError, read_text};
 use crate::policy_file::ReadPolicy;
 use poolgate_core::manifest::{self, Document, Limits};
 
-/// The installed definition, among whatever else is in its file.
+/// The installed definition. Its file may contain other objects.
 #[derive(Debug)]
 pub(super) struct Definition(Vec<(Value, FieldPath)>);
 
@@ -26,7 +26,7 @@ pub(super) enum DefinitionError {
     /// There is no text.
     #[error("it {0}")]
     Read(#[from] ReadError),
-    /// It holds something else.
+    /// It contains something else.
     #[error("it holds no CustomResourceDefinition of NodePools in the group karpenter.sh")]
     None,
 }
@@ -51,7 +51,7 @@ impl Definition {
         Ok(Self(found))
     }
 
-    /// One line for each default that the file sets in vain.
+    /// One line for each default of the file that has no effect.
     pub(super) fn without_effect(&self, reading: &ReadPolicy) -> Vec<String> {
         let mut lines = Vec::new();
         let is_set = |field: &str| reading.defaults_set.contains(&field);

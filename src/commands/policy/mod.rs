@@ -18,7 +18,7 @@ const FOUND: u8 = 1;
 /// A file could not be read.
 const UNREADABLE: u8 = 2;
 
-/// What the user says about policies.
+/// The flags of `policy`.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyArgs {
     #[command(subcommand)]
@@ -48,7 +48,7 @@ enum PolicyCommand {
     Schema,
 }
 
-/// Does what was asked. A reader who has gone is no failure.
+/// Runs the command. A closed pipe is not a failure.
 pub(crate) fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
     let (output, code) = match &args.command {
         PolicyCommand::Check { files, crd } => check(files, crd.as_deref())?,
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What there is to say of all files, and the exit code.
+/// The output about all files, and the exit code.
 fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> {
     let definition = crd
         .map(|path| Definition::read(path).with_context(|| format!("--crd {}", path.display())))
@@ -91,7 +91,7 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
     Ok((output, code))
 }
 
-/// What a good file does not get.
+/// The settings without effect of a good file.
 fn tell(path: &Path, loaded: &Loaded, definition: Option<&Definition>, output: &mut String) {
     for note in &loaded.reading.notes {
         let _ = writeln!(
