@@ -12,8 +12,8 @@ import (
 	"github.com/opencontainers/image-spec/schema"
 )
 
-// Checks that the files of a layout are as the OCI image specification has them, that what names another by its digest
-// names one that is there, and prints the digest of the image.
+// Checks that the files of a layout follow the OCI image specification, and that each digest in them names an existing
+// file. Prints the digest of the image.
 func check(directory string) error {
 	files := map[string]schema.Validator{
 		"index.json": schema.ValidatorMediaTypeImageIndex,
@@ -57,7 +57,7 @@ func check(directory string) error {
 	return nil
 }
 
-// A layout's images are not compared with their digests by validate: it computes these from what it reads.
+// validate does not compare a layout's images with their digests: it computes the digests from what it reads.
 func checkBlobs(directory string) error {
 	blobs, err := os.ReadDir(directory)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command assemble makes an image of poolgate from its programs, as a directory in the OCI image layout, without an
-// engine. What it makes depends on nothing but its arguments, so the same arguments give the same digest.
+// Command assemble builds an image of poolgate from its programs, as a directory in the OCI image layout, without an
+// engine. The result depends only on the arguments, so the same arguments give the same digest.
 //
 //	assemble -out DIR -version V -revision COMMIT -created SECONDS amd64=FILE arm64=FILE
 //	assemble -check DIR
@@ -25,12 +25,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Where the program lies in the image, as in that of the Containerfile.
+// The path of the program in the image, as in the Containerfile.
 const place = "usr/local/bin/poolgate"
 
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// What an image says of itself.
+// The metadata of an image.
 type origin struct {
 	version, revision string
 	created           time.Time
@@ -47,7 +47,7 @@ func (o origin) labels() map[string]string {
 	}
 }
 
-// The program of an architecture, if it can run where nothing else is.
+// The program of an architecture, if it can run in an otherwise empty image.
 func program(architecture, path string) ([]byte, error) {
 	machine, known := machines[architecture]
 	if !known {
@@ -133,7 +133,7 @@ func image(architecture string, content []byte, from origin) (v1.Image, error) {
 	return mutate.Annotations(image, from.labels()).(v1.Image), nil
 }
 
-// Writes the layout: one index, which has an image for each architecture.
+// Writes the layout: one index with an image for each architecture.
 func assemble(out string, from origin, programs []string) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, argument := range programs {
