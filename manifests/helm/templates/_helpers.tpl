@@ -47,7 +47,7 @@ namespace: {{ .root.Release.Namespace }}
 {{ include "poolgate.labels" .name }}
 {{- end }}
 
-{{- /* By part-of everything is found that belongs to poolgate (manifests/uninstall). Of a name. */ -}}
+{{- /* manifests/uninstall finds all objects of poolgate by part-of. Of a name. */ -}}
 {{- define "poolgate.labels" -}}
 labels:
   app.kubernetes.io/name: {{ . }}
@@ -65,8 +65,8 @@ subjects:
 {{- /* Of (root, service, path). */ -}}
 {{- define "poolgate.clientConfig" -}}
 clientConfig:
-  # caBundle is left out on purpose: whoever makes the certificate fills it (certs/README.md), and what
-  # is not written here, GitOps does not take back.
+  # caBundle is left out on purpose: the tool that issues the certificate fills it (certs/README.md), and GitOps
+  # does not revert fields that are not set here.
   service:
     name: {{ .service }}
     namespace: {{ .root.Release.Namespace }}
@@ -89,7 +89,7 @@ clientConfig:
 {{- define "poolgate.pod" -}}
 {{- with .root.Values -}}
 serviceAccountName: {{ $.account }}
-# For rbac.yaml's rights.
+# For the rights in rbac.yaml.
 automountServiceAccountToken: true
 # Service links would set POOLGATE_PORT and the like, and POOLGATE_… variables are poolgate's flags.
 enableServiceLinks: false
@@ -114,8 +114,8 @@ securityContext:
   seccompProfile:
     type: RuntimeDefault
 {{- with .affinity }}
-# Not on a node that Karpenter made, if nothing else is said: when no pool can make nodes, fixing the pool takes an answer
-# from poolgate, and poolgate would wait for a node. The reconciler would hold, or end, the node under its own feet.
+# By default not on a node that Karpenter created: if no pool can get nodes, a fix of a pool needs an answer from
+# poolgate, and poolgate would wait for a node. The reconciler might hold or delete the node on which it runs.
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -124,7 +124,7 @@ nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .tolerations }}
-# The nodes that Karpenter does not make are the few system nodes, and those are often tainted.
+# The nodes that Karpenter does not create are the few system nodes, which are often tainted.
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -136,9 +136,9 @@ tolerations:
 topologySpreadConstraints:
   - topologyKey: kubernetes.io/hostname
     maxSkew: 1
-    # With a single node both replicas still start: one domain is never skewed.
+    # With a single node both replicas still start: there is no skew with one domain.
     whenUnsatisfiable: {{ .root.Values.topologySpread.hostname }}
-    # A cordoned or failed node takes no pod and must not count as an empty one.
+    # A cordoned or failed node gets no pod and must not count as an empty one.
     nodeTaintsPolicy: Honor
     matchLabelKeys: [pod-template-hash]
     labelSelector:
@@ -192,7 +192,7 @@ readinessProbe:
 - --policy=/etc/poolgate/policy/policy.yaml
 - --policy-required
 {{- else -}}
-# From the ConfigMap poolgate-policy; without it the built-in policy holds.
+# From the ConfigMap poolgate-policy; without it the built-in policy is used.
 - --policy=/etc/poolgate/policy/policy.yaml
 - --policy-optional
 {{- end }}
@@ -213,7 +213,7 @@ readinessProbe:
     optional: true
 {{- end }}
 
-{{- /* A server of reviews. Of (root, name, values, args, https, probe). */ -}}
+{{- /* A webhook server. Of (root, name, values, args, https, probe). */ -}}
 {{- define "poolgate.server" -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -228,11 +228,11 @@ spec:
     type: RollingUpdate
     rollingUpdate:
       {{- if .root.Values.hostNetwork.enabled }}
-      # A node has room for one pod with these ports: the old one goes first.
+      # A node can run only one pod with these ports: the old one must stop first.
       maxUnavailable: 1
       maxSurge: 0
       {{- else }}
-      # The old pod goes only when the new one is ready: no moment of a rollout has fewer replicas.
+      # The old pod stops only when the new one is ready: a rollout never has fewer replicas.
       maxUnavailable: 0
       maxSurge: 1
       {{- end }}
@@ -241,7 +241,8 @@ spec:
       {{- include "poolgate.labels" .name | nindent 6 }}
     spec:
       {{- include "poolgate.pod" (dict "root" .root "account" .name "readsSecret" true) | nindent 6 }}
-      # 10 s of serving while endpoints and kept-alive connections move away, 20 s to drain, 10 s to spare.
+      # 10 s of serving while endpoints and keep-alive connections move to other pods, 20 s to drain, 10 s of
+      # reserve.
       terminationGracePeriodSeconds: 40
       {{- include "poolgate.spread" . | nindent 6 }}
       containers:
@@ -284,7 +285,7 @@ spec:
             secretName: poolgate-tls
             defaultMode: 0440
             {{- if eq .root.Values.certificates.from "poolgate" }}
-            # A pod waits until both files are in the Secret, which is there from the start.
+            # The Secret exists from the start: the pod waits until both files are in it.
             items:
               - key: tls.crt
                 path: tls.crt
@@ -311,28 +312,28 @@ spec:
 
 {{- /* Of (root, name). */ -}}
 {{- define "poolgate.disruptionBudget" -}}
-# One pod at a time, also when someone scales to one: `minAvailable: 1` would block that node's drain for ever.
+# One pod at a time, also with one replica: `minAvailable: 1` would then block the drain of its node forever.
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
   {{- include "poolgate.namespaced" . | nindent 2 }}
 spec:
   maxUnavailable: 1
-  # A pod that is not ready answers nobody: it must not hold up a drain.
+  # A pod that is not ready answers no request: it must not block a drain.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
       app.kubernetes.io/name: {{ .name }}
 {{- end }}
 
-{{- /* Which requests about NodePools are judged: the same in both configurations. They skip what no rule can object to, so
-that Karpenter's own writes (hash annotations, finalizers) go through also while poolgate is down. */ -}}
+{{- /* Which requests about NodePools are checked: the same in both configurations. They skip requests about which no rule can
+find anything, so that Karpenter's own writes (hash annotations, finalizers) succeed even while poolgate is down. */ -}}
 {{- define "poolgate.reviewConditions" -}}
-# The stored object is asked, not the new one: the timestamp is the API server's to set.
+# This checks the stored object, not the new one: only the API server sets the timestamp.
 - name: not-being-deleted
   expression: >-
     request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
-# All that a review reads: the spec, and the annotations where a node limit and its mode may live.
+# All that a review reads: the spec, and the annotations that may hold a node limit and its mode.
 - name: changes-what-is-judged
   expression: >-
     request.operation == 'CREATE'
@@ -355,7 +356,7 @@ webhooks:
   - name: {{ .webhook }}
     {{- include "poolgate.clientConfig" (dict "root" .root "service" "poolgate-gate" "path" .path) | nindent 4 }}
     admissionReviewVersions: [v1]
-    # Never `nodeclaims/status`: Karpenter's status writes are many, and take no place.
+    # Never `nodeclaims/status`: Karpenter writes it often, and it takes no place.
     rules:
       - apiGroups: [karpenter.sh]
         apiVersions: [v1]
@@ -366,7 +367,7 @@ webhooks:
     failurePolicy: {{ .failurePolicy }}
     # It writes reservations into a ledger, but not for a dry run.
     sideEffects: NoneOnDryRun
-    # The gate answers at four fifths of it, decided or not.
+    # The gate answers after at most four fifths of it, decided or not.
     timeoutSeconds: 3
     matchConditions:
       - name: not-being-deleted
@@ -380,7 +381,7 @@ webhooks:
           : object.metadata.?labels[?'karpenter.sh/nodepool']
           != oldObject.metadata.?labels[?'karpenter.sh/nodepool']
       {{- with .root.Values.exemptPools }}
-      # What poolgate runs on must come without it.
+      # The nodes on which poolgate runs must be created without it.
       - name: not-in-an-exempt-pool
         expression: >-
           !(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in '{{ join " " . }}'.split(' '))
@@ -390,21 +391,21 @@ webhooks:
       {{- end }}
 {{- end }}
 
-{{- /* Where gate and reconciler write. */ -}}
+{{- /* The namespace in which gate and reconciler write. */ -}}
 {{- define "poolgate.ledgersArg" -}}
 --namespace={{ .Values.ledgers.namespace }}
 {{- end }}
 
-{{- /* Whose requests a fence is about: the account of this name. */ -}}
+{{- /* The account whose requests a fence checks. Of a name. */ -}}
 {{- define "poolgate.isAccount" -}}
-# Of any namespace: an account of this name elsewhere only has less.
+# In any namespace: an account with this name in another namespace is only restricted, too.
 - name: is-the-account
   expression: |-
     request.userInfo.username.startsWith('system:serviceaccount:')
     && request.userInfo.username.endsWith(':{{ . }}')
 {{- end }}
 
-{{- /* A pod that takes the marks off nodes, and ends. Of (root, account, args). */ -}}
+{{- /* A pod that removes the marks from nodes, and ends. Of (root, account, args). */ -}}
 {{- define "poolgate.unhold" -}}
 backoffLimit: {{ .backoffLimit }}
 activeDeadlineSeconds: 240
