@@ -67,12 +67,12 @@ fn emergency(situation: &str) -> &'static str {
 fn each_command_for_an_emergency_does_what_its_row_says() {
     let installed = Installed::start();
     assert_eq!(installed.configurations().len(), 3);
-    installed.run(emergency("the gate is in the way"));
+    installed.run(emergency("the gate denies nodes that are needed now"));
     assert_eq!(installed.configurations(), [json!("poolgate"), json!("poolgate")]);
     installed.run(emergency("poolgate is up, and denies what it should not"));
     assert_eq!(installed.configurations(), Vec::<Value>::new());
 
-    let scale = emergency("nodes are held that must go");
+    let scale = emergency("poolgate holds nodes that must be replaced now");
     assert_eq!(
         block_of(OPERATIONS, "console", "kubectl -n poolgate-system scale").trim(),
         scale
