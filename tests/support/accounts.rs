@@ -1,7 +1,9 @@
 //! The accounts that the manifests ship, with their rights and the reconciler's fence: what tests start runs by these.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
 
 use serde_json::{Value, json};
 
@@ -11,13 +13,14 @@ use super::control_plane::ControlPlane;
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
 
 /// Accounts, rights and what these are about; no webhook is registered that nobody would answer.
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     "base/namespace.yaml",
     "base/serviceaccount.yaml",
     "base/rbac.yaml",
     "components/ledgers/namespace.yaml",
     "components/gate/serviceaccount.yaml",
     "components/gate/rbac.yaml",
+    "components/gate/flowcontrol.yaml",
     "components/reconciler/serviceaccount.yaml",
     "components/reconciler/rbac.yaml",
     "components/reconciler/validatingadmissionpolicy.yaml",
@@ -43,6 +46,13 @@ impl Account {
     }
 }
 
+/// What of the accounts a control plane has already.
+#[derive(Default)]
+pub(crate) struct InstalledAccounts {
+    all: OnceLock<()>,
+    kubeconfigs: Mutex<BTreeSet<PathBuf>>,
+}
+
 impl ControlPlane {
     /// Installs the accounts, and writes a kubeconfig of one that leads to the first API server.
     pub(crate) fn kubeconfig_by(&self, account: Account) -> PathBuf {
@@ -51,23 +61,29 @@ impl ControlPlane {
 
     /// The same, where another kubeconfig leads to.
     pub(crate) fn kubeconfig_at(&self, server: &Path, account: Account) -> PathBuf {
-        self.install_accounts();
+        self.install_accounts_once();
         let name = account.name();
+        let path = server.with_file_name(format!("{name}.kubeconfig"));
+        // Tests that share a control plane share the file.
+        let mut written = self.accounts().kubeconfigs.lock().expect("no writer has failed");
+        if written.contains(&path) {
+            return path;
+        }
         let token = self.kubectl(&["-n", "poolgate-system", "create", "token", name], "");
         let text = fs::read_to_string(server).expect("a kubeconfig");
         let mut config: Value = serde_json::from_str(&text).expect("JSON");
         config["users"][0]["user"] = json!({"token": token.success().trim()});
         // Where it may write.
         config["contexts"][0]["context"]["namespace"] = json!("poolgate-ledgers");
-        let path = server.with_file_name(format!("{name}.kubeconfig"));
         fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
+        written.insert(path.clone());
         path
     }
 
     /// Makes a namespace in which the gate may write as it may where it is shipped to, for gates that share no ledgers
     /// with others.
     pub(crate) fn create_ledger_namespace(&self, name: &str) {
-        self.install_accounts();
+        self.install_accounts_once();
         let client = Client::of(self);
         client.create("/api/v1/namespaces", &json!({"metadata": {"name": name}}));
         for kind in ["roles", "rolebindings"] {
@@ -80,7 +96,12 @@ impl ControlPlane {
         }
     }
 
-    fn install_accounts(&self) {
+    fn install_accounts_once(&self) {
+        self.accounts().all.get_or_init(|| self.install_accounts());
+    }
+
+    /// Installs the accounts as they are shipped, also what of them is missing.
+    pub(crate) fn install_accounts(&self) {
         let files = FILES.map(|file| format!("--filename={MANIFESTS}/{file}"));
         let files = files.each_ref().map(String::as_str);
         self.kubectl(&[&["apply", "--server-side"], &files[..]].concat(), "")

@@ -134,7 +134,7 @@ impl Client {
     /// Applies a manifest, in YAML or JSON, to the object at its path, as `kubectl apply --server-side` does.
     #[track_caller]
     pub(crate) fn apply(&self, path: &str, manifest: &str) {
-        let applied = format!("{path}?fieldManager=kubectl");
+        let applied = format!("{path}?fieldManager=kubectl&force=true");
         if let Err(error) = self.send(&Method::PATCH, &applied, APPLY, manifest) {
             panic!("apply {path}: {error}");
         }

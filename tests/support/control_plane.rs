@@ -11,6 +11,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::accounts::InstalledAccounts;
 use super::assets::program;
 use super::client::Client;
 use super::pki::Pki;
@@ -26,6 +27,7 @@ pub(crate) struct ControlPlane {
     etcd_address: String,
     /// What the API servers are told beside what all are.
     arguments: Vec<String>,
+    accounts: InstalledAccounts,
     directory: TempDir,
 }
 
@@ -65,6 +67,7 @@ impl ControlPlane {
             pki,
             etcd_address,
             arguments,
+            accounts: InstalledAccounts::default(),
             directory,
         }
     }
@@ -172,6 +175,11 @@ impl ControlPlane {
         let path = self.directory().join(format!("{account}.kubeconfig"));
         fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
         path
+    }
+
+    /// What it has of the shipped accounts.
+    pub(crate) fn accounts(&self) -> &InstalledAccounts {
+        &self.accounts
     }
 
     /// The directory that holds everything this control plane writes.

@@ -2,28 +2,24 @@
 
 use serde_json::{Value, json};
 
-use crate::support::chart::{MANIFESTS, charted};
+use super::shared::published;
+use crate::support::accounts::Account;
+use crate::support::chart::charted;
 use crate::support::client::Client;
-use crate::support::control_plane::ControlPlane;
-use crate::support::crds::V1;
 
 const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers/configmaps";
 const OWN: &str = "/api/v1/namespaces/poolgate-system/configmaps";
 
 #[test]
 fn who_writes_ledgers_cannot_write_the_policy() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    plane
-        .kubectl(&["apply", "-k", &format!("{MANIFESTS}/overlays/gate")], "")
-        .success();
+    let plane = &published().plane;
     let ledger = json!({"metadata": {"name": "poolgate-ledger-any"}});
     let forbidden = |result: Result<Value, kube::Error>| {
         let denied = result.expect_err("a denial").to_string();
         assert!(denied.contains("forbidden"), "{denied}");
     };
-    for account in ["poolgate-gate", "poolgate-reconciler"] {
-        let hand = Client::by(&plane.kubeconfig_of("poolgate-system", account));
+    for account in [Account::Gate, Account::Reconciler] {
+        let hand = Client::by(&plane.kubeconfig_by(account));
         hand.create(&format!("{LEDGERS}?dryRun=All"), &ledger);
         forbidden(hand.try_create(OWN, &ledger));
         forbidden(hand.try_create("/api/v1/namespaces/default/configmaps", &ledger));

@@ -1,5 +1,7 @@
 //! The commands that the pages give an operator of a cluster in trouble, run at an API server with all that is shipped.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use crate::support::control_plane::ControlPlane;
@@ -17,6 +19,9 @@ const OURS: &str =
 
 /// An API server with profile gate and the component that keeps certificates; no process runs.
 struct Installed(ControlPlane);
+
+/// The one that these tests share: one changes webhook configurations and Deployments, the other Secrets and the CRD.
+static INSTALLED: LazyLock<Installed> = LazyLock::new(Installed::start);
 
 impl Installed {
     fn start() -> Self {
@@ -65,7 +70,7 @@ fn emergency(situation: &str) -> &'static str {
 
 #[test]
 fn each_command_for_an_emergency_does_what_its_row_says() {
-    let installed = Installed::start();
+    let installed = &INSTALLED;
     assert_eq!(installed.configurations().len(), 3);
     installed.run(emergency("the gate denies nodes that are needed now"));
     assert_eq!(installed.configurations(), [json!("poolgate"), json!("poolgate")]);
@@ -92,7 +97,7 @@ fn each_command_for_an_emergency_does_what_its_row_says() {
 
 #[test]
 fn what_the_pages_tell_to_patch_is_patched() {
-    let installed = Installed::start();
+    let installed = &INSTALLED;
     let filled = r#"{"data":{"ca.key":"YQ==","ca.crt":"YQ==","tls.crt":"YQ==","tls.key":"YQ=="}}"#;
     for name in ["poolgate-certificates", "poolgate-tls"] {
         installed.run(&format!(

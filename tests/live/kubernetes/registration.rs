@@ -85,11 +85,8 @@ fn is_asked(plane: &ControlPlane, args: &[&str], object: &Value) -> bool {
 
 #[test]
 fn the_network_policy_applies_once_it_says_where_the_api_servers_are() {
-    let plane = ControlPlane::start();
+    let plane = &published().plane;
     let policy = fs::read_to_string(NETWORK_POLICY).expect("the policy");
-    plane
-        .kubectl(&["create", "namespace", "poolgate-system"], "")
-        .success();
     let rejected = plane.kubectl(&["apply", "-f", "-"], &policy);
     assert!(rejected.stderr.contains("ipBlock"), "{rejected:?}");
     let policy = policy.replace("where-the-api-servers-are", "10.0.0.0/28");

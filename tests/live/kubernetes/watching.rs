@@ -10,11 +10,7 @@ use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
-use crate::support::reconciler::LEDGERS;
 use crate::support::wait::wait_for;
-
-const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
-const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
 
 /// A pool of a policy that came with Karpenter 1.14.
 fn balanced() -> Value {
@@ -78,6 +74,9 @@ fn a_release_that_the_user_names_holds_whatever_is_installed() {
         &["--karpenter-version", "1.9"],
     );
     poolgate.wait_until_reported("judging for: Karpenter 1.9.0; installed is the definition of 1.15.0\n");
+    poolgate.wait_until_reported("static NodePools: watching\n");
+    assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
+    assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");
     plane.register_webhooks_for("named-", &poolgate.base_url(), &poolgate.ca());
     let rejected = dry_run(plane, &balanced()).stderr;
     assert!(
@@ -122,65 +121,13 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
 }
 
 #[test]
-fn the_rights_of_the_manifests_are_enough() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    plane.kubectl(&["apply", "-k", BASE], "").success();
-    let poolgate = Poolgate::serve_watching(&plane.kubeconfig_of("poolgate-system", "poolgate"), &[]);
-    poolgate.wait_until_reported("judging for: Karpenter 1.15.0; installed is");
-    poolgate.wait_until_reported("static NodePools: watching\n");
-    assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
-    assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");
-}
-
-#[test]
-fn the_rights_of_the_manifests_are_enough_for_the_gate() {
-    let plane = ControlPlane::start();
-    plane.install_karpenter_crds(V1);
-    plane.kubectl(&["apply", "-k", GATE], "").success();
-    plane
-        .kubectl(
-            &[
-                "delete",
-                "validatingwebhookconfigurations,mutatingwebhookconfigurations",
-                "--all",
-            ],
-            "",
-        )
-        .success();
+fn the_gate_has_seats_of_its_own() {
+    let plane = &published().plane;
+    plane.kubeconfig_by(Account::Gate);
+    let client = Client::of(plane);
     // Of 600, as manifests/components/gate/flowcontrol.yaml says.
-    let (client, seats) = (
-        Client::of(&plane),
-        "apiserver_flowcontrol_nominal_limit_seats{priority_level=\"poolgate-gate\"}",
-    );
+    let seats = "apiserver_flowcontrol_nominal_limit_seats{priority_level=\"poolgate-gate\"}";
     wait_for("the gate to have its seats", || {
         (client.metric(seats) == Some(24.0)).then_some(())
     });
-    let account = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
-    let gate = ["--gate-only", LEDGERS];
-    let poolgate = Poolgate::serve_watching(&account, &gate);
-    poolgate.wait_until_reported("NodeClaims: watching\n");
-    poolgate.wait_until_reported("node limit ledgers: watching\n");
-    plane.register_gate(&poolgate.base_url(), &poolgate.ca(), "Fail");
-    let limited = node_pool("limited", &json!({"limits": {"nodes": "1"}}));
-    let mut claim = json!({
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodeClaim",
-        "metadata": {"name": "a", "labels": {"karpenter.sh/nodepool": "limited"}},
-    });
-    claim["spec"] = limited["spec"]["template"]["spec"].clone();
-    // At once, so that pool, claims and ledger are also read, listed and created.
-    let both = format!("{limited}\n---\n{claim}");
-    plane.kubectl(&["create", "-f", "-"], &both).success();
-    claim["metadata"]["name"] = json!("b");
-    let rejected = plane.kubectl(&["create", "-f", "-"], &claim.to_string());
-    assert!(rejected.stderr.contains("is at its node limit"), "{rejected:?}");
-    let ledgers = [
-        "-n",
-        "poolgate-ledgers",
-        "get",
-        "configmap",
-        "poolgate-ledger-limited",
-    ];
-    plane.kubectl(&ledgers, "").success();
 }

@@ -1,5 +1,7 @@
 //! What the account of `poolgate certificates` may not do.
 
+use std::sync::LazyLock;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -9,13 +11,17 @@ use crate::support::authority::Authority;
 use crate::support::client::Client;
 use crate::support::wait::wait_for;
 
-/// Tries one change of a configuration by the account of what keeps certificates; why it is rejected, if it is.
-fn rejection(
-    account: &Client,
-    path: &str,
-    before: &Value,
-    change: impl FnOnce(&mut Value),
-) -> Option<String> {
+/// These tests change nothing in it.
+static INSTALLED: LazyLock<Installed> = LazyLock::new(Installed::new);
+
+/// The account of `poolgate certificates`.
+static ACCOUNT: LazyLock<Client> = LazyLock::new(|| {
+    let (namespace, name) = ("poolgate-system", "poolgate-certificates");
+    Client::by(&INSTALLED.plane.kubeconfig_of(namespace, name))
+});
+
+/// Tries one change of a configuration by this account; why it is rejected, if it is.
+fn rejection(path: &str, before: &Value, change: impl FnOnce(&mut Value)) -> Option<String> {
     let mut changed = before.clone();
     for unchecked in ["managedFields", "resourceVersion"] {
         changed["metadata"]
@@ -29,7 +35,7 @@ fn rejection(
         "metadata": changed["metadata"],
         "webhooks": changed["webhooks"],
     });
-    account
+    ACCOUNT
         .try_merge(&format!("{path}/{name}?dryRun=All"), &merged)
         .err()
         .map(|error| error.to_string())
@@ -37,17 +43,12 @@ fn rejection(
 
 #[test]
 fn the_account_changes_ca_bundle_and_nothing_else() {
-    let installed = Installed::new();
-    let account = installed
-        .plane
-        .kubeconfig_of("poolgate-system", "poolgate-certificates");
-    let account = Client::by(&account);
     let bundle = json!(STANDARD.encode(Authority::named("any").pem()));
     let [mutating, validating] =
-        [MUTATING, VALIDATING].map(|path| installed.configuration((path, "poolgate")));
+        [MUTATING, VALIDATING].map(|path| INSTALLED.configuration((path, "poolgate")));
     // The policy takes effect late.
     wait_for("the policy to take effect", || {
-        rejection(&account, MUTATING, &mutating, |changed| {
+        rejection(MUTATING, &mutating, |changed| {
             changed["webhooks"][0]["timeoutSeconds"] = json!(4);
         })
     });
@@ -67,7 +68,7 @@ fn the_account_changes_ca_bundle_and_nothing_else() {
         "timeoutSeconds": 5,
     });
     let served = "/openapi/v3/apis/admissionregistration.k8s.io/v1";
-    let schemas = installed.client.get(served).expect("a schema")["components"]["schemas"].clone();
+    let schemas = INSTALLED.client.get(served).expect("a schema")["components"]["schemas"].clone();
     let fields = |kind: &str| {
         let schema = &schemas[format!("io.k8s.api.admissionregistration.v1.{kind}")];
         let properties = schema["properties"].as_object().expect(kind);
@@ -78,8 +79,7 @@ fn the_account_changes_ca_bundle_and_nothing_else() {
         (VALIDATING, "ValidatingWebhook", validating),
     ] {
         let rejects = |what: &str, change: &dyn Fn(&mut Value)| {
-            let rejected =
-                rejection(&account, path, &before, change).unwrap_or_else(|| panic!("{kind}: {what}"));
+            let rejected = rejection(path, &before, change).unwrap_or_else(|| panic!("{kind}: {what}"));
             assert!(rejected.contains("this account"), "{kind} {what}: {rejected}");
         };
         for field in fields(kind).iter().filter(|field| *field != "clientConfig") {
@@ -121,7 +121,7 @@ fn the_account_changes_ca_bundle_and_nothing_else() {
             more["name"] = json!("more.nodepools.poolgate.dev");
             changed["webhooks"].as_array_mut().expect("webhooks").push(more);
         });
-        let trusts = rejection(&account, path, &before, |changed| {
+        let trusts = rejection(path, &before, |changed| {
             changed["webhooks"][0]["clientConfig"]["caBundle"] = bundle.clone();
         });
         assert_eq!(trusts, None, "{kind}");
@@ -130,11 +130,6 @@ fn the_account_changes_ca_bundle_and_nothing_else() {
 
 #[test]
 fn the_account_creates_nothing_and_touches_no_other_object() {
-    let installed = Installed::new();
-    let account = installed
-        .plane
-        .kubeconfig_of("poolgate-system", "poolgate-certificates");
-    let account = Client::by(&account);
     let forbidden = |what: &str, result: Result<Value, kube::Error>| {
         let rejected = result.expect_err(what).to_string();
         assert!(rejected.contains("forbidden"), "{what}: {rejected}");
@@ -143,18 +138,18 @@ fn the_account_creates_nothing_and_touches_no_other_object() {
         "metadata": {"name": "token", "annotations": {"kubernetes.io/service-account.name": "poolgate-gate"}},
         "type": "kubernetes.io/service-account-token",
     });
-    forbidden("a new Secret", account.try_create(SECRETS, &secret));
+    forbidden("a new Secret", ACCOUNT.try_create(SECRETS, &secret));
     forbidden(
         "another Secret",
-        account.try_merge(&format!("{SECRETS}/other"), &json!({})),
+        ACCOUNT.try_merge(&format!("{SECRETS}/other"), &json!({})),
     );
     let configuration = json!({"metadata": {"name": "mine"}, "webhooks": []});
     forbidden(
         "a new configuration",
-        account.try_create(VALIDATING, &configuration),
+        ACCOUNT.try_create(VALIDATING, &configuration),
     );
     forbidden(
         "another configuration",
-        account.try_merge(&format!("{VALIDATING}/other"), &json!({})),
+        ACCOUNT.try_merge(&format!("{VALIDATING}/other"), &json!({})),
     );
 }

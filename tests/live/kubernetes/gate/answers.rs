@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::super::shared::published;
-use super::objects::{of_pool, pool};
+use super::objects::{CLAIMS, POOLS, of_pool, pool};
 use crate::support::accounts::Account;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
@@ -33,10 +33,9 @@ impl Gated {
         Self { plane, poolgate }
     }
 
-    fn apply(&self, object: &Value) {
-        self.plane
-            .kubectl(&["apply", "-f", "-"], &object.to_string())
-            .success();
+    fn apply(&self, pool: &Value) {
+        let name = pool["metadata"]["name"].as_str().expect("a name");
+        Client::of(self.plane).apply(&format!("{POOLS}/{name}"), &pool.to_string());
     }
 
     fn create(&self, args: &[&str], claim: &Value) -> Outcome {
@@ -51,9 +50,8 @@ impl Gated {
     }
 
     fn claims(&self, pool: &str) -> usize {
-        let args = ["get", "nodeclaims", "-o", "name", "-l", &of_pool(pool)];
-        let names = self.plane.kubectl(&args, "");
-        names.success().lines().count()
+        let path = format!("{CLAIMS}?labelSelector={}", of_pool(pool));
+        Client::of(self.plane).list(&path).len()
     }
 
     /// The ConfigMap with the ledger of a pool.

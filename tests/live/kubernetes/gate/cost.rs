@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::objects::pool;
+use super::objects::{CLAIMS, POOLS, pool};
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
@@ -16,8 +16,6 @@ use crate::support::nodeclaim::node_claim as claim;
 use crate::support::poolgate::Poolgate;
 use crate::support::wait::wait_for;
 
-const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
-const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers/configmaps?labelSelector=poolgate.dev/ledger";
 
 /// How often reservations that are not needed any more are removed.

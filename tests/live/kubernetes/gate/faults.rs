@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::objects::{of_pool, pool};
+use super::objects::{CLAIMS, POOLS, of_pool, pool};
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
@@ -18,8 +18,6 @@ use crate::support::poolgate::Poolgate;
 use crate::support::relay::Relay;
 use crate::support::wait::wait_for;
 
-const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
-const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 const NAMESPACES: &str = "/api/v1/namespaces";
 
 /// How many creations come at once.

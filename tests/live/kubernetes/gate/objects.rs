@@ -1,8 +1,11 @@
-//! NodePools for the tests of the gate.
+//! NodePools for the tests of the gate, and where they are.
 
 use serde_json::{Value, json};
 
 use crate::support::nodepool::node_pool;
+
+pub(super) const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
+pub(super) const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
 /// A NodePool, with a limit of its nodes or without.
 pub(super) fn pool(name: &str, limit: Option<u32>) -> Value {

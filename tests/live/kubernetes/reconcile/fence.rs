@@ -1,5 +1,7 @@
 //! What the account of the reconciler may not do, though its roles let it: what whoever has stolen its token may not.
 
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
 use serde_json::{Value, json};
 
 use crate::support::accounts::Account;
@@ -20,6 +22,13 @@ struct Fenced {
     fleet: Fleet,
     thief: Client,
     _plane: ControlPlane,
+}
+
+static FENCED: LazyLock<Mutex<Fenced>> = LazyLock::new(|| Mutex::new(Fenced::start()));
+
+/// The one that these tests share, for one test at a time.
+fn fenced() -> MutexGuard<'static, Fenced> {
+    FENCED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Fenced {
@@ -83,7 +92,7 @@ fn told(answer: Result<Value, kube::Error>) -> Option<String> {
 
 #[test]
 fn of_a_node_the_account_changes_the_marks_alone() {
-    let mut fenced = Fenced::start();
+    let mut fenced = fenced();
     let marks = json!({
         "labels": {"poolgate.dev/held": "true"},
         "annotations": {"poolgate.dev/held-for": "node-limit", "karpenter.sh/do-not-disrupt": "true"},
@@ -120,7 +129,7 @@ fn of_a_node_the_account_changes_the_marks_alone() {
 
 #[test]
 fn of_a_pool_the_account_changes_a_limit_that_is_left_to_it() {
-    let mut fenced = Fenced::start();
+    let mut fenced = fenced();
     let limit = |nodes: Value| json!({"spec": {"limits": {"nodes": nodes}}});
     fenced.expect_denied(POOLS, "limited", &limit(json!("0")));
     let left = json!({"poolgate.dev/node-limit": "5"});
@@ -146,7 +155,7 @@ fn of_a_pool_the_account_changes_a_limit_that_is_left_to_it() {
 
 #[test]
 fn the_account_deletes_claims_by_uid_and_only_of_pools_with_a_limit() {
-    let mut fenced = Fenced::start();
+    let mut fenced = fenced();
     assert_eq!(fenced.kept("mine", true), None);
     assert!(fenced.kept("mine", false).is_some(), "without a UID");
     let reports = json!({"poolgate.dev/over-limit": "Report"});
@@ -191,7 +200,7 @@ fn the_account_deletes_claims_by_uid_and_only_of_pools_with_a_limit() {
 
 #[test]
 fn the_account_writes_no_events_but_its_own() {
-    let fenced = Fenced::start();
+    let fenced = fenced();
     let event = |name: &str, component: &str, kind: &str| {
         json!({
             "metadata": {"name": name, "namespace": "default"},

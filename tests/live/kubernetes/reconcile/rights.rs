@@ -90,7 +90,7 @@ fn without_the_right_to_delete_everything_else_goes_on() {
     assert!(!reconciler.log().contains("forbidden"), "{}", reconciler.log());
     reconciler.kill();
 
-    plane.kubeconfig_by(Account::Reconciler);
+    plane.install_accounts();
     let _reconciler = Reconciler::start(&kubeconfig, &["--settle=1s"]);
     wait_for("the empty node to go", || {
         (fleet.living_claims("general") == ["node-a"]).then_some(())
