@@ -22,7 +22,7 @@ impl ClaimCounts {
         }
     }
 
-    /// How many count as too many if there are too many: those that go already are not to draw more victims, however
+    /// How many may be counted as too many: those that are going already must not cause more victims, however
     /// slowly they drain.
     pub const fn standing(self, mode: NodeLimitMode) -> usize {
         match mode {
@@ -31,7 +31,7 @@ impl ClaimCounts {
         }
     }
 
-    /// How many of those there are above a limit.
+    /// How many of those are above a limit.
     pub const fn excess(self, limit: u32, mode: NodeLimitMode) -> usize {
         self.standing(mode).saturating_sub(limit as usize)
     }

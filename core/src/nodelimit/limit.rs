@@ -3,20 +3,20 @@
 use crate::karpenter::{NodeLimitMode, NodePool};
 use crate::policy::{OverLimit, Policy};
 
-/// How many nodes a pool may have, and what that means.
+/// How many nodes a pool may have, and in which mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeLimit {
-    /// The most nodes. A part of a node is no node: `1.5` is 1.
+    /// The most nodes, rounded down: `1.5` is 1.
     pub nodes: u32,
     /// Whether replacements may exceed it for a while.
     pub mode: NodeLimitMode,
-    /// What becomes of nodes above it.
+    /// What happens to nodes above it.
     pub over_limit: OverLimit,
 }
 
 impl NodeLimit {
-    /// The limit of a NodePool: of the annotation, else of `spec.limits.nodes`; none where both are missing or
-    /// unreadable. Where the pool does not say what it means, the policy does.
+    /// The limit of a NodePool: from the annotation, else from `spec.limits.nodes`; `None` if both are missing or
+    /// unreadable. Mode and over-limit come from the pool, else from the policy.
     pub fn of(pool: &NodePool<'_>, policy: &Policy) -> Option<Self> {
         let nodes = pool.node_limit()?.rounded_down();
         Some(Self {

@@ -1,4 +1,5 @@
-//! Node limits that hold: which limit a pool has, how it is meant, who may still come in, and what keeps it.
+//! Node limits that hold: which limit a pool has, in which mode, which claims may still be created, and what keeps
+//! the limit.
 //!
 //! Pure: knows nothing of clusters, clocks or where anything is stored.
 

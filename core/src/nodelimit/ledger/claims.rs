@@ -6,7 +6,7 @@ use super::state::MAX_RESERVATIONS;
 use super::uid::Uid;
 use crate::nodelimit::ClaimCounts;
 
-/// What counting needs of a NodeClaim.
+/// The fields of a NodeClaim that counting needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// The object's resourceVersion.
@@ -18,15 +18,15 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Whether a Soft limit leaves it out.
+    /// Whether a Soft limit does not count it.
     const fn is_being_replaced(self) -> bool {
         self.deleting || self.disrupted
     }
 }
 
-/// The NodeClaims of one pool and the version up to which that is complete. Counts without walking.
+/// The NodeClaims of one pool and the version up to which they are complete. Counts them in constant time.
 ///
-/// It also remembers, of the last [`MAX_RESERVATIONS`] claims, that they were there and are gone: that settles their
+/// It also remembers of the last [`MAX_RESERVATIONS`] claims that they existed and are gone: that settles their
 /// reservations, which would otherwise hold a place for one lifetime.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ClaimView {
@@ -59,8 +59,8 @@ impl ClaimView {
         }
     }
 
-    /// Takes over the LIST from which the watch begins anew, whatever its version. Claims that it lacks are gone,
-    /// unless it is the older one: then they may not have been there yet.
+    /// Takes over the LIST from which the watch starts again, whatever its version. Claims that it lacks are gone,
+    /// unless it is older than the view: then they may not have existed yet.
     pub fn restart(&mut self, list: Self) {
         let is_newer = list.version >= self.version;
         let before = std::mem::replace(&mut self.claims, list.claims);
@@ -74,8 +74,8 @@ impl ClaimView {
         self.being_replaced = list.being_replaced;
     }
 
-    /// Completes a LIST of metadata, which does not say what is disrupted, by what is known: of a claim that has changed
-    /// since, nothing is, and it counts.
+    /// Completes a LIST of metadata, which does not say which nodes are disrupted, from what is known. A claim that
+    /// has changed since is not completed, and it counts.
     pub fn keep_disrupted(&mut self, known: &Self) {
         for (uid, before) in known.claims.iter().filter(|(_, claim)| claim.disrupted) {
             if self
@@ -88,8 +88,8 @@ impl ClaimView {
         }
     }
 
-    /// Takes a watch event that adds or changes a claim. News that a LIST has overtaken are passed over, but for what a LIST
-    /// of metadata left open.
+    /// Applies a watch event that adds or changes a claim. Events that a LIST has overtaken are ignored, except for
+    /// what a LIST of metadata left open.
     pub fn upsert(&mut self, uid: Uid, claim: Claim) {
         if claim.version > self.version {
             self.version = claim.version;
@@ -103,10 +103,10 @@ impl ClaimView {
         }
     }
 
-    /// Takes a watch event that removes a claim; `version` is the resourceVersion in the event.
+    /// Applies a watch event that removes a claim; `version` is the resourceVersion in the event.
     ///
-    /// Where a LIST has overtaken the news, the view lacks the claim already; that it was there once is new all the same,
-    /// and settles its reservation. (A claim that could not be launched lives for less than a watch is behind.)
+    /// If a LIST has overtaken the event, the view lacks the claim already; but that it once existed is new, and
+    /// settles its reservation. (A claim that could not be launched may exist for less time than a watch lags.)
     pub fn remove(&mut self, uid: &Uid, version: u64) {
         if version > self.version {
             self.version = version;
@@ -117,30 +117,30 @@ impl ClaimView {
         }
     }
 
-    /// Takes a bookmark, or what a watch over several pools has shown of the others: nothing of this pool has
+    /// Applies a bookmark, or what a watch over several pools has shown of the others: nothing of this pool has
     /// changed up to this version.
     pub fn advance_to(&mut self, version: u64) {
         self.version = self.version.max(version);
     }
 
-    /// Takes what the claim's node shows. A claim that is not in view is passed over.
+    /// Records whether the claim's node is disrupted. A claim that is not in view is ignored.
     pub fn set_disrupted(&mut self, uid: &Uid, disrupted: bool) {
         if let Some(claim) = self.claims.get(uid).copied() {
             self.put(uid.clone(), Claim { disrupted, ..claim });
         }
     }
 
-    /// The resourceVersion up to which this is all there is.
+    /// The resourceVersion up to which the view is complete.
     pub const fn version(&self) -> u64 {
         self.version
     }
 
-    /// The claim with this UID, if it is there.
+    /// The claim with this UID, if it is in view.
     pub fn get(&self, uid: &Uid) -> Option<&Claim> {
         self.claims.get(uid)
     }
 
-    /// Whether a claim with this UID was there once and is no more.
+    /// Whether a claim with this UID existed once and is gone.
     pub fn has_departed(&self, uid: &Uid) -> bool {
         self.departed.contains(uid)
     }
@@ -159,7 +159,7 @@ impl ClaimView {
         self.claims.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty()
     }

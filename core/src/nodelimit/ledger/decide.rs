@@ -1,4 +1,4 @@
-//! Who may come in: the one decision of the gate.
+//! The one decision of the gate: which claims may be created.
 
 use super::claims::ClaimView;
 use super::decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
@@ -11,56 +11,56 @@ use super::uid::Uid;
 /// What one replica knows of one pool.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// The pool's ledger; none where there is none yet.
+    /// The pool's ledger; `None` if it does not exist yet.
     pub ledger: Observed<Option<&'a Ledger>>,
     /// Its claims.
     pub claims: Observed<&'a ClaimView>,
-    /// Whether a LIST of the claims was asked for and is late: no more is to be had in time than what is known.
+    /// Whether a LIST of the claims was requested and is late: nothing newer than what is known will arrive in
+    /// time.
     pub claims_late: bool,
     /// Its limit.
     pub limit: Observed<LimitInForce>,
     /// When this replica first saw each reservation.
     pub first_seen: &'a FirstSeen,
-    /// Wall time in seconds since 1970, to be written beside a denial.
+    /// Wall time in seconds since 1970, to be stored with a denial.
     pub clock: u64,
     /// Denials that this replica has answered since it last stored a ledger of this pool.
     pub untold: u64,
 }
 
-/// A NodeClaim that wants to be created.
+/// A request to create a NodeClaim.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// Its UID.
     pub uid: &'a Uid,
     /// Its name.
     pub name: &'a str,
-    /// When the call came in: a limit read before that decides nothing, and nothing read before that may deny it.
+    /// When the call arrived: a limit read before that decides nothing, and nothing read before that may deny it.
     pub arrived: Moment,
-    /// Whether it is denied where it is not known who else was admitted.
+    /// Whether to deny the request if it is not known which other claims were admitted.
     pub strict: bool,
-    /// Whether nothing will be created. It is answered by the count and reserves nothing.
+    /// Whether nothing will be created. Such a request is answered by the count and reserves nothing.
     pub dry_run: bool,
 }
 
-/// Decides on the requests in their order, and takes out reservations whose end is known. With no request it is
+/// Decides on the requests in their order, and removes reservations whose outcome is known. Without requests it is
 /// a sweep.
 ///
-/// # Why each guard is there
+/// # Why each check is there
 ///
 /// - A view older than the ledger's `seen` may lack a claim whose reservation is gone.
-/// - A ledger that does not exist has no `seen` to hold a view against: the claims must be listed after that was
-///   found. If there are any, a ledger may have been deleted with its reservations, so the new one is closed: for one
-///   lifetime the count may be too low.
+/// - A ledger that does not exist has no `seen` to compare a view with: the claims must be listed after it was
+///   found missing. If there are any, a ledger may have been deleted with its reservations, so the new one is
+///   closed: for one lifetime the count may be too low.
 /// - A new or lowered limit holds for every request that arrives after it was stored: watches may be silent, so the
-///   limit is read after the request arrived, also where it admits.
-/// - Limits are ordered by the NodePool's version. A replica whose watch of the pool lags would bring back the limit
-///   of yesterday, so where the ledger knows a newer one the pool is read.
-/// - A denial is only as good as the newest of what it rests on: all of it must be read after the request arrived.
-///   Too high a count denies a claim for which there is room, and that costs Karpenter minutes. But where a LIST takes
-///   longer than a request can wait and everything known says full, admitting would be no better: it is denied by what
-///   is known.
-/// - Versions that run ahead of reads begun after the ledger came in are of another history (a backup restored, a
-///   ledger copied from elsewhere): the read is believed and the ledger fixed, or nobody would be admitted again.
+///   limit is read after the request arrived, even to admit it.
+/// - Limits are ordered by the NodePool's version. A replica whose watch of the pool lags would bring back an
+///   outdated limit, so if the ledger knows a newer one, the pool is read.
+/// - Everything that a denial is based on must be read after the request arrived. Too high a count denies a claim for
+///   which there is room, and that costs Karpenter minutes. But if a LIST takes longer than a request can wait and
+///   everything known says full, admitting would be no better: the request is denied by what is known.
+/// - Versions ahead of reads begun after the ledger arrived belong to another history (a backup restored, a ledger
+///   copied from elsewhere): the read is believed and the ledger fixed, or no claim would be admitted again.
 pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
     let mut outdated = outdated(facts);
     let may_lack_claims = outdated.claims;
@@ -95,7 +95,7 @@ fn outdated(facts: &Facts<'_>) -> Needs {
     let Some(ledger) = facts.ledger.value else {
         return Needs {
             claims: !facts.claims.follows(&facts.ledger),
-            // That there is none has to be found out; it cannot be kept in mind.
+            // A missing ledger must be read as missing; its absence cannot be remembered.
             ledger: facts.ledger.read.is_none(),
             limit: false,
         };
@@ -125,7 +125,7 @@ struct Round<'a> {
     view: &'a ClaimView,
     limit: LimitInForce,
     ledger: Ledger,
-    /// Claims that count. Reservations come on top: those of claims in view are out.
+    /// Claims that count. Reservations are added: those of claims in view are removed already.
     counted: usize,
     changed: bool,
     reserved: bool,
@@ -183,7 +183,8 @@ impl<'a> Round<'a> {
         if request.dry_run {
             return RequestVerdict::Allow;
         }
-        // Also where the reservation is there: the call that took it may yet give it back, this one must not lose it.
+        // Even if there is a reservation already: the call that made it may still release it, and this call must
+        // keep its own.
         let calls = self.ledger.reservations.entry(uid.clone()).or_default();
         *calls = calls.saturating_add(1);
         self.reserved = true;
@@ -220,7 +221,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Writes down the denials; not again within the same second, unless the ledger is stored anyway.
+    /// Records the denials, at most once per second unless the ledger is stored anyway.
     fn note_denials(&mut self, facts: &Facts<'_>) -> bool {
         let Some(name) = self.last_denied else {
             return false;
@@ -240,7 +241,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Replaces the limit in force. Whether that says anything new: the version alone is taken along with the next write,
+/// Replaces the limit in force. True if the limit is different: a new version alone is stored with the next write,
 /// because Karpenter changes a NodePool's status often.
 fn put_in_force(stored: &mut Option<LimitInForce>, limit: LimitInForce) -> bool {
     match stored {

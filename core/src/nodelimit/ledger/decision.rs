@@ -1,8 +1,8 @@
-//! What a decision can be.
+//! The possible outcomes of a decision.
 
 use super::state::{Ledger, LimitInForce};
 
-/// What comes next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Nothing can be decided before this is read.
@@ -11,7 +11,7 @@ pub enum Step {
     Decided(Decision),
 }
 
-/// What is to be read from the API server itself, now.
+/// What must be read from the API server itself, now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Needs {
     /// The ledger: GET.
@@ -23,7 +23,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Whether anything is to be read.
+    /// Whether anything must be read.
     pub const fn any(self) -> bool {
         self.ledger || self.claims || self.limit
     }
@@ -35,16 +35,16 @@ impl Needs {
     }
 }
 
-/// The answers, and what has to be stored for them.
+/// The answers, and what must be stored for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// The ledger that results.
+    /// The resulting ledger.
     pub write: Write,
-    /// One for each request, in their order.
+    /// One answer per request, in their order.
     pub answers: Vec<RequestVerdict>,
 }
 
-/// What is to be stored.
+/// What must be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
     /// Nothing has changed.
@@ -58,13 +58,13 @@ pub enum Write {
 /// The answer to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RequestVerdict {
-    /// It may be created, and the ledger to be stored holds a reservation for this call: the one kind of answer that
-    /// [`Ledger::release`] is for.
+    /// The claim may be created, and the ledger to store holds a reservation for this call: the only kind of answer
+    /// that [`Ledger::release`] is for.
     Reserved,
-    /// It may be created, and nothing is held for this call: a dry run, or the repeated call of a claim that has been
-    /// created already.
+    /// The claim may be created, and nothing is reserved for this call: a dry run, or a repeated call for a claim
+    /// that exists already.
     Allow,
-    /// It may not.
+    /// The claim may not be created.
     Deny(Denial),
 }
 
@@ -73,9 +73,9 @@ pub enum RequestVerdict {
 pub enum Denial {
     /// No place is left in the pool.
     Full(Full),
-    /// There is room, but the ledger holds [`super::MAX_RESERVATIONS`] creates whose end is not known yet.
+    /// There is room, but the ledger holds [`super::MAX_RESERVATIONS`] creates whose outcome is not known yet.
     Busy,
-    /// There may be room, but the ledger was lost, and with it who else was admitted.
+    /// There may be room, but the ledger was lost, and with it the record of other admitted claims.
     LedgerLost,
 }
 
@@ -86,10 +86,11 @@ pub struct Full {
     pub limit: LimitInForce,
     /// Places taken: claims that count, and outstanding reservations.
     pub occupied: usize,
-    /// Claims that are being deleted. Under Hard they are part of `occupied`, under Soft not.
+    /// Claims that are being deleted. They are part of `occupied` under Hard, but not under Soft.
     pub terminating: usize,
-    /// The part of `occupied` that is admitted and not yet seen. Those admitted just now are among them.
+    /// The part of `occupied` that is admitted and not yet seen, including claims admitted just now.
     pub outstanding: usize,
-    /// Whether the claims were last listed before the request arrived: room that came since then is not counted.
+    /// Whether the claims were last listed before the request arrived: room that was made since then is not
+    /// counted.
     pub stale: bool,
 }

@@ -1,22 +1,22 @@
-//! When a reservation may go: only on evidence of what became of its create.
+//! When a reservation may be removed: only on evidence of the outcome of its create.
 
 use super::claims::ClaimView;
 use super::first_seen::FirstSeen;
 use super::moment::Observed;
 use super::state::Ledger;
 
-/// Takes out the reservations whose end is known, and opens a closed ledger. Whether anything changed.
+/// Removes the reservations whose outcome is known, and opens a closed ledger. Returns whether anything changed.
 ///
-/// - **The claim is in view.** It counts by itself from now on, for everybody whose view shows it: `seen` is raised
-///   to the claim's resourceVersion, so that no older view is counted by.
-/// - **The claim has been in view and is gone.** It counts no more. No older view needs to be kept out: at worst it
-///   still shows the claim.
-/// - **The create is over and nothing came of it**: this replica saw the reservation at least one lifetime ago, and a
+/// - **The claim is in view.** It counts by itself from now on, for every replica whose view shows it: `seen` is
+///   raised to the claim's resourceVersion, so that no older view is used for counting.
+/// - **The claim has been in view and is gone.** It no longer counts. Older views need not be excluded: at worst
+///   they still show the claim.
+/// - **The create is over and created nothing**: this replica saw the reservation at least one lifetime ago, and a
 ///   consistent LIST begun after that lacks the claim. A watch is no evidence here: it may be silent.
 ///
 /// A closed ledger has lost reservations. It opens as if they were all known: this replica saw that it is closed at
-/// least one lifetime ago, and a consistent LIST begun after that shows what became of them. `seen` was lost with them,
-/// so nobody may count by a view that is older than that LIST.
+/// least one lifetime ago, and a consistent LIST begun after that shows their outcome. `seen` was lost with them,
+/// so no replica may count by a view that is older than that LIST.
 pub(super) fn settle(ledger: &mut Ledger, claims: &Observed<&ClaimView>, first_seen: &FirstSeen) -> bool {
     let before = ledger.reservations.len();
     let view = claims.value;

@@ -1,4 +1,4 @@
-//! When this replica first saw each reservation: how old a reservation is at least.
+//! When this replica first saw each reservation: the minimum age of a reservation.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use super::moment::Moment;
 use super::state::Ledger;
 use super::uid::Uid;
 
-/// How long after its first sighting a reservation may still become a NodeClaim.
+/// How long after it was first seen a reservation may still become a NodeClaim.
 ///
-/// The API server ends a create after 34 s, however long the caller would wait; a write that it has sent to etcd by
-/// then may still be carried out within etcd's own request limit (5 s and two election timeouts: 7 s by default).
-/// 41 s, and 4 s of slack for clocks that tick at different paces. The create began before its reservation was written,
-/// and this replica saw the reservation after that, so the real age is always greater.
+/// The API server ends a create after 34 s, however long the caller would wait; a write that it has sent to etcd
+/// before may still be carried out within etcd's own request limit (5 s and two election timeouts: 7 s by default).
+/// 41 s, and 4 s of slack for clocks that run at different speeds. The create began before its reservation was
+/// written, and this replica saw the reservation after that, so the real age is always greater.
 pub const RESERVATION_LIFETIME: Duration = Duration::from_secs(45);
 
-/// When one replica first saw each reservation of one pool, and that its ledger is closed, on its own monotonic clock.
+/// When one replica first saw each reservation of one pool, and that its ledger is closed, by its own monotonic
+/// clock.
 ///
-/// Never stored: a restart begins anew, which keeps places longer, never shorter. So no clock is compared with
-/// another.
+/// Never stored: a restart begins again, which keeps places longer, never shorter. So no two clocks are compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct FirstSeen {
     reservations: BTreeMap<Uid, Moment>,
@@ -26,10 +26,10 @@ pub struct FirstSeen {
 }
 
 impl FirstSeen {
-    /// Takes note of a ledger that is here. `now` must lie after the read was answered (not before it was asked: the
-    /// reservation might be younger than that).
+    /// Records a ledger that was read. `now` must be after the response (not before the request: the reservation
+    /// might be younger than that).
     ///
-    /// What the ledger no longer holds is forgotten: as many are kept as there are reservations.
+    /// What the ledger no longer holds is forgotten: there are as many entries as reservations.
     pub fn observe(&mut self, ledger: &Ledger, now: Moment) {
         self.closed = ledger.is_closed().then(|| self.closed.unwrap_or(now));
         let seen = &mut self.reservations;
@@ -41,20 +41,20 @@ impl FirstSeen {
         }
     }
 
-    /// From when on this reservation's create is over; none for a reservation never seen.
+    /// When this reservation's create is certainly over; `None` for a reservation never seen.
     pub fn over_at(&self, uid: &Uid) -> Option<Moment> {
         self.reservations
             .get(uid)
             .map(|first| first.plus(RESERVATION_LIFETIME))
     }
 
-    /// From when on a LIST shows all that became of the reservations that a closed ledger lost; none where it is open.
+    /// From when on a LIST shows the outcome of all reservations that a closed ledger lost; `None` if it is open.
     pub fn opens_at(&self) -> Option<Moment> {
         self.closed.map(|first| first.plus(RESERVATION_LIFETIME))
     }
 
-    /// From when on the first of the reservations may be taken out by a LIST that lacks its claim, or a closed ledger be
-    /// opened; none without either. For the caller's sweep: a LIST begun earlier changes nothing.
+    /// From when on a LIST that lacks a claim may remove the first of the reservations, or open a closed ledger;
+    /// `None` if there is neither. For the caller's sweep: a LIST begun earlier changes nothing.
     pub fn first_over_at(&self) -> Option<Moment> {
         let seen = self.reservations.values().chain(&self.closed);
         seen.min().map(|first| first.plus(RESERVATION_LIFETIME))

@@ -1,33 +1,35 @@
-//! The ledger of a pool's node limit: who may still come in, decided exactly by any number of gate replicas.
+//! The ledger of a pool's node limit: which claims may still be created, decided exactly by any number of gate
+//! replicas.
 //!
-//! A NodeClaim that the gate admits is not there yet: it is written after the answer, up to 34 s later, and each
-//! replica's watch shows it later still. So what a replica sees is never the whole count. The difference lies in the
-//! **ledger**, one small stored object for each pool, changed by compare-and-swap: it holds a **reservation** for each
-//! admitted UID, from before the answer until there is evidence of what became of it. The count is the claims in
-//! view together with the reservations.
+//! A NodeClaim that the gate admits does not exist yet: it is written after the answer, up to 34 s later, and each
+//! replica's watch shows it later still. So what a replica sees is never the whole count. The difference is kept in
+//! the **ledger**, one small stored object for each pool, changed by compare-and-swap: it holds a **reservation**
+//! for each admitted UID, from before the answer until there is evidence of its outcome. The count is the claims in
+//! view plus the reservations.
 //!
 //! # What the caller does
 //!
-//! 1. Read the ledger, or take it from memory, and tell [`FirstSeen::observe`] of it once it is here.
-//! 2. Call [`decide()`] with it, a view of the pool's claims, the pool's limit, and all requests that wait.
-//! 3. [`Step::Read`]: read anew what it names, begin again at 1 (a conflict likewise). Reads may run side by side.
+//! 1. Read the ledger, or take it from memory, then pass it to [`FirstSeen::observe`].
+//! 2. Call [`decide()`] with it, a view of the pool's claims, the pool's limit, and all waiting requests.
+//! 3. [`Step::Read`]: read what it names again and start again at 1 (after a conflict, too). Reads may run in
+//!    parallel.
 //! 4. [`Step::Decided`]: a [`Write::Required`] ledger is stored with the resourceVersion at which the ledger was
-//!    read (a missing one is created). On success answer; on a conflict, or when the outcome is unknown, begin again
-//!    at 1 with a ledger read anew: a reservation that is there after all is found by its UID.
-//! 5. Where a [`RequestVerdict::Reserved`] can no longer be sent, [`Ledger::release`] gives the place back at once.
-//! 6. Soon after admitted claims come into view, [`decide()`] with no request takes their reservations out.
+//!    read (a missing one is created). On success answer; on a conflict, or if the outcome is unknown, start again
+//!    at 1 with a ledger read again: a reservation that was stored after all is found by its UID.
+//! 5. If a [`RequestVerdict::Reserved`] can no longer be sent, [`Ledger::release`] frees the place at once.
+//! 6. Soon after admitted claims appear in view, [`decide()`] without requests removes their reservations.
 //!
 //! # Why the count is never too low
 //!
 //! Let a replica hold ledger *L* and a view complete up to version *V*, with *V* ≥ *L*.seen. Take any claim that
-//! exists, or may yet come to exist. It was given a reservation before it could be written. If the reservation is in *L*, it
-//! counts. If it was taken out, then on evidence: either the claim was in somebody's view at a version ≤ *L*.seen ≤
-//! *V*, so it is in this view too, or is gone; or its create is over and a consistent LIST begun after that lacks it,
-//! so it never comes. If the reservation was added after *L*, the compare-and-swap fails, and so does this decision.
-//! The order in which ledger and view are read does not matter for that, nor does any clock.
+//! exists, or may still be created. It was given a reservation before it could be written. If the reservation is in
+//! *L*, it counts. If it was removed, then on evidence: either the claim was in some replica's view at a version ≤
+//! *L*.seen ≤ *V*, so it is in this view too, or is gone; or its create is over and a consistent LIST begun after
+//! that lacks it, so it will never exist. If the reservation was added after *L*, the compare-and-swap fails, and
+//! so does this decision. The order in which ledger and view are read does not matter for that, nor does any clock.
 //!
-//! Pure: knows nothing of clusters, of where a ledger is stored, or of clocks. Monotonic time comes in as
-//! [`Moment`], and wall time is only ever written down.
+//! Pure: knows nothing of clusters, of where a ledger is stored, or of clocks. Monotonic time is passed in as
+//! [`Moment`], and wall time is only recorded.
 
 mod claims;
 mod decide;

@@ -8,17 +8,17 @@ use thiserror::Error;
 use super::uid::Uid;
 use crate::karpenter::NodeLimitMode;
 
-/// The most reservations at a time. With the longest UIDs they take 0.6 MB of the 1 MiB that a ConfigMap may hold; with
-/// those that the API server makes, 0.35 MB.
+/// The most reservations at a time. With the longest UIDs they take 0.6 MB of the 1 MiB that a ConfigMap may hold;
+/// with the API server's UIDs, 0.35 MB.
 pub const MAX_RESERVATIONS: usize = 8_000;
 
 /// The most victims of one termination.
 pub const MAX_VICTIMS: usize = 2_000;
 
-/// What is stored for one pool, the common memory of all gate replicas and the reconciler.
+/// What is stored for one pool; all gate replicas and the reconciler share it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// How many calls were allowed, by the UID of the claim that they ask for.
+    /// How many calls were allowed, by the UID of the claim to create.
     pub(super) reservations: BTreeMap<Uid, u32>,
     pub(super) seen: u64,
     /// Whether reservations were lost, so that any free place may be taken.
@@ -26,11 +26,11 @@ pub struct Ledger {
     pub(super) limit: Option<LimitInForce>,
     pub(super) denied: Option<DenialRecord>,
     pub(super) termination: Option<Termination>,
-    /// Fields of a later release, kept as they stand.
+    /// Fields of a later release, kept unchanged.
     pub(super) unknown: Map<String, Value>,
 }
 
-/// The limit of a pool, and the version of the NodePool that said so.
+/// The limit of a pool, and the version of the NodePool that it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LimitInForce {
     /// The most nodes.
@@ -42,37 +42,37 @@ pub struct LimitInForce {
 }
 
 impl LimitInForce {
-    /// Whether both say the same, whenever they said it.
+    /// Whether both limits are the same, whatever their versions.
     pub fn agrees_with(&self, other: &Self) -> bool {
         (self.nodes, self.mode) == (other.nodes, other.mode)
     }
 }
 
-/// The last denial that was written down.
+/// The last denial that was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DenialRecord {
-    /// When: seconds since 1970, by the clock of the replica that denied. To be shown, not to be computed with.
+    /// When: seconds since 1970, by the clock of the replica that denied. For display, not for computing.
     pub at: u64,
-    /// How many denials there were for this pool in all. Grows; its change is the news.
+    /// How many denials there were for this pool in all. It only grows; a change means a new denial.
     pub total: u64,
     /// The name of the last NodeClaim that was denied.
     pub claim: Box<str>,
 }
 
-/// Claims that are being ended because the pool is above its limit.
+/// Claims that are being terminated because the pool is above its limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Termination {
     began: u64,
     victims: Vec<Uid>,
 }
 
-/// More victims than a ledger may hold: end some first.
+/// More victims than a ledger may hold: terminate some first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{0} victims are more than the {MAX_VICTIMS} that a ledger holds")]
 pub struct TooManyVictims(pub usize);
 
 impl Termination {
-    /// A termination of these claims, the first to go first, begun at this time (seconds since 1970).
+    /// A termination of these claims in this order, begun at this time (seconds since 1970).
     pub fn new(began: u64, mut victims: Vec<Uid>) -> Result<Self, TooManyVictims> {
         if victims.len() > MAX_VICTIMS {
             return Err(TooManyVictims(victims.len()));
@@ -87,14 +87,14 @@ impl Termination {
         self.began
     }
 
-    /// The claims that may be deleted, and no others, the first to go first.
+    /// The only claims that may be deleted, in this order.
     pub fn victims(&self) -> &[Uid] {
         &self.victims
     }
 }
 
 impl Ledger {
-    /// The ledger to begin with where the one that was there cannot be read or is gone: what it held is not known.
+    /// The ledger to begin with if the former one cannot be read or is gone: what it held is not known.
     pub fn closed() -> Self {
         Self {
             closed: true,
@@ -117,8 +117,8 @@ impl Ledger {
         self.reservations.contains_key(uid)
     }
 
-    /// The highest resourceVersion of a NodeClaim on whose sight a reservation was taken out. A view older than that may
-    /// lack a claim whose reservation is gone: it must not be counted by.
+    /// The highest resourceVersion of a NodeClaim that was seen and whose reservation was removed because of that.
+    /// An older view may lack a claim whose reservation is gone: nothing must be counted by it.
     pub const fn seen(&self) -> u64 {
         self.seen
     }
@@ -128,7 +128,7 @@ impl Ledger {
         self.limit.as_ref()
     }
 
-    /// The last denial that was written down.
+    /// The last denial that was recorded.
     pub const fn denied(&self) -> Option<&DenialRecord> {
         self.denied.as_ref()
     }
@@ -145,13 +145,13 @@ impl Ledger {
         self
     }
 
-    /// The ledger without the reservations of calls whose "allow" never left; none if it holds none of them.
+    /// The ledger without the reservations of calls whose "allow" was never sent; `None` if it holds none of them.
     ///
-    /// Only for calls answered with [`super::RequestVerdict::Reserved`], of which answer no byte was sent, and for each such
-    /// call once: a reservation that a second call for the same UID holds too stays until that one is released. Stored by
-    /// compare-and-swap like any other; after a conflict try again, but where the outcome is unknown let it be, or
-    /// the other call's reservation goes too. Under failure policy Ignore the API server may create the claim all the
-    /// same: there let the reservation live its life.
+    /// Only for calls answered with [`super::RequestVerdict::Reserved`] of which no byte of the answer was sent,
+    /// and only once for each such call: if a second call for the same UID has the reservation too, it stays until
+    /// that one is released. Stored by compare-and-swap like any other; after a conflict try again, but if the
+    /// outcome is unknown leave it, or the other call's reservation is lost too. Under failure policy Ignore the
+    /// API server may create the claim all the same: then let the reservation expire.
     #[must_use]
     pub fn release<'a>(&self, uids: impl IntoIterator<Item = &'a Uid>) -> Option<Self> {
         let mut next = None;

@@ -9,57 +9,57 @@ use super::state::{DenialRecord, Ledger, LimitInForce, MAX_RESERVATIONS, Termina
 use super::uid::{Uid, UnusableUid};
 use crate::karpenter::NodeLimitMode;
 
-/// The version of the text that is written and the highest that is read. It is raised only where an older release
-/// would count wrongly; a field that older releases may pass over is added without.
+/// The version of the text that is written, and the highest that is read. Raise it only if an older release would
+/// count wrongly; a field that older releases may ignore does not need it.
 pub const VERSION: u64 = 1;
 
-/// The longest text that is read, in bytes: what a ConfigMap may hold.
+/// The longest text that is read, in bytes: the most that a ConfigMap may hold.
 pub const MAX_TEXT: usize = 1 << 20;
 
-/// Why a text is no ledger. Nothing may be admitted by it: its reservations are unknown.
+/// Why a text is not a ledger. Nothing may be admitted by it: its reservations are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnreadableLedger {
     /// Longer than [`MAX_TEXT`].
     #[error("the ledger is {0} bytes long, more than the {MAX_TEXT} that are read")]
     TooLong(usize),
-    /// No JSON, with the place.
+    /// Not JSON, with the position.
     #[error("the ledger is no JSON: {0}")]
     NotJson(String),
-    /// JSON, but no object.
+    /// JSON, but not an object.
     #[error("the ledger is no JSON object")]
     NotAnObject,
     /// Written by a later release.
     #[error("the ledger has version {0}, this release reads up to {VERSION}: run one release everywhere")]
     Newer(u64),
-    /// A field that must be there is not.
+    /// A required field is missing.
     #[error("the ledger has no `{0}`")]
     Missing(&'static str),
     /// A field that cannot be read.
     #[error("`{field}` of the ledger should be {expected}")]
     Field {
-        /// Which.
+        /// Its name.
         field: &'static str,
-        /// What should be there.
+        /// What is expected there.
         expected: &'static str,
     },
-    /// A UID that is none.
+    /// A UID that is not valid.
     #[error("in `{field}` of the ledger {fault}")]
     Uid {
-        /// Where.
+        /// The field.
         field: &'static str,
         /// What is wrong with it.
         fault: UnusableUid,
     },
-    /// More reservations than it can have.
+    /// More reservations than a ledger can have.
     #[error("the ledger has {0} reservations, more than {MAX_RESERVATIONS}")]
     TooManyReservations(usize),
-    /// More victims than it can have.
+    /// More victims than a ledger can have.
     #[error("in `termination` of the ledger {0}")]
     TooManyVictims(#[from] TooManyVictims),
 }
 
 impl Ledger {
-    /// The ledger that this text is. Fields that this release does not know are kept and written again.
+    /// Parses a ledger. Fields that this release does not know are kept and written again.
     pub fn read(text: &str) -> Result<Self, UnreadableLedger> {
         if text.len() > MAX_TEXT {
             return Err(UnreadableLedger::TooLong(text.len()));
@@ -91,7 +91,7 @@ impl Ledger {
         })
     }
 
-    /// The text to store. [`Ledger::read`] gives the same ledger.
+    /// The text to store. [`Ledger::read`] reads the same ledger from it.
     pub fn write(&self) -> String {
         let mut fields = self.unknown.clone();
         let reservations: Map<String, Value> = self

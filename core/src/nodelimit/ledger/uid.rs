@@ -5,29 +5,29 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// The longest UID that is taken, in bytes. The API server makes 36; the bound keeps a ledger's size known.
+/// The longest UID that is accepted, in bytes. The API server's have 36; the bound keeps a ledger's size known.
 pub const MAX_UID: usize = 64;
 
 /// A `metadata.uid`: 1 to [`MAX_UID`] printable ASCII characters without spaces, quotes and backslashes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(Box<str>);
 
-/// Why a text is no UID.
+/// Why a text is not a UID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum UnusableUid {
-    /// Nothing is there. At the mutating step of a creation the UID is not set yet.
+    /// The text is empty. At the mutating step of a creation the UID is not set yet.
     #[error("the uid is empty")]
     Empty,
     /// Longer than [`MAX_UID`].
     #[error("the uid is longer than {MAX_UID} bytes")]
     TooLong,
-    /// A character that no UID has.
+    /// A character that a UID cannot have.
     #[error("the uid holds {0:?}")]
     Character(char),
 }
 
 impl Uid {
-    /// The UID that this text is.
+    /// Parses a UID.
     pub fn new(text: &str) -> Result<Self, UnusableUid> {
         if text.is_empty() {
             return Err(UnusableUid::Empty);

@@ -18,11 +18,11 @@ pub struct Claim {
     pub created: Timestamp,
     /// `metadata.deletionTimestamp`.
     pub deleted: Option<Timestamp>,
-    /// Whether `status.providerID` is there: a machine was ordered.
+    /// Whether `status.providerID` is set: a machine was ordered.
     pub is_launched: bool,
-    /// `spec.expireAfter`; none for `Never`.
+    /// `spec.expireAfter`; `None` for `Never`.
     pub expire_after: Option<SignedDuration>,
-    /// Whether `spec.terminationGracePeriod` is there: then pods cannot keep a drifted node for ever.
+    /// Whether `spec.terminationGracePeriod` is set: then pods cannot keep a drifted node indefinitely.
     pub has_grace_period: bool,
     /// Its conditions.
     pub conditions: Conditions,
@@ -38,7 +38,7 @@ pub struct Conditions {
     pub drifted: bool,
     /// `Consolidatable`.
     pub consolidatable: bool,
-    /// `InstanceTerminating`: budgets do not count it any more.
+    /// `InstanceTerminating`: budgets no longer count it.
     pub instance_terminating: bool,
     /// `DisruptionReason`, and since when (`lastTransitionTime`).
     pub disrupted_since: Option<Timestamp>,
@@ -49,7 +49,7 @@ pub struct Conditions {
 pub struct ClaimState<'s> {
     /// The claim.
     pub claim: &'s Claim,
-    /// Its node: the one with the claim's `providerID`. None where it has not registered, or is gone.
+    /// Its node: the one with the claim's `providerID`. `None` if it has not registered, or is gone.
     pub node: Option<&'s Node>,
     /// All pods bound to the node, finished ones and those of `DaemonSets` included, in any order.
     pub pods: Vec<&'s Pod>,

@@ -12,18 +12,18 @@ use crate::budget::{Allowance, Reason};
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ClaimCounts;
 
-/// What is counted of a pool at one moment.
+/// The counts of a pool at one moment.
 #[derive(Debug)]
 pub(super) struct Counts {
     /// NodeClaims.
     pub(super) claims: ClaimCounts,
     /// UIDs that were admitted and have no claim in view.
     pub(super) unseen: usize,
-    /// The nodes of which budgets take their share.
+    /// The nodes that budgets take a percentage of.
     budgeted: u32,
     /// Of those, the nodes that use up budgets.
     disrupting: u32,
-    /// Nodes with marks of poolgate's.
+    /// Nodes with poolgate's marks.
     held: usize,
 }
 
@@ -48,14 +48,14 @@ impl Counts {
         }
     }
 
-    /// How many more claims may be made; none where nothing limits.
+    /// How many more claims may be created; `None` if nothing limits.
     pub(super) fn remaining(&self, pool: &Pool) -> Option<usize> {
         let limit = pool.limit?;
         let taken = self.claims.counted(limit.mode).saturating_add(self.unseen);
         Some((limit.nodes as usize).saturating_sub(taken))
     }
 
-    /// How many nodes the active budgets let go for a reason; none where nothing limits.
+    /// How many nodes the active budgets allow to be disrupted for a reason; `None` if nothing limits.
     pub(super) fn budget(&self, pool: &Pool, reason: Reason, now: Timestamp) -> Option<u32> {
         match &pool.budgets {
             None => Some(0),
@@ -63,7 +63,7 @@ impl Counts {
         }
     }
 
-    /// How many of them use up budgets.
+    /// How many nodes use up budgets.
     pub(super) const fn disrupting(&self) -> u32 {
         self.disrupting
     }
@@ -90,7 +90,7 @@ impl Counts {
 }
 
 impl Pool {
-    /// Whether its limit is never to be exceeded.
+    /// Whether its limit must never be exceeded.
     pub(super) fn is_hard(&self) -> bool {
         self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
     }
@@ -107,7 +107,7 @@ impl ClaimState<'_> {
         self.node.is_some_and(super::Node::is_being_disrupted)
     }
 
-    /// Whether budgets take their share of it (`BuildDisruptionBudgetMapping`).
+    /// Whether budgets take a percentage of it (`BuildDisruptionBudgetMapping`).
     fn is_budgeted(&self) -> bool {
         let conditions = self.claim.conditions;
         self.node.is_some() && conditions.initialized && !conditions.instance_terminating
@@ -119,7 +119,7 @@ impl ClaimState<'_> {
     }
 }
 
-/// Whether Karpenter asks for new nodes when it disrupts for a reason.
+/// Whether Karpenter requests new nodes when it disrupts for a reason.
 pub(super) const fn asks_for_replacement(reason: Reason) -> bool {
     matches!(reason, Reason::Underutilized | Reason::Drifted)
 }

@@ -1,4 +1,5 @@
-//! Which events tell a user why nothing happens, or what will. Each is reported once until something has changed.
+//! The events that explain to users why nothing happens, or what will. Each is reported once until something
+//! changes.
 
 use super::claim::ClaimState;
 use super::excess::{Termination, is_termination_wanted, terminates};
@@ -15,7 +16,7 @@ const NO_RIGHT: &str = "poolgate has no right to delete NodeClaims; the componen
 /// How many names a message lists.
 const MOST_NAMES: usize = 5;
 
-/// The events to write now. Takes down what is reported.
+/// The events to write now. Records what is reported.
 pub(super) fn tell(
     now: &Situation<'_>,
     holds: &Holds,
@@ -37,7 +38,7 @@ pub(super) fn tell(
             events.extend(news.map(|news| news.event));
         }
     }
-    // Between the choice of victims and their end there is nothing new to tell, and nothing is over either.
+    // Between choosing victims and deleting them there is nothing new to report, and nothing is over either.
     let is_under_way = now.excess() > 0 && termination.chosen.is_empty() && !termination.is_settling;
     if !(terminates(now) && is_under_way) {
         let news = exceeded(now, termination);
@@ -49,7 +50,7 @@ pub(super) fn tell(
     events
 }
 
-/// Something to tell, and what makes it the same thing.
+/// Something to report, and what identifies it.
 struct News {
     event: Event,
     what: String,
@@ -93,7 +94,7 @@ fn reached(now: &Situation<'_>) -> Option<News> {
     Some(News::of(EventReason::NodeLimitReached, message, what))
 }
 
-/// Says that a node on its way out holds its place.
+/// Says that a node being deleted still takes up its place.
 fn draining(drain: &ClaimState<'_>, others: usize) -> String {
     let node = drain.node.map_or(&*drain.claim.name, |node| &*node.name);
     let since = drain

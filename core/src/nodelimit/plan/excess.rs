@@ -1,4 +1,4 @@
-//! What becomes of the claims above the limit: which are chosen, and which of them go now.
+//! What happens to the claims above the limit: which are chosen, and which of them are deleted now.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,28 +12,29 @@ use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 use crate::policy::OverLimit;
 
-/// The most claims that are chosen at once; the next are chosen when these have gone. Bounds the list in the ledger.
+/// The most claims that are chosen at once; the next are chosen when these are gone. Bounds the list in the ledger.
 pub const MOST_VICTIMS: usize = 100;
 
-/// What becomes of the claims above the limit.
+/// What happens to the claims above the limit.
 #[derive(Debug, Default)]
 pub(super) struct Termination<'p> {
-    /// What the list in the ledger is to become, if it is to change.
+    /// The new list in the ledger, if it changes.
     pub(super) victims: Option<Vec<Arc<str>>>,
     /// Claims to delete now.
     pub(super) terminate: Vec<ClaimRef>,
     /// Claims that are chosen now.
     pub(super) chosen: Vec<&'p ClaimState<'p>>,
-    /// Whether claims above the limit stay only until all has been steady, and the limit the same, for long enough.
+    /// Whether claims above the limit stay only until everything has been steady, and the limit the same, for long
+    /// enough.
     pub(super) is_settling: bool,
     /// When to decide again, if nothing changes before.
     pub(super) again_at: Option<Moment>,
 }
 
-/// Decides what becomes of the claims above the limit.
+/// Decides what happens to the claims above the limit.
 pub(super) fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
     if now.pool.is_deleted {
-        // Its claims and its ledger go with it.
+        // Its claims and its ledger are deleted with it.
         return Termination::default();
     }
     let listed = &now.state.ledger.victims;
@@ -59,7 +60,7 @@ pub(super) fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
     }
 }
 
-/// Decides which of so many claims too many are chosen, or go.
+/// Decides which claims are chosen, or deleted, if this many are too many.
 fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> Termination<'p> {
     let listed = &now.state.ledger.victims;
     let listed: HashSet<&str> = listed.iter().map(|uid| &**uid).collect();
@@ -83,7 +84,7 @@ fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> T
     }
 }
 
-/// Whether claims above the limit go at all.
+/// Whether claims above the limit are deleted at all.
 pub(super) fn terminates(now: &Situation<'_>) -> bool {
     now.settings.may_delete && is_termination_wanted(now)
 }
@@ -102,7 +103,7 @@ fn standing<'p>(now: &Situation<'p>, limit: Option<NodeLimit>) -> Vec<&'p ClaimS
     now.claims.iter().copied().filter(stands).collect()
 }
 
-/// Chooses victims anew, or clears the list once all that was in it have gone.
+/// Chooses new victims, or clears the list once all in it are gone.
 fn choose<'p>(
     now: &Situation<'p>,
     excess: usize,

@@ -1,4 +1,4 @@
-//! Which nodes could go without a replacement, because their pods all fit together on others that stay.
+//! Which nodes could go without a replacement, because all their pods together fit on nodes that stay.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -9,15 +9,15 @@ use super::pod::{Needs, Pod};
 use super::resources::Resources;
 use super::taints::tolerated;
 
-/// Looks at hosts for pods that are always granted.
+/// The number of hosts that may be tried for pods in any case.
 const FEWEST_LOOKS: usize = 10_000;
 
-/// Looks at hosts that are granted beside, for each node and each pod. What is not found within them counts as not
-/// fitting.
+/// The number of hosts that may be tried in addition, per node and per pod. A pod not placed within these counts as
+/// not fitting.
 const LOOKS_EACH: usize = 16;
 
-/// The UIDs of those of the `givers` that can all go at once, their pods put on `hosts` that stay: the emptiest
-/// leave first, the fullest take first.
+/// The UIDs of those `givers` that can all go at once, their pods moved to `hosts` that stay: the emptiest leave
+/// first, the fullest are filled first.
 pub(super) fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState<'p>]) -> HashSet<&'p str> {
     let mut packing = Packing::of(givers, hosts);
     let mut leaving = HashSet::new();
@@ -29,13 +29,13 @@ pub(super) fn fitting<'p>(givers: &[&'p ClaimState<'p>], hosts: &[&'p ClaimState
     leaving
 }
 
-/// A node whose pods may go, or that may take others.
+/// A node whose pods may leave, or that may take others.
 struct Candidate<'p> {
     uid: &'p str,
     node: &'p Node,
     is_drifted: bool,
     age: (jiff::Timestamp, &'p str, &'p str),
-    /// What its pods must find elsewhere, as an index of [`Packing::shapes`], the largest first.
+    /// The pods that must move elsewhere, as indices of [`Packing::shapes`], the largest first.
     movers: Vec<usize>,
     /// What they take of the pool together, as a share.
     load: f64,
@@ -44,13 +44,13 @@ struct Candidate<'p> {
     takes: bool,
 }
 
-/// Pods that need the same.
+/// Pods with the same needs.
 struct Shape<'p> {
     needs: &'p Needs,
-    /// With the place among the pods of a node.
+    /// What they request, including the place of one pod among the node's `pods`.
     asked: Resources,
     share: f64,
-    /// No place before this one can take such a pod.
+    /// No place before this index can take such a pod.
     first: usize,
 }
 
@@ -61,10 +61,10 @@ struct Packing<'p> {
     looks_left: usize,
 }
 
-/// The shapes that were met, as indices of [`Packing::shapes`].
+/// The shapes found so far, as indices of [`Packing::shapes`].
 #[derive(Default)]
 struct SeenShapes<'p> {
-    /// By where the needs lie: pods that share them are the usual case, and reading them all takes longer.
+    /// By the address of the needs: most pods share them, and comparing their contents takes longer.
     by_place: HashMap<*const Needs, usize>,
     by_value: HashMap<&'p Needs, usize>,
 }
@@ -72,9 +72,9 @@ struct SeenShapes<'p> {
 /// Where the pods of one node would go, so that it can be undone.
 #[derive(Default)]
 struct Moves {
-    /// Of each pod that found a place: the place and its shape.
+    /// For each pod that was placed: the place and its shape.
     pods: Vec<(usize, usize)>,
-    /// Of each search: the shape, and the place where it began.
+    /// For each search: the shape, and the place where it began.
     searches: Vec<(usize, usize)>,
 }
 
@@ -124,7 +124,7 @@ impl<'p> Packing<'p> {
         }
         let share = |shape: &usize| self.shapes.get(*shape).map_or(0.0, |shape| shape.share);
         let needs = |shape: &usize| self.shapes.get(*shape).map(|shape| shape.needs);
-        // With a tie-break, so that the order in which pods come in does not matter.
+        // With a tie-break, so that the order of the pods does not matter.
         movers.sort_by(|one, other| {
             if one == other {
                 return Ordering::Equal;
@@ -160,7 +160,7 @@ impl<'p> Packing<'p> {
         })
     }
 
-    /// Puts the pods of a node on others, if there is room for all of them. The node then takes no more pods.
+    /// Moves the pods of a node to others, if there is room for all of them. The node then takes no more pods.
     fn can_leave(&mut self, index: usize) -> bool {
         let Some(place) = self.places.get_mut(index).filter(|place| place.may_leave) else {
             return false;
@@ -183,7 +183,7 @@ impl<'p> Packing<'p> {
         true
     }
 
-    /// Puts a pod on the first place that can take it, other than its own.
+    /// Puts a pod on the first place that can take it, except its own.
     fn put(&mut self, shape: usize, own: usize, done: &mut Moves) -> bool {
         let Some(Shape {
             needs, asked, first, ..
@@ -215,7 +215,7 @@ impl<'p> Packing<'p> {
                 place.left.add(&shape.asked);
             }
         }
-        // Where nothing was put anywhere, what was learnt of the places still holds.
+        // If no pod was moved, what was found out about the places still holds.
         if !done.pods.is_empty() {
             for (shape, first) in done.searches.iter().rev() {
                 if let Some(shape) = self.shapes.get_mut(*shape) {
@@ -236,7 +236,7 @@ impl Candidate<'_> {
                 .all(|(key, value)| self.node.labels.get(key) == Some(value))
     }
 
-    /// The fuller takes first, of equals the one that has not drifted.
+    /// Fuller nodes first; of equal ones, those that have not drifted first.
     fn fuller_first(&self, other: &Self) -> Ordering {
         let fuller = other.load.total_cmp(&self.load);
         fuller.then_with(|| (self.is_drifted, self.age).cmp(&(other.is_drifted, other.age)))
@@ -244,20 +244,20 @@ impl Candidate<'_> {
 }
 
 impl Node {
-    /// Whether the scheduler puts pods there, and Karpenter counts on it.
+    /// Whether the scheduler places pods there, and Karpenter relies on that.
     pub(super) fn takes_pods(&self) -> bool {
         self.is_ready && !self.is_cordoned
     }
 }
 
-/// What a pod takes of a node, its place among the pods included.
+/// What a pod takes of a node, its place among the node's `pods` included.
 fn asked(needs: &Needs) -> Resources {
     let mut asked = needs.requests.clone();
     asked.add(&Resources::pods(1));
     asked
 }
 
-/// What is left of a node. Finished pods take nothing.
+/// What is free on a node. Finished pods take nothing.
 fn left(node: &Node, pods: &[&Pod]) -> Resources {
     let mut left = Resources::clone(&node.allocatable);
     let mut count = 0_i64;

@@ -14,7 +14,7 @@ use super::turns;
 use crate::budget::{Reason, Timing};
 use crate::nodelimit::ledger::Moment;
 
-/// How often the windows of budgets are looked at. They open and close at full minutes.
+/// How often the windows of budgets are checked. They open and close at full minutes.
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// Which nodes to close and to open.
@@ -22,15 +22,15 @@ const MINUTE: Duration = Duration::from_mins(1);
 pub(super) struct Holds {
     pub(super) hold: Vec<NodeRef>,
     pub(super) unhold: Vec<Unhold>,
-    /// Whether a node stays closed that Karpenter would disrupt because it has drifted.
+    /// Whether a node that Karpenter would disrupt because it has drifted stays closed.
     pub(super) keeps_drifted: bool,
-    /// Whether a node stays closed that Karpenter would consolidate.
+    /// Whether a node that Karpenter would consolidate stays closed.
     pub(super) keeps_underutilized: bool,
-    /// When to look again, if nothing changes before.
+    /// When to decide again, if nothing changes before.
     pub(super) again_at: Option<Moment>,
 }
 
-/// Decides which nodes to close and to open, and takes down whose turn it was.
+/// Decides which nodes to close and to open, and records whose turn it was.
 pub(super) fn decide(now: &Situation<'_>, memory: &mut Memory) -> Holds {
     if now.is_governed() {
         govern(now, memory)
@@ -91,7 +91,7 @@ fn hold_denied(now: &Situation<'_>, holds: &mut Holds) {
         .extend(denied.filter_map(|claim| claim.node).map(NodeRef::to));
 }
 
-/// The nodes, by the UID of their claims, that may be open where there are not places enough.
+/// The nodes, by the UID of their claims, that may be open if there are not enough places.
 fn open_nodes<'p>(
     now: &Situation<'p>,
     room: RemainingCapacity,
@@ -173,7 +173,7 @@ impl<'p> Candidate<'p> {
 }
 
 impl Holds {
-    /// Writes down what must change for a node to be as it should be.
+    /// Records what must change on a node.
     fn mark(&mut self, candidate: &Candidate<'_>, is_free: bool, now: &Situation<'_>) {
         let marks = candidate.node.marks;
         if marks.are_users() {
@@ -200,7 +200,7 @@ impl Holds {
         self.again_at = [self.again_at, at].into_iter().flatten().min();
     }
 
-    /// Whether a node stays closed that Karpenter would disrupt for a reason.
+    /// Whether a node that Karpenter would disrupt for this reason stays closed.
     pub(super) const fn keeps(&self, reason: Reason) -> bool {
         match reason {
             Reason::Drifted => self.keeps_drifted,

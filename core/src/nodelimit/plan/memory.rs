@@ -8,7 +8,7 @@ use super::recent_limits::RecentLimits;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::Moment;
 
-/// For how long something must be over to be told as a new thing when it comes back.
+/// How long something must be over before it is reported again when it comes back.
 const OVER: Duration = Duration::from_mins(10);
 
 /// What is remembered from one plan of a pool to the next. Begin with [`Memory::default`].
@@ -16,22 +16,23 @@ const OVER: Duration = Duration::from_mins(10);
 pub struct Memory {
     /// When each claim was last given an open place, by UID.
     pub(super) turns: BTreeMap<Arc<str>, Moment>,
-    /// Since when there have been places enough to hold no node.
+    /// Since when there have been enough places to hold no node.
     pub(super) roomy_since: Option<Moment>,
-    /// Since when a pod has waited that the pool could serve, although there is a place and nothing grows.
+    /// Since when a pod that the pool could serve has been pending although there is a free place and no node is
+    /// being created.
     pub(super) unserved_since: Option<Moment>,
     /// The mode that the object itself last said.
     pub(super) written_mode: Option<NodeLimitMode>,
     /// The limits of the last settle time.
     pub(super) limits: RecentLimits,
-    /// What was told in events.
+    /// The events that were reported, by topic.
     pub(super) told: BTreeMap<Topic, LastEvent>,
 }
 
-/// What an event is about. Of each topic the pool is reported anew only when something has changed.
+/// The subject of an event. Each topic of a pool is reported again only when something has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Topic {
-    /// No node may be disrupted because it has drifted.
+    /// Drifted nodes may not be disrupted.
     BlockedDrifted,
     /// No node may be consolidated.
     BlockedUnderutilized,
@@ -41,12 +42,12 @@ pub(super) enum Topic {
     Exceeded,
 }
 
-/// What was told of a topic.
+/// What was last reported on a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LastEvent {
-    /// What makes it the same thing.
+    /// Identifies what was reported: the same text is not reported again.
     pub(super) what: String,
-    /// Since when it is not so any more.
+    /// Since when it is no longer so.
     pub(super) over_since: Option<Moment>,
 }
 
@@ -58,8 +59,8 @@ impl Memory {
         self.unserved_since = None;
     }
 
-    /// Whether a topic is to be reported now, and takes it down. `what` is what makes it the same thing; none while there
-    /// is nothing to tell.
+    /// Whether a topic is to be reported now; records it. `what` identifies what is reported; `None` while there is
+    /// nothing to report.
     pub(super) fn is_news(&mut self, topic: Topic, what: Option<String>, now: Moment) -> bool {
         let Some(what) = what else {
             if let Some(told) = self.told.get_mut(&topic) {

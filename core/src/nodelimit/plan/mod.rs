@@ -1,8 +1,8 @@
-//! What is to be done for a pool so that its node limit holds: which nodes to keep from disruption, what to
-//! terminate, which events to write.
+//! What to do for a pool so that its node limit holds: which nodes to keep from disruption, what to terminate,
+//! which events to write.
 //!
-//! [`plan`] decides, over plain data and a time that is given. It knows nothing of clusters, watches or writes, nor
-//! of when it is called: carried out, a plan leaves nothing to do for the next one.
+//! [`plan`] decides from plain data and a given time. It knows nothing of clusters, watches or writes, or of when
+//! it is called: once a plan is carried out, the next one has nothing left to do.
 
 mod claim;
 mod counts;
@@ -45,10 +45,10 @@ pub use resources::{PODS, Resources};
 pub use state::{LastDenial, LedgerState, PoolState, ROTATION, SETTLE, Settings};
 pub use taints::{Effect, Taint, Toleration};
 
-/// Decides what is to be done for a pool now.
+/// Decides what to do for a pool now.
 ///
-/// The same state and memory give the same plan, whatever the order of claims, pods and what else is in lists.
-/// Takes time in proportion to the claims (times their logarithm) and the pods.
+/// The same state and memory give the same plan, whatever the order of claims, pods and other lists. Takes time in
+/// proportion to the claims (times their logarithm) and the pods.
 pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
     let mut memory = memory.clone();
     let situation = Situation::of(state, &mut memory, now);

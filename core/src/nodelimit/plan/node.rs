@@ -13,10 +13,11 @@ pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
 /// The label of every node that poolgate holds.
 pub const HELD_LABEL: &str = "poolgate.dev/held";
 
-/// The annotation by which poolgate tells its own `karpenter.sh/do-not-disrupt` from a user's. Its value says why.
+/// The annotation that distinguishes poolgate's own `karpenter.sh/do-not-disrupt` from a user's. Its value is the
+/// reason.
 pub const HELD_ANNOTATION: &str = "poolgate.dev/held-for";
 
-/// The label or annotation by which a user keeps poolgate from opening a node that it holds.
+/// The label or annotation by which a user keeps poolgate from unholding a node that it holds.
 pub const KEEP_MARK: &str = "poolgate.dev/keep";
 
 /// A node.
@@ -26,7 +27,7 @@ pub struct Node {
     pub name: Arc<str>,
     /// `metadata.uid`.
     pub uid: Arc<str>,
-    /// `metadata.labels`, at least those that pods select by. Nodes of one kind may share them.
+    /// `metadata.labels`, or at least those that pods select by. Nodes of one kind may share them.
     pub labels: Arc<BTreeMap<String, String>>,
     /// `spec.taints`. Nodes may share them.
     pub taints: Arc<[Taint]>,
@@ -40,7 +41,7 @@ pub struct Node {
     pub marks: Marks,
 }
 
-/// What keeps Karpenter from disrupting a node, and whose it is.
+/// What keeps Karpenter from disrupting a node, and who put it there.
 #[allow(clippy::struct_excessive_bools, reason = "each is a mark of its own")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
@@ -55,13 +56,13 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The marks on a node, told by its labels and annotations.
+    /// The marks on a node, read from its labels and annotations.
     pub fn of<'t>(
         label: impl Fn(&str) -> Option<&'t str>,
         annotation: impl Fn(&str) -> Option<&'t str>,
     ) -> Self {
         Self {
-            // Every other value Karpenter ignores on a node.
+            // On a node, Karpenter ignores every other value.
             do_not_disrupt: annotation(DO_NOT_DISRUPT_ANNOTATION) == Some("true"),
             held_label: label(HELD_LABEL).is_some(),
             held_annotation: annotation(HELD_ANNOTATION).is_some(),
@@ -69,7 +70,7 @@ impl Marks {
         }
     }
 
-    /// Whether something of poolgate's is there, whole or not.
+    /// Whether any of poolgate's marks is there.
     pub(super) const fn are_ours(self) -> bool {
         self.held_label || self.held_annotation
     }
@@ -79,12 +80,12 @@ impl Marks {
         self.held_label && self.held_annotation && self.do_not_disrupt
     }
 
-    /// Whether poolgate holds the node and a user wants it to stay so.
+    /// Whether poolgate holds the node and a user wants it to stay held.
     pub(super) const fn keep_held(self) -> bool {
         self.keep && self.are_ours()
     }
 
-    /// Whether a user wants the node to stay, by whatever mark.
+    /// Whether a user wants the node to stay, by any of the marks.
     pub(super) const fn are_a_wish(self) -> bool {
         self.are_users() || self.keep_held()
     }

@@ -1,4 +1,4 @@
-//! Which pods a pool's nodes could serve, as far as its template tells.
+//! Which pods a pool's nodes could serve, as far as its template says.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use super::taints::{Effect, Taint, tolerated};
 use crate::json::Json;
 use crate::karpenter::{HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, Operator, Selection, Template};
 
-/// What new nodes of a pool are like.
+/// Properties of new nodes of a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeTemplate {
     /// Labels that each of them has.
     pub labels: BTreeMap<String, String>,
-    /// What is demanded of other labels.
+    /// What other labels must be.
     pub requirements: Vec<Requirement>,
     /// Taints that stay on them.
     pub taints: Vec<Taint>,
@@ -22,7 +22,7 @@ pub struct NodeTemplate {
     pub group: Option<String>,
 }
 
-/// What a template demands of a label.
+/// What a template requires of a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
     /// The label.
@@ -34,7 +34,7 @@ pub struct Requirement {
 }
 
 impl NodeTemplate {
-    /// Reads a pool's template. What cannot be read is passed over.
+    /// Reads a pool's template. What cannot be read is skipped.
     pub fn of(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
         let labels = template.labels.present().into_iter().flatten();
         let own = (NODEPOOL_LABEL.to_owned(), pool.to_owned());
@@ -74,7 +74,7 @@ impl NodeTemplate {
         }
     }
 
-    /// Whether a new node of the pool might take a pod. What cannot be told counts as yes.
+    /// Whether a new node of the pool might take a pod. True if that cannot be determined.
     pub(super) fn could_serve(&self, needs: &Needs) -> bool {
         tolerated(&self.taints, &needs.tolerations)
             && needs

@@ -1,5 +1,5 @@
-//! In which order Karpenter takes claims from a pool that has too many (`static.deprovisioning`), with ties broken by
-//! age and name.
+//! The order in which Karpenter deletes claims of a pool that has too many (`static.deprovisioning`), with ties
+//! broken by age and name.
 
 use std::cmp::Ordering;
 
@@ -8,23 +8,24 @@ use jiff::{SignedDuration, Timestamp};
 use super::claim::{Claim, ClaimState};
 use super::pod::{DeletionCost, Pod};
 
-/// The cost of one pod is kept between this and its negative.
+/// The cost of one pod is clamped to the range from minus this to this.
 const DEAREST: f64 = 10.0;
 
-/// How much of a deletion cost is as much as one pod.
+/// The deletion cost that weighs as much as one pod.
 const DELETION_COST_OF_A_POD: f64 = 134_217_728.0;
 
-/// How much of a priority is as much as one pod.
+/// The priority that weighs as much as one pod.
 const PRIORITY_OF_A_POD: f64 = 33_554_432.0;
 
-/// How dear a claim is, the cheapest kind first.
+/// How costly it is to delete a claim, the cheapest kind first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// No machine was ordered yet.
     Unlaunched,
-    /// No pods but those of `DaemonSets`.
+    /// No pods except those of `DaemonSets`.
     Empty,
-    /// Karpenter is about to disrupt it. It takes none of these itself, but does not count them as too many either.
+    /// Karpenter is about to disrupt it. Karpenter never chooses these here, but does not count them as too many
+    /// either.
     Disrupted,
     /// Only pods that may be disrupted.
     Plain,
@@ -32,7 +33,7 @@ enum Kind {
     Wished,
 }
 
-/// Sorts claims by the order in which they are to go.
+/// Sorts claims by the order in which they are to be deleted.
 pub(super) fn sort(claims: &mut Vec<&ClaimState<'_>>, now: Timestamp) {
     let mut ranked: Vec<_> = claims
         .drain(..)
@@ -85,7 +86,7 @@ impl Kind {
     }
 }
 
-/// What it costs to put the pods elsewhere.
+/// What it costs to move the pods to other nodes.
 fn rescheduling_cost(pods: &[&Pod]) -> f64 {
     let cost = |pod: &&Pod| {
         let deletion = pod.deletion_cost.map_or(0.0, DeletionCost::get) / DELETION_COST_OF_A_POD;
@@ -93,12 +94,12 @@ fn rescheduling_cost(pods: &[&Pod]) -> f64 {
         (1.0 + deletion + priority).clamp(-DEAREST, DEAREST)
     };
     let mut costs: Vec<f64> = pods.iter().map(cost).collect();
-    // In a fixed order, so that the sum is the same to the last bit whatever the order of pods.
+    // In a fixed order, so that the sum is the same to the last bit whatever the order of the pods.
     costs.sort_unstable_by(f64::total_cmp);
     costs.into_iter().sum()
 }
 
-/// Which share of its lifetime a claim has before it. The whole, where it never expires.
+/// The share of its lifetime that a claim still has. 1 if it never expires.
 fn lifetime_remaining(claim: &Claim, now: Timestamp) -> f64 {
     let Some(lifetime) = claim.expire_after else {
         return 1.0;

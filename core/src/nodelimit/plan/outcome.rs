@@ -1,4 +1,4 @@
-//! What a plan says: what to do, and the numbers to show.
+//! The result of a plan: what to do, and the numbers to show.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use crate::budget::Reason;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::Moment;
 
-/// What is to be done for a pool now, in the order of the fields.
+/// What to do for a pool now, in the order of the fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Nodes to close, by name: label [`super::HELD_LABEL`], annotation [`super::HELD_ANNOTATION`] and
+    /// Nodes to hold, by name: label [`super::HELD_LABEL`], annotation [`super::HELD_ANNOTATION`] and
     /// `karpenter.sh/do-not-disrupt: "true"`, all in one write.
     pub hold: Vec<NodeRef>,
-    /// Nodes to open, by name.
+    /// Nodes to unhold, by name.
     pub unhold: Vec<Unhold>,
-    /// What `spec.limits.nodes` is to become, if it is poolgate's and to change.
+    /// The new value of `spec.limits.nodes`, if poolgate writes it and it changes.
     pub spec_limit: Option<u32>,
-    /// What the ledger's list of victims is to become, if it is to change, at most [`super::MOST_VICTIMS`]. Nothing is
-    /// terminated in such a plan: plan again once it is written.
+    /// The ledger's new list of victims, if it changes, at most [`super::MOST_VICTIMS`]. Such a plan terminates
+    /// nothing: plan again once the list is written.
     pub victims: Option<Vec<Arc<str>>>,
     /// Claims to delete, with a precondition on the UID, in this order. All of them are in the ledger.
     pub terminate: Vec<ClaimRef>,
@@ -30,8 +30,8 @@ pub struct Plan {
     /// When to plan again if nothing changes before: another turn for the open places, a budget's window, the end
     /// of the settle time.
     pub again_at: Option<Moment>,
-    /// What to remember for the next plan of this pool, once the events are written. Keep the former memory where
-    /// they could not be: they are then told again.
+    /// The memory for the next plan of this pool, once the events are written. If they could not be written, keep
+    /// the former memory: then they are reported again.
     pub memory: Memory,
 }
 
@@ -53,12 +53,13 @@ impl NodeRef {
     }
 }
 
-/// A node to open.
+/// A node to unhold.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unhold {
     /// The node.
     pub node: NodeRef,
-    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::KEEP_MARK`] asks for it.
+    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because [`super::KEEP_MARK`] asks for
+    /// it.
     pub hand_over: bool,
 }
 
@@ -80,7 +81,7 @@ pub struct Event {
     pub message: String,
 }
 
-/// Why an event is written. Every one is of type `Normal`, but for what is wrong: see [`EventReason::is_warning`].
+/// Why an event is written. Every event is of type `Normal`, except for faults: see [`EventReason::is_warning`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventReason {
     /// Karpenter may disrupt no node, because there is no place for its replacement.
@@ -110,19 +111,19 @@ impl EventReason {
 /// The numbers of a pool, before the plan is carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
-    /// How many NodeClaims count, in the pool's mode; all of them where it has no limit.
+    /// How many NodeClaims count, in the pool's mode; all of them if it has no limit.
     pub nodes: u32,
     /// The most nodes.
     pub limit: Option<u32>,
-    /// How many more may be had, reservations that have no claim yet taken off.
+    /// How many more are possible, minus reservations that have no claim yet.
     pub remaining: Option<u32>,
     /// The mode of the limit.
     pub mode: Option<NodeLimitMode>,
-    /// How many nodes may be disrupted for each reason: the least of the active budgets and, in a Hard pool and
-    /// for what asks for replacements, the places left. None: as many as there are.
+    /// How many nodes may be disrupted for each reason: the least of the active budgets and, in a Hard pool and for
+    /// reasons that need replacements, the places left. `None`: as many as there are.
     pub allowed: [(Reason, Option<u32>); Reason::ALL.len()],
     /// How many nodes carry poolgate's marks.
     pub held: u32,
-    /// How many NodeClaims are above the limit, those that are going already not counted.
+    /// How many NodeClaims are above the limit, not counting those that are going already.
     pub excess: u32,
 }

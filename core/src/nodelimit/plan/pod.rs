@@ -13,10 +13,10 @@ use crate::value::duration::GoDuration;
 /// The annotation by which a user keeps Karpenter from disrupting a pod or a node.
 pub const DO_NOT_DISRUPT_ANNOTATION: &str = "karpenter.sh/do-not-disrupt";
 
-/// The annotation that says how dear the deletion of a pod is.
+/// The annotation that sets how much the deletion of a pod costs.
 pub const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletion-cost";
 
-/// A pod on a node. It has no name: pods of one workload are equal, and may be kept once.
+/// A pod on a node, without its name: pods of one workload are equal, and may be kept once.
 #[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pod {
@@ -28,11 +28,12 @@ pub struct Pod {
     pub is_mirror: bool,
     /// Whether its phase is `Succeeded` or `Failed`.
     pub is_terminal: bool,
-    /// Whether it has a deletion timestamp, and its owner is no `StatefulSet`: nothing takes its place elsewhere.
+    /// Whether it has a deletion timestamp and its owner is not a `StatefulSet`: nothing is placed elsewhere for
+    /// it.
     pub is_leaving: bool,
     /// Its `karpenter.sh/do-not-disrupt`, read by [`DoNotDisrupt::parse`].
     pub do_not_disrupt: Option<DoNotDisrupt>,
-    /// `status.startTime`; needed only beside [`DoNotDisrupt::For`].
+    /// `status.startTime`; only needed with [`DoNotDisrupt::For`].
     pub started: Option<Timestamp>,
     /// Its `controller.kubernetes.io/pod-deletion-cost`.
     pub deletion_cost: Option<DeletionCost>,
@@ -40,26 +41,27 @@ pub struct Pod {
     pub priority: Option<i32>,
 }
 
-/// What a pod demands of a node.
+/// What a pod needs of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Needs {
-    /// What it asks for, all containers and the overhead together, without the place among the node's `pods`.
+    /// Its resource requests, all containers and the overhead together, without its own entry under the node's
+    /// `pods`.
     pub requests: Resources,
     /// `spec.nodeSelector`.
     pub node_selector: BTreeMap<String, String>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
-    /// Whether more than the above decides where it may run: required node affinity or pod (anti-)affinity, a
-    /// topology spread that must hold, volumes bound to a place, host ports, resource claims.
+    /// Whether more than the fields above decides where it may run: required node affinity or pod (anti-)affinity,
+    /// a topology spread with `DoNotSchedule`, volumes bound to a location, host ports, resource claims.
     pub is_bound: bool,
 }
 
-/// For how long a pod must not be disrupted.
+/// How long a pod must not be disrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DoNotDisrupt {
-    /// For ever.
+    /// Always.
     Always,
-    /// For so long after its start.
+    /// For this long after its start.
     For(SignedDuration),
 }
 
@@ -74,17 +76,17 @@ impl DoNotDisrupt {
     }
 }
 
-/// How dear the deletion of a pod is: a number.
+/// The deletion cost of a pod: a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeletionCost(f64);
 
 impl DeletionCost {
-    /// Of a number. There is one nought.
+    /// The cost for a number, none for NaN; -0 becomes 0.
     pub fn of(cost: f64) -> Option<Self> {
         (!cost.is_nan()).then_some(Self(cost + 0.0))
     }
 
-    /// Reads the annotation. Karpenter ignores what is no number.
+    /// Reads the annotation. Karpenter ignores a value that is not a number.
     pub fn parse(text: &str) -> Option<Self> {
         Self::of(text.parse().ok()?)
     }
@@ -103,7 +105,7 @@ impl Hash for DeletionCost {
 }
 
 impl Pod {
-    /// Whether the pod keeps Karpenter from disrupting its node by its annotation.
+    /// Whether the pod's annotation keeps Karpenter from disrupting its node.
     pub(super) fn forbids_disruption(&self, now: Timestamp) -> bool {
         match (self.do_not_disrupt, self.started) {
             (None, _) => false,
@@ -112,7 +114,7 @@ impl Pod {
         }
     }
 
-    /// Whether the pod must find another place when its node goes.
+    /// Whether the pod must be placed on another node when its node goes.
     pub(super) fn is_reschedulable(&self) -> bool {
         !(self.is_daemon || self.is_mirror || self.is_terminal || self.is_leaving)
     }

@@ -11,7 +11,7 @@ use crate::karpenter::{ApiVersion, NodePool};
 use crate::nodelimit::NodeLimit;
 use crate::policy::Policy;
 
-/// The consolidation policy by which only empty nodes go.
+/// The consolidation policy under which only empty nodes are removed.
 const WHEN_EMPTY: &str = "WhenEmpty";
 
 /// A NodePool.
@@ -24,26 +24,26 @@ pub struct Pool {
     pub uid: Arc<str>,
     /// Its node limit.
     pub limit: Option<NodeLimit>,
-    /// Whether `spec.limits.nodes` is poolgate's to write, and the limit is in an annotation.
+    /// Whether poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
     pub leaves_limit_to_poolgate: bool,
     /// `spec.limits.nodes`, if it is a whole number.
     pub written_nodes: Option<u32>,
-    /// Whether the object itself says which mode its limit has, by field or annotation.
+    /// Whether the object itself sets the mode of its limit, by field or annotation.
     pub mode_is_written: bool,
-    /// Its budgets. None where Karpenter can read them as little as we can, and so disrupts nothing.
+    /// Its budgets. `None` if they cannot be read: Karpenter cannot read them either, so it disrupts nothing.
     pub budgets: Option<Budgets>,
-    /// Whether it is a static one (`spec.replicas`).
+    /// Whether it is a static pool (`spec.replicas`).
     pub is_static: bool,
     /// Whether it has a deletion timestamp.
     pub is_deleted: bool,
-    /// Whether consolidation may touch nodes that are not empty.
+    /// Whether consolidation may disrupt nodes that are not empty.
     pub consolidates_underutilized: bool,
     /// Which pods its nodes could serve.
     pub template: NodeTemplate,
 }
 
 impl Pool {
-    /// Reads a NodePool (v1) as it is stored. What is of the wrong type counts as missing.
+    /// Reads a NodePool (v1) as it is stored. A field of the wrong type counts as missing.
     pub fn of(object: &Value, policy: &Policy) -> Self {
         let object = &Json::from(object);
         let view = NodePool::view(ApiVersion::V1, object);

@@ -1,4 +1,4 @@
-//! The limits that a pool has had of late. A limit that was mistyped for a moment ends no node.
+//! The limits that a pool had recently. A limit that was mistyped for a moment must not cost any node.
 
 use std::time::Duration;
 
@@ -7,38 +7,39 @@ use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 use crate::policy::OverLimit;
 
-/// The limits that a pool has had of late, the last one first seen last. None is no limit.
+/// The limits that a pool had recently, each with the time when it was last seen, the newest last. `None`: no
+/// limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct RecentLimits(Vec<(Option<NodeLimit>, Moment)>);
 
 impl RecentLimits {
-    /// Takes down the limit of now, and forgets those that have not held for so long.
+    /// Records the current limit, and forgets those not seen for as long as `memory`.
     pub(super) fn see(&mut self, limit: Option<NodeLimit>, now: Moment, memory: Duration) {
         match self.0.last_mut() {
             Some((_, until)) => *until = now,
-            // What held before the first look is not known.
+            // The limit before the first look is not known.
             None => self.0.push((None, now)),
         }
-        // What is no more lenient than this one has no say any more: the list stays short.
+        // Limits that are not more lenient than this one no longer matter: the list stays short.
         self.0
             .retain(|(other, until)| now.since(*until) < memory && !is_as_lenient(limit, *other));
         self.0.push((limit, now));
     }
 
-    /// Of each thing that a limit says, what spares the most nodes; none if there was no limit.
+    /// The most lenient combination of these limits; `None` if one of them is no limit.
     pub(super) fn most_lenient(&self) -> Option<NodeLimit> {
         let limits = self.0.iter().map(|(limit, _)| *limit);
         limits.reduce(|one, other| Some(joined(one?, other?))).flatten()
     }
 
-    /// When the first of those that hold no more is forgotten.
+    /// When the first of the past limits is forgotten.
     pub(super) fn next_change(&self, memory: Duration) -> Option<Moment> {
         let (_, past) = self.0.split_last()?;
         past.iter().map(|(_, until)| until.plus(memory)).min()
     }
 }
 
-/// Whether a limit spares every node that another one spares.
+/// Whether a limit is at least as lenient as another one.
 fn is_as_lenient(limit: Option<NodeLimit>, other: Option<NodeLimit>) -> bool {
     limit.is_none_or(|limit| other.is_some_and(|other| joined(limit, other) == limit))
 }

@@ -1,4 +1,4 @@
-//! Whether a Hard pool has places enough for what Karpenter may disrupt at once.
+//! Whether a Hard pool has enough free places for everything that Karpenter may disrupt at once.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::situation::Situation;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::Moment;
 
-/// For how long there must be places enough before the last nodes are opened. Every replacement takes a place for a
-/// while: without this, all nodes would be closed and opened with each.
+/// How long there must be enough places before the last nodes are opened. Every replacement takes a place for a
+/// while: without this delay, all nodes would be held and unheld with each one.
 const ROOMY: Duration = Duration::from_mins(2);
 
-/// For how long a pod may wait although there is a place and nothing grows, before the pool is taken for one that
-/// cannot serve it.
+/// How long a pod may be pending although there is a free place and no node is being created, before we assume that
+/// the pool cannot serve it.
 const UNSERVED: Duration = Duration::from_mins(2);
 
 /// How many nodes may be open whose disruption would need a replacement.
@@ -23,7 +23,7 @@ const UNSERVED: Duration = Duration::from_mins(2);
 pub(super) enum RemainingCapacity {
     /// All of them.
     Enough,
-    /// As it was a moment ago, no more are to be closed, but only so many opened.
+    /// There have been enough places only for a short time: no further node is held, but only so many are opened.
     Lingering(DisruptableNodes),
     /// Only so many.
     Short(DisruptableNodes),
@@ -32,15 +32,16 @@ pub(super) enum RemainingCapacity {
 /// Which nodes may be open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DisruptableNodes {
-    /// Places for replacements that Karpenter has not asked for yet.
+    /// Places for replacements that Karpenter has not requested yet.
     pub(super) places: usize,
-    /// Whether Karpenter's simulation of a disruption has no other pods to find nodes for. Where it has, it asks for
-    /// more nodes, also for an empty node that has drifted: then only empty nodes that have not may be open.
+    /// Whether Karpenter's simulation of a disruption has no other pods to find nodes for. If it has, Karpenter
+    /// requests more nodes, even for an empty node that has drifted: then only empty nodes that have not drifted
+    /// may be open.
     pub(super) is_quiet: bool,
 }
 
 impl DisruptableNodes {
-    /// Judges, and takes down since when a pod has not been served.
+    /// Computes this, and records since when a pod has not been served.
     pub(super) fn of(now: &Situation<'_>, memory: &mut Memory) -> Self {
         let places = places(now);
         Self {
@@ -51,8 +52,8 @@ impl DisruptableNodes {
 }
 
 impl RemainingCapacity {
-    /// Judges, and takes down since when there has been room. `needy` is the number of nodes whose disruption might
-    /// need a replacement, `holds` whether one of them is held.
+    /// Computes this, and records since when there has been room. `needy` is the number of nodes whose disruption
+    /// might need a replacement, `holds` whether one of them is held.
     pub(super) fn of(
         now: &Situation<'_>,
         open: DisruptableNodes,
@@ -74,7 +75,7 @@ impl RemainingCapacity {
         }
     }
 
-    /// When to judge again, if nothing changes before.
+    /// When to compute this again, if nothing changes before.
     pub(super) fn again_at(self, now: &Situation<'_>, memory: &Memory) -> Option<Moment> {
         let lingers = matches!(self, Self::Lingering(_));
         let roomy = memory
@@ -90,14 +91,14 @@ impl RemainingCapacity {
     }
 }
 
-/// The places left for replacements that Karpenter has not asked for yet.
+/// The places left for replacements that Karpenter has not requested yet.
 fn places(now: &Situation<'_>) -> usize {
     let remaining = now.counts.remaining(now.pool).unwrap_or(usize::MAX);
     remaining.saturating_sub(waiting(now))
 }
 
-/// How many nodes are being disrupted whose replacement may still be to come: of one that is closed none does. A claim
-/// made since then is taken for one.
+/// How many nodes are being disrupted whose replacement may still be created: none for a closed node. A claim
+/// created since the disruption began counts as its replacement.
 fn waiting(now: &Situation<'_>) -> usize {
     let disrupted = now.claims.iter().filter(|claim| {
         claim.claim.deleted.is_none()
@@ -137,8 +138,8 @@ fn is_quiet(now: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {
     !(now.is_draining || now.is_awaited && is_served)
 }
 
-/// How many nodes Karpenter may begin to disrupt at once for reasons that ask for replacements, where so many use up
-/// budgets; none where nothing limits.
+/// How many nodes Karpenter may begin to disrupt at once for reasons that need replacements, if this many use up
+/// budgets already; `None` if nothing limits.
 fn at_once(now: &Situation<'_>, disrupting: u32) -> Option<u32> {
     Reason::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! Amounts of resources: what a pod asks for, what a node can give.
+//! Amounts of resources: what a pod requests, what a node can give.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use crate::value::quantity::Quantity;
 /// The resource that counts pods.
 pub const PODS: &str = "pods";
 
-/// Amounts by the name of the resource, in thousandths of its unit. A resource that is not named is nought.
+/// Amounts by the name of the resource, in thousandths of its unit. A resource that is not named counts as 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resources(Vec<(Arc<str>, i64)>);
 
 impl Resources {
-    /// The amounts that a pod asks for, rounded up. What cannot be read, or is below nought, counts as nought.
+    /// The amounts that a pod requests, rounded up. What cannot be read, or is below 0, counts as 0.
     pub fn asked<'t>(amounts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
         Self::read(amounts, Quantity::thousandths_rounded_up)
     }
 
-    /// The amounts that a node can give, rounded down. What cannot be read, or is below nought, counts as nought.
+    /// The amounts that a node can give, rounded down. What cannot be read, or is below 0, counts as 0.
     pub fn given<'t>(amounts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
         Self::read(amounts, Quantity::thousandths_rounded_down)
     }
@@ -32,7 +32,7 @@ impl Resources {
             .collect()
     }
 
-    /// Places for so many pods.
+    /// Room for this many pods.
     pub(super) fn pods(count: i64) -> Self {
         Self(vec![(Arc::from(PODS), count.saturating_mul(1_000))])
     }
@@ -55,17 +55,17 @@ impl Resources {
         self.merge(other, i64::saturating_add);
     }
 
-    /// Takes the larger of both amounts, as init containers count beside the others.
+    /// Takes the larger of both amounts, as for init containers.
     pub fn raise(&mut self, other: &Self) {
         self.merge(other, i64::max);
     }
 
-    /// Takes other amounts away. What is overdrawn goes below nought.
+    /// Subtracts other amounts. The result may be below 0.
     pub(super) fn take(&mut self, other: &Self) {
         self.merge(other, i64::saturating_sub);
     }
 
-    /// Whether all of them can be had from what is left somewhere.
+    /// Whether all of them fit into what is left.
     pub(super) fn fit_in(&self, left: &Self) -> bool {
         self.iter()
             .all(|(name, amount)| amount <= left.amount(name).max(0))
@@ -90,7 +90,7 @@ impl Resources {
 }
 
 impl FromIterator<(Arc<str>, i64)> for Resources {
-    /// Of amounts in thousandths; several of one resource are added, what is below nought counts as nought.
+    /// From amounts in thousandths; several of one resource are added, those below 0 count as 0.
     fn from_iter<T: IntoIterator<Item = (Arc<str>, i64)>>(amounts: T) -> Self {
         let mut resources = Self::default();
         for (name, amount) in amounts {

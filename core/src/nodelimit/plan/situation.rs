@@ -1,4 +1,4 @@
-//! A pool's state, put in order and looked at once for all decisions.
+//! A pool's state, sorted and evaluated once for all decisions.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::nodelimit::NodeLimit;
 use crate::nodelimit::ledger::Moment;
 use crate::policy::OverLimit;
 
-/// For how long a denial is held against the nodes that were being disrupted then. Karpenter tries again after half
-/// a minute at most.
+/// How long a denial counts against the nodes that were being disrupted at that time. Karpenter tries again after
+/// half a minute at most.
 const DENIAL_LASTS: Duration = Duration::from_mins(2);
 
-/// What every decision looks at.
+/// The inputs of every decision.
 #[derive(Debug)]
 pub(super) struct Situation<'p> {
     pub(super) state: &'p PoolState<'p>,
@@ -32,22 +32,23 @@ pub(super) struct Situation<'p> {
     pub(super) counts: Counts,
     /// The mode that the object itself last said.
     written_mode: Option<NodeLimitMode>,
-    /// The limit above which claims may be terminated: of those of the last settle time what spares the most.
+    /// The limit above which claims may be terminated: the most lenient combination of those of the last settle
+    /// time.
     lenient: Option<NodeLimit>,
-    /// When that one is computed again, if nothing changes before.
+    /// When `lenient` is computed again, if nothing changes before.
     pub(super) lenient_until: Option<Moment>,
     /// The claims, the oldest first.
     pub(super) claims: Vec<&'p ClaimState<'p>>,
-    /// Whether a pod waits that the pool could serve.
+    /// Whether a pod is pending that the pool could serve.
     pub(super) is_awaited: bool,
-    /// Whether a node is on its way: admitted, and not ready for pods yet.
+    /// Whether a node is being created: admitted, but not ready for pods yet.
     pub(super) is_growing: bool,
-    /// Whether pods must still leave a node that is deleted.
+    /// Whether a deleted node still has pods that must leave it.
     pub(super) is_draining: bool,
 }
 
 impl<'p> Situation<'p> {
-    /// Looks at a state, and takes down what the pool says of its limit and mode.
+    /// Evaluates a state, and records the limit and mode that the pool has now.
     pub(super) fn of(state: &'p PoolState<'p>, memory: &mut Memory, now: Now) -> Self {
         if state.pool.mode_is_written {
             memory.written_mode = state.pool.limit.map(|limit| limit.mode);
@@ -82,33 +83,33 @@ impl<'p> Situation<'p> {
         situation
     }
 
-    /// The limit above which claims would be terminated if nothing else had been said before.
+    /// The limit above which claims would be terminated, regardless of earlier limits.
     fn limit_in_force(&self) -> Option<NodeLimit> {
         let limit = self.pool.limit.filter(|_| self.is_acted_upon())?;
         let mode = self.excess_mode()?;
         Some(NodeLimit { mode, ..limit })
     }
 
-    /// Whether poolgate keeps the pool's nodes from disruption at all.
+    /// Whether poolgate may hold nodes of this pool.
     pub(super) fn is_governed(&self) -> bool {
         self.pool.is_hard() && self.is_acted_upon()
     }
 
-    /// Whether poolgate does anything for the pool beside taking its marks back.
+    /// Whether poolgate does more for the pool than removing its own marks.
     pub(super) const fn is_acted_upon(&self) -> bool {
         !(self.pool.is_static || self.pool.is_deleted)
     }
 
-    /// The mode by which nodes are found to be too many: of two that may be meant, the one by which they are fewer.
+    /// The mode by which claims above the limit are counted: if two are possible, the one that counts fewer.
     fn excess_mode(&self) -> Option<NodeLimitMode> {
         let limit = self.pool.limit?;
         let was_soft = [self.state.ledger.mode, self.written_mode].contains(&Some(NodeLimitMode::Soft));
-        // Perhaps the mode was pruned from the object: nobody is to lose nodes by that.
+        // The mode may have been pruned from the object: no nodes may be lost because of that.
         let is_soft = !self.pool.mode_is_written && was_soft;
         Some(if is_soft { NodeLimitMode::Soft } else { limit.mode })
     }
 
-    /// How many claims are above the limit, those not counted that go already.
+    /// How many claims are above the limit, not counting those that are going already.
     pub(super) fn excess(&self) -> usize {
         match (self.pool.limit, self.excess_mode()) {
             (Some(limit), Some(mode)) => self.counts.claims.excess(limit.nodes, mode),
@@ -122,8 +123,8 @@ impl<'p> Situation<'p> {
             .filter(|limit| limit.over_limit == OverLimit::Terminate)
     }
 
-    /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its replacement.
-    /// Not where the node is closed already.
+    /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its
+    /// replacement. False if the node is held already.
     pub(super) fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
         let is_open = claim
             .node
@@ -133,7 +134,7 @@ impl<'p> Situation<'p> {
         is_open && claim.claim.deleted.is_none() && self.recent_denial().is_some_and(began_before)
     }
 
-    /// When the gate last denied a claim, by its own wall clock, if that was seen a moment ago.
+    /// When the gate last denied a claim, by the gate's wall clock, if this replica saw that recently.
     pub(super) fn recent_denial(&self) -> Option<Timestamp> {
         let denial = self.state.ledger.denial?;
         let seen = self.state.denied_at?;
@@ -142,17 +143,17 @@ impl<'p> Situation<'p> {
 }
 
 impl ClaimState<'_> {
-    /// The older first, then by name.
+    /// Older first, then by name.
     pub(super) fn age_key(&self) -> (Timestamp, &str, &str) {
         (self.claim.created, &self.claim.name, &self.claim.uid)
     }
 
-    /// Whether it is deleted, and pods must still leave its node.
+    /// Whether it is deleted, and its node still has pods that must leave.
     fn is_draining(&self) -> bool {
         self.claim.deleted.is_some() && !self.is_empty()
     }
 
-    /// Whether no pod must find another place when its node goes.
+    /// Whether it has no pods that must be placed on another node when its node goes.
     pub(super) fn is_empty(&self) -> bool {
         !self.pods.iter().any(|pod| pod.is_reschedulable())
     }

@@ -1,13 +1,14 @@
-//! What `spec.limits.nodes` is to say of a pool that leaves it to poolgate.
+//! The value of `spec.limits.nodes` for a pool that leaves it to poolgate.
 //!
-//! Karpenter drops a node from its own count as soon as it goes. A Hard limit counts it until it is gone, so at the
-//! limit Karpenter would ask for a node that must be denied, again and again, and each error slows down its one
-//! provisioner for every pool. With a limit that is lower by the nodes that are going it does not ask.
+//! Karpenter drops a node from its own count as soon as it is being deleted or disrupted. A Hard limit counts it
+//! until it is gone, so at the limit Karpenter would request a node that must be denied, again and again, and each
+//! error slows down its one provisioner for every pool. If the limit is lower by the number of nodes that are
+//! going, Karpenter does not request one.
 
 use super::counts::number;
 use super::situation::Situation;
 
-/// What is to be written; none where it is there, or is not poolgate's.
+/// The value to write; `None` if it is there already, or the pool does not leave it to poolgate.
 pub(super) fn decide(now: &Situation<'_>) -> Option<u32> {
     let limit = now.pool.limit.filter(|_| now.is_acted_upon())?;
     let claims = now.counts.claims;

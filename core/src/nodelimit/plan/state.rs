@@ -1,4 +1,4 @@
-//! All that a plan is made of.
+//! All inputs of a plan.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,32 +11,32 @@ use super::pool::Pool;
 use crate::karpenter::NodeLimitMode;
 use crate::nodelimit::ledger::Moment;
 
-/// For how long a drifted node keeps an open place of a pool at its limit, unless told otherwise.
+/// How long a drifted node keeps an open place of a pool at its limit, by default.
 pub const ROTATION: Duration = Duration::from_mins(2);
 
-/// For how long all must have been steady before anything is terminated, unless told otherwise.
+/// How long everything must have been steady before anything is terminated, by default.
 pub const SETTLE: Duration = Duration::from_mins(3);
 
-/// A pool and all that belongs to it at one moment.
+/// A pool and everything that belongs to it at one moment.
 #[derive(Debug, Clone)]
 pub struct PoolState<'s> {
     /// The pool.
     pub pool: &'s Pool,
     /// Its NodeClaims (label `karpenter.sh/nodepool`), in any order.
     pub claims: Vec<ClaimState<'s>>,
-    /// What the pods of the cluster need that the scheduler found no place for (`PodScheduled` is `False`, reason
-    /// `Unschedulable`), in any order. Several pods of one kind may be here once.
+    /// The needs of the cluster's pending pods (`PodScheduled` is `False`, reason `Unschedulable`), in any order.
+    /// Several pods of one kind may be listed once.
     pub pending: Vec<&'s Needs>,
     /// What the pool's ledger says.
     pub ledger: LedgerState,
-    /// Since when all has been steady: the last start, change of a definition or end of a gate outage. None while
-    /// it is not.
+    /// Since when everything has been steady: the last start, change of a definition or end of a gate outage.
+    /// `None` while it is not.
     pub steady_since: Option<Moment>,
     /// When the number of denials in the ledger was last seen to change.
     pub denied_at: Option<Moment>,
-    /// How many claims may be terminated now, by the pace that is set.
+    /// How many claims may be terminated now, by the configured rate.
     pub terminations_left: usize,
-    /// What holds for every pool.
+    /// The settings that are the same for every pool.
     pub settings: Settings,
 }
 
@@ -56,19 +56,19 @@ pub struct LedgerState {
 /// A claim that the gate denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastDenial {
-    /// When, by the wall clock of the replica that denied.
+    /// When, by the wall clock of the replica that denied it.
     pub at: Timestamp,
-    /// How many there were in all.
+    /// How many denials there were in all.
     pub total: u64,
 }
 
-/// What holds for every pool.
+/// Settings that are the same for every pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// For how long a drifted node keeps an open place. One that Karpenter would consolidate keeps it for six minutes
-    /// at least, because Karpenter may not look before.
+    /// How long a drifted node keeps an open place. One that Karpenter would consolidate keeps it for at least six
+    /// minutes, because Karpenter may not look before.
     pub rotation: Duration,
-    /// For how long all must have been steady before anything is terminated.
+    /// How long everything must have been steady before anything is terminated.
     pub settle: Duration,
     /// Whether poolgate has the right to delete NodeClaims. Without it nothing is terminated, whatever a pool says.
     pub may_delete: bool,

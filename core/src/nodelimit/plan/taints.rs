@@ -3,11 +3,11 @@
 /// What a taint does to pods that do not tolerate it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
-    /// They are not put there.
+    /// They are not scheduled there.
     NoSchedule,
-    /// They are put there only if need be.
+    /// They are scheduled there only if no other node fits.
     PreferNoSchedule,
-    /// They are driven out.
+    /// They are evicted.
     NoExecute,
 }
 
@@ -16,7 +16,7 @@ pub enum Effect {
 pub struct Taint {
     /// Its key.
     pub key: String,
-    /// Its value; empty where it has none.
+    /// Its value; empty if it has none.
     pub value: String,
     /// What it does.
     pub effect: Effect,
@@ -25,12 +25,12 @@ pub struct Taint {
 /// A toleration of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Toleration {
-    /// The key of the taints tolerated; every key where there is none.
+    /// The key of the taints tolerated; `None`: every key.
     pub key: Option<String>,
-    /// The value tolerated; every value where there is none (operator `Exists`). An empty text for operator `Equal`
-    /// without value.
+    /// The value tolerated; `None`: every value (operator `Exists`). An empty text for operator `Equal` without
+    /// value.
     pub value: Option<String>,
-    /// The effect tolerated; every effect where there is none.
+    /// The effect tolerated; `None`: every effect.
     pub effect: Option<Effect>,
 }
 
@@ -54,7 +54,7 @@ impl Toleration {
     }
 }
 
-/// Whether these tolerations let a pod be put where these taints are.
+/// Whether a pod with these tolerations may run on a node with these taints.
 pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
     taints
         .iter()

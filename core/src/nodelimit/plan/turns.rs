@@ -1,4 +1,4 @@
-//! Whose turn it is to have one of the few open places.
+//! Which nodes have the few open places, in turns.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use super::memory::Memory;
 use super::situation::Situation;
 use crate::nodelimit::ledger::Moment;
 
-/// For how long a node stays open at least that Karpenter would consolidate: it remembers for five minutes that there
-/// was nothing to consolidate, and nothing that could be written to a node or a pool makes it look earlier. Then it
+/// The least time for which a node that Karpenter would consolidate stays open: Karpenter remembers for five
+/// minutes that there was nothing to consolidate, and no write to a node or a pool makes it look earlier. Then it
 /// takes up to half a minute to be sure.
 const UNTIL_CONSOLIDATION_LOOKS: Duration = Duration::from_mins(6);
 
-/// The claims that have the open places now: of those that Karpenter could disrupt the drifted first, then those
-/// whose turn is not over, then those that have waited longest. Takes down who begins a turn.
+/// The claims that have the open places now: of those that Karpenter could disrupt, the drifted first, then those
+/// whose turn is not over, then those that have waited longest. Records whose turn begins.
 pub(super) fn holders<'p>(
     now: &Situation<'p>,
     places: usize,
@@ -65,7 +65,7 @@ pub(super) fn next_at(now: &Situation<'_>, turn: &[&ClaimState<'_>], memory: &Me
         .min()
 }
 
-/// When a claim's turn is over that has begun then.
+/// When a claim's turn ends that began at `begun`.
 fn end(claim: &ClaimState<'_>, begun: Moment, now: &Situation<'_>) -> Moment {
     let rotation = now.settings.rotation.max(Duration::from_secs(1));
     let length = if claim.claim.conditions.drifted {
@@ -77,7 +77,7 @@ fn end(claim: &ClaimState<'_>, begun: Moment, now: &Situation<'_>) -> Moment {
 }
 
 impl ClaimState<'_> {
-    /// Whether Karpenter could disrupt the node now, as far as the node and its pods tell.
+    /// Whether Karpenter could disrupt the node now, as far as the node and its pods show.
     pub(super) fn could_go(&self, now: &Situation<'_>) -> bool {
         let conditions = self.claim.conditions;
         if conditions.drifted && self.claim.has_grace_period {

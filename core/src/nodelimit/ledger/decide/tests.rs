@@ -1,4 +1,4 @@
-//! The decision, held by a pool of two places of which all was read at the same second.
+//! The decision, for a pool of two places where everything was read in the same second.
 
 mod answers;
 mod evidence;

@@ -1,4 +1,4 @@
-//! The numbers, and what a pool is read from.
+//! The numbers of a plan, and how a pool is read.
 
 use std::collections::BTreeMap;
 

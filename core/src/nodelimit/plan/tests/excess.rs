@@ -1,4 +1,4 @@
-//! What becomes of claims above the limit.
+//! What happens to claims above the limit.
 
 use jiff::SignedDuration;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What a plan must come to, computed in the simplest way, whatever it takes.
+//! The expected result of a plan, computed in the simplest way, however slow.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::machine::Machine;
 use super::world::World;
 use crate::karpenter::NodeLimitMode;
 
-/// Whether pods can be put on what is left of nodes, by trying every way.
+/// Whether pods fit into what is left of nodes, by trying every way.
 fn pack(pods: &[&Pod], rooms: &mut [(&Machine, i64)]) -> bool {
     let Some((pod, others)) = pods.split_first() else {
         return true;
@@ -67,7 +67,7 @@ pub(super) fn open(world: &World) -> Vec<&Machine> {
     world.claims.iter().filter(is_open).collect()
 }
 
-/// The places left, those of replacements to come taken off.
+/// The places left, minus those for replacements to come.
 pub(super) fn places(world: &World) -> usize {
     let mut uids: BTreeSet<&str> = world.claims.iter().map(|machine| &*machine.claim.uid).collect();
     let claims = uids.len();
@@ -93,7 +93,7 @@ pub(super) fn places(world: &World) -> usize {
         .map(|m| m.claim.created)
         .collect();
     made.extend(std::iter::repeat_n(jiff::Timestamp::MAX, uids.len() - claims));
-    // As many pairs as there can be: the latest disruptions are the hardest to match.
+    // As many pairs as possible: the latest disruptions are the hardest to match.
     let mut waiting = 0;
     while let Some(since) = begun.pop() {
         match made.iter().position(|created| *created >= since) {

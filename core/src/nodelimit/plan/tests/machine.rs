@@ -17,7 +17,8 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// A launched and initialized claim `claim-N` with an empty node `node-N` of 4 CPUs, younger the higher its number.
+    /// A launched and initialized claim `claim-N` with an empty node `node-N` of 4 CPUs; higher numbers are
+    /// younger.
     pub(super) fn new(number: usize) -> Self {
         let age = i64::try_from(10_000 - number).unwrap();
         let node = Node {
@@ -53,7 +54,7 @@ impl Machine {
         }
     }
 
-    /// A claim that was just made: no machine, no node.
+    /// A claim that was just created: no machine, no node.
     pub(super) fn unlaunched(number: usize) -> Self {
         let mut machine = Self::new(number);
         machine.node = None;

@@ -1,4 +1,4 @@
-//! In which order claims go, held against Karpenter's rules told one by one.
+//! The order in which claims are deleted, compared with Karpenter's rules, one by one.
 
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::super::*;
 use super::machine::*;
 use super::world::*;
 
-/// The UIDs of all claims in the order in which they go.
+/// The UIDs of all claims in the order in which they are deleted.
 fn order(world: &mut World) -> Vec<String> {
     world.pool.limit.as_mut().unwrap().nodes = 0;
     let victims = world.plan().victims.unwrap_or_default();
@@ -106,7 +106,7 @@ fn a_wish_that_has_run_out_is_none() {
     assert_eq!(order(&mut world), ["uid-1", "uid-2", "uid-0", "uid-3"]);
 }
 
-/// Karpenter's rules in the order in which it applies them, each as a list of its own.
+/// Karpenter's rules in the order in which it applies them, each as its own list.
 fn reference(world: &World) -> Vec<String> {
     let forbids = |pod: &Pod| match pod.do_not_disrupt {
         None => false,

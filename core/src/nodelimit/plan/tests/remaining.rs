@@ -65,13 +65,13 @@ fn a_disruption_under_way_uses_up_its_place_and_its_budget() {
 
 #[test]
 fn the_places_go_round_until_everybody_had_one() {
-    // Drift is looked at every ten seconds, consolidation after five minutes at the latest.
+    // Karpenter checks drift every ten seconds, consolidation after five minutes at the latest.
     for (drifted, length) in [(true, ROTATION), (false, Duration::from_mins(6))] {
         let mut world = World::new(6).with_full_nodes(4);
         for claim in &mut world.claims {
             claim.claim.conditions.drifted = drifted;
         }
-        // No matter when it begins, a turn is a whole one.
+        // Whenever it begins, a turn has its full length.
         let begun = noon() + SignedDuration::from_secs(100);
         let mut had = Vec::new();
         for turn in 0..2 {

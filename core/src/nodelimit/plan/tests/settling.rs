@@ -1,4 +1,4 @@
-//! What is terminated waits until all has been steady: no mistake of a moment and no clock that is set ends a node.
+//! Terminations wait until everything has been steady: no momentary mistake and no change of a clock costs a node.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ fn settle() -> SignedDuration {
     SignedDuration::try_from(SETTLE).unwrap()
 }
 
-/// Six nodes, one of them being disrupted, and a limit that none of them is above.
+/// Six nodes, one of them being disrupted, and a limit that they do not exceed.
 fn kept() -> World {
     let mut world = World::of(5, "Soft", &json!([{"nodes": "100%"}])).with_full_nodes(6);
     world.claims[0] = world.claims[0].clone().disrupted(noon());
     world
 }
 
-/// The same pool after a slip that would end a node.
+/// The same pool after a mistake that would cost a node.
 fn slips() -> Vec<(&'static str, World)> {
     let of = |limit: Option<NodeLimit>, slip: fn(&mut World)| {
         let mut world = kept();
@@ -108,7 +108,7 @@ fn a_limit_that_changes_all_the_time_is_kept_as_it_was_one_settle_time_ago() {
                 .count(),
         );
     }
-    // The limit of a minute ends as the next one begins.
+    // The limit of one minute ends as the next one begins.
     assert_eq!(ended, [0, 0, 0, 0, 1, 2, 3, 4, 5, 6]);
 }
 
@@ -144,7 +144,7 @@ proptest! {
                 }
             }
             let (plan, other) = (world.plan_by(now), jumping.plan_by(Now { wall: now.wall + jumped, ..now }));
-            // Which of them go first depends on how long they have still to live.
+            // Which of them go first depends on how long they still have to live.
             prop_assert_eq!(how_many(&plan), how_many(&other));
             world.carry_out(plan, now.wall);
             jumping.carry_out(other, now.wall);
@@ -179,12 +179,12 @@ proptest! {
     }
 }
 
-/// How many are listed, and how many go.
+/// How many are listed, and how many are deleted.
 fn how_many(plan: &Plan) -> (Option<usize>, usize) {
     (plan.victims.as_ref().map(Vec::len), plan.terminate.len())
 }
 
-/// The same world once more.
+/// A copy of the world.
 fn copy_of(world: &World) -> World {
     let mut copy = World::new(0);
     copy.pool.limit = world.pool.limit;

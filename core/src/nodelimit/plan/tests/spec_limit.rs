@@ -1,4 +1,4 @@
-//! What `spec.limits.nodes` says of a pool that leaves it to poolgate.
+//! The value of `spec.limits.nodes` for a pool that leaves it to poolgate.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ proptest! {
         world.pool.written_nodes = None;
         let plan = world.plan();
         let limit = world.pool.limit.unwrap();
-        // Karpenter's own count: without those that are deleted or that it disrupts.
+        // Karpenter's own count: without claims that are deleted or that it disrupts.
         let is_tainted = |machine: &&Machine| machine.state().is_being_disrupted();
         let counted = world.claims.iter().filter(|machine| machine.claim.deleted.is_none() && !is_tainted(machine)).count();
         let all = match limit.mode {

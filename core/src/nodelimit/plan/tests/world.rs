@@ -8,7 +8,7 @@ use super::machine::Machine;
 use crate::nodelimit::ledger::Moment;
 use crate::policy::Policy;
 
-/// The moment of most plans.
+/// The time of most plans.
 pub(super) const NOON: &str = "2026-01-05T12:00:00Z";
 
 pub(super) fn time(text: &str) -> Timestamp {
@@ -19,7 +19,7 @@ pub(super) fn noon() -> Timestamp {
     time(NOON)
 }
 
-/// What a monotonic clock shows at a time, where nobody sets the wall clock. It began a day before noon.
+/// What a monotonic clock shows at a time, if the wall clock is never set. It began a day before noon.
 pub(super) fn clock(at: Timestamp) -> Moment {
     let start = noon() - SignedDuration::from_hours(24);
     Moment::at(at.duration_since(start).unsigned_abs())
@@ -40,7 +40,7 @@ pub(super) fn minutes(minutes: i64) -> SignedDuration {
     SignedDuration::from_mins(minutes)
 }
 
-/// A pool with all that belongs to it.
+/// A pool with everything that belongs to it.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) pool: Pool,
@@ -55,7 +55,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// A pool of this limit whose budgets let all nodes go.
+    /// A pool with this limit, whose budgets allow all nodes to be disrupted.
     pub(super) fn new(limit: u32) -> Self {
         Self::of(limit, "Hard", &json!([{"nodes": "100%"}]))
     }
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// As many nodes as this, each with one pod that fills it.
+    /// This many nodes, each with one pod that fills it.
     pub(super) fn with_full_nodes(mut self, count: usize) -> Self {
         for index in 0..count {
             self.claims.push(Machine::new(index).with_pod("4"));
@@ -112,7 +112,7 @@ impl World {
         plan(&self.state(), &self.remembered(), now)
     }
 
-    /// What is remembered: before the first plan, of a pool that has been as it is for a long time.
+    /// The memory before the first plan of a pool that has been as it is for a long time.
     pub(super) fn remembered(&self) -> Memory {
         if self.memory != Memory::default() {
             return self.memory.clone();
@@ -146,7 +146,7 @@ impl World {
         }
     }
 
-    /// Does what the plan says, as the API server would show it. Finalizers keep what is deleted.
+    /// Carries out the plan, as the API server would show it. Finalizers keep what is deleted.
     pub(super) fn carry_out(&mut self, plan: Plan, now: Timestamp) {
         for node in &plan.hold {
             self.marks(&node.name, |marks| {
@@ -177,7 +177,7 @@ impl World {
         self.memory = plan.memory;
     }
 
-    /// Plans and does it.
+    /// Plans and carries it out.
     pub(super) fn step(&mut self, now: Timestamp) -> Plan {
         let plan = self.plan_at(now);
         self.carry_out(plan.clone(), now);

@@ -1,4 +1,4 @@
-//! Who comes in, and what is stored for it.
+//! Which requests are admitted, and what is stored for them.
 
 use super::*;
 

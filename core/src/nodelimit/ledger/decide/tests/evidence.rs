@@ -1,4 +1,4 @@
-//! When a reservation goes, and what must be read before anything is decided.
+//! When a reservation is removed, and what must be read before anything is decided.
 
 use super::super::super::first_seen::RESERVATION_LIFETIME;
 use super::*;
@@ -138,12 +138,12 @@ fn a_limit_older_than_the_one_in_force_is_read_anew() {
         ..Needs::default()
     };
     assert_eq!(pool.needs(&[("a", false)]), limit);
-    // The same limit at an older version is no other limit, and the newer version stays.
+    // The same limit at an older version is not another limit, and the newer version stays.
     pool.limit.nodes = 1;
     pool.limit_read = Some(NOW);
     let ledger = required(pool.decided(&[("a", false)]).1);
     assert_eq!(ledger.limit().map(|limit| limit.pool_version), Some(4));
-    // A newer one takes its place, even where nobody asks.
+    // A newer one replaces it, even without a request.
     pool.limit = LimitInForce {
         pool_version: 5,
         ..hard(3)

@@ -1,4 +1,4 @@
-//! What holds of every pool.
+//! What holds for every pool.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
