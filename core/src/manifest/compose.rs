@@ -1,4 +1,4 @@
-//! From the parser's events to the tree of one document.
+//! Builds the tree of one document from the parser's events.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Composer<'t> {
     /// The collections that are not yet closed, outermost first.
     open: Vec<(NodeId, Style)>,
     anchors: HashMap<usize, NodeId>,
-    /// Where the last thing that is really written ends: a block has no end of its own.
+    /// The end of the last thing that is really written: a block has no end of its own.
     written: usize,
 }
 
@@ -36,7 +36,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    /// Takes in one event with its place in the text.
+    /// Adds one event with its position in the text.
     pub(super) fn add(&mut self, event: Event<'t>, span: Span) -> Result<(), ProblemKind> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
@@ -76,7 +76,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    /// The tree, when the document is complete.
+    /// The tree of the complete document.
     pub(super) fn finish(self) -> Tree<'t> {
         self.tree
     }
@@ -85,14 +85,14 @@ impl<'t> Composer<'t> {
         self.tree.len() == 0
     }
 
-    /// The opening bracket of the innermost collection, if that is written in brackets.
+    /// The opening bracket of the innermost collection, if it is written in brackets.
     pub(super) fn open_bracket(&self) -> Option<Span> {
         let (id, style) = self.open.last()?;
         let start = self.tree.get(*id)?.span.start();
         (*style == Style::Flow).then(|| Span::new(start, start + 1))
     }
 
-    /// Where the last thing that was understood ends.
+    /// The end of the last thing that was understood.
     pub(super) fn written(&self) -> usize {
         self.written
     }
@@ -141,8 +141,8 @@ impl<'t> Composer<'t> {
         }
     }
 
-    /// Whether a tab is between the beginning of the line and a scalar in a block. The parser takes it at
-    /// the outermost level; kubectl never does.
+    /// Whether a tab is between the beginning of the line and a scalar in a block. The parser accepts it at the
+    /// outermost level; kubectl never does.
     fn is_indented_by_tab(&self, span: Span) -> bool {
         let in_block = self.open.last().is_none_or(|(_, style)| *style == Style::Block);
         let before = self.text.as_bytes().get(..span.start()).unwrap_or_default();
@@ -155,8 +155,8 @@ impl<'t> Composer<'t> {
                 .is_none_or(|byte| *byte == b'\n')
     }
 
-    /// A sequence in block style begins at its first dash. Where that stands no deeper than the key above, the
-    /// parser says: behind it.
+    /// A sequence in block style begins at its first dash. If that is not indented deeper than the key above, the
+    /// parser reports the position after it.
     fn dash_before(&self, span: Span, style: Style) -> Span {
         let below_key = self
             .open
@@ -172,7 +172,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    /// A block scalar ends with its last word; the parser says: where the next line begins to speak.
+    /// A block scalar ends with its last word; the parser reports the beginning of the next line's content.
     fn without_trailing_space(&self, span: Span) -> Span {
         span.ending_at(span.start() + span.of(self.text).trim_end().len())
     }

@@ -1,4 +1,4 @@
-//! One document of a manifest: its value, and where everything in it stands.
+//! One document of a manifest: its value, and the position of everything in it.
 
 use serde_json::Value;
 
@@ -12,9 +12,9 @@ use super::{Limits, Span};
 /// A comment, for suppressions and labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comment<'t> {
-    /// What is behind `#`, up to the end of the line.
+    /// The text after `#`, up to the end of the line.
     pub text: &'t str,
-    /// Where it stands, `#` included.
+    /// Its position, `#` included.
     pub span: Span,
 }
 
@@ -47,7 +47,7 @@ impl<'t> Document<'t> {
         } = resolve::value(text, &tree, reading);
         let (value, tree) = match value {
             Some(value) => (value, tree),
-            // Nothing may walk the aliases of a document that has too many of them.
+            // The aliases of a document that has too many of them must not be followed.
             None => (Json::Null, Tree::default()),
         };
         problems.sort();
@@ -77,23 +77,22 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The value that the API server would receive: null for an empty document and for one that could not
-    /// be read.
+    /// The value that the API server would receive: null for an empty document and for one that could not be read.
     pub fn value(&self) -> &Json<'t> {
         &self.value
     }
 
-    /// The value as a tree of its own, for whoever keeps or changes it.
+    /// The value as an owned tree, for callers that keep or change it.
     pub fn into_value(self) -> Value {
         Value::from(&self.value)
     }
 
-    /// From its `---` or first word to its end. Up to the place of the mistake, if it could not be read.
+    /// From its `---` or first word to its end. Up to the mistake, if it could not be read.
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// What is wrong with the text, in its order; of very many the first.
+    /// What is wrong with the text, in the order of the text; only the first of very many.
     pub fn problems(&self) -> &[ManifestProblem] {
         self.problems.kept()
     }
@@ -103,7 +102,7 @@ impl<'t> Document<'t> {
         self.problems.omitted()
     }
 
-    /// The problem for which nothing of the document could be read, if there is one.
+    /// The problem because of which nothing of the document could be read, if there is one.
     pub fn unreadable(&self) -> Option<&ManifestProblem> {
         let unreadable = |kind: &ProblemKind| matches!(kind, ProblemKind::Syntax(_)) || kind.is_limit();
         let mut problems = self.problems.kept().iter();
@@ -112,17 +111,18 @@ impl<'t> Document<'t> {
             .or_else(|| self.problems.kept().first().filter(|_| self.tree.len() == 0))
     }
 
-    /// The keys and values in which variables are left that nobody could fill in; none if nobody tried.
+    /// The keys and values that still contain variables because no value was given; empty unless variables were
+    /// filled in.
     pub fn variables(&self) -> &[Span] {
         &self.variables
     }
 
-    /// Its comments, those directly above it among them.
+    /// Its comments, including those directly above it.
     pub fn comments(&self) -> &[Comment<'t>] {
         &self.comments
     }
 
-    /// The tree as written, for whoever changes the text; none if the document could not be read.
+    /// The tree as written, for callers that change the text; `None` if the document could not be read.
     pub fn root(&self) -> Option<NodeRef<'_, 't>> {
         NodeRef::root(&self.tree)
     }

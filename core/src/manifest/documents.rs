@@ -1,6 +1,6 @@
 //! The documents of a text, one after the other.
 //!
-//! The only module that talks to the parser. A mistake costs one document: the next is looked for behind it.
+//! The only module that calls the parser. A mistake costs one document: the next one is searched for after it.
 
 use granit_parser::{ErrorKind, Event, Parser, ScanError, StrInput};
 
@@ -12,22 +12,22 @@ use super::template::is_template;
 use super::variables::{Variables, may_have_variable};
 use super::{Comment, Document, Limits, Span};
 
-/// How many times over the documents of one text may use what aliases may add to one of them.
+/// All documents of one text together may use this many times what aliases may add to one of them.
 const DOCUMENTS_WITH_ALIASES: usize = 10;
 
-/// How many lines behind the place of an error the tab is looked for that it means.
+/// How many lines after the position of an error the tab that caused it is searched for.
 const FARTHEST_TAB: usize = 100;
 
-/// The documents of a text in its order, each read when it is asked for.
+/// The documents of a text in its order, each read on demand.
 pub struct Documents<'t> {
     text: &'t str,
     limits: Limits,
     parser: Parser<'t, StrInput<'t>>,
-    /// Where in the text the parser began.
+    /// The position in the text at which the parser began.
     base: usize,
     /// Comments above a document that has not begun.
     comments: Vec<Comment<'t>>,
-    /// How many documents may still come.
+    /// How many more documents are allowed.
     left: usize,
     budget: AliasBudget,
     variables: Option<&'t Variables>,
@@ -39,13 +39,13 @@ pub fn parse<'t>(text: &'t str, limits: &Limits) -> Documents<'t> {
     walk(text, limits, None)
 }
 
-/// The same with variables filled in. Every value still is where it is written.
+/// The same with variables filled in. Every value keeps its position in the text.
 pub fn parse_with<'t>(text: &'t str, limits: &Limits, variables: &'t Variables) -> Documents<'t> {
     walk(text, limits, Some(variables))
 }
 
 fn walk<'t>(text: &'t str, limits: &Limits, variables: Option<&'t Variables>) -> Documents<'t> {
-    // A text whose places do not fit into a span is not begun, whatever the caller's bound.
+    // A text too long for a span is not read, whatever the caller's bound.
     let limits = Limits {
         bytes: limits.bytes.min(u32::MAX as usize),
         ..*limits
@@ -147,7 +147,7 @@ impl<'t> Documents<'t> {
                 Some(Err(error)) => {
                     let offset = self.offset(&error);
                     if *error.kind() == ErrorKind::BomInsideDocument && composer.is_empty() {
-                        // kubectl takes a byte order mark at the beginning of each joined file.
+                        // kubectl accepts a byte order mark at the beginning of each joined file.
                         self.restart(offset + '\u{feff}'.len_utf8());
                     } else {
                         let problem = self.syntax(&error, Some(&composer));
@@ -187,9 +187,9 @@ impl<'t> Documents<'t> {
         Ok(())
     }
 
-    /// A document that could not be read; what follows it still can.
+    /// A document that could not be read; the following ones still can be.
     fn broken(&mut self, start: usize, problem: ManifestProblem) -> Document<'t> {
-        // To find the end of a document without end takes as long as to read it.
+        // To find the end of an endless document takes as long as to read it.
         let endless = matches!(problem.kind, ProblemKind::TooManyNodes { .. });
         self.finished = endless || !matches!(self.parser.proceed_next_document(), Ok(true));
         let span = Span::new(start, problem.span.end());
@@ -197,14 +197,14 @@ impl<'t> Documents<'t> {
         Document::broken(span, comments, problem)
     }
 
-    /// The end of reading: nothing behind `start` is looked at.
+    /// The end of reading: nothing after `start` is read.
     fn last(&mut self, start: usize, kind: ProblemKind) -> Document<'t> {
         self.finished = true;
         let span = Span::new(start, start);
         Document::broken(span, Vec::new(), problem(span, kind))
     }
 
-    /// A text of JSON objects one after the other is legal to kubectl, and no YAML.
+    /// JSON objects one after the other are legal for kubectl, but not YAML.
     fn begins_json(&self, error: &ScanError, offset: usize) -> bool {
         let rest = self.text.get(offset..).unwrap_or_default();
         *error.kind() == ErrorKind::ExpectedDocumentStart && rest.starts_with('{') && offset > self.base
@@ -236,7 +236,7 @@ impl<'t> Documents<'t> {
         self.base + error.marker().byte_offset().unwrap_or_default()
     }
 
-    /// The tab that the parser means: the first that indents, on the line that it points at or behind that.
+    /// The tab that the parser means: the first that indents, on the reported line or below.
     fn tab(&self, offset: usize) -> usize {
         let before = self.text.get(..offset).unwrap_or_default();
         let own_line = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -256,7 +256,7 @@ impl<'t> Documents<'t> {
         offset
     }
 
-    /// What the parser's error means, and where.
+    /// What the parser's error means, and its position.
     fn syntax(&self, error: &ScanError, composer: Option<&Composer<'t>>) -> ManifestProblem {
         let mut offset = self.offset(error);
         if SyntaxError::from_kind(error.kind()) == SyntaxError::Tab {

@@ -1,7 +1,7 @@
 //! Floating point numbers as Go prints them.
 
-/// The integer that the value becomes on its way through JSON, if it becomes one: Go writes the shortest digits
-/// that tell a number from its neighbours and fills up with zeros, and these are read back as they stand.
+/// The integer that the value becomes on its way through JSON, if any: Go writes the shortest digits that
+/// distinguish a number from its neighbours and fills up with zeros, and these digits are read back as they are.
 pub(super) fn as_integer(value: f64) -> Option<i64> {
     match value.to_string().as_str() {
         "-0" => Some(0),
@@ -9,7 +9,7 @@ pub(super) fn as_integer(value: f64) -> Option<i64> {
     }
 }
 
-/// A number that stands as a key, in the form that kubectl gives it: Go's `%g` of the nearest single.
+/// A number used as a key, in kubectl's form: Go's `%g` of the nearest single-precision number.
 pub(super) fn key(value: f64) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "kubectl shortens in the same way")]
     let single = value as f32;
@@ -22,7 +22,7 @@ pub(super) fn key(value: f64) -> String {
     let scientific = format!("{single:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    // Go's shortest form turns to exponents here, however few digits there are.
+    // Go's shortest form uses exponents from here on, however few digits there are.
     if (-4..6).contains(&exponent) {
         return single.to_string();
     }

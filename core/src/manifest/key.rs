@@ -1,4 +1,4 @@
-//! What a key becomes: kubectl makes text of everything that it can.
+//! The text of a key: kubectl converts everything to text that it can.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use super::{ProblemKind, float};
 
 /// A key as the API server sees it.
 pub(super) enum Key<'a> {
-    /// Text, as it is written.
+    /// Text, as written.
     Text(Cow<'a, str>),
-    /// Made text by kubectl.
+    /// Converted to text by kubectl.
     Other(String),
 }
 
-/// What a scalar becomes as a key.
+/// The key that a scalar becomes.
 pub(super) fn key_of<'t>(text: &Cow<'t, str>, notation: Notation, tag: Tag) -> Result<Key<'t>, ProblemKind> {
     let scalar = scalar::resolve(text.clone(), notation, tag).map_err(|_| ProblemKind::WrongTag {
         tag: tag.as_str(),
@@ -30,7 +30,7 @@ pub(super) fn key_of<'t>(text: &Cow<'t, str>, notation: Notation, tag: Tag) -> R
     })
 }
 
-/// The name that a key has for the API server; none for what is no key.
+/// The name that a key has for the API server; `None` if it is not a valid key.
 pub(super) fn key_name<'d>(tree: &'d Tree<'_>, id: NodeId) -> Option<Cow<'d, str>> {
     match &tree.get(tree.follow(id)?)?.content {
         Content::Scalar { text, notation, tag } => {

@@ -1,4 +1,4 @@
-//! What no program may write into: what SOPS has encrypted, and templates.
+//! Texts that must not be edited: what SOPS has encrypted, and templates.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use crate::json::Json;
 use super::variables::has_variable;
 use super::{Document, ProblemKind};
 
-/// How SOPS begins a value that it has encrypted.
+/// The beginning of a value that SOPS has encrypted.
 const ENCRYPTED: &str = "ENC[AES256_GCM,";
 
-/// Why a text is left as it is.
+/// Why a text is not edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftAlone {
     /// SOPS has encrypted the document: its checksum is over every value.
     Encrypted,
     /// It is a template: another program writes what is applied.
     Template,
-    /// Variables such as `${A}` are in it, which another program fills in.
+    /// It contains variables such as `${A}`, which another program fills in.
     Variables,
 }
 
 impl LeftAlone {
-    /// The reason for which nothing is written into `object`, which stands somewhere in `document`.
+    /// Why `object`, which is somewhere in `document`, must not be edited, if so.
     pub fn of(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
         if Self::is_encrypted(document) {
             return Some(Self::Encrypted);
@@ -31,7 +31,7 @@ impl LeftAlone {
         any_text(object, &is_template).then_some(Self::Template)
     }
 
-    /// The same for a program that adds to an object: what a variable brings could be what it adds.
+    /// The same for a program that adds to an object: the value of a variable could already contain what it adds.
     pub fn by_additions(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
         Self::of(document, object).or_else(|| any_text(object, &has_variable).then_some(Self::Variables))
     }
@@ -42,7 +42,7 @@ impl LeftAlone {
             || any_text(document, &|text: &str| text.starts_with(ENCRYPTED))
     }
 
-    /// Whether a document holds lines of a template, so that the whole file is one.
+    /// Whether a document contains lines of a template, so that the whole file is one.
     pub fn is_template(document: &Document<'_>) -> bool {
         let mut problems = document.problems().iter();
         problems.any(|problem| problem.kind == ProblemKind::Template)
@@ -59,7 +59,7 @@ impl fmt::Display for LeftAlone {
     }
 }
 
-/// Whether a key or a text fits. The depth of a document is bounded, and so is this.
+/// Whether `fits` is true for any key or text. The depth of a document is bounded, and so is this.
 pub fn any_text(value: &Json<'_>, fits: &impl Fn(&str) -> bool) -> bool {
     match value {
         Json::String(text) => fits(text),

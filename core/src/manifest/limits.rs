@@ -1,7 +1,7 @@
-//! How much of a manifest is read before poolgate stops.
+//! How much of a manifest poolgate reads.
 
-/// Bounds on one text. The values of [`Limits::default`] are far above what a cluster would take (the API
-/// server rejects requests over 3 MiB) and keep the worst text within a second and some 100 MB.
+/// Bounds on one text. The values of [`Limits::default`] are far above what a cluster would accept (the API server
+/// rejects requests over 3 MiB) and keep the worst text within a second and some 100 MB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Longest text, in bytes.
@@ -12,7 +12,7 @@ pub struct Limits {
     pub nodes: usize,
     /// Deepest nesting, aliases followed.
     pub depth: usize,
-    /// Most comments in one document. With 0 none is kept, however many there are, and reading is a tenth faster.
+    /// Most comments in one document. With 0 no comment is kept, and reading is a tenth faster.
     pub comments: usize,
     /// Most keys and values that aliases may add to one document.
     pub alias_nodes: usize,

@@ -1,10 +1,10 @@
 //! From byte offsets to the lines and columns that editors show.
 
-/// Bytes between two checkpoints: small enough that the walk from one is not felt, large enough that the
-/// table of a text of any shape stays far smaller than the text.
+/// Bytes between two checkpoints: small enough that walking from one costs nothing noticeable, large enough that
+/// the table always stays far smaller than the text.
 const STRIDE: usize = 4096;
 
-/// A place as editors count it: both numbers from 1, columns in characters.
+/// A position as editors count it: both numbers from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
@@ -16,7 +16,7 @@ pub struct Position {
 impl Position {
     const START: Self = Self { line: 1, column: 1 };
 
-    /// The position behind `text`.
+    /// The position after `text`.
     fn past(self, text: &str) -> Self {
         match memchr::memrchr(b'\n', text.as_bytes()) {
             None => Self {
@@ -62,7 +62,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The position of the character that begins at byte `offset`; behind the text, that of its end.
+    /// The position of the character that begins at byte `offset`; after the text, the position of its end.
     pub fn position(&self, offset: usize) -> Position {
         let offset = offset.saturating_sub(self.mark).min(self.text.len());
         let stride = offset / STRIDE;

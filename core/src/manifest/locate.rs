@@ -1,4 +1,4 @@
-//! From the path of a field to its place in the text, and back.
+//! Finds the position of a field in the text by its path, and the path by its position.
 
 use crate::diagnostic::{FieldPath, Segment};
 
@@ -6,16 +6,16 @@ use super::key::key_name;
 use super::tree::{Content, NodeId};
 use super::{Document, Span};
 
-/// Where a value stands.
+/// The position of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Location {
-    /// The value itself. Where an alias or a merge led to it, this is in what they share with other fields.
+    /// The value itself. If an alias or a merge led to it, this is in the text that several fields share.
     pub value: Span,
-    /// Its key; none for list items and for the root.
+    /// Its key; `None` for list items and for the root.
     pub key: Option<Span>,
     /// The first alias on the way to it.
     pub alias: Option<Span>,
-    /// The first alias on the way to its key: the value may be an alias while the key is there itself.
+    /// The first alias on the way to its key: the value may be an alias while the key is written out.
     pub key_alias: Option<Span>,
 }
 
@@ -29,7 +29,7 @@ struct Found {
 }
 
 impl Document<'_> {
-    /// Where the value at `path` stands; none if there is no such value.
+    /// The position of the value at `path`; `None` if there is no such value.
     pub fn locate(&self, path: &FieldPath) -> Option<Location> {
         let found = self.found(path)?;
         Some(Location {
@@ -40,12 +40,12 @@ impl Document<'_> {
         })
     }
 
-    /// Whether aliases bring what is there to other places, too.
+    /// Whether aliases use this text in other places, too.
     pub fn is_shared(&self, span: Span) -> bool {
         self.tree.is_shared(span)
     }
 
-    /// Goes down a path.
+    /// Follows a path down.
     fn found(&self, path: &FieldPath) -> Option<Found> {
         let root = Found {
             node: 0,
@@ -63,18 +63,18 @@ impl Document<'_> {
         })
     }
 
-    /// What to point at for the value at `path`: the value, or the alias that is in its place.
+    /// The text to point at for the value at `path`: the value, or the alias in its place.
     pub fn span_of(&self, path: &FieldPath) -> Option<Span> {
         self.locate(path).map(|place| place.alias.unwrap_or(place.value))
     }
 
-    /// What to point at for the key of the value at `path`: the key, or the alias that brings it.
+    /// The text to point at for the key of the value at `path`: the key, or the alias that brings it in.
     pub fn key_span_of(&self, path: &FieldPath) -> Option<Span> {
         let place = self.locate(path)?;
         place.alias.or(place.key)
     }
 
-    /// The path of the innermost key or value that is at byte `offset`; the root's for what is outside.
+    /// The path of the innermost key or value at byte `offset`; the root's path if `offset` is outside all of them.
     pub fn path_at(&self, offset: usize) -> FieldPath {
         let mut path = FieldPath::root();
         let mut at = Some(0);
@@ -104,7 +104,7 @@ impl Document<'_> {
         path
     }
 
-    /// What an alias stands for, the alias noted. One that stands for nothing stays where it is.
+    /// The target of an alias, with the alias recorded. An alias without a target stays as it is.
     fn followed(&self, at: Found) -> Found {
         let node = self.tree.follow(at.node).unwrap_or(at.node);
         let here = self.tree.get(at.node).map(|alias| alias.span);
@@ -130,7 +130,7 @@ impl Document<'_> {
         }
     }
 
-    /// The entry that gives a mapping its value of that name: the last one that does, merges included.
+    /// The entry that gives a mapping its value of that name: the last one with that name, merges included.
     fn entry(&self, at: Found, name: &str, depth: usize) -> Option<Found> {
         if !matches!(self.tree.get(at.node)?.content, Content::Mapping(_)) {
             return None;
@@ -150,7 +150,7 @@ impl Document<'_> {
         found
     }
 
-    /// The entry that a merge brings; of a list, the first that has one.
+    /// The entry that a merge brings in; from a list, the first that has one.
     fn merged(&self, at: Found, value: NodeId, name: &str, depth: usize) -> Option<Found> {
         let depth = depth.checked_sub(1)?;
         let source = |node: NodeId| {

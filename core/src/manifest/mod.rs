@@ -1,9 +1,9 @@
-//! Manifests from files: YAML and JSON text to the value that the API server would receive, with the place of
+//! Manifests from files: YAML and JSON text to the value that the API server would receive, with the position of
 //! every value in the text.
 //!
-//! [`parse`] walks the documents. A broken document is reported and its
-//! neighbours are still read. Scalars, keys, merges and duplicates mean what they mean to kubectl. All work
-//! is bounded by [`Limits`]: the text may come from anybody.
+//! [`parse`] walks the documents. A broken document is reported and its neighbours are still read. Scalars, keys,
+//! merges and duplicates mean what they mean to kubectl. All work is bounded by [`Limits`]: the text may come from
+//! anyone.
 //!
 //! Knows nothing of NodePools, rules, or how a finding is shown.
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a manifest before anybody asks what it says.
+//! What can be wrong with a manifest, whatever it means.
 
 use crate::diagnostic::{Severity, quoted};
 
@@ -8,21 +8,21 @@ use super::{Span, SyntaxError};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct ManifestProblem {
-    /// Where it is.
+    /// Its position.
     pub span: Span,
-    /// Another place that it has to do with: the first of two equal keys, the bracket that is still open.
+    /// A related position: the first of two equal keys, the bracket that is still open.
     pub related: Option<Span>,
-    /// What it is.
+    /// What is wrong.
     pub kind: ProblemKind,
 }
 
-/// The kinds of [`ManifestProblem`]. Each reads as a clause without final stop.
+/// The kinds of [`ManifestProblem`]. Each reads as a clause without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemKind {
-    /// The text is no YAML; nothing of the document is read.
+    /// The text is not YAML; nothing of the document is read.
     #[error("{0}")]
     Syntax(SyntaxError),
-    /// `{{ … }}` is in the text.
+    /// The text contains `{{ … }}`.
     #[error("this looks like a template that was not rendered: lint the output of `helm template` instead")]
     Template,
     /// A key is written twice in one mapping.
@@ -40,10 +40,10 @@ pub enum ProblemKind {
         /// The key as the API server sees it.
         key: String,
     },
-    /// The value of `<<` is not what it must be.
+    /// The value of `<<` is not a mapping or a list of mappings.
     #[error("the value of `<<` must be a mapping, an alias of one, or a list of these")]
     MergeOfNoMapping,
-    /// A key that is no text becomes one.
+    /// A key that is not text and is converted to text.
     #[error("this key is not text to kubectl and becomes {}: quote it", quoted(.becomes))]
     NonTextKey {
         /// The key as the API server sees it.
@@ -55,7 +55,7 @@ pub enum ProblemKind {
     /// A key that is a list or a mapping.
     #[error("a key must be text, not a list or a mapping: kubectl rejects the file")]
     CompoundKey,
-    /// A number as key that kubectl cannot turn into text.
+    /// A number as a key that kubectl cannot convert to text.
     #[error("a number of this size cannot be a key: kubectl rejects the file; quote it")]
     HugeKey,
     /// `.inf` or `.nan`.
@@ -74,10 +74,10 @@ pub enum ProblemKind {
     /// An alias without an anchor.
     #[error("no anchor of the name {} is above; quote the value if it is meant to begin with `*`", quoted(.name))]
     UnknownAlias {
-        /// The name behind `*`.
+        /// The name after `*`.
         name: String,
     },
-    /// An alias inside of what it stands for.
+    /// An alias inside of its own target.
     #[error("the alias is inside of what it stands for")]
     RecursiveAlias,
     /// More nesting than [`super::Limits::depth`].
@@ -116,7 +116,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// How much it weighs: an error where kubectl, kustomize or poolgate's own bounds deny the text.
+    /// Its severity: an error if kubectl, kustomize or poolgate's own bounds reject the text.
     pub const fn severity(&self) -> Severity {
         match self {
             Self::NonTextKey { .. } | Self::MergeReplaces { .. } => Severity::Warning,
@@ -124,7 +124,7 @@ impl ProblemKind {
         }
     }
 
-    /// Whether it is one of poolgate's own bounds, so that something was left unread.
+    /// Whether it is one of poolgate's own bounds, so that something was not read.
     pub const fn is_limit(&self) -> bool {
         matches!(
             self,
@@ -138,7 +138,7 @@ impl ProblemKind {
     }
 }
 
-/// How many problems of one document are kept. Nobody reads more, and a text can be made of nothing else.
+/// How many problems of one document are kept. Nobody reads more, and a hostile text can consist of nothing else.
 const MAX_KEPT: usize = 100;
 
 /// The problems of one document, bounded.
@@ -160,7 +160,7 @@ impl Problems {
         }
     }
 
-    /// Whether a further one is only counted.
+    /// Whether further problems are only counted.
     pub(super) fn is_full(&self) -> bool {
         self.kept.len() >= MAX_KEPT
     }
@@ -173,7 +173,7 @@ impl Problems {
         self.found - self.kept.len()
     }
 
-    /// Into the order of the text: an alias or a merge is looked at after what it points to.
+    /// Sorts by the order of the text: an alias or a merge is visited after what it points to.
     pub(super) fn sort(&mut self) {
         self.kept.sort_by_key(|problem| problem.span);
     }

@@ -1,5 +1,5 @@
-//! From what is written to the value that the API server receives: scalars resolved, aliases followed,
-//! merges applied in kubectl's order, keys made text.
+//! Turns the text into the value that the API server receives: scalars resolved, aliases followed, merges applied
+//! in kubectl's order, keys converted to text.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -25,22 +25,22 @@ pub(super) struct AliasBudget {
 #[derive(Debug)]
 pub(super) struct Reading<'r> {
     pub(super) limits: Limits,
-    /// What is filled in; none where variables are texts like others.
+    /// The values to fill in; `None` if variables are ordinary text.
     pub(super) variables: Option<&'r Variables>,
     pub(super) budget: &'r mut AliasBudget,
 }
 
-/// What a document stands for.
+/// The value of a document.
 #[derive(Debug, Default)]
 pub(super) struct Resolved<'t> {
-    /// None if a bound was hit, which is then among the problems.
+    /// `None` if a bound was exceeded, which is then among the problems.
     pub(super) value: Option<Json<'t>>,
     pub(super) problems: Problems,
-    /// Where variables are left.
+    /// The positions of variables that were not filled in.
     pub(super) variables: Vec<Span>,
 }
 
-/// What a tree stands for.
+/// The value of a tree.
 pub(super) fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Resolved<'t> {
     if tree.len() == 0 {
         return Resolved {
@@ -79,7 +79,7 @@ pub(super) fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Re
     }
 }
 
-/// A bound was hit; the problem is noted.
+/// A bound was exceeded; the problem is recorded.
 struct Stop;
 
 struct Resolver<'r, 't> {
@@ -93,18 +93,18 @@ struct Resolver<'r, 't> {
     depth: usize,
     variables: Option<&'r Variables>,
     problems: Problems,
-    /// Where variables are left.
+    /// The positions of variables that were not filled in.
     open: Vec<Span>,
 }
 
 /// The entries of a mapping that is being filled.
 type Entries<'t> = FewMap<Cow<'t, str>, Json<'t>>;
 
-/// The mapping that a merge goes into.
+/// The mapping that a merge adds to.
 struct Outer<'k, 't> {
     /// Its keys that are written out above the merge.
     explicit: &'k HashSet<Cow<'t, str>>,
-    /// Where the merge stands; none where it was reported before an alias led to it again.
+    /// The position of the merge; `None` if it was reported before and an alias led to it again.
     merge: Option<Span>,
 }
 
@@ -164,7 +164,7 @@ impl<'t> Resolver<'_, 't> {
         })
     }
 
-    /// A value in which a variable is left, as it is written.
+    /// A value with a variable that was not filled in, as written.
     fn left_open(&mut self, span: Span, text: &Cow<'t, str>) -> Json<'t> {
         if self.aliases == 0 {
             self.open.push(span);
@@ -175,7 +175,7 @@ impl<'t> Resolver<'_, 't> {
     /// Writes the entries of a mapping into `map`, the later over the earlier.
     fn fill(&mut self, id: NodeId, map: &mut Entries<'t>, outer: Option<&Outer<'_, 't>>) -> Result<(), Stop> {
         let tree = self.tree;
-        // The keys written out so far, where `map` may hold others besides.
+        // The keys written out so far; `map` may hold others as well.
         let mut explicit = outer.map(|_| HashSet::new());
         for (key, value) in tree.entries(id) {
             if tree.is_merge(key) {
@@ -213,7 +213,8 @@ impl<'t> Resolver<'_, 't> {
         Ok(())
     }
 
-    /// Applies `<<` where it stands, as kubectl does: over what is above, under what is below.
+    /// Applies `<<` at its position, as kubectl does: it overrides what is above it, and is overridden by what is
+    /// below.
     fn merge(&mut self, value: NodeId, map: &mut Entries<'t>, outer: &Outer<'_, 't>) -> Result<(), Stop> {
         let tree = self.tree;
         if tree
@@ -222,7 +223,7 @@ impl<'t> Resolver<'_, 't> {
         {
             self.spend(value, 0)?;
             let sources: Vec<NodeId> = tree.children(value).collect();
-            // The first of the list counts most, so it comes last.
+            // The first of the list has priority, so it is applied last.
             return sources
                 .into_iter()
                 .rev()
@@ -260,7 +261,7 @@ impl<'t> Resolver<'_, 't> {
         }
     }
 
-    /// The key as the API server sees it; none if it cannot be one, which is then among the problems.
+    /// The key as the API server sees it; `None` if it cannot be a key, which is then among the problems.
     fn key(&mut self, id: NodeId) -> Result<Option<Cow<'t, str>>, Stop> {
         let tree = self.tree;
         let Some(target) = self.target(id) else {
@@ -295,13 +296,13 @@ impl<'t> Resolver<'_, 't> {
         Ok(None)
     }
 
-    /// Notes that `key` is in the mapping for the second time.
+    /// Records that `key` is in the mapping for the second time.
     fn duplicate(&mut self, mapping: NodeId, key: NodeId, name: &str) {
         let tree = self.tree;
         if self.aliases > 0 {
             return;
         }
-        // Looking for the first of the two walks the mapping: not for one that is only counted.
+        // To find the first of the two, the mapping is searched: not done for a problem that is only counted.
         let first = if self.problems.is_full() {
             None
         } else {
@@ -314,7 +315,7 @@ impl<'t> Resolver<'_, 't> {
             .push_related(span(key).unwrap_or(Span::new(0, 0)), first.and_then(span), kind);
     }
 
-    /// What is there, an alias followed; none if it leads nowhere, which is then among the problems.
+    /// The node, with an alias followed; `None` if it leads nowhere, which is then among the problems.
     fn target(&mut self, id: NodeId) -> Option<NodeId> {
         let target = self.tree.follow(id);
         if target.is_none()
@@ -331,7 +332,7 @@ impl<'t> Resolver<'_, 't> {
         target
     }
 
-    /// Notes a problem, unless the same text was seen before an alias led here again.
+    /// Records a problem, unless the same text was seen before and an alias led to it again.
     fn report(&mut self, span: Span, kind: ProblemKind) {
         if self.aliases == 0 {
             self.problems.push(span, kind);
@@ -356,7 +357,7 @@ impl<'t> Resolver<'_, 't> {
         result
     }
 
-    /// Pays for a node that an alias adds.
+    /// Charges a node that an alias adds to the budget.
     fn spend(&mut self, id: NodeId, bytes: usize) -> Result<(), Stop> {
         if self.aliases == 0 {
             return Ok(());

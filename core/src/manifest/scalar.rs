@@ -1,6 +1,6 @@
-//! What a scalar means to kubectl, which reads YAML 1.1 in the reading of go-yaml v2.
+//! What a scalar means to kubectl, which reads YAML 1.1 as go-yaml v2 does.
 //!
-//! Rust's YAML crates each resolve differently. The oracle of the tests is kubectl's own decoder.
+//! Rust's YAML crates each resolve scalars differently. The tests compare with kubectl's own decoder.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ pub(super) enum Tag {
 }
 
 impl Tag {
-    /// The tag that has `name` behind `!!`.
+    /// The tag with `name` after `!!`.
     pub(super) fn named(name: &str) -> Self {
         match name {
             "str" => Self::Text,
@@ -64,13 +64,13 @@ impl Tag {
     }
 }
 
-/// What a scalar stands for.
+/// The value of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar<'a> {
     Null,
     Bool(bool),
     Int(i64),
-    /// A whole number over the range of [`Scalar::Int`].
+    /// A whole number above the range of [`Scalar::Int`].
     Big(u64),
     Float(f64),
     Text(Cow<'a, str>),
@@ -80,7 +80,7 @@ pub(super) enum Scalar<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WrongTag;
 
-/// Finds out what a scalar stands for.
+/// Resolves a scalar to its value.
 pub(super) fn resolve(text: Cow<'_, str>, notation: Notation, tag: Tag) -> Result<Scalar<'_>, WrongTag> {
     match (tag, notation) {
         (Tag::None, Notation::Plain) => Ok(plain(text)),
@@ -92,12 +92,12 @@ pub(super) fn resolve(text: Cow<'_, str>, notation: Notation, tag: Tag) -> Resul
     }
 }
 
-/// Whether a word that is written without quotes is text, and no number, boolean or null.
+/// Whether a word that is written without quotes is text, not a number, boolean or null.
 pub fn is_text(word: &str) -> bool {
     matches!(plain(word.into()), Scalar::Text(_))
 }
 
-/// Whether a text is one scalar where it stands without quotes in a block, and all of it.
+/// Whether a text, written without quotes in a block, is exactly one scalar.
 pub(super) fn stays_plain(text: &str) -> bool {
     let begins_otherwise = text.starts_with(|first| "[]{},#&*!|>'\"%@`".contains(first));
     let is_marker = ["-", "?", ":"].iter().any(|marker| {
@@ -119,7 +119,7 @@ fn typed(value: Scalar<'_>, tag: Tag) -> Option<Scalar<'_>> {
     }
 }
 
-/// The longest word that is no text, `false`: most texts are longer, and nothing else is asked about those.
+/// The longest word that is not text, `false`: most texts are longer and need no further check.
 const LONGEST_WORD: usize = 5;
 
 /// The value of a plain scalar.
@@ -140,14 +140,14 @@ fn plain(text: Cow<'_, str>) -> Scalar<'_> {
     }
 }
 
-/// The number that a plain scalar stands for, if any.
+/// The number that a plain scalar means, if any.
 fn number(text: &str) -> Option<Scalar<'static>> {
     match text.bytes().next()? {
         b'.' => underscores_part_digits(text)
             .then(|| decimal(&text.replace('_', "")))
             .flatten(),
         b'0'..=b'9' | b'+' | b'-' => {
-            // Nearly always nothing is to be taken away.
+            // Nearly always there is nothing to remove.
             let digits = if text.contains('_') {
                 Cow::Owned(text.replace('_', ""))
             } else {
@@ -161,7 +161,7 @@ fn number(text: &str) -> Option<Scalar<'static>> {
     }
 }
 
-/// A whole number, its base told by its first digits as in Go: `0x`, `0o`, `0b`, and `0` for octal.
+/// A whole number, its base given by its first digits as in Go: `0x`, `0o`, `0b`, and `0` for octal.
 fn integer(text: &str) -> Option<Scalar<'static>> {
     let (sign, digits) = match text.strip_prefix(['+', '-']) {
         Some(digits) => (text.strip_suffix(digits).unwrap_or_default(), digits),
@@ -187,7 +187,7 @@ fn signed(text: &str, base: u32) -> Option<Scalar<'static>> {
 }
 
 fn magnitude(sign: &str, digits: &str, base: u32) -> Option<Scalar<'static>> {
-    // The parser of the standard library would take another sign.
+    // The parser of the standard library would accept another sign.
     if !digits.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return None;
     }
@@ -202,7 +202,7 @@ fn magnitude(sign: &str, digits: &str, base: u32) -> Option<Scalar<'static>> {
     }
 }
 
-/// A decimal number with a fraction, an exponent, both or neither; what is too large for a double is none.
+/// A decimal number with a fraction, an exponent, both or neither; `None` if it is too large for a double.
 fn decimal(text: &str) -> Option<Scalar<'static>> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {

@@ -27,7 +27,7 @@ impl Span {
         self.start as usize
     }
 
-    /// The first byte behind it.
+    /// The first byte after it.
     pub fn end(self) -> usize {
         self.end as usize
     }
@@ -42,7 +42,7 @@ impl Span {
         self.start == self.end
     }
 
-    /// The text it covers; empty when it does not belong to `text`.
+    /// The text it covers; empty if it does not belong to `text`.
     pub fn of(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }

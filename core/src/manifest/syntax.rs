@@ -1,11 +1,10 @@
-//! Why a text is no YAML, in words that lead to the suggestion.
+//! Why a text is not YAML, worded so that the suggestion follows from it.
 //!
-//! The parser has some ninety kinds of error; most of them are a handful of mistakes seen from different
-//! places.
+//! The parser has some ninety kinds of error; most of them come from a few mistakes found at different positions.
 
 use granit_parser::ErrorKind;
 
-/// A mistake in the syntax. Each reads as a clause without final stop.
+/// A syntax error. Each reads as a clause without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
     /// A tab in the indentation.
@@ -28,37 +27,37 @@ pub enum SyntaxError {
     /// `a: b: c`, or a key that is indented wrongly.
     #[error("a second `: ` on one line, or a key at the wrong indentation: quote a text that holds `: `")]
     NestedColon,
-    /// A line that is not where any open block continues.
+    /// A line that does not continue any open block.
     #[error("the indentation fits no line above")]
     Indentation,
-    /// A line in a mapping that is no `key: value`.
+    /// A line in a mapping that is not `key: value`.
     #[error("a `key: value` is expected here: look for a missing `:` or a wrong indentation")]
     KeyExpected,
-    /// A `-` where no list can stand.
+    /// A `-` where no list can begin.
     #[error("a list item cannot be here: look at the indentation of `-`")]
     StrayDash,
-    /// A plain text that begins with a character that YAML keeps for itself.
+    /// A plain text that begins with a character that YAML reserves.
     #[error("a text cannot begin with `{0}`: quote it")]
     Reserved(char),
-    /// A character that may not be in a manifest as it is.
+    /// A character that must not be in a manifest unescaped.
     #[error("the character U+{:04X} may not be in a manifest", u32::from(*.0))]
     Control(char),
     /// A byte order mark in the middle.
     #[error("a byte order mark is inside the document: two files were joined here; put `---` between them")]
     ByteOrderMark,
-    /// A `\` in double quotes with something unknown behind it.
+    /// A `\` in double quotes followed by something unknown.
     #[error("unknown escape in double quotes: write `\\\\` for a backslash, or use single quotes")]
     Escape,
-    /// Something behind a closing quote.
+    /// Something after a closing quote.
     #[error("something is behind the closing quote: quote the whole text, or put a comma or `:` between")]
     BehindQuote,
-    /// Something behind a value that is complete.
+    /// Something after a complete value.
     #[error("the document ends above; another one begins with `---`")]
     BehindDocument,
     /// A `#` without a space before it.
     #[error("a comment needs a space before `#`: quote the text if `#` belongs to it")]
     Comment,
-    /// All the rest, in the parser's words.
+    /// Every other error, in the parser's words.
     #[error("{0}")]
     Other(String),
 }

@@ -1,8 +1,8 @@
-//! Text that a program fills in later, such as a chart of Helm.
+//! Text that a program fills in later, such as a Helm chart.
 
-/// Whether the line around `offset` holds a template's brackets.
+/// Whether the line around `offset` contains a template's brackets.
 pub(super) fn is_template(text: &str, offset: usize) -> bool {
-    /// A line of a template is short; a line of anything else can be all of the text.
+    /// A line of a template is short; a line of anything else may be the whole text.
     const WINDOW: usize = 200;
     let start = text.floor_char_boundary(offset.saturating_sub(WINDOW));
     let end = text.floor_char_boundary(offset.saturating_add(WINDOW).min(text.len()));

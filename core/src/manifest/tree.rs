@@ -1,7 +1,7 @@
 //! What is written in a document: its nodes in the order of the text, in one vector.
 //!
-//! A collection's nodes follow it directly and each node knows where its own end, so nothing here recurses
-//! and a document of any depth is dropped in one go. Aliases stay what they are: pointers.
+//! A collection's nodes follow it directly and each node knows where its own end is, so nothing here recurses and a
+//! document of any depth is dropped at once. Aliases stay pointers.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ pub(super) enum Content<'t> {
     },
     Mapping(Style),
     Sequence(Style),
-    /// Points at an earlier node; nowhere when no anchor has the name.
+    /// Points at an earlier node; `None` if no anchor has the name.
     Alias(Option<NodeId>),
 }
 
@@ -62,7 +62,7 @@ impl<'t> Tree<'t> {
         self.0.get(id as usize)
     }
 
-    /// Adds a node that has, as yet, nothing below it.
+    /// Adds a node that has nothing below it so far.
     pub(super) fn push(&mut self, span: Span, content: Content<'t>) -> NodeId {
         let id = self.next_id();
         self.0.push(Node {
@@ -99,8 +99,8 @@ impl<'t> Tree<'t> {
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
-    /// What an alias stands for; any other node stands for itself. None for an alias that stands for nothing
-    /// or for something that it is itself a part of.
+    /// The target of an alias; the node itself for any other node. `None` for an alias without a target, or whose
+    /// target contains it.
     pub(super) fn follow(&self, id: NodeId) -> Option<NodeId> {
         let Content::Alias(target) = &self.get(id)?.content else {
             return Some(id);
@@ -114,7 +114,7 @@ impl<'t> Tree<'t> {
         outer <= inner && self.get(outer).is_some_and(|node| inner < node.after)
     }
 
-    /// Whether an alias stands for what is at a place, or for what holds it.
+    /// Whether the target of an alias is at this position, or contains it.
     pub(super) fn is_shared(&self, place: Span) -> bool {
         let holds = |node: &Node<'_>| node.span.start() <= place.start() && place.end() <= node.span.end();
         self.0.iter().any(|node| match node.content {
@@ -138,14 +138,14 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// A node of a document with all that is below it, as written.
+/// A node of a document with everything below it, as written.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeRef<'d, 't> {
     tree: &'d Tree<'t>,
     id: NodeId,
 }
 
-/// What kind of node is there.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A text, number, boolean or null.
@@ -163,7 +163,7 @@ impl<'d, 't> NodeRef<'d, 't> {
         (tree.len() > 0).then_some(Self { tree, id: 0 })
     }
 
-    /// What kind of node it is.
+    /// The kind of the node.
     pub fn shape(self) -> Shape {
         match self.tree.get(self.id).map(|node| &node.content) {
             Some(Content::Mapping(style)) => Shape::Mapping(*style),
@@ -173,12 +173,12 @@ impl<'d, 't> NodeRef<'d, 't> {
         }
     }
 
-    /// Where it stands.
+    /// Its position.
     pub fn span(self) -> Span {
         self.tree.get(self.id).map_or(Span::new(0, 0), |node| node.span)
     }
 
-    /// A scalar's text with quotes and escapes taken away, whatever it resolves to.
+    /// A scalar's text without quotes and escapes, whatever it resolves to.
     pub fn text(self) -> Option<&'d str> {
         match &self.tree.get(self.id)?.content {
             Content::Scalar { text, .. } => Some(text),
@@ -186,22 +186,21 @@ impl<'d, 't> NodeRef<'d, 't> {
         }
     }
 
-    /// The keys and values of a mapping in the order of the text, merge keys among them; none for anything
-    /// else.
+    /// The keys and values of a mapping in the order of the text, merge keys included; nothing for other nodes.
     pub fn entries(self) -> impl Iterator<Item = (Self, Self)> {
         let mapping = matches!(self.shape(), Shape::Mapping(_));
         let entries = self.tree.entries(self.id).take_while(move |_| mapping);
         entries.map(move |(key, value)| (self.at(key), self.at(value)))
     }
 
-    /// The elements of a sequence; none for anything else.
+    /// The elements of a sequence; nothing for other nodes.
     pub fn items(self) -> impl Iterator<Item = Self> {
         let sequence = matches!(self.shape(), Shape::Sequence(_));
         let items = self.tree.children(self.id).take_while(move |_| sequence);
         items.map(move |id| self.at(id))
     }
 
-    /// The last value that a mapping holds under a key written as `key`, merges and aliases not followed.
+    /// The last value that a mapping holds under a key written as `key`, without following merges and aliases.
     pub fn get(self, key: &str) -> Option<Self> {
         self.entries()
             .filter(|(written, _)| written.text() == Some(key))

@@ -1,5 +1,5 @@
-//! Variables in a manifest, which another program fills in: `${NAME}`, `${NAME:=default}`, `${NAME:-default}`, as Flux
-//! and envsubst know them.
+//! Variables in a manifest that another program fills in: `${NAME}`, `${NAME:=default}`, `${NAME:-default}`, as in
+//! Flux and envsubst.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,13 +7,13 @@ use std::collections::HashMap;
 /// How a variable begins.
 const MARK: &str = "${";
 
-/// How deep the default of a variable may be a variable itself.
+/// How many levels deep defaults of variables may contain variables.
 const DEEPEST: usize = 8;
 
-/// Longest text that variables make, in bytes: a scalar, not a document.
+/// The longest text that filling in may produce, in bytes: a scalar, not a document.
 const LONGEST: usize = 1 << 16;
 
-/// What variables stand for.
+/// The values of variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Variables(HashMap<String, String>);
 
@@ -21,22 +21,22 @@ pub struct Variables(HashMap<String, String>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: write NAME=VALUE")]
 pub struct NoVariable {
-    /// Which one, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
 }
 
-/// What a text with variables becomes.
+/// The result of filling in variables.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Filled {
-    /// This.
+    /// The text with all variables filled in.
     Text(String),
-    /// Nobody knows.
+    /// The value is not known.
     Unknown,
 }
 
 impl Variables {
-    /// Takes in a file with a variable on each line, `NAME=VALUE`; later ones count. Empty lines and those that begin with
-    /// `#` are passed over, and quotes around a value are taken away, as a shell does.
+    /// Reads a file with a variable on each line, `NAME=VALUE`; later lines win. Empty lines and those that begin
+    /// with `#` are skipped, and quotes around a value are removed, as in a shell.
     pub fn read(&mut self, text: &str) -> Result<(), NoVariable> {
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -53,7 +53,7 @@ impl Variables {
         Ok(())
     }
 
-    /// What a text becomes; nothing where no variable is in it.
+    /// The text with its variables filled in; `None` if it contains no variable.
     pub(super) fn fill(&self, text: &str) -> Option<Filled> {
         has_variable(text).then(|| match self.filled(text, DEEPEST) {
             Some(filled) if filled.len() <= LONGEST => Filled::Text(filled.into_owned()),
@@ -66,7 +66,7 @@ impl Variables {
             return Some(text.into());
         };
         let value = self.value_of(inner, depth.checked_sub(1)?)?;
-        // Defaults grow with every level: not beyond what is kept.
+        // Defaults grow with every level: stop beyond the longest text.
         if value.len() > LONGEST {
             return None;
         }
@@ -74,7 +74,7 @@ impl Variables {
         Some([before, &value, &behind].concat().into())
     }
 
-    /// What is between the braces of a variable stands for; none where that cannot be reported.
+    /// The value of the text between the braces of a variable; `None` if that is not known.
     fn value_of<'a>(&'a self, inner: &'a str, depth: usize) -> Option<Cow<'a, str>> {
         let (name, rest) = name_of(inner);
         let value = self.0.get(name).filter(|_| !name.is_empty());
@@ -100,17 +100,17 @@ impl Variables {
     }
 }
 
-/// Whether a variable may be in a scalar of a manifest: as it is written there, or with an escape.
+/// Whether a scalar of a manifest may contain a variable: as written, or by an escape.
 pub(super) fn may_have_variable(manifest: &str) -> bool {
     manifest.contains(MARK) || manifest.contains('\\')
 }
 
-/// Whether a variable is in a text.
+/// Whether a text contains a variable.
 pub fn has_variable(text: &str) -> bool {
     first(text).is_some()
 }
 
-/// The variables of a text as they are written, braces and all.
+/// The variables of a text as they are written, braces included.
 pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -121,8 +121,8 @@ pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What is before the first variable of a text, between its braces, and behind it. `$${` is none: it stands for
-/// `${`.
+/// The text before the first variable, the text between its braces, and the text after it. `$${` does not begin
+/// one: it means `${`.
 fn first(text: &str) -> Option<(&str, &str, &str)> {
     // Nearly all texts have none, and a single byte is found fastest.
     let mut from = text.find('$')?;
@@ -145,7 +145,7 @@ fn first(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// Where the brace stands that closes a variable, those inside of it passed over.
+/// The position of the brace that closes a variable, skipping nested ones.
 fn end_of(inner: &str) -> Option<usize> {
     let mut open = 0_usize;
     let mut last = ' ';
@@ -162,7 +162,7 @@ fn end_of(inner: &str) -> Option<usize> {
     None
 }
 
-/// The name at the beginning of a text, and what is behind it.
+/// The name at the beginning of a text, and the rest.
 fn name_of(text: &str) -> (&str, &str) {
     let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let end = text.find(|character| !is_part(character)).unwrap_or(text.len());

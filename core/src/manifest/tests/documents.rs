@@ -1,4 +1,4 @@
-//! Several documents, broken ones among them, and what is said about each.
+//! Several documents, broken ones among them, and what is reported for each.
 
 use crate::diagnostic::Severity;
 use serde_json::{Value, json};

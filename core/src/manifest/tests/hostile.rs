@@ -1,7 +1,7 @@
-//! Texts made to hurt: each ends in bounded time and memory, with a sentence.
+//! Malicious texts: each is handled in bounded time and memory, with a message.
 //!
-//! The time allowed is far above what an unoptimised build computes and far below what any of them takes where
-//! the work grows faster than the text. What a busy machine makes a thread wait does not count.
+//! The time limit is far above what an unoptimised build needs and far below what any of them takes if the work
+//! grows faster than the text. Time that a thread waits on a busy machine does not count.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use super::super::{Limits, ProblemKind, parse};
 
-/// How long this thread has computed. Only Linux tells.
+/// How much CPU time this thread has used. Only known on Linux.
 fn computed() -> Option<Duration> {
     let schedule = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanos = schedule.split_whitespace().next()?.parse().ok()?;
     Some(Duration::from_nanos(nanos))
 }
 
-/// The kinds of the problems of a text, read in bearable time.
+/// The kinds of the problems of a text, read within the time limit.
 fn kinds(text: &str) -> Vec<ProblemKind> {
     let begun = computed();
     let mut kinds = Vec::new();
@@ -30,7 +30,7 @@ fn kinds(text: &str) -> Vec<ProblemKind> {
     kinds
 }
 
-/// Asserts that nothing but one problem is said.
+/// Asserts that exactly this one problem is reported.
 fn assert_only(text: &str, expected: &ProblemKind) {
     let found = kinds(text);
     assert!(
@@ -89,7 +89,7 @@ fn aliases_cannot_be_multiplied_into_size() {
         &format!("a: &a {}\nb: [{copies}]\n", "x".repeat(100_000)),
         &aliased,
     );
-    // The bound holds for the text, however it is cut into documents.
+    // The bound holds for the whole text, however it is split into documents.
     let many = vec![laughs.as_str(); 2000].join("---\n");
     let found = kinds(&many);
     assert!(found.len() == 2000 && found.iter().all(|kind| *kind == aliased));

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::super::{ProblemKind, float};
 use super::all;
 
-/// Whether kubectl rejects the text for one of these problems. It takes duplicate keys without a word.
+/// Whether kubectl rejects the text for one of these problems. It accepts duplicate keys silently.
 fn rejected(text: &str) -> bool {
     all(text)
         .iter()
@@ -15,8 +15,8 @@ fn rejected(text: &str) -> bool {
         .any(|kind| kind.severity() == Severity::Error && !matches!(kind, ProblemKind::DuplicateKey { .. }))
 }
 
-/// Numbers as the API server reads them from JSON. The reader of this test is off by the last digit of a
-/// double now and then, so that is left out.
+/// Numbers as the API server reads them from JSON. This test's own parser sometimes gets the last digit of a double
+/// wrong, so that digit is not compared.
 fn as_read(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_i64() => Value::Number(number),

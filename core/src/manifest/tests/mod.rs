@@ -1,4 +1,4 @@
-//! What crosses the modules of `manifest`: text in, values, places and problems out.
+//! What involves several modules of `manifest`: text in, values, positions and problems out.
 
 mod documents;
 mod hostile;
@@ -19,7 +19,7 @@ fn one(text: &str) -> Document<'_> {
     documents.remove(0)
 }
 
-/// `line:column clause`, and behind it the related place.
+/// `line:column clause`, followed by the related position.
 fn shown(text: &str, problem: &ManifestProblem) -> String {
     let lines = Lines::new(text);
     let place = |span: super::Span| {

@@ -1,4 +1,4 @@
-//! Where values stand, and what is at a place.
+//! The positions of values, and what is at a position.
 
 use crate::diagnostic::FieldPath;
 

@@ -28,7 +28,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Texts of the characters and words that mean something to YAML.
+/// Texts of the characters and words that have a meaning in YAML.
 fn yamlish() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "a",
@@ -96,7 +96,7 @@ fn paths(value: &Value, at: &FieldPath, out: &mut Vec<FieldPath>) {
     }
 }
 
-/// Reads a text and asks all that can be asked.
+/// Reads a text and calls everything on it.
 fn exercise(text: &str) {
     let lines = Lines::new(text);
     for document in parse(text, &Limits::default()) {
@@ -160,7 +160,7 @@ proptest! {
         }
     }
 
-    /// What a comment holds never changes what is read beside it.
+    /// What a comment contains never changes what is read beside it.
     #[test]
     fn a_text_is_read_alike_without_its_comments(text in yamlish()) {
         let unheard = Limits { comments: 0, ..Limits::default() };
