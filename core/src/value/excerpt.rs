@@ -1,10 +1,10 @@
-//! How an error repeats a piece of the text that it speaks of.
+//! How an error quotes a piece of the text.
 
 /// Longest piece, in characters, that an error keeps. No legal item of any grammar here is longer.
 const LONGEST: usize = 40;
 
-/// A piece of the input, cut to a bearable length, with characters escaped that could move the cursor or forge
-/// a line. Quotes stay as they are: the piece is in the middle of a clause.
+/// A piece of the input, shortened, with characters escaped that could move the cursor or fake a line. Quotes are
+/// not escaped: the piece is in the middle of a clause.
 pub(super) fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(LONGEST) + 3);
     let mut characters = text.chars();
@@ -20,7 +20,7 @@ pub(super) fn excerpt(text: &str) -> String {
     shown
 }
 
-/// Whether something is missing at the end, so that nothing can be concluded from how the piece ends.
+/// Whether the end was cut off, so that the end of the piece says nothing about the input.
 pub(super) fn is_cut(excerpt: &str) -> bool {
     excerpt.ends_with('…')
 }

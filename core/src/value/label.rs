@@ -1,19 +1,19 @@
 //! The names and values of Kubernetes labels, as `k8s.io/apimachinery/pkg/util/validation` reads them, and the
-//! looser pattern that Karpenter's CRDs put on keys. Taints use the same two grammars.
+//! looser pattern that Karpenter's CRDs use for keys. Taints use the same two grammars.
 
 use super::excerpt;
 
 /// Longest domain of a key, in bytes.
 const LONGEST_DOMAIN: usize = 253;
-/// Longest name behind the domain, in bytes.
+/// Longest name after the domain, in bytes.
 const LONGEST_NAME: usize = 63;
 /// Longest value, in bytes.
 const LONGEST_VALUE: usize = 63;
 
-/// Why a text is no qualified name or no label value: a clause about the text, without subject's name.
+/// Why a text is not a qualified name or not a label value: a clause about the text that does not name it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
-    /// There is nothing at all.
+    /// The text is empty.
     #[error("must not be empty")]
     Empty,
     /// A slash at the beginning.
@@ -25,39 +25,39 @@ pub enum LabelError {
     /// More than one slash.
     #[error("has {0} slashes and may have one, between domain and name")]
     Slashes(usize),
-    /// Too much before the slash.
+    /// The domain before the slash is too long.
     #[error("the domain before the slash is {0} bytes long and may have {LONGEST_DOMAIN}")]
     LongDomain(usize),
-    /// Too much behind the slash, or in all where there is none.
+    /// The name after the slash is too long, or the whole text if it has no slash.
     #[error("the name is {0} bytes long and may have {LONGEST_NAME}")]
     LongName(usize),
     /// Too long for a value.
     #[error("is {0} bytes long and may have {LONGEST_VALUE}")]
     LongValue(usize),
-    /// Something before the slash that no domain holds.
+    /// Something before the slash that a domain cannot contain.
     #[error(
         "the domain before the slash holds `{0}`; it consists of lower-case letters, digits, `-` and `.`, and \
          each part of it begins and ends with a letter or digit"
     )]
     Domain(String),
-    /// Something that no name or value holds.
+    /// Something that a name or value cannot contain.
     #[error("holds {}; only letters, digits, `-`, `_` and `.` may be there", if .0 == " " { "a blank".into() } else { format!("`{}`", .0) })]
     Character(String),
-    /// A mark where a letter or digit must stand.
+    /// It begins or ends with something other than a letter or digit.
     #[error("must begin and end with a letter or digit")]
     Ends,
 }
 
-/// A key taken apart.
+/// The parts of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QualifiedName<'a> {
-    /// The text before the slash, where there is one.
+    /// The text before the slash, if there is one.
     pub domain: Option<&'a str>,
-    /// The text behind the slash, or all of it.
+    /// The text after the slash, or the whole text.
     pub name: &'a str,
 }
 
-/// Reads a key: an optional domain of at most 253 bytes and a slash, then a name of at most 63
+/// Parses a key: an optional domain of at most 253 bytes and a slash, then a name of at most 63
 /// (`IsQualifiedName`).
 pub fn qualified_name(text: &str) -> Result<QualifiedName<'_>, LabelError> {
     let Some((domain, name)) = split_key(text) else {
@@ -93,7 +93,7 @@ pub fn qualified_name(text: &str) -> Result<QualifiedName<'_>, LabelError> {
     })
 }
 
-/// Checks a label's value: at most 63 bytes, and empty is fine (`IsValidLabelValue`).
+/// Checks a label's value: at most 63 bytes, may be empty (`IsValidLabelValue`).
 pub fn label_value(text: &str) -> Result<(), LabelError> {
     if text.len() > LONGEST_VALUE {
         return Err(LabelError::LongValue(text.len()));
@@ -106,18 +106,18 @@ pub fn is_object_name(text: &str) -> bool {
     text.len() <= LONGEST_DOMAIN && is_subdomain(text)
 }
 
-/// What is wrong with a text that is no object's name: a clause without final stop.
+/// What is wrong with a text that is not an object's name: a clause without a full stop.
 pub const NO_OBJECT_NAME: &str = "an object's name consists of lower-case letters, digits, `-` and `.`, and begins and \
      ends with a letter or digit";
 
-/// The name that an object may have where only case and underscores are wrong.
+/// The corrected name of an object, if only case and underscores are wrong.
 pub fn corrected_object_name(text: &str) -> Option<String> {
     let corrected = text.trim().to_ascii_lowercase().replace('_', "-");
     is_object_name(&corrected).then_some(corrected)
 }
 
-/// Whether the CRDs' pattern for requirement keys, taint keys and taint values takes this text. It is looser than
-/// [`qualified_name`] only in that it bounds no length:
+/// Whether the CRDs' pattern for requirement keys, taint keys and taint values accepts this text. It is looser than
+/// [`qualified_name`] only because it has no length limits:
 /// `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`.
 pub fn matches_crd_key(text: &str) -> bool {
     match text.split_once('/') {
@@ -126,28 +126,28 @@ pub fn matches_crd_key(text: &str) -> bool {
     }
 }
 
-/// The domain of a key as Karpenter takes it: what is before the first slash, nothing where there is none
+/// The domain of a key as Karpenter reads it: the text before the first slash, empty if there is none
 /// (`GetLabelDomain` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
 pub fn domain_of(key: &str) -> &str {
     split_key(key).map_or("", |(domain, _)| domain)
 }
 
-/// What is before the first slash of a key, and what behind it. Byte by byte: keys are so short that setting up a
-/// vectorised search costs more than it saves.
+/// The text before the first slash of a key, and the text after it. Byte by byte: keys are so short that setting up
+/// a vectorised search costs more than it saves.
 pub fn split_key(key: &str) -> Option<(&str, &str)> {
     let slash = key.bytes().position(|byte| byte == b'/')?;
     Some((key.get(..slash)?, key.get(slash + 1..)?))
 }
 
-/// Whether a domain is `parent` or lies below it: `a.karpenter.sh` is within `karpenter.sh`, `mykarpenter.sh` is
-/// not.
+/// Whether a domain is `parent` or a subdomain of it: `a.karpenter.sh` is within `karpenter.sh`, `mykarpenter.sh`
+/// is not.
 pub fn is_within(domain: &str, parent: &str) -> bool {
     domain
         .strip_suffix(parent)
         .is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
-/// What to write instead, where only white space around it or the case of a key's domain is wrong.
+/// What to write instead, if only white space around it or the case of a key's domain is wrong.
 pub fn corrected_key(text: &str) -> Option<String> {
     let trimmed = text.trim();
     let fixed = match trimmed.split_once('/') {
@@ -161,7 +161,7 @@ pub fn corrected_key(text: &str) -> Option<String> {
     (fixed != text).then_some(fixed)
 }
 
-/// What to write instead, where only white space around it is wrong.
+/// What to write instead, if only white space around it is wrong.
 pub fn corrected_value(text: &str) -> Option<&str> {
     let trimmed = text.trim();
     (trimmed.len() != text.len() && !trimmed.is_empty() && label_value(trimmed).is_ok()).then_some(trimmed)
@@ -195,7 +195,7 @@ const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// Parts of lower-case letters, digits and inner hyphens, with a dot between each two.
+/// Parts of lower-case letters, digits and inner hyphens, separated by dots.
 fn is_subdomain(text: &str) -> bool {
     text.as_bytes().split(|byte| *byte == b'.').all(|bytes| {
         let ends = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
@@ -212,7 +212,7 @@ const fn is_domain_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.')
 }
 
-/// The first character that does not belong, or the whole text where each one does and only the order is wrong.
+/// The first character that is not allowed, or the whole text if all are allowed and only the order is wrong.
 fn culprit(text: &str, belongs: fn(u8) -> bool) -> String {
     let wrong = text
         .char_indices()

@@ -3,23 +3,23 @@
 use super::{excerpt, is_cut};
 use crate::diagnostic::Suggestion;
 
-/// The largest count that Karpenter holds without wrapping around.
+/// The largest count that Karpenter can hold without integer overflow.
 const LARGEST_COUNT: &str = "2147483647";
 
-/// How many nodes a budget lets go at once.
+/// How many nodes a budget allows to be disrupted at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BudgetNodes {
-    /// A share of the pool's nodes, 0 to 100 per cent.
+    /// A percentage of the pool's nodes, 0 to 100.
     Percent(u8),
     /// A number of nodes, 0 or more.
     Count(i32),
 }
 
-/// Why a text cannot be the `nodes` of a budget: a clause without final stop. Most hold the text, cut
-/// to a bearable length.
+/// Why a text cannot be the `nodes` of a budget: a clause without a full stop. Most variants contain the text,
+/// shortened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetNodesError {
-    /// Nothing there.
+    /// The text is empty.
     #[error("a number of nodes or a percentage is missing")]
     Empty,
     /// A blank before, after or within it. Holds the text without its blanks.
@@ -40,7 +40,7 @@ pub enum BudgetNodesError {
     /// A percentage of three digits or more that begins with a zero. Holds the percentage itself.
     #[error("a percentage has at most two digits, or is 100%")]
     LeadingZeros(u8),
-    /// The CRD takes it, but Karpenter keeps the lowest 32 bits only, or cannot read it at all.
+    /// The CRD accepts it, but Karpenter keeps only the lowest 32 bits, or cannot read it.
     #[error("it is above {LARGEST_COUNT}, where Karpenter wraps around to some other limit or to none")]
     CountTooLarge(String),
     /// Anything else.
@@ -50,7 +50,7 @@ pub enum BudgetNodesError {
 
 impl BudgetNodes {
     /// Reads a number or a percentage by the CRD's pattern `^((100|[0-9]{1,2})%|[0-9]+)$`, in the range in which
-    /// Karpenter takes a number for what it is.
+    /// Karpenter reads numbers correctly.
     pub fn parse(text: &str) -> Result<Self, BudgetNodesError> {
         if let Some(percent) = text.strip_suffix('%').filter(|digits| is_number(digits)) {
             return parse_percent(percent, text);
@@ -64,19 +64,19 @@ impl BudgetNodes {
             .map_err(|_| BudgetNodesError::CountTooLarge(excerpt(text)))
     }
 
-    /// Whether the budget lets no node go, whatever the size of the pool.
+    /// Whether the budget allows no disruption, whatever the size of the pool.
     pub const fn is_zero(self) -> bool {
         matches!(self, Self::Percent(0) | Self::Count(0))
     }
 }
 
 impl BudgetNodesError {
-    /// Whether the CRD takes the text all the same.
+    /// Whether the CRD nevertheless accepts the text.
     pub const fn is_let_through(&self) -> bool {
         matches!(self, Self::CountTooLarge(_))
     }
 
-    /// What to write instead, where that is certain.
+    /// What to write instead, if that is certain.
     pub fn suggestion(&self) -> Option<Suggestion> {
         match self {
             Self::AboveHundred(_) => Some("write 100%".into()),
@@ -114,12 +114,12 @@ fn parse_percent(digits: &str, text: &str) -> Result<BudgetNodes, BudgetNodesErr
     Ok(BudgetNodes::Percent(percent))
 }
 
-/// Whether a text is made of ASCII digits, at least one.
+/// Whether a text consists of ASCII digits, at least one.
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What is wrong with a text that does not match the pattern for another reason than its size.
+/// What is wrong with a text that does not match the pattern for a reason other than its size.
 fn diagnose(text: &str) -> BudgetNodesError {
     let shown = excerpt(text);
     let number = text.strip_suffix('%').unwrap_or(text);

@@ -1,12 +1,12 @@
-//! Points in time as a typed Kubernetes client reads them (RFC 3339 by Go's `time.Parse`), which is not quite what
-//! a CRD's `format: date-time` lets through.
+//! Points in time as a typed Kubernetes client reads them (RFC 3339 by Go's `time.Parse`). A CRD's `format:
+//! date-time` accepts slightly different texts.
 
 use jiff::civil::Date;
 
-/// Why a text is no point in time: a clause without final stop.
+/// Why a text is not a point in time: a clause without a full stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimestampError {
-    /// The CRD takes lower-case letters, Go does not.
+    /// The CRD accepts lower-case letters, Go does not.
     #[error(
         "`T` and `Z` must be capital letters: the API server takes small ones, but Karpenter then fails to list every NodePool"
     )]
@@ -19,7 +19,7 @@ pub enum TimestampError {
     Other,
 }
 
-/// Checks a point in time such as `2026-01-02T15:04:05Z`: both the CRD's format and Go take what passes.
+/// Checks a point in time such as `2026-01-02T15:04:05Z`: both the CRD's format and Go accept what passes.
 pub fn check_timestamp(text: &str) -> Result<(), TimestampError> {
     match text.split_at_checked("2026-01-02".len()) {
         Some((date, rest)) if is_date(date) && is_time(rest.as_bytes()) => Ok(()),
@@ -27,7 +27,7 @@ pub fn check_timestamp(text: &str) -> Result<(), TimestampError> {
     }
 }
 
-/// Whether the CRD's `format: date-time` lets a text through (`IsDateTime` of `k8s.io/kube-openapi`).
+/// Whether the CRD's `format: date-time` accepts a text (`IsDateTime` of `k8s.io/kube-openapi`).
 pub fn crd_accepts_timestamp(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let mut parts = lower.split('t');
@@ -40,7 +40,7 @@ pub fn crd_accepts_timestamp(text: &str) -> bool {
     date.len() == "2026-01-02".len() && is_date(date) && is_clock(clock.as_bytes()) && is_loose_end(rest)
 }
 
-/// `^(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$`, what the format demands behind the seconds.
+/// `^(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$`, what the format requires after the seconds.
 fn is_loose_end(text: &str) -> bool {
     let Some(fraction) = text.strip_suffix('z').or_else(|| without_offset(text)) else {
         return false;
@@ -53,7 +53,7 @@ fn is_loose_end(text: &str) -> bool {
     mark != '\n' && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What is before an offset such as `+09:00`, whatever its digits say.
+/// The text before an offset such as `+09:00`, whatever its digits.
 fn without_offset(text: &str) -> Option<&str> {
     let (before, offset) = text.split_at_checked(text.len().checked_sub("+09:00".len())?)?;
     match offset.as_bytes() {
@@ -62,14 +62,14 @@ fn without_offset(text: &str) -> Option<&str> {
     }
 }
 
-/// What to write instead, where only the case of the letters is wrong.
+/// What to write instead, if only the case of the letters is wrong.
 pub fn corrected_timestamp(text: &str) -> Option<String> {
     let upper = text.get(..text.len().min(64))?.trim().to_ascii_uppercase();
     (text.len() <= 64 && upper != text && check_timestamp(&upper).is_ok()).then_some(upper)
 }
 
 fn diagnose(text: &str) -> TimestampError {
-    // No time is longer than this, so nothing longer is only a letter away from one.
+    // No valid time is longer than this.
     if text.len() > 64 {
         return TimestampError::Other;
     }
@@ -96,7 +96,7 @@ fn is_date(text: &str) -> bool {
     hyphens && Date::new(year, month, day).is_ok()
 }
 
-/// `15:04:05`. Seconds do not leap.
+/// `15:04:05`, without leap seconds.
 fn is_clock(bytes: &[u8]) -> bool {
     let [h1, h2, b':', m1, m2, b':', s1, s2] = bytes else {
         return false;
@@ -105,7 +105,7 @@ fn is_clock(bytes: &[u8]) -> bool {
     is_up_to(23, [*h1, *h2]) && is_up_to(59, [*m1, *m2]) && is_up_to(59, [*s1, *s2])
 }
 
-/// `T15:04:05`, perhaps a fraction of a second, and a time zone.
+/// `T15:04:05`, an optional fraction of a second, and a time zone.
 fn is_time(bytes: &[u8]) -> bool {
     let [b'T', time @ ..] = bytes else { return false };
     let Some((clock, rest)) = time.split_at_checked("15:04:05".len()) else {
@@ -115,7 +115,7 @@ fn is_time(bytes: &[u8]) -> bool {
         return false;
     }
     is_zone(match rest {
-        // Go takes a comma as well.
+        // Go accepts a comma as well.
         [b'.' | b',', fraction @ ..] => {
             let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
             if digits == 0 {
@@ -127,7 +127,7 @@ fn is_time(bytes: &[u8]) -> bool {
     })
 }
 
-/// `Z` or an offset. Go takes offsets of 24 hours and 60 minutes, and nothing beyond.
+/// `Z` or an offset. Go accepts hours up to 24 and minutes up to 60 in an offset.
 fn is_zone(bytes: &[u8]) -> bool {
     match bytes {
         [b'Z'] => true,
@@ -139,7 +139,7 @@ fn is_zone(bytes: &[u8]) -> bool {
     }
 }
 
-/// A short run of digits as a number.
+/// A few digits as a number.
 fn number(digits: &[u8]) -> Option<u16> {
     digits.iter().try_fold(0_u16, |value, digit| {
         let digit = digit.is_ascii_digit().then(|| u16::from(digit - b'0'))?;
@@ -153,8 +153,8 @@ mod tests {
 
     use super::*;
 
-    /// Texts with the verdict of `strfmt.IsDateTime` of `k8s.io/kube-openapi` and Go's
-    /// `time.Parse(time.RFC3339, …)` together.
+    /// Texts with the combined verdict of `strfmt.IsDateTime` of `k8s.io/kube-openapi` and Go's
+    /// `time.Parse(time.RFC3339, …)`.
     #[test]
     fn what_both_the_crd_and_go_take_passes_and_nothing_else() {
         for text in [

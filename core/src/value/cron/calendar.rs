@@ -1,8 +1,8 @@
-//! The five fields of a schedule once they are read, and the macros that stand for them.
+//! The five fields of a schedule once they are parsed, and the macros that replace them.
 
 use super::days::Days;
 
-/// The macros and the fields that they stand for.
+/// The macros and the fields that they mean.
 pub(super) const MACROS: [(&str, &str); 7] = [
     ("@yearly", "0 0 1 1 *"),
     ("@annually", "0 0 1 1 *"),
@@ -13,7 +13,7 @@ pub(super) const MACROS: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
-/// The times of the calendar at which a schedule fires. Bit n of a set stands for the value n.
+/// The calendar times at which a schedule fires. Bit n of a set is the value n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fields {
     pub(super) minutes: u64,

@@ -4,8 +4,8 @@ use super::days::Days;
 use super::{Kind, Schedule};
 
 impl Schedule {
-    /// Whether it fires at least at every time at which `other` fires, as far as the fields alone tell: a true answer
-    /// is certain. An `@every` only covers its equal.
+    /// Whether it fires at least whenever `other` fires, judging by the fields alone: if true, this is certain. An
+    /// `@every` only covers an equal one.
     pub fn covers(&self, other: &Self) -> bool {
         match (self.0, other.0) {
             (Kind::Every(ours), Kind::Every(theirs)) => ours == theirs,
@@ -20,7 +20,7 @@ impl Schedule {
     }
 }
 
-/// Whether a set has all values of another one.
+/// Whether a set contains all values of another one.
 const fn holds(ours: u64, theirs: u64) -> bool {
     theirs & !ours == 0
 }

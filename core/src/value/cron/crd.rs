@@ -1,7 +1,7 @@
-//! Which schedules the schema of Karpenter's CRD lets through. It lets through far more than Karpenter can
-//! read, and rejects `@every`, which Karpenter could.
+//! Which schedules the schema of Karpenter's CRD accepts. It accepts many that Karpenter cannot read, and rejects
+//! `@every`, which Karpenter could read.
 
-/// What the first half of the pattern demands at the beginning of the text; anything may follow.
+/// The texts that the first half of the pattern requires at the beginning; anything may follow.
 const MACROS: [&str; 7] = [
     "@annually",
     "@yearly",
@@ -16,17 +16,17 @@ const MACROS: [&str; 7] = [
 const WORDS: usize = 5;
 
 /// Whether a schedule matches the CRD's pattern
-/// `^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$`
-/// as Go searches for it. Neither half is anchored at both ends.
+/// `^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$` as Go searches for
+/// it. Neither half is anchored at both ends.
 pub fn crd_accepts(text: &str) -> bool {
     MACROS.iter().any(|name| text.starts_with(name)) || ends_in_five_words(text)
 }
 
-/// Whether five words, separated by single ASCII blanks, are at the end of the text. A word is one character
-/// or more, blanks included but no line feed.
+/// Whether the text ends with five words, separated by single ASCII blanks. A word is one character or more,
+/// including blanks but not line feeds.
 ///
-/// Read backwards, with all ways to cut the words followed at once: `empty` and `begun` hold bit n if the text
-/// read so far can be n whole words and a blank after each, plus a word that is still empty or has begun.
+/// Read backwards, following all ways to split the words at once: `empty` and `begun` have bit n set if the text
+/// read so far can be n whole words with a blank after each, plus a word that is still empty or has begun.
 fn ends_in_five_words(text: &str) -> bool {
     let (mut empty, mut begun) = (1_u8, 0_u8);
     for character in text.chars().rev() {

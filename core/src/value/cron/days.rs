@@ -6,8 +6,8 @@ use super::set::{Set, values};
 /// Days in each month, February as in a leap year.
 const LONGEST_MONTHS: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/// The days of the allowed months on which a schedule fires. Bits count from day 1 of the month (bit 1) and
-/// from Sunday (bit 0).
+/// The days of the allowed months on which a schedule fires. Bits count from day 1 of the month (bit 1) and from
+/// Sunday (bit 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Days {
     /// All of them.
@@ -26,7 +26,7 @@ pub(super) enum Days {
 }
 
 impl Days {
-    /// Both fields must allow a day if one of them bears a star, either of them if none does. As a field with a
+    /// A day must match both fields if one of them has a star, either of them if neither has. As a field with a
     /// star is full, the other one decides alone.
     pub(super) fn of(dates: Set, weekdays: Set) -> Self {
         let every_date = dates.bits == Set::all(CronField::DayOfMonth).bits;
@@ -45,7 +45,7 @@ impl Days {
         }
     }
 
-    /// Whether no year has such a day in one of these months. Every month has every day of the week.
+    /// Whether none of these months ever has such a day. Every month has every day of the week.
     pub(super) fn none_in(self, months: u64) -> bool {
         match self {
             Self::Every | Self::Either { .. } => months == 0,
@@ -110,7 +110,7 @@ mod tests {
         assert!(same("0 0 5,* * mon", "0 0 * * 1"));
         assert!(same("0 0 1 * *,5", "0 0 1 * *"));
         assert!(!same("0 0 */2 * mon", "0 0 * * mon"));
-        // Full without a star: either field is enough, so that every day is.
+        // Full without a star: either field is enough, so every day matches.
         assert!(same("0 0 1-31 * mon", "@daily"));
         assert!(same("0 0 1 * 0-6", "@daily"));
     }

@@ -3,8 +3,8 @@
 use super::field::CronField;
 use crate::value::duration::GoDurationError;
 
-/// Why Karpenter cannot read a schedule: a clause without final stop. A schedule that it cannot read makes it
-/// allow no disruption at all, for any reason, in the whole NodePool.
+/// Why Karpenter cannot read a schedule: a clause without a full stop. Because of a schedule that it cannot read,
+/// Karpenter allows no disruption for any reason in the whole NodePool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     /// Not five fields.
@@ -12,46 +12,46 @@ pub enum ScheduleError {
     FieldCount {
         /// How many there are.
         found: usize,
-        /// How that probably came about.
+        /// The probable cause.
         cause: CountCause,
     },
-    /// A text with `@` that is none of the macros.
+    /// A text with `@` that is not one of the macros.
     #[error("`{name}` is no macro that Karpenter knows")]
     UnknownMacro {
-        /// The text, cut to a bearable length.
+        /// The text, shortened.
         name: String,
     },
     /// `@every` without a duration that Go can read.
     #[error("the delay `{delay}` of @every cannot be read: {source}")]
     BadEvery {
-        /// The delay, cut to a bearable length.
+        /// The delay, shortened.
         delay: String,
         /// What is wrong with it.
         source: GoDurationError,
     },
-    /// Something else than a number, where no name is legal either.
+    /// Not a number, and not a legal name.
     #[error("{field}: {}", not_a_number(*.field, .item, .piece))]
     NotANumber {
         /// The field at fault.
         field: CronField,
-        /// The item of the list, cut to a bearable length.
+        /// The item of the list, shortened.
         item: String,
-        /// That part of the item, cut to a bearable length. Empty for a missing number.
+        /// The part of the item, shortened. Empty for a missing number.
         piece: String,
     },
-    /// A range of more than two ends.
+    /// A range with more than two ends.
     #[error("the range {item} has more than one hyphen")]
     TooManyHyphens {
-        /// The item of the list, cut to a bearable length.
+        /// The item of the list, shortened.
         item: String,
     },
     /// A step of a step.
     #[error("{item} has more than one slash")]
     TooManySlashes {
-        /// The item of the list, cut to a bearable length.
+        /// The item of the list, shortened.
         item: String,
     },
-    /// A value under the smallest of the field.
+    /// A value below the smallest of the field.
     #[error("{field} {value} is below {}", .field.lowest())]
     BelowMinimum {
         /// The field at fault.
@@ -59,49 +59,49 @@ pub enum ScheduleError {
         /// The value.
         value: u64,
     },
-    /// A value over the largest of the field.
+    /// A value above the largest of the field.
     #[error("{} {} is above {}", .0.field, .0.high, .0.field.highest())]
     AboveMaximum(RangeItem),
-    /// A range whose beginning lies after its end. Ranges do not wrap around.
+    /// A range whose start is after its end. Ranges do not wrap around.
     #[error("the range {} runs backwards ({} to {})", .0.text, .0.low, .0.high)]
     Backwards(RangeItem),
     /// A step of 0.
     #[error("the step of {item} is 0")]
     ZeroStep {
-        /// The item of the list, cut to a bearable length.
+        /// The item of the list, shortened.
         item: String,
     },
     /// A step below 0.
     #[error("the step of {item} is negative")]
     NegativeStep {
-        /// The item of the list, cut to a bearable length.
+        /// The item of the list, shortened.
         item: String,
     },
 }
 
-/// An item of a field that was understood as a range of numbers.
+/// An item of a field that was parsed as a range of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeItem {
     /// The field at fault.
     pub field: CronField,
-    /// The item as it is written, cut to a bearable length.
+    /// The item as written, shortened.
     pub text: String,
     /// Its first value.
     pub low: u64,
-    /// Its last value; for a single number the same.
+    /// Its last value; the same as `low` for a single number.
     pub high: u64,
     /// Whether a step follows.
     pub stepped: bool,
 }
 
-/// How a schedule probably came to have too many or too few fields.
+/// The probable reason why a schedule has too many or too few fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountCause {
     /// It begins with `TZ=` or `CRON_TZ=`.
     TimeZone,
     /// A comment follows the fifth field.
     Comment,
-    /// It is this macro, but for the `@`.
+    /// It is this macro without the `@`.
     MacroWithoutAt(&'static str),
     /// It has more than five fields, probably one for seconds or years.
     TooMany,

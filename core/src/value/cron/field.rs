@@ -1,4 +1,4 @@
-//! The five fields of a schedule: what may be in each.
+//! The five fields of a schedule and the values allowed in each.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl CronField {
         }
     }
 
-    /// The names that may stand for values, the first of them for the smallest.
+    /// The names that may be written for values, the first of them for the smallest.
     pub(super) const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Minute | Self::Hour | Self::DayOfMonth => &[],

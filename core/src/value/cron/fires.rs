@@ -1,5 +1,5 @@
-//! The instants at which a schedule fires. The search through the calendar is that of the `cron` crate, which
-//! gets explicit lists of numbers in its own dialect; what they mean was decided before, by our parser.
+//! The instants at which a schedule fires. The `cron` crate searches the calendar; it gets explicit lists of
+//! numbers in its own dialect, which our parser has computed from the schedule.
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::field::CronField;
 use super::set::{Set, values};
 use super::{Kind, Schedule};
 
-/// How many years after the year of the instant Karpenter's parser looks for the next fire.
+/// How many years after the year of the instant Karpenter's parser searches for the next fire.
 const YEARS_SEARCHED: i32 = 5;
 
 /// Computes the fire times of one schedule. Costs some ten microseconds to build.
@@ -24,7 +24,7 @@ pub struct FireTimes(Source);
 enum Source {
     /// A constant delay.
     Every(Duration),
-    /// The earliest fire of any of these; two where day of month *or* day of week decides, none for never.
+    /// The earliest fire of any of these; two if day of month *or* day of week decides, none if it never fires.
     Calendar(Vec<cron::Schedule>),
 }
 
@@ -32,17 +32,17 @@ impl FireTimes {
     pub(super) fn of(schedule: &Schedule) -> Self {
         Self(match schedule.0 {
             Kind::Every(delay) => Source::Every(delay),
-            // A search for what cannot be found would look at every day up to the end of the calendar.
+            // A search without a result would check every day up to the end of the calendar.
             Kind::Calendar(_) if schedule.never_fires() => Source::Calendar(Vec::new()),
             Kind::Calendar(fields) => Source::Calendar(dialects(&fields)),
         })
     }
 
-    /// The first fire time after an instant, at a granularity of one second, as robfig/cron's `Next` gives it.
+    /// The first fire time after an instant, to the second, like robfig/cron's `Next`.
     ///
-    /// None if there is none up to the end of the fifth year after that of the instant (from March 2096 on, that
-    /// befalls 29 February), or outside the years 1970 to 2100, which are all that the `cron` crate knows. An
-    /// `@every` fires at a constant delay after the instant, whenever that is.
+    /// `None` if there is none up to the end of the fifth year after that of the instant (from March 2096 on, this
+    /// affects 29 February), or outside the years 1970 to 2100, the only ones that the `cron` crate knows. An
+    /// `@every` fires at a constant delay after any instant.
     pub fn next_after(&self, instant: Timestamp) -> Option<Timestamp> {
         let second = instant.as_nanosecond().div_euclid(1_000_000_000);
         let second = Timestamp::from_second(i64::try_from(second).ok()?).ok()?;
@@ -70,7 +70,7 @@ fn next_of(dialects: &[cron::Schedule], second: Timestamp) -> Option<Timestamp> 
     Timestamp::from_second(next.timestamp()).ok()
 }
 
-/// The schedules of the `cron` crate whose fires together are those of the fields.
+/// The schedules of the `cron` crate that together fire as the fields say.
 fn dialects(fields: &Fields) -> Vec<cron::Schedule> {
     let minutes = list(fields.minutes, CronField::Minute);
     let hours = list(fields.hours, CronField::Hour);
@@ -89,7 +89,7 @@ fn dialects(fields: &Fields) -> Vec<cron::Schedule> {
     day_fields
         .into_iter()
         .map(|(dates, weekdays)| format!("0 {minutes} {hours} {dates} {months} {weekdays}"))
-        // Non-empty lists of values in range are always read; the tests try every value of every field.
+        // Non-empty lists of values in range can always be parsed; the tests try every value of every field.
         .filter_map(|dialect| cron::Schedule::from_str(&dialect).ok())
         .collect()
 }

@@ -1,6 +1,6 @@
-//! Schedules as Karpenter reads them: robfig/cron v3.0.1 `ParseStandard` behind the prefix `TZ=UTC ` that
-//! `Budget.IsActive` adds. Always UTC. Knows nothing of windows, nor of what Karpenter makes of a schedule
-//! that never fires.
+//! Schedules as Karpenter reads them: robfig/cron v3.0.1 `ParseStandard` after the prefix `TZ=UTC ` that
+//! `Budget.IsActive` adds. Always UTC. Knows nothing of windows, nor of how Karpenter treats a schedule that never
+//! fires.
 
 mod calendar;
 mod cover;
@@ -33,14 +33,14 @@ pub struct Schedule(Kind);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A constant delay after whatever instant is asked for; whole seconds, at least one.
+    /// A constant delay after any given instant; whole seconds, at least one.
     Every(Duration),
-    /// Times of the calendar.
+    /// Calendar times.
     Calendar(Fields),
 }
 
 impl Schedule {
-    /// Reads a schedule. White space around it counts for nothing.
+    /// Parses a schedule. White space around it is ignored.
     pub fn parse(text: &str) -> Result<Self, ScheduleError> {
         Ok(Self(match parse::schedule(text)? {
             Parsed::Every(delay) => Kind::Every(delay),
@@ -48,8 +48,8 @@ impl Schedule {
         }))
     }
 
-    /// Whether there is no time at which it fires, as with 30 February or a field of commas only. Decided on
-    /// the sets. 29 February does fire.
+    /// Whether it never fires, as with 30 February or a field that has only commas. Computed from the sets. 29
+    /// February does fire.
     pub fn never_fires(&self) -> bool {
         match self.0 {
             Kind::Every(_) => false,
@@ -67,13 +67,13 @@ impl Schedule {
         }
     }
 
-    /// The longest time between two consecutive fires, or somewhat more; none if it never fires. Whole minutes,
-    /// except for `@every`. Decided on the sets, without a search through years.
+    /// The longest time between two consecutive fires, or somewhat more; `None` if it never fires. Whole minutes,
+    /// except for `@every`. Computed from the sets, without a search through years.
     ///
     /// Exact for `@every`, for all days of all months, for days of the week in all months, and for days of the
-    /// month or months alone, unless only 29 February is left: there it is the eight years around a century
-    /// without a leap day. More than the truth at most for days of the month *or* of the week together, and for
-    /// days of the week in some months only.
+    /// month or months alone, unless only 29 February is left: then it is the eight years around a century year
+    /// without that day. Can be too long only for days of the month *or* of the week together, and for days of the
+    /// week in some months only.
     pub fn longest_gap(&self) -> Option<Duration> {
         match self.0 {
             Kind::Every(delay) => Some(delay),
@@ -82,12 +82,12 @@ impl Schedule {
         }
     }
 
-    /// Whether both day fields are restricted, so that a day which fits either of them is enough.
+    /// Whether both day fields are restricted, so that a day which matches either of them is enough.
     pub fn fires_on_either_day(&self) -> bool {
         matches!(self.0, Kind::Calendar(fields) if matches!(fields.days, Days::Either { .. }))
     }
 
-    /// What computes its fire times. Worth keeping where more than one is asked for.
+    /// Computes its fire times. Keep it if you need more than one.
     pub fn fire_times(&self) -> FireTimes {
         FireTimes::of(self)
     }

@@ -1,5 +1,5 @@
-//! From text to sets, with the grammar of robfig/cron v3.0.1 behind the `TZ=UTC ` that Karpenter puts before
-//! every schedule. Which of two mistakes is named follows that parser's order of checks.
+//! Parses text into sets, with the grammar of robfig/cron v3.0.1 after the `TZ=UTC ` that Karpenter puts before
+//! every schedule. Which of two mistakes is reported follows that parser's order of checks.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::set::Set;
 use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 
-/// What the text of a schedule says.
+/// The content of a schedule.
 pub(super) enum Parsed {
     /// `@every`: a constant delay in whole seconds, at least one.
     Every(Duration),
-    /// Five fields, or a macro that stands for five fields.
+    /// Five fields, or a macro that means five fields.
     Fields(Fields),
 }
 
-/// Reads a schedule.
+/// Parses a schedule.
 pub(super) fn schedule(text: &str) -> Result<Parsed, ScheduleError> {
     let text = text.trim();
     if text.starts_with('@') {
@@ -28,7 +28,7 @@ pub(super) fn schedule(text: &str) -> Result<Parsed, ScheduleError> {
     fields(text).map(Parsed::Fields)
 }
 
-/// Reads a text that begins with `@`. Case counts, and nothing may follow.
+/// Parses a text that begins with `@`. It is case-sensitive, and nothing may follow.
 fn descriptor(text: &str) -> Result<Parsed, ScheduleError> {
     if let Some((_, spelt_out)) = MACROS.iter().find(|(name, _)| *name == text) {
         return fields(spelt_out).map(Parsed::Fields);
@@ -44,7 +44,7 @@ fn descriptor(text: &str) -> Result<Parsed, ScheduleError> {
     Ok(Parsed::Every(Duration::from_secs(seconds.max(1))))
 }
 
-/// Reads five fields separated by any Unicode white space.
+/// Parses five fields separated by any Unicode white space.
 fn fields(text: &str) -> Result<Fields, ScheduleError> {
     let mut words = text.split_whitespace();
     let five = [
@@ -101,14 +101,14 @@ fn field_count(text: &str) -> ScheduleError {
     ScheduleError::FieldCount { found, cause }
 }
 
-/// Reads one field: a list of items, of which empty ones count for nothing.
+/// Parses one field: a list of items; empty items are ignored.
 fn field(text: &str, field: CronField) -> Result<Set, ScheduleError> {
     text.split(',')
         .filter(|item_text| !item_text.is_empty())
         .try_fold(Set::EMPTY, |set, item_text| Ok(set | item(item_text, field)?))
 }
 
-/// Reads `base`, `low-high`, or one of them with `/step`.
+/// Parses `base`, `low-high`, or one of them with `/step`.
 fn item(text: &str, field: CronField) -> Result<Set, ScheduleError> {
     let mut parts = text.split('/');
     let base = parts.next().unwrap_or_default();
@@ -144,8 +144,8 @@ fn item(text: &str, field: CronField) -> Result<Set, ScheduleError> {
     })
 }
 
-/// The ends of a range and whether it began with `*` or `?`, behind which a hyphen and all that follows it
-/// counts for nothing.
+/// The ends of a range and whether it began with `*` or `?`. After these, a hyphen and everything after it is
+/// ignored.
 fn range(base: &str, stepped: bool, item: &str, field: CronField) -> Result<(u64, u64, bool), ScheduleError> {
     let mut ends = base.split('-');
     let low = ends.next().unwrap_or_default();
@@ -162,7 +162,7 @@ fn range(base: &str, stepped: bool, item: &str, field: CronField) -> Result<(u64
     }
 }
 
-/// A value of a field: a name of three letters where the field has names, or a number.
+/// A value of a field: a name of three letters if the field has names, or a number.
 fn value(text: &str, item: &str, field: CronField) -> Result<u64, ScheduleError> {
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         return number(text, item, field);
@@ -173,7 +173,7 @@ fn value(text: &str, item: &str, field: CronField) -> Result<u64, ScheduleError>
     }
 }
 
-/// The place of a name in a list, whatever its case. Go folds the dotted capital I of Turkish to a plain i.
+/// The index of a name in a list, ignoring case. Go folds the Turkish dotted capital I to a plain i.
 pub(super) fn named(text: &str, names: &[&str]) -> Option<u8> {
     let fold = |character: char| match character {
         '\u{130}' => 'i',
@@ -185,8 +185,8 @@ pub(super) fn named(text: &str, names: &[&str]) -> Option<u8> {
     u8::try_from(place).ok()
 }
 
-/// A number as Go's `Atoi` reads it: a sign and leading zeros are legal. Only a step can be negative, because
-/// a hyphen anywhere else ends a range.
+/// A number as Go's `Atoi` reads it: a sign and leading zeros are legal. Only a step can be negative, because a
+/// hyphen anywhere else ends a range.
 fn number(text: &str, item: &str, field: CronField) -> Result<u64, ScheduleError> {
     text.parse::<i64>()
         .ok()
@@ -198,7 +198,7 @@ fn number(text: &str, item: &str, field: CronField) -> Result<u64, ScheduleError
         })
 }
 
-/// The step behind a slash.
+/// The step after a slash.
 fn step_of(text: &str, item: &str, field: CronField) -> Result<u64, ScheduleError> {
     if text.parse::<i64>().is_ok_and(|step| step < 0) {
         return Err(ScheduleError::NegativeStep { item: excerpt(item) });

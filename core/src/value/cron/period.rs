@@ -1,4 +1,4 @@
-//! The longest time between two fires of a schedule of the calendar.
+//! The longest time between two fires of a calendar schedule.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::set::Spread;
 const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /// Days in each month of a leap year.
 const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-/// From 29 February of one year to the next one when a century without a leap day lies between, in days.
+/// From one 29 February to the next across a century year without one, in days.
 const BETWEEN_LEAP_DAYS: u32 = 8 * 365 + 1;
 pub(super) const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
 const ALL_DATES: u64 = 0xffff_fffe;
 const MINUTES_A_DAY: u32 = 24 * 60;
 
-/// The longest gap, exact or over-estimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
+/// The longest gap, exact or overestimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
 pub(super) fn longest_gap(fields: &Fields) -> Option<Duration> {
     let days = days_apart(fields)?;
     let minutes = Spread::of(fields.minutes)?;
@@ -29,7 +29,7 @@ pub(super) fn longest_gap(fields: &Fields) -> Option<Duration> {
     Some(Duration::from_secs(u64::from(longest) * 60))
 }
 
-/// The longest distance between two days with fires, in days, exact or over-estimated.
+/// The longest distance between two days with fires, in days, exact or overestimated.
 fn days_apart(fields: &Fields) -> Option<u32> {
     let months = fields.months;
     match fields.days {
@@ -37,7 +37,7 @@ fn days_apart(fields: &Fields) -> Option<u32> {
         Days::Every => dates_apart(ALL_DATES, months),
         Days::Dates(dates) => dates_apart(dates, months),
         Days::Weekdays(weekdays) => weekdays_apart(weekdays, months),
-        // Each set alone already bounds the gap; the dates may have no day in these months.
+        // Each set alone already bounds the gap; the dates may not exist in these months.
         Days::Either { dates, weekdays } => {
             let bounds = [dates_apart(dates, months), weekdays_apart(weekdays, months)];
             bounds.into_iter().flatten().min()
@@ -45,9 +45,8 @@ fn days_apart(fields: &Fields) -> Option<u32> {
     }
 }
 
-/// The longest distance between two days of the month that the months have. A year with any such day but
-/// 29 February has one every year, so that the gap lies within two years; both may be common years, or one of
-/// them a leap year.
+/// The longest distance between two such days of the month in these months. If any of the days is not 29 February,
+/// every year has one, so the gap is within two years; both may be common years, or one of them a leap year.
 fn dates_apart(dates: u64, months: u64) -> Option<u32> {
     let pairs = [
         [COMMON_YEAR, COMMON_YEAR],
@@ -63,7 +62,7 @@ fn dates_apart(dates: u64, months: u64) -> Option<u32> {
         .max()
 }
 
-/// The longest distance between two such days of these years in a row; none if they have no such day.
+/// The longest distance between two such days in these consecutive years; `None` if there are none.
 fn widest(dates: u64, months: u64, years: &[[u8; 12]]) -> Option<u32> {
     let mut widest = 0;
     let mut last = None;
@@ -84,8 +83,8 @@ fn widest(dates: u64, months: u64, years: &[[u8; 12]]) -> Option<u32> {
     last.map(|_| widest)
 }
 
-/// The longest distance between two of these days of the week. Where months are left out, their first and last
-/// such day can each lie up to one distance less a day inside the months that remain.
+/// The longest distance between two of these days of the week. If months are left out, their first and last such
+/// day can each be up to one distance less a day inside the remaining months.
 fn weekdays_apart(weekdays: u64, months: u64) -> Option<u32> {
     let widest = Spread::of(weekdays | weekdays << 7)?.widest;
     if months == ALL_MONTHS {
@@ -148,7 +147,7 @@ mod tests {
         assert_eq!(gap("0 0 1 1,7 mon"), Some(166 * DAY));
     }
 
-    /// A few values of a field, so that a year has not too many fires to be walked through.
+    /// A few values of a field, to keep the number of fires per year small.
     fn few(lowest: u8, highest: u8) -> impl Strategy<Value = String> {
         proptest::collection::vec(lowest..=highest, 1..3).prop_map(|values| {
             values

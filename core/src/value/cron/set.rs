@@ -7,17 +7,17 @@ use super::field::CronField;
 /// A set of field values and the mark that decides how the two day fields combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Set {
-    /// Bit n stands for the value n.
+    /// Bit n is the value n.
     pub(super) bits: u64,
     /// An item began with `*` or `?` and had no step above 1. Such a field is full.
     pub(super) star: bool,
 }
 
 impl Set {
-    /// No value at all: what a field of commas means.
+    /// No values: the meaning of a field that has only commas.
     pub(super) const EMPTY: Self = Self { bits: 0, star: false };
 
-    /// Every `step`th value from `low` to `high`. A step beyond `high` leaves `low` alone.
+    /// Every `step`th value from `low` to `high`. With a step beyond `high`, only `low`.
     pub(super) fn stepped(low: u64, high: u64, step: u64) -> Self {
         let step = usize::try_from(step).unwrap_or(usize::MAX).max(1);
         let high = high.min(63);
@@ -65,7 +65,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// That of a set, unless it is empty.
+    /// The spread of a set; `None` if it is empty.
     pub(super) fn of(bits: u64) -> Option<Self> {
         let last = bits.checked_ilog2()?;
         let first = bits.trailing_zeros();

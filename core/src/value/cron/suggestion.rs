@@ -16,11 +16,11 @@ const FULL_NAMES: &str = "january february march april may june july august sept
 
 const NO_ZONE: &str = "remove it: Karpenter reads every schedule as UTC; convert the hours";
 
-/// Most letters that a misspelt macro may differ by from the one that is meant.
+/// The most letters in which a misspelt macro may differ from the intended one.
 const TYPING_SLIP: usize = 2;
 
 impl ScheduleError {
-    /// What to write instead, where that is certain, in words.
+    /// What to write instead, in words, if that is certain.
     pub fn suggestion(&self) -> Option<Suggestion> {
         let text = match self {
             ScheduleError::FieldCount { cause, .. } => field_count(*cause),
@@ -38,7 +38,7 @@ impl ScheduleError {
         text.map(Into::into)
     }
 
-    /// The same with the edit of `text`, the schedule in which the error was found, where that can mean only one.
+    /// The same with the edit of `text`, the schedule that has the error, if there is only one possible edit.
     pub fn suggestion_for(&self, text: &str) -> Option<Suggestion> {
         let edit = self
             .corrected(text)
@@ -46,7 +46,7 @@ impl ScheduleError {
         self.suggestion().map(|suggestion| suggestion.with(edit))
     }
 
-    /// The whole schedule.
+    /// The corrected schedule.
     fn corrected(&self, text: &str) -> Option<String> {
         let (old, new) = match self {
             ScheduleError::FieldCount {
@@ -70,12 +70,12 @@ impl ScheduleError {
     }
 }
 
-/// The schedule, if both the CRD and Karpenter take it.
+/// The schedule, if both the CRD and Karpenter accept it.
 fn legal(schedule: String) -> Option<String> {
     (Schedule::parse(&schedule).is_ok() && crd_accepts(&schedule)).then_some(schedule)
 }
 
-/// The text with the three letters in place of each name of a month or day.
+/// The text with each name of a month or day shortened to three letters.
 fn with_short_names(text: &str) -> String {
     let words = text.split_inclusive(|c: char| !c.is_ascii_alphabetic());
     let mut short = String::with_capacity(text.len());
@@ -99,7 +99,7 @@ fn field_count(cause: CountCause) -> Option<String> {
     }
 }
 
-/// The macro that a misspelt one stands for.
+/// The macro that a misspelt one means.
 fn misspelt(name: &str) -> Option<&'static str> {
     if is_cut(name) {
         return None;
@@ -136,7 +136,7 @@ fn not_a_number(field: CronField, item: &str, piece: &str) -> Option<String> {
     .then(|| "write the days out: Karpenter knows no L, W, # or H".into())
 }
 
-/// The three letters that stand for a month or day that is written in another way, such as `tues` or `mon`.
+/// The three letters for a month or day that is written in another way, such as `tues` or `mon`.
 fn short_name(piece: &str) -> Option<&'static str> {
     let folded = piece.to_ascii_lowercase();
     let full = |name: &str| folded.len() >= 3 && name.starts_with(folded.as_str());
@@ -164,7 +164,7 @@ fn above(item: &RangeItem) -> Option<String> {
     })
 }
 
-/// The days of the week where Sunday was written as 7.
+/// The days of the week if Sunday was written as 7.
 fn within_week(item: &RangeItem) -> Option<String> {
     if item.field != CronField::DayOfWeek || item.high != 7 || item.stepped {
         return None;
@@ -180,7 +180,7 @@ fn within_week(item: &RangeItem) -> Option<String> {
     }
 }
 
-/// A range that runs over the end of its field, in two pieces; where names were used, name by name.
+/// A range that wraps around the end of its field, split into two; if names were used, into names.
 fn wrapped(item: &RangeItem) -> Option<String> {
     let field = item.field;
     let (low, high) = (u8::try_from(item.low).ok()?, u8::try_from(item.high).ok()?);

@@ -1,4 +1,4 @@
-//! Which minutes of a week lie inside windows that open by a schedule. Only for schedules that are the same
+//! The minutes of a week that are inside windows that open by a schedule. Only for schedules that are the same
 //! every week.
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ const ALL_WEEKDAYS: u64 = 0b111_1111;
 pub struct WeekMinutes([u64; WORDS]);
 
 impl WeekMinutes {
-    /// No minute at all.
+    /// No minutes.
     pub const NONE: Self = Self([0; WORDS]);
 
     /// Adds the minutes of another set.
@@ -43,7 +43,7 @@ impl WeekMinutes {
         }
     }
 
-    /// The set moved on by some minutes, beyond the end of the week into its beginning. Less than a week.
+    /// The set shifted by some minutes, wrapping from the end of the week to its beginning. Less than a week.
     fn moved(&self, minutes: usize) -> Self {
         let mut moved = Self::NONE;
         moved.or_shifted_up(self, minutes);
@@ -77,15 +77,15 @@ impl WeekMinutes {
 }
 
 impl Schedule {
-    /// The minutes of the week inside windows of this length, in whole minutes; none if the schedule is not the
-    /// same every week. Costs some microseconds whatever the schedule.
+    /// The minutes of the week inside windows of this length, in whole minutes; `None` if the schedule is not the
+    /// same every week. Takes some microseconds for any schedule.
     pub fn week(&self, length: Duration) -> Option<WeekMinutes> {
         let Kind::Calendar(fields) = self.0 else {
             return None;
         };
         let mut covered = beginnings(&fields)?;
         let length = usize::try_from(length.as_secs() / 60).map_or(MINUTES, |length| length.min(MINUTES));
-        // A window of one minute, then as wide again and again: each step at most doubles it.
+        // A window of one minute, then widened repeatedly: each step at most doubles it.
         let mut width = 1;
         while width < length {
             let step = width.min(length - width);
@@ -128,7 +128,7 @@ mod tests {
             .week(Duration::from_secs(minutes * 60))
     }
 
-    /// The minutes, one by one, without any cleverness.
+    /// The minutes computed one by one, in the simplest way.
     fn slowly(schedule: &str, minutes: usize) -> WeekMinutes {
         let starts = week(schedule, 1).unwrap();
         let mut covered = WeekMinutes::NONE;

@@ -9,15 +9,15 @@ use crate::value::{excerpt, is_cut};
 
 const NANOS_A_MINUTE: i64 = 60_000_000_000;
 
-/// How long a window of a budget stays open: whole minutes, none included.
+/// How long a window of a budget stays open: whole minutes, possibly 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BudgetDuration(Duration);
 
-/// Why a text cannot be the duration of a budget: a clause without final stop. Each holds the text, cut to a
-/// bearable length; [`Self::Blank`] holds it without its blanks.
+/// Why a text cannot be the duration of a budget: a clause without a full stop. Each variant contains the text,
+/// shortened; [`Self::Blank`] has it without its blanks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetDurationError {
-    /// Nothing there.
+    /// The text is empty.
     #[error("a duration is missing")]
     Empty,
     /// A blank before, after or within it.
@@ -41,7 +41,7 @@ pub enum BudgetDurationError {
     /// Digits alone.
     #[error("a unit is missing: h for hours or m for minutes")]
     MissingUnit(String),
-    /// The CRD takes it, but Karpenter cannot decode it, and with it no NodePool of the cluster.
+    /// The CRD accepts it, but Karpenter cannot decode it, and then can decode no NodePool of the cluster.
     #[error(
         "it is longer than 2562047h47m, the most that Karpenter can decode; Karpenter then fails to list every \
          NodePool, not only this one"
@@ -53,7 +53,7 @@ pub enum BudgetDurationError {
 }
 
 impl BudgetDuration {
-    /// Reads a duration by the CRD's pattern `^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$`, in the range that
+    /// Parses a duration by the CRD's pattern `^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$`, in the range that
     /// Karpenter can decode.
     pub fn parse(text: &str) -> Result<Self, BudgetDurationError> {
         if !Self::fits_pattern(text) {
@@ -66,7 +66,7 @@ impl BudgetDuration {
         Ok(Self(Duration::from_nanos(nanos.unsigned_abs())))
     }
 
-    /// Whether the CRD lets a text through.
+    /// Whether the CRD accepts a text.
     pub fn fits_pattern(text: &str) -> bool {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let text = text.strip_suffix("0s").unwrap_or(text);
@@ -94,12 +94,12 @@ impl BudgetDuration {
 }
 
 impl BudgetDurationError {
-    /// Whether the CRD takes the text all the same.
+    /// Whether the CRD nevertheless accepts the text.
     pub const fn is_let_through(&self) -> bool {
         matches!(self, Self::Overflow(_))
     }
 
-    /// The same length as it can stand, where that is certain.
+    /// The same length in a legal form, if that is certain.
     pub fn suggestion(&self) -> Option<Suggestion> {
         let written = match self {
             Self::Blank(joined) if BudgetDuration::parse(joined).is_ok() => Some(joined.clone()),

@@ -17,39 +17,39 @@ const UNITS: [(&str, u64); 8] = [
 /// The largest magnitude, in nanoseconds: that of the smallest `int64`.
 const LARGEST: u64 = 1 << 63;
 
-/// A signed length of time in whole nanoseconds, in the range of an `int64`: about 292 years either way.
+/// A signed length of time in whole nanoseconds, in the range of an `int64`: about ±292 years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GoDuration(i64);
 
-/// Why Go cannot read a duration: a clause without final stop. Where it is in a field that Karpenter decodes
-/// as a duration, Karpenter can list no NodePool at all any more.
+/// Why Go cannot read a duration: a clause without a full stop. If it is in a field that Karpenter decodes as a
+/// duration, Karpenter can no longer list any NodePool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GoDurationError {
-    /// Nothing there, or a sign alone.
+    /// The text is empty, or only a sign.
     #[error("a duration is missing")]
     Empty,
-    /// No number where one is due.
+    /// No number where one is required.
     #[error("a number is missing before `{rest}`")]
     MissingNumber {
-        /// What is there, cut to a bearable length.
+        /// The rest of the text there, shortened.
         rest: String,
     },
-    /// A number at the end without unit.
+    /// A number without a unit at the end.
     #[error("a unit is missing at the end: ns, us, ms, s, m or h")]
     MissingUnit,
     /// A unit that Go does not know.
     #[error("`{unit}` is no unit: ns, us, ms, s, m and h are")]
     UnknownUnit {
-        /// The unit, cut to a bearable length.
+        /// The unit, shortened.
         unit: String,
     },
-    /// More than an `int64` of nanoseconds holds.
+    /// More nanoseconds than an `int64` can hold.
     #[error("it is longer than 2562047h47m16.854775807s, the most that Karpenter can read")]
     Overflow,
 }
 
 impl GoDuration {
-    /// Reads a duration such as `1h30m`, `-1.5h` or `0`.
+    /// Parses a duration such as `1h30m`, `-1.5h` or `0`.
     pub fn parse(text: &str) -> Result<Self, GoDurationError> {
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
         if unsigned == "0" {
@@ -81,13 +81,13 @@ impl GoDuration {
         self.0
     }
 
-    /// Whether it has no length.
+    /// Whether it is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 }
 
-/// Reads one number with its unit: the nanoseconds, and what follows. At least one character is read.
+/// Parses one number with its unit: the nanoseconds, and the rest of the text. Consumes at least one character.
 fn term(text: &str) -> Result<(u64, &str), GoDurationError> {
     let missing_number = || GoDurationError::MissingNumber { rest: excerpt(text) };
     let (whole, behind) = digits(text);

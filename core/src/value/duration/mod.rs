@@ -1,5 +1,5 @@
-//! Lengths of time: as Go reads them, as Karpenter reads them where `Never` is legal, and as the budgets of its
-//! CRD allow them.
+//! Durations: as Go reads them, as Karpenter reads them if `Never` is legal, and as the budgets of its CRD allow
+//! them.
 
 mod budget;
 mod go;

@@ -11,32 +11,32 @@ use crate::value::{excerpt, is_cut};
 /// The word for no duration at all.
 const NEVER: &str = "Never";
 
-/// Which of the patterns that Karpenter shipped the CRD holds.
+/// Which of the patterns that Karpenter has shipped is in the CRD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DurationPattern {
     /// `^(([0-9]+(s|m|h))+|Never)$`, in v1 since Karpenter 1.4.
     Anchored,
-    /// `^(([0-9]+(s|m|h))+)|(Never)$`, in v1 before and always in v1beta1. Each half is tied to one end only, so
-    /// that anything may follow the first or come before the second.
+    /// `^(([0-9]+(s|m|h))+)|(Never)$`, in v1 before and always in v1beta1. Each half is anchored at one end only,
+    /// so anything may follow the first or precede the second.
     HalfAnchored,
 }
 
 /// How long to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NillableDuration {
-    /// So long.
+    /// This long.
     After(Duration),
-    /// For ever: `Never`.
+    /// Forever: `Never`.
     Never,
 }
 
-/// Why a text is no such duration: a clause without final stop. Most hold the text, cut to a bearable length.
+/// Why a text is not such a duration: a clause without a full stop. Most variants contain the text, shortened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NillableDurationError {
-    /// Nothing there.
+    /// The text is empty.
     #[error("a duration is missing")]
     Empty,
-    /// `never` in other letters.
+    /// `never` with wrong case.
     #[error("the word is Never, with a capital N only")]
     NeverMisspelt,
     /// Two alternatives, copied from documentation.
@@ -57,7 +57,7 @@ pub enum NillableDurationError {
     /// A unit other than `s`, `m` and `h`.
     #[error("its units are s, m and h")]
     Unit(String),
-    /// The CRD takes it, but Karpenter cannot decode it, and with it no NodePool of the cluster.
+    /// The CRD accepts it, but Karpenter cannot decode it, and then can decode no NodePool of the cluster.
     #[error("it is longer than 2562047h47m16s, the most that Karpenter can decode")]
     Overflow,
     /// Anything else.
@@ -66,7 +66,7 @@ pub enum NillableDurationError {
 }
 
 impl NillableDuration {
-    /// Reads what the CRD lets through and Karpenter can decode.
+    /// Parses what the CRD accepts and Karpenter can decode.
     pub fn parse(text: &str, pattern: DurationPattern) -> Result<Self, NillableDurationError> {
         if text == NEVER {
             return Ok(Self::Never);
@@ -85,8 +85,8 @@ impl NillableDuration {
 }
 
 impl DurationPattern {
-    /// Whether the CRD lets a text through. What it lets through and [`NillableDuration::parse`] rejects makes the
-    /// list of all NodePools unreadable for Karpenter.
+    /// Whether the CRD accepts a text. If it accepts one that [`NillableDuration::parse`] rejects, Karpenter cannot
+    /// read the list of all NodePools.
     pub fn accepts(self, text: &str) -> bool {
         match self {
             Self::Anchored => text == NEVER || leading_terms(text).is_some_and(str::is_empty),
@@ -96,7 +96,7 @@ impl DurationPattern {
 }
 
 impl NillableDurationError {
-    /// What to write instead, where that is certain.
+    /// What to write instead, if that is certain.
     pub fn suggestion(&self) -> Option<Suggestion> {
         match self {
             Self::NeverMisspelt => Some(Suggestion::write(NEVER)),
@@ -115,7 +115,7 @@ fn proposal(text: &str) -> Option<Suggestion> {
         .then(|| Suggestion::write(text))
 }
 
-/// What follows the leading terms such as `1h30m`; none where there is no such term.
+/// What follows the leading terms such as `1h30m`; `None` if there is no such term.
 fn leading_terms(text: &str) -> Option<&str> {
     let mut rest = text;
     loop {
@@ -130,7 +130,7 @@ fn leading_terms(text: &str) -> Option<&str> {
     }
 }
 
-/// What is wrong with a text that cannot stand, other than its length.
+/// What is wrong with an illegal text, other than its length.
 fn diagnose(text: &str) -> NillableDurationError {
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
     if text.trim().is_empty() {

@@ -1,6 +1,6 @@
 //! Units of time in other spellings than Karpenter's `h`, `m` and `s`.
 
-/// What people write for a unit, the unit, and how many of it one of them is.
+/// A spelling of a unit, the unit, and how many of it one of them is.
 const SPELLINGS: [(&str, char, u64); 24] = [
     ("s", 's', 1),
     ("S", 's', 1),
@@ -28,7 +28,7 @@ const SPELLINGS: [(&str, char, u64); 24] = [
     ("weeks", 'h', 7 * 24),
 ];
 
-/// A length such as `1d12h` or `8hr30min` in hours, minutes and seconds; none where a unit is unknown or missing.
+/// A length such as `1d12h` or `8hr30min` in hours, minutes and seconds; `None` if a unit is unknown or missing.
 pub(super) fn in_known_units(text: &str) -> Option<String> {
     let mut amounts = [('h', None::<u64>), ('m', None), ('s', None)];
     let mut rest = text;

@@ -4,50 +4,50 @@ use super::{MAX_EXPONENT, MAX_LENGTH, Quantity};
 use crate::diagnostic::Suggestion;
 use crate::value::is_cut;
 
-/// Why a text is no quantity: a clause without final stop.
+/// Why a text is not a quantity: a clause without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// Nothing there.
+    /// The text is empty.
     #[error("a quantity is missing")]
     Empty,
     /// A blank before, after or within it.
     #[error("a quantity has no blanks")]
     Blank {
-        /// The text without its blanks, cut to a bearable length.
+        /// The text without its blanks, shortened.
         joined: String,
     },
-    /// More text than any sane quantity needs; the CRD takes it.
+    /// A longer text than any reasonable quantity needs; the CRD accepts it.
     #[error("it is {length} bytes long, poolgate reads at most {MAX_LENGTH}")]
     TooLong {
         /// Length in bytes.
         length: usize,
     },
-    /// A number followed by something that is no suffix.
+    /// A number followed by something that is not a suffix.
     #[error("`{suffix}` is no suffix of a quantity")]
     UnknownSuffix {
-        /// The suffix, cut to a bearable length.
+        /// The suffix, shortened.
         suffix: String,
     },
-    /// An exponent with a decimal point. The CRD takes it, but Karpenter cannot decode it, and with it no NodePool
-    /// of the cluster.
+    /// An exponent with a decimal point. The CRD accepts it, but Karpenter cannot decode it, and then can decode no
+    /// NodePool of the cluster.
     #[error(
         "the exponent `{exponent}` has a fraction: the API server takes it, but Karpenter then fails to list every \
          NodePool, not only this one"
     )]
     FractionalExponent {
-        /// The exponent, cut to a bearable length.
+        /// The exponent, shortened.
         exponent: String,
     },
-    /// An exponent that Karpenter should not be shown.
+    /// An exponent so large that Karpenter must not read it.
     #[error(
         "the exponent `{exponent}` is beyond ±{MAX_EXPONENT}: the API server takes it, but Karpenter hangs on a huge \
          exponent, and no pool gets nodes until it is restarted without it"
     )]
     ExponentOutOfBounds {
-        /// The exponent, cut to a bearable length.
+        /// The exponent, shortened.
         exponent: String,
     },
-    /// Not even a number at the beginning.
+    /// There is no number at the beginning.
     #[error("it is no number with an optional suffix, such as 500m, 1000 or 64Gi")]
     NotANumber,
 }
@@ -63,7 +63,7 @@ const LARGE: [(char, &str, u8, u8); 6] = [
 ];
 
 impl QuantityError {
-    /// What to write instead, where that is certain.
+    /// What to write instead, if that is certain.
     pub fn suggestion(&self) -> Option<Suggestion> {
         match self {
             Self::Blank { joined } => {
@@ -82,7 +82,7 @@ impl QuantityError {
     }
 }
 
-/// The suffix that a misspelt one stands for: `K`, `gi`, `GB`, `GiB` and their like.
+/// The correct suffix for a misspelt one: `K`, `gi`, `GB`, `GiB` and the like.
 fn other_suffix(suffix: &str) -> Option<String> {
     if suffix.eq_ignore_ascii_case("b") {
         return Some("leave it away: memory is counted in bytes".into());

@@ -8,11 +8,11 @@ use num_bigint::{BigInt, Sign};
 
 pub use error::QuantityError;
 
-/// The largest exponent, either way, that is read. Kubernetes scales by it before it looks at the size of the
-/// result: at ten million it takes a second, beyond 32 bits it never comes back.
+/// The largest absolute exponent that is read. Kubernetes scales by it before it checks the size of the result: at
+/// ten million that takes a second, beyond 32 bits it never returns.
 pub const MAX_EXPONENT: u32 = 4_096;
 
-/// The longest text, in bytes, that is read. What is longer is rejected, whatever it amounts to.
+/// The longest text, in bytes, that is read. Longer texts are rejected, whatever their value.
 pub const MAX_LENGTH: usize = 1_024;
 
 /// Nanos in a unit.
@@ -31,8 +31,9 @@ pub struct Quantity {
 impl Quantity {
     /// Reads a quantity such as `1000`, `500m`, `1.5Gi` or `1e3`.
     ///
-    /// What is finer than a nano is rounded away from zero; binary suffixes (`Ki` to `Ei`) give at most 2^63 - 1.
-    /// Reads what both the CRD's pattern and `ParseQuantity` accept, up to [`MAX_LENGTH`] and [`MAX_EXPONENT`].
+    /// Fractions of a nano are rounded away from zero; values with binary suffixes (`Ki` to `Ei`) are at most 2^63
+    /// - 1. Reads what both the CRD's pattern and `ParseQuantity` accept, up to [`MAX_LENGTH`] and
+    /// [`MAX_EXPONENT`].
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         parse::nanos(text).map(|nanos| Self { nanos })
     }
@@ -52,28 +53,28 @@ impl Quantity {
         (&self.nanos % NANOS).sign() == Sign::NoSign
     }
 
-    /// The number of units, rounded up, as Go's `Quantity.Value()` gives it; what is beyond an `i64` becomes the
-    /// nearest one.
+    /// The number of units, rounded up, like Go's `Quantity.Value()`; beyond the range of an `i64`, the nearest
+    /// one.
     pub fn rounded_up(&self) -> i64 {
         self.parts_rounded_up(NANOS)
     }
 
-    /// The number of units, rounded down; what is beyond an `i64` becomes the nearest one.
+    /// The number of units, rounded down; beyond the range of an `i64`, the nearest one.
     pub fn rounded_down(&self) -> i64 {
         self.parts_rounded_down(NANOS)
     }
 
-    /// The number of thousandths of a unit, rounded up; what is beyond an `i64` becomes the nearest one.
+    /// The number of thousandths of a unit, rounded up; beyond the range of an `i64`, the nearest one.
     pub fn thousandths_rounded_up(&self) -> i64 {
         self.parts_rounded_up(NANOS_OF_THOUSANDTH)
     }
 
-    /// The number of thousandths of a unit, rounded down; what is beyond an `i64` becomes the nearest one.
+    /// The number of thousandths of a unit, rounded down; beyond the range of an `i64`, the nearest one.
     pub fn thousandths_rounded_down(&self) -> i64 {
         self.parts_rounded_down(NANOS_OF_THOUSANDTH)
     }
 
-    /// The number of parts of so many nanos, rounded up.
+    /// The number of parts of this many nanos, rounded up.
     fn parts_rounded_up(&self, nanos: u32) -> i64 {
         let whole = &self.nanos / nanos;
         let beyond = &self.nanos % nanos;
@@ -85,7 +86,7 @@ impl Quantity {
         self.nearest(parts)
     }
 
-    /// The number of parts of so many nanos, rounded down.
+    /// The number of parts of this many nanos, rounded down.
     fn parts_rounded_down(&self, nanos: u32) -> i64 {
         let whole = &self.nanos / nanos;
         let below = &self.nanos % nanos;

@@ -1,4 +1,4 @@
-//! From text to nanos. Everything that could grow is bounded before anything is computed.
+//! Converts text to nanos. Everything that could grow is bounded before anything is computed.
 
 use num_bigint::{BigInt, Sign};
 
@@ -88,7 +88,7 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
-/// The factor that a suffix or an exponent stands for.
+/// The factor of a suffix or an exponent.
 fn scale_of(suffix: &str) -> Result<Scale, QuantityError> {
     if let Some((_, scale)) = SUFFIXES.iter().find(|(known, _)| *known == suffix) {
         return Ok(*scale);
