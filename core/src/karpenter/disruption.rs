@@ -21,7 +21,7 @@ pub struct Disruption<'a> {
 /// One element of `spec.disruption.budgets`.
 #[derive(Debug)]
 pub struct Budget<'a> {
-    /// Its place in the list, from 0.
+    /// Its index in the list, from 0.
     pub index: usize,
     /// `nodes`.
     pub nodes: Field<&'a str>,

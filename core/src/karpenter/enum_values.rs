@@ -1,6 +1,6 @@
-//! The enumerations of Karpenter's API, and which release brought which value.
+//! The enumerations of Karpenter's API, and which release added which value.
 //!
-//! Values were only ever added, so what a release knows is the beginning of a list.
+//! Values were only ever added, so a release knows the first values of a list.
 
 use super::{ApiVersion, KarpenterVersion};
 
@@ -17,7 +17,7 @@ pub enum EnumValues {
     CapacityType,
 }
 
-/// How a release stands to a word.
+/// Whether a release knows a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Availability {
     /// It knows the word.
@@ -28,7 +28,7 @@ pub enum Availability {
     No,
 }
 
-/// Words in the order in which they came.
+/// Words in the order in which they were added.
 #[derive(Debug)]
 struct Words {
     names: &'static [&'static str],
@@ -74,7 +74,7 @@ impl EnumValues {
         words.names.get(..count).unwrap_or(words.names)
     }
 
-    /// How this release stands to a word.
+    /// Whether this release knows the word.
     pub fn knows(self, version: ApiVersion, release: KarpenterVersion, word: &str) -> Availability {
         let words = self.table(version);
         let Some(place) = words.names.iter().position(|name| *name == word) else {

@@ -4,19 +4,19 @@ use crate::json::{Json, Object};
 use serde_json::Number;
 
 /// A field of an object that may be missing or of the wrong JSON type. An explicit `null` counts as missing,
-/// because the API server prunes it before it looks at anything else.
+/// because the API server prunes it before any other check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field<T> {
-    /// Not there.
+    /// Missing.
     Absent,
-    /// There, but of another type than the API demands; the shape check speaks of it.
+    /// Present, but not of the type that the API requires; the shape check reports it.
     Mistyped,
-    /// There, and of the right type.
+    /// Present, and of the right type.
     Present(T),
 }
 
 impl<T> Field<T> {
-    /// The value, where there is one of the right type.
+    /// The value, if there is one of the right type.
     pub fn present(self) -> Option<T> {
         match self {
             Self::Present(value) => Some(value),
@@ -24,12 +24,12 @@ impl<T> Field<T> {
         }
     }
 
-    /// Whether the object says nothing here.
+    /// Whether the field is missing.
     pub const fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
 
-    /// The same field with its value turned into something else.
+    /// The same field with its value converted.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Field<U> {
         match self {
             Self::Absent => Field::Absent,
@@ -61,7 +61,7 @@ impl<'v> Field<&'v str> {
         Self::text_in(Some(of), key)
     }
 
-    /// The text under `key`; absent where its parent is.
+    /// The text under `key`; absent if its parent is.
     pub fn text_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
         Self::read(of.and_then(|parent| parent.get(key)), Json::as_str)
     }
@@ -78,7 +78,7 @@ impl<'v> Field<&'v Number> {
 }
 
 impl Field<i64> {
-    /// The whole number under `key`, also one that is written as `3.0`; absent where its parent is.
+    /// The whole number under `key`, even if written as `3.0`; absent if its parent is.
     pub fn integer_in(of: Option<&Object<'_>>, key: &str) -> Self {
         Self::read(of.and_then(|parent| parent.get(key)), |value| {
             value.as_number().and_then(whole_number)
@@ -89,8 +89,8 @@ impl Field<i64> {
 /// The largest whole number that a float holds exactly.
 const EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// The number if the API server takes it for a whole one: `3.0` is, and what is beyond 64 bits is none, because to it
-/// that is a float which may have lost digits.
+/// The number if the API server accepts it as a whole one: `3.0` is; a number beyond 64 bits is not, because the
+/// API server reads it as a float which may have lost digits.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a whole float of at most 53 bits fits"
@@ -105,7 +105,7 @@ pub(crate) fn whole_number(number: &Number) -> Option<i64> {
 }
 
 impl<'v> Field<&'v Object<'v>> {
-    /// The object or map under `key`; absent where its parent is.
+    /// The object or map under `key`; absent if its parent is.
     pub fn map_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
         Self::read(of.and_then(|parent| parent.get(key)), Json::as_object)
     }
@@ -117,18 +117,18 @@ impl<'v> Field<&'v [Json<'v>]> {
         Self::list_in(Some(of), key)
     }
 
-    /// The list under `key`; absent where its parent is.
+    /// The list under `key`; absent if its parent is.
     pub fn list_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
         Self::read(of.and_then(|parent| parent.get(key)), Json::as_array)
     }
 }
 
-/// The object under a key; none if something else is there.
+/// The object under a key; `None` if something else is there.
 pub(super) fn child<'a>(of: Option<&'a Object<'a>>, key: &str) -> Option<&'a Object<'a>> {
     of?.get(key)?.as_object()
 }
 
-/// The elements of a list that are objects, each with its place.
+/// The elements of a list that are objects, each with its index.
 pub(super) fn objects<'v>(list: &'v [Json<'v>]) -> impl Iterator<Item = (usize, &'v Object<'v>)> {
     list.iter()
         .enumerate()

@@ -1,8 +1,8 @@
 //! What the cluster's own NodePool definition says, read from its JSON.
 //!
-//! A definition names no release: its one annotation is the version of a generator. So the release is recognised
-//! by what the definition demands. What it says itself holds before the table of releases, so that the values of
-//! a Karpenter newer than poolgate are not denied.
+//! A definition does not name a release: its one annotation is the version of a generator. So the release is
+//! recognised by the definition's constraints. The definition's own constraints have priority over the table of
+//! releases, so that values of a Karpenter newer than poolgate are not denied.
 
 mod recognise;
 mod schema;
@@ -16,38 +16,38 @@ use schema::Schema;
 /// The name of the definition of NodePools.
 pub const NODEPOOL_DEFINITION: &str = "nodepools.karpenter.sh";
 
-/// Most words of an enumeration that are kept. Karpenter's longest has eight.
+/// Most values of an enumeration that are kept. Karpenter's longest has eight.
 const MOST_WORDS: usize = 64;
 
-/// What a cluster's NodePool definition says.
+/// The content of a cluster's NodePool definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Installed {
-    /// Which releases ship a definition like this.
+    /// The releases that ship a definition like this.
     pub releases: ReleaseRange,
     versions: Vec<InstalledVersion>,
 }
 
-/// What a definition says of one version of the API.
+/// One version of the API in a definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstalledVersion {
-    /// Which.
+    /// The version.
     pub version: ApiVersion,
     /// Whether clients may use it.
     pub served: bool,
-    /// Whether `spec.disruption.nodeLimitMode` is kept; else the API server prunes it.
+    /// Whether `spec.disruption.nodeLimitMode` is kept; if not, the API server prunes it.
     pub keeps_node_limit_mode: bool,
-    /// Most elements of `requirements`; none where nothing limits them.
+    /// Most elements of `requirements`; `None` if not limited.
     pub max_requirements: Option<usize>,
-    /// Whether `spec.disruption` must say `consolidateAfter`.
+    /// Whether `consolidateAfter` is required in `spec.disruption`.
     pub requires_consolidate_after: bool,
-    /// What the API server writes into a NodePool before any webhook is asked.
+    /// What the API server writes into a NodePool before it calls any webhook.
     pub defaults: InstalledDefaults,
     consolidation_policies: Option<Words>,
     operators: Option<Words>,
     reasons: Option<Words>,
 }
 
-/// The defaults of a definition, each as it is there; none where there is none.
+/// The defaults of a definition, unchanged; `None` if a field has no default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InstalledDefaults {
     /// Of `spec.disruption` as a whole.
@@ -60,10 +60,10 @@ pub struct InstalledDefaults {
     pub consolidate_after: Option<Value>,
 }
 
-/// The words of an enumeration.
+/// The values of an enumeration.
 type Words = Vec<Box<str>>;
 
-/// A definition that says nothing about NodePools of a version that poolgate knows.
+/// Why a definition says nothing about NodePools of a version that poolgate knows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableDefinition {
     /// It defines something else.
@@ -98,7 +98,7 @@ impl Installed {
         })
     }
 
-    /// What it says of a version.
+    /// The definition of one version.
     pub fn version(&self, version: ApiVersion) -> Option<&InstalledVersion> {
         self.versions
             .iter()
@@ -135,7 +135,7 @@ impl InstalledVersion {
         }
     }
 
-    /// Whether the definition takes this word; none where it lists no words for this field.
+    /// Whether the definition accepts this word; `None` if it lists no values for this field.
     pub fn takes(&self, vocabulary: EnumValues, word: &str) -> Option<bool> {
         let words = match vocabulary {
             EnumValues::ConsolidationPolicy => &self.consolidation_policies,
@@ -149,7 +149,7 @@ impl InstalledVersion {
 }
 
 impl Installed {
-    /// The release by which NodePools of this cluster are judged.
+    /// The release that NodePools of this cluster are checked against.
     pub fn release(&self) -> KarpenterVersion {
         self.releases.newest
     }

@@ -1,15 +1,15 @@
-//! The Karpenter that a verdict is for: its release, and what its own definition says where that is known.
+//! The Karpenter that a verdict is for: its release, and its own definition if that is known.
 
 use std::sync::Arc;
 
 use super::{ApiVersion, Availability, EnumValues, Installed, InstalledVersion, KarpenterVersion};
 
-/// Who says which release it is.
+/// The source of the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReleaseSource {
-    /// Nobody: it is the newest that the rules were checked against.
+    /// Unknown: the newest release that the rules were checked against is assumed.
     Newest,
-    /// The user. NodePools are judged by that release alone, whatever is installed.
+    /// The user. NodePools are checked for that release alone, whatever is installed.
     User,
     /// The installed definition.
     Definition,
@@ -26,7 +26,7 @@ impl ReleaseSource {
     }
 }
 
-/// What is known of the Karpenter that reads NodePools after us.
+/// What is known of the cluster's Karpenter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Karpenter {
     release: KarpenterVersion,
@@ -35,7 +35,7 @@ pub struct Karpenter {
 }
 
 impl Default for Karpenter {
-    /// The newest release, of which nothing is known but what poolgate was built with.
+    /// The newest release, with nothing but poolgate's built-in data.
     fn default() -> Self {
         Self {
             release: KarpenterVersion::NEWEST,
@@ -57,7 +57,7 @@ impl From<KarpenterVersion> for Karpenter {
 }
 
 impl Karpenter {
-    /// The same, on a cluster with this definition.
+    /// The same Karpenter, on a cluster with this definition.
     #[must_use]
     pub fn on(&self, installed: Arc<Installed>) -> Self {
         let (release, source) = match self.source {
@@ -73,23 +73,23 @@ impl Karpenter {
         }
     }
 
-    /// The release by which NodePools are judged.
+    /// The release that NodePools are checked against.
     pub const fn release(&self) -> KarpenterVersion {
         self.release
     }
 
-    /// Who says so.
+    /// The source of the release.
     pub const fn source(&self) -> ReleaseSource {
         self.source
     }
 
-    /// The definition, where it is known.
+    /// The definition, if it is known.
     pub fn installed(&self) -> Option<&Installed> {
         self.installed.as_deref()
     }
 
-    /// How it stands to a word. Where the definition is known and lists the words, it alone decides, except that
-    /// a word which it lacks may still belong to a later release.
+    /// Whether it knows a word. If the definition is known and lists the words, it alone decides, except that a
+    /// word which it lacks may still belong to a later release.
     pub fn knows(&self, vocabulary: EnumValues, version: ApiVersion, word: &str) -> Availability {
         let table = || vocabulary.knows(version, self.release, word);
         match self
@@ -105,7 +105,7 @@ impl Karpenter {
         }
     }
 
-    /// The words that messages name. A word that only the definition knows is taken and not named.
+    /// The words that messages list. A word that only the definition knows is accepted but not listed.
     pub fn words(&self, vocabulary: EnumValues, version: ApiVersion) -> &'static [&'static str] {
         vocabulary.words(version, self.release)
     }
@@ -117,7 +117,7 @@ impl Karpenter {
             .unwrap_or_else(|| self.release.max_requirements())
     }
 
-    /// Whether `spec.disruption` must say `consolidateAfter`, unless poolgate writes it.
+    /// Whether `spec.disruption` must have `consolidateAfter`, unless poolgate writes it.
     pub fn requires_consolidate_after(&self, version: ApiVersion) -> bool {
         self.judging(version).map_or_else(
             || version == ApiVersion::V1 && !self.release.has(KarpenterVersion::CONSOLIDATE_AFTER_OPTIONAL),
@@ -125,14 +125,14 @@ impl Karpenter {
         )
     }
 
-    /// Whether the API server keeps `spec.disruption.nodeLimitMode`; none where the definition is not known.
-    /// What the user says of the release has no bearing on it.
+    /// Whether the API server keeps `spec.disruption.nodeLimitMode`; `None` if the definition is not known. The
+    /// release that the user gives does not matter here.
     pub fn keeps_node_limit_mode(&self, version: ApiVersion) -> Option<bool> {
         let installed = self.installed.as_ref()?.version(version)?;
         Some(installed.keeps_node_limit_mode)
     }
 
-    /// The definition as far as it has a say in verdicts.
+    /// The definition, if it is used for verdicts.
     fn judging(&self, version: ApiVersion) -> Option<&InstalledVersion> {
         match self.source {
             ReleaseSource::User => None,

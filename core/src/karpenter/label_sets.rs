@@ -1,4 +1,4 @@
-//! What Karpenter makes of a label: one that instance types carry, one that its domain forbids, or the user's own.
+//! What a label is to Karpenter: one that instance types carry, one that its domain forbids, or the user's own.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use super::provider::{LabelValues, PROVIDERS, Provider, names_in};
 use crate::diagnostic::nearest_within;
 use crate::value::label::{domain_of, is_within, split_key};
 
-/// How many slips of the keyboard may lie between what was written and what was meant. A third one is as likely a
-/// label that a newer provider brought.
+/// How many typos are allowed between the written label and the intended one. With three, it may as well be a label
+/// that a newer provider added.
 const MOST_SLIPS: usize = 2;
 
-/// The labels that Karpenter and its provider know: the built-in lists, and what an organisation adds for a
-/// provider of its own.
+/// The labels that Karpenter and its provider know: the built-in lists, and what an organisation adds for its own
+/// provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSets {
     well_known: BTreeMap<String, LabelValues>,
@@ -32,16 +32,16 @@ impl Eq for Provider {}
 pub enum LabelKind<'a> {
     /// Instance types carry it, so a requirement selects among them.
     WellKnown(LabelValues),
-    /// It lies in a domain of which the provider rejects every label that it does not know.
+    /// It is in a domain in which the provider rejects every label that it does not know.
     Unknown {
-        /// That domain.
+        /// The domain.
         domain: &'a str,
-        /// The label that was probably meant.
+        /// The label that was probably intended.
         likely: Option<String>,
     },
     /// It belongs to another provider than the pool's.
     Foreign(&'static Provider),
-    /// It lies in the domain of a provider that poolgate has no list for: it may be anything.
+    /// It is in the domain of a provider that poolgate has no list for: it may be anything.
     Unlisted,
     /// The user's own: Karpenter writes it on the nodes.
     Custom,
@@ -66,8 +66,8 @@ impl LabelSets {
         restricted_domains: Vec::new(),
     };
 
-    /// The built-in lists and more: labels that the instance types of another provider carry, and domains in which
-    /// that provider rejects all other labels.
+    /// The built-in lists plus labels that the instance types of another provider carry, and domains in which that
+    /// provider rejects all other labels.
     pub fn with(
         well_known: impl IntoIterator<Item = (String, LabelValues)>,
         restricted_domains: impl IntoIterator<Item = String>,
@@ -138,8 +138,8 @@ fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<Labe
     }
 }
 
-/// The label that was probably meant by one in the provider's domain: a label of Karpenter or Kubernetes with this
-/// name, or one of the provider with almost this name.
+/// The label that was probably intended by one in the provider's domain: a label of Karpenter or Kubernetes with
+/// this name, or one of the provider with almost this name.
 fn likely_in(key: &str, provider: &Provider) -> Option<String> {
     let name = key.split_once('/').map_or(key, |(_, name)| name);
     let elsewhere = WELL_KNOWN_LABELS
@@ -150,7 +150,7 @@ fn likely_in(key: &str, provider: &Provider) -> Option<String> {
         .or_else(|| closest(key, |domain| provider.names_in(domain)))
 }
 
-/// The well-known label of Kubernetes or Karpenter, or of this provider, that was probably meant by a key.
+/// The well-known label of Kubernetes, Karpenter or this provider that was probably intended by a key.
 pub fn likely_label(key: &str, provider: Option<&Provider>) -> Option<String> {
     let well_known = |domain| names_in(domain, WELL_KNOWN_LABELS.iter().copied());
     closest(key, well_known).or_else(|| {
@@ -160,7 +160,7 @@ pub fn likely_label(key: &str, provider: Option<&Provider>) -> Option<String> {
     })
 }
 
-/// The label that is a few slips away from what was written, of those that have these names in its domain.
+/// The label at most a few typos away from the written one, of those that have these names in its domain.
 fn closest<'a, Names>(written: &'a str, names_in: impl FnOnce(&'a str) -> Names) -> Option<String>
 where
     Names: Iterator<Item = &'a str>,

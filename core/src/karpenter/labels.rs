@@ -1,6 +1,6 @@
 //! The labels that Karpenter itself uses.
 
-/// The label that ties NodeClaims and Nodes to their NodePool.
+/// The label that links NodeClaims and Nodes to their NodePool.
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
 /// The label for on-demand, spot or reserved.
 pub const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
@@ -20,7 +20,7 @@ pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 /// The label for the build of Windows.
 pub const WINDOWS_BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
 
-/// The labels that providers' instance types carry, if they have such a thing (`WellKnownLabels` of
+/// The labels that providers' instance types carry, if they have such a property (`WellKnownLabels` of
 /// `sigs.k8s.io/karpenter/pkg/apis/v1`). The values of none of them are integers.
 pub(super) const WELL_KNOWN_LABELS: &[&str] = &[
     NODEPOOL_LABEL,
@@ -33,12 +33,12 @@ pub(super) const WELL_KNOWN_LABELS: &[&str] = &[
     WINDOWS_BUILD_LABEL,
 ];
 
-/// Whether every provider's instance types carry this label; it is to be given by its present name.
+/// Whether every provider's instance types carry this label; `key` must be its current name.
 pub fn is_well_known(key: &str) -> bool {
     WELL_KNOWN_LABELS.contains(&key)
 }
 
-/// The key under which Karpenter files a label: old names of Kubernetes' own labels become the present ones
+/// The key that Karpenter uses for a label: old names of Kubernetes' own labels become the current ones
 /// (`NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
 pub fn canonical_label(key: &str) -> &str {
     match key {

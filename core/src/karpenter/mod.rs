@@ -1,7 +1,7 @@
-//! Karpenter's API as data: what a NodePool looks like, which labels it knows, which release knows what.
+//! Karpenter's API as data: what a NodePool looks like, which labels Karpenter knows, and what is in which release.
 //!
-//! Reading is tolerant. Whatever is in the object, a view of it can be made; a field of the wrong type is
-//! seen as such once, by [`shape`], and passed over by everyone else.
+//! Reading is tolerant. Any object can be viewed; a field of the wrong type is reported once, by [`shape`], and
+//! ignored by all other code.
 
 mod disruption;
 mod enum_values;
@@ -57,7 +57,7 @@ pub use version::{KarpenterVersion, UnknownRelease};
 /// The API group of NodePools and NodeClaims.
 pub const GROUP: &str = "karpenter.sh";
 
-/// The versions of the API that hold NodePools.
+/// The API versions that have NodePools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ApiVersion {
     /// `karpenter.sh/v1beta1`, served by Karpenter 0.32 to 1.0.
@@ -67,7 +67,7 @@ pub enum ApiVersion {
 }
 
 impl ApiVersion {
-    /// The version named in an `apiVersion` behind the slash.
+    /// Parses the version after the slash of an `apiVersion`.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "v1" => Some(Self::V1),
@@ -76,7 +76,7 @@ impl ApiVersion {
         }
     }
 
-    /// The version as it is in `apiVersion` behind the slash.
+    /// The version as written after the slash of `apiVersion`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V1 => "v1",

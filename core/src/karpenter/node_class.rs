@@ -1,4 +1,4 @@
-//! The kinds of node class that providers of machines have.
+//! The kinds of node class of the known providers.
 
 use super::Template;
 use crate::diagnostic::nearest_within;
@@ -11,7 +11,7 @@ pub struct NodeClassKind {
     pub group: &'static str,
     /// The kind.
     pub kind: &'static str,
-    /// Whether the kind belongs to this group alone: no fork or second provider uses the name.
+    /// Whether only this group has the kind: no fork or second provider uses the name.
     pub is_sole: bool,
 }
 
@@ -31,7 +31,7 @@ const fn shared(group: &'static str, kind: &'static str) -> NodeClassKind {
     }
 }
 
-/// Every kind that poolgate knows. Another one is no mistake by itself: anybody can write a provider.
+/// Every kind that poolgate knows. An unknown kind is no mistake by itself: anyone can write a provider.
 const KNOWN: &[NodeClassKind] = &[
     sole("karpenter.k8s.aws", "EC2NodeClass"),
     shared("eks.amazonaws.com", "NodeClass"),
@@ -57,8 +57,8 @@ const KNOWN: &[NodeClassKind] = &[
 ];
 
 impl NodeClassKind {
-    /// What is wrong with a group and a kind that no provider known to poolgate has together; none where nothing is, or
-    /// where both may be a provider's that it does not know.
+    /// What is wrong with a group and a kind that no provider known to poolgate combines; `None` if nothing is, or
+    /// if both may belong to a provider that it does not know.
     pub fn mismatch(group: &str, kind: &str) -> Option<NodeClassMismatch> {
         if KNOWN
             .iter()
@@ -76,22 +76,22 @@ impl NodeClassKind {
     }
 }
 
-/// How a group and a kind do not belong together.
+/// Why a group and a kind do not belong together.
 #[derive(Debug, Clone, Copy)]
 pub enum NodeClassMismatch {
-    /// One of them is misspelt, or of another provider: this is probably what should be there.
+    /// One of them is misspelt, or of another provider: this was probably intended.
     Slip(&'static NodeClassKind),
     /// The kind is this provider's and the group is unknown: a fork, or a mistake.
     Fork(&'static NodeClassKind),
 }
 
-/// Whether one text was probably meant to be the other: alike but for case or a slip or two.
+/// Whether one text was probably intended as the other: equal except for case and at most two typos.
 fn is_slip(written: &str, meant: &str) -> bool {
     nearest_within(2, written, [meant]).is_some()
 }
 
-/// The key of the label under which Karpenter files the node class on NodeClaims and Nodes
-/// (`NodeClassLabelKey` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
+/// The key of the label in which Karpenter records the node class on NodeClaims and Nodes (`NodeClassLabelKey` of
+/// `sigs.k8s.io/karpenter/pkg/apis/v1`).
 pub fn node_class_label(template: &Template<'_>) -> Option<String> {
     let reference = template.node_class_ref.present()?;
     let group = template.node_class_group()?;

@@ -1,14 +1,14 @@
-//! Whether a node limit is ever exceeded.
+//! Whether a node limit may ever be exceeded.
 
-/// The annotation that carries the mode on a NodePool whose CRD lacks `spec.disruption.nodeLimitMode`.
+/// The annotation that holds the mode on a NodePool whose CRD lacks `spec.disruption.nodeLimitMode`.
 pub const NODE_LIMIT_MODE_ANNOTATION: &str = "poolgate.dev/node-limit-mode";
 
-/// How `spec.limits.nodes` is meant.
+/// The meaning of `spec.limits.nodes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeLimitMode {
     /// Never more NodeClaims than the limit, terminating ones included.
     Hard,
-    /// Provisioning is limited; replacements may go over the limit for a while.
+    /// Provisioning is limited; replacements may exceed the limit for a while.
     Soft,
 }
 

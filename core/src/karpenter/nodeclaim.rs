@@ -5,10 +5,10 @@ use super::{ApiVersion, Field, Template, TemplateOwner};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 
-/// A NodeClaim as far as rules look at it, borrowed from the JSON as it came.
+/// A NodeClaim as far as rules read it, borrowed from the JSON.
 #[derive(Debug)]
 pub struct NodeClaim<'a> {
-    /// The object itself, for what compares or walks all of it.
+    /// The object itself, for code that compares or walks all of it.
     pub(crate) object: &'a Json<'a>,
     /// The version it is written in.
     pub version: ApiVersion,
@@ -21,7 +21,7 @@ pub struct NodeClaim<'a> {
 }
 
 impl<'a> NodeClaim<'a> {
-    /// Views an object as a NodeClaim, whatever it is.
+    /// Views any object as a NodeClaim.
     pub fn view(version: ApiVersion, object: &'a Json<'a>) -> Self {
         let spec = child(object.as_object(), "spec");
         Self {

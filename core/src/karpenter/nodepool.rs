@@ -9,10 +9,10 @@ use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 use crate::value::quantity::Quantity;
 
-/// A NodePool as far as defaults and rules look at it, borrowed from the JSON as it came.
+/// A NodePool as far as defaults and rules read it, borrowed from the JSON.
 #[derive(Debug)]
 pub struct NodePool<'a> {
-    /// The object itself, for what compares or walks all of it.
+    /// The object itself, for code that compares or walks all of it.
     pub(crate) object: &'a Json<'a>,
     /// The version it is written in.
     pub version: ApiVersion,
@@ -32,16 +32,16 @@ pub struct NodePool<'a> {
     pub limits: Field<&'a Object<'a>>,
     /// `spec.weight`.
     pub weight: Field<i64>,
-    /// `spec.replicas`. Where it stands, the pool is a static one. Only v1 knows it.
+    /// `spec.replicas`. If it is present, the pool is a static one. Only v1 knows it.
     pub replicas: Field<i64>,
-    /// `expireAfter`, which each version has elsewhere; see [`Self::expire_after_path`].
+    /// `expireAfter`, which is in a different place in each version; see [`Self::expire_after_path`].
     pub expire_after: Field<&'a str>,
-    /// `spec.template`; empty where it is missing.
+    /// `spec.template`; empty if it is missing.
     pub template: Template<'a>,
 }
 
 impl<'a> NodePool<'a> {
-    /// Views an object as a NodePool, whatever it is.
+    /// Views any object as a NodePool.
     pub fn view(version: ApiVersion, object: &'a Json<'a>) -> Self {
         let metadata = child(object.as_object(), "metadata");
         let spec = child(object.as_object(), "spec");
@@ -68,7 +68,7 @@ impl<'a> NodePool<'a> {
         }
     }
 
-    /// The most nodes, where they can be read: what the annotation says, else `spec.limits.nodes`.
+    /// The most nodes, if readable: from the annotation, else from `spec.limits.nodes`.
     pub fn node_limit(&self) -> Option<Quantity> {
         if let Some(limit) = self.annotated_node_limit() {
             return Some(Quantity::from(i64::from(limit)));
@@ -81,7 +81,7 @@ impl<'a> NodePool<'a> {
         node_limit::parse(self.annotations.present()?.get(NODE_LIMIT_ANNOTATION)?.as_str()?)
     }
 
-    /// The mode of that limit as the object itself says it: by the field, else by the annotation. A word that is none
+    /// The mode of that limit in the object itself: from the field, else from the annotation. An unknown word
     /// counts as missing.
     pub fn node_limit_mode(&self) -> Option<NodeLimitMode> {
         [self.node_limit_mode_field(), self.node_limit_mode_annotation()]
@@ -90,12 +90,12 @@ impl<'a> NodePool<'a> {
             .find_map(NodeLimitMode::parse)
     }
 
-    /// What the field says.
+    /// The value of the field.
     pub(crate) fn node_limit_mode_field(&self) -> Option<&'a str> {
         self.disruption.as_ref().present()?.node_limit_mode.present()
     }
 
-    /// What the annotation says.
+    /// The value of the annotation.
     pub(crate) fn node_limit_mode_annotation(&self) -> Option<&'a str> {
         self.annotations
             .present()?
@@ -103,7 +103,7 @@ impl<'a> NodePool<'a> {
             .as_str()
     }
 
-    /// The quantity that a value of `spec.limits.nodes` stands for.
+    /// The quantity in `spec.limits.nodes`.
     pub(crate) fn node_limit_value(value: &Json<'_>) -> Option<Quantity> {
         match value {
             Json::String(text) => Quantity::parse(text).ok(),

@@ -11,13 +11,13 @@ pub enum Operator {
     Exists,
     /// No such label.
     DoesNotExist,
-    /// An integer above the value.
+    /// An integer greater than the value.
     Gt,
-    /// An integer below the value.
+    /// An integer less than the value.
     Lt,
-    /// An integer not below the value; since Karpenter 1.9.
+    /// An integer greater than or equal to the value; since Karpenter 1.9.
     Gte,
-    /// An integer not above the value; since Karpenter 1.9.
+    /// An integer less than or equal to the value; since Karpenter 1.9.
     Lte,
 }
 
@@ -37,7 +37,7 @@ impl Operator {
         })
     }
 
-    /// The name that is in an object.
+    /// The name as written in an object.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::In => "In",

@@ -1,12 +1,12 @@
-//! The labels of the providers that poolgate has a list for: which ones their instance types carry, and whether
+//! The labels of the providers that poolgate has a list for: which labels their instance types carry, and whether
 //! the values are numbers.
 
 use crate::value::label::is_within;
 
-/// What the values of a label look like.
+/// The type of a label's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelValues {
-    /// Words, of which none is an integer.
+    /// Words, none of them an integer.
     Text,
     /// Integers.
     Number,
@@ -19,15 +19,15 @@ use LabelValues::{Any, Number, Text};
 /// A provider of machines.
 #[derive(Debug)]
 pub struct Provider {
-    /// What people call it.
+    /// Its usual name.
     pub name: &'static str,
     /// The API group of its node class.
     pub group: &'static str,
     /// Whether the provider rejects every label of its group that it does not know.
     pub is_closed: bool,
-    /// Its labels in the domain named like the group.
+    /// Its labels in the domain with the same name as the group.
     labels: &'static [(&'static str, LabelValues)],
-    /// Its labels elsewhere, with their domain.
+    /// Its labels in other domains, with their domain.
     elsewhere: &'static [(&'static str, LabelValues)],
 }
 
@@ -63,7 +63,7 @@ const AWS_LABELS: &[(&str, LabelValues)] = &[
     ("placement-group-partition", Number),
 ];
 
-/// Every provider with a list. Others have labels that poolgate says nothing of.
+/// Every provider with a list. About labels of other providers poolgate says nothing.
 pub static PROVIDERS: &[Provider] = &[
     Provider {
         name: "AWS",
@@ -130,12 +130,12 @@ impl Provider {
         PROVIDERS.iter().find(|provider| provider.group == group)
     }
 
-    /// Whether a label's domain is the provider's, or lies below it.
+    /// Whether a label's domain is the provider's, or a subdomain of it.
     pub fn owns(&self, domain: &str) -> bool {
         is_within(domain, self.group)
     }
 
-    /// What the values of a label look like; none if the provider does not know the label.
+    /// The type of a label's values; `None` if the provider does not know the label.
     pub fn values_of(&self, key: &str) -> Option<LabelValues> {
         let listed = |list: &[(&str, LabelValues)], wanted: &str| {
             list.iter()
@@ -156,7 +156,7 @@ impl Provider {
         own.chain(elsewhere)
     }
 
-    /// The names of its labels that lie in this domain.
+    /// The names of its labels in this domain.
     pub fn names_in<'a>(&'a self, domain: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.labels.iter().map(|(name, _)| *name);
         let own = own.filter(move |_| domain == self.group);
@@ -164,7 +164,7 @@ impl Provider {
     }
 }
 
-/// What is behind the domain in those of these labels that lie in it.
+/// The names of those of these labels that are in this domain, without the domain.
 pub(super) fn names_in<'a>(
     domain: &'a str,
     labels: impl Iterator<Item = &'a str>,

@@ -1,12 +1,12 @@
-//! What the API server writes into a NodePool by itself, as the definition of each release says, before any webhook
-//! is asked.
+//! What the API server itself writes into a NodePool, by the definition of each release, before it calls any
+//! webhook.
 
 use serde_json::{Map, Value, json};
 
 use super::{ApiVersion, KarpenterVersion};
 
-/// The NodePool as the API server would make it by the definition of this release. A field is written where it is
-/// absent or null and what holds it is an object; what is there is never touched.
+/// The NodePool as the API server would complete it by the definition of this release. A field is written if it is
+/// absent or null and its parent is an object; existing values are never changed.
 pub fn schema_defaults(object: &Value, version: ApiVersion, release: KarpenterVersion) -> Value {
     let mut object = object.clone();
     if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {

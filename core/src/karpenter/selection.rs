@@ -3,26 +3,26 @@
 
 use super::Operator;
 
-/// Longest range of integers that is searched for one that is not excluded. `NotIn` lists longer than this are no
-/// reason to call a range empty.
+/// Longest range of integers that is searched for one that is not excluded. With `NotIn` lists longer than this, a
+/// range is not considered empty.
 const LONGEST_SEARCH: u64 = 10_000;
 
-/// What one requirement or several allow. The label may be absent where nothing is allowed at all.
+/// What one or several requirements allow. If nothing is allowed, the label may still be absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Selection<'a> {
-    /// The only values allowed; all but [`Selection::excluded`] where there are none.
+    /// The only values allowed; if `None`, all except [`Selection::excluded`].
     allowed: Option<WordSet<'a>>,
-    /// Values that are not allowed. Empty where `allowed` says it all.
+    /// Values that are not allowed. Empty if `allowed` is set.
     excluded: WordSet<'a>,
-    /// The smallest integer allowed; with a bound, everything that is no integer is out.
+    /// The smallest integer allowed; with a bound, values that are not integers are not allowed.
     at_least: Option<i64>,
     /// The largest integer allowed.
     at_most: Option<i64>,
 }
 
 impl<'a> Selection<'a> {
-    /// What one requirement allows. A numeric operator takes its bound from the first value; one that cannot be
-    /// read bounds nothing, because other rules reject it.
+    /// What one requirement allows. A numeric operator takes its bound from the first value; a value that cannot be
+    /// read sets no bound, because other rules reject it.
     pub fn of(operator: Operator, values: &[&'a str]) -> Self {
         let bound = || values.first().and_then(|value| integer(value));
         let listed = || values.iter().copied().collect();
@@ -60,7 +60,7 @@ impl<'a> Selection<'a> {
                 together = together.and(selection);
             }
         }
-        // From the shortest list on, so that no list is gone through for every other one.
+        // Starting with the shortest list, so that no list is walked for every other one.
         lists.sort_by_key(|list| list.allowed.as_ref().map_or(0, WordSet::len));
         lists.into_iter().fold(together, Self::and)
     }
@@ -105,12 +105,12 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Whether any value will do that is not excluded and within the bounds.
+    /// Whether every value that is within the bounds and not excluded is allowed.
     pub fn is_open(&self) -> bool {
         self.allowed.is_none()
     }
 
-    /// How many values are left, where that can be said: of a range, as many as it has whole numbers.
+    /// How many values are left, if that is known: for a range, the number of its integers.
     pub fn count(&self) -> Option<usize> {
         if let Some(allowed) = &self.allowed {
             return Some(allowed.len());
@@ -127,7 +127,7 @@ impl<'a> Selection<'a> {
         Some(numbers.saturating_sub(excluded))
     }
 
-    /// The smallest whole number allowed, where it can be said that none is smaller.
+    /// The smallest whole number allowed, if it is certain that none is smaller.
     pub fn least(&self) -> Option<i64> {
         match &self.allowed {
             Some(allowed) => {
@@ -188,7 +188,7 @@ pub fn integer(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-/// Words in their order, each once.
+/// Sorted words, each once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 struct WordSet<'a>(Vec<&'a str>);
 
@@ -209,7 +209,7 @@ impl WordSet<'_> {
         self.0.into_iter().chain(other.0).collect()
     }
 
-    /// Those that are wanted.
+    /// The words that are wanted.
     fn filtered(mut self, is_wanted: impl Fn(&str) -> bool) -> Self {
         self.0.retain(|word| is_wanted(word));
         self
@@ -233,7 +233,7 @@ mod tests {
 
     const UNIVERSE: &[&str] = &["0", "1", "2", "3", "4", "007", "a", "b", "9223372036854775807"];
 
-    /// What one requirement says of one value, without any algebra.
+    /// Whether one requirement allows one value, computed directly.
     fn allows(operator: Operator, values: &[&str], value: &str) -> bool {
         let bound = || values[0].parse::<i64>().unwrap();
         let number = value.parse::<i64>();

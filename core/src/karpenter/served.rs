@@ -7,11 +7,11 @@ use super::KarpenterVersion;
 pub struct ServedKind {
     /// The kind.
     pub kind: &'static str,
-    /// The version behind the slash of `apiVersion`.
+    /// The version after the slash of `apiVersion`.
     pub version: &'static str,
     /// The first release that serves it.
     since: KarpenterVersion,
-    /// The first release that serves it no more.
+    /// The first release that no longer serves it.
     until: Option<KarpenterVersion>,
 }
 
@@ -21,7 +21,7 @@ const WITHOUT_PROVISIONERS: KarpenterVersion = KarpenterVersion::new(0, 33, 0);
 /// The first release with `NodeOverlay`s.
 const NODE_OVERLAY: KarpenterVersion = KarpenterVersion::new(1, 7, 0);
 
-/// The late patch releases of older lines that serve `karpenter.sh/v1`, too.
+/// The late patch releases of older lines that also serve `karpenter.sh/v1`.
 const V1_SERVED_EARLY: [(KarpenterVersion, KarpenterVersion); 4] = [
     (KarpenterVersion::new(0, 33, 6), KarpenterVersion::new(0, 34, 0)),
     (KarpenterVersion::new(0, 34, 7), KarpenterVersion::new(0, 35, 0)),
@@ -48,8 +48,8 @@ const fn served(
     }
 }
 
-/// All that a release with NodePools serves or has served; of a kind, the version that new manifests should have is
-/// first.
+/// Everything that a release with NodePools serves or has served; for each kind, the version that new manifests
+/// should have is first.
 pub static SERVED_KINDS: [ServedKind; 7] = {
     const OLDEST: KarpenterVersion = KarpenterVersion::OLDEST;
     const V1: KarpenterVersion = KarpenterVersion::V1_SERVED;
@@ -75,7 +75,7 @@ impl ServedKind {
         (self.since <= release || is_early) && self.until.is_none_or(|until| release < until)
     }
 
-    /// The first release that serves it, those before [`KarpenterVersion::OLDEST`] left out.
+    /// The first release that serves it, but not before [`KarpenterVersion::OLDEST`].
     pub const fn since(&self) -> KarpenterVersion {
         self.since
     }

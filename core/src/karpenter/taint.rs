@@ -5,12 +5,12 @@ use super::template_owner::TemplateOwner;
 use crate::diagnostic::FieldPath;
 use crate::json::Object;
 
-/// The two lists in which taints stand.
+/// The two lists of taints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaintList {
     /// Those that stay on the node.
     Taints,
-    /// Those that somebody removes once the node is ready.
+    /// Those that are removed once the node is ready.
     StartupTaints,
 }
 
@@ -18,7 +18,7 @@ pub enum TaintList {
 #[derive(Debug)]
 pub struct Taint<'a> {
     owner: TemplateOwner,
-    /// The list in which it stands.
+    /// The list that it is in.
     pub list: TaintList,
     index: usize,
     /// `key`.

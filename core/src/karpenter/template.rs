@@ -1,4 +1,4 @@
-//! A tolerant, borrowed view of what one node looks like: `spec.template` of a NodePool, or a NodeClaim.
+//! A tolerant, borrowed view of the description of a node: `spec.template` of a NodePool, or a NodeClaim.
 
 use serde_json::Number;
 
@@ -13,7 +13,7 @@ use crate::json::{Json, Object};
 /// `spec.template` of a NodePool, or a NodeClaim.
 #[derive(Debug)]
 pub struct Template<'a> {
-    /// Where it stands.
+    /// The object that it belongs to.
     pub owner: TemplateOwner,
     /// `metadata.labels`.
     pub labels: Field<&'a Object<'a>>,
@@ -38,7 +38,7 @@ pub struct Template<'a> {
 /// One element of `spec.template.spec.requirements`.
 #[derive(Debug)]
 pub struct Requirement<'a> {
-    /// Its place in the list.
+    /// Its index in the list.
     pub index: usize,
     /// `key`.
     pub key: Field<&'a str>,
@@ -51,7 +51,7 @@ pub struct Requirement<'a> {
 }
 
 impl<'a> Requirement<'a> {
-    /// What it allows; none where it cannot be read as a whole.
+    /// What it allows; `None` if any part of it cannot be read.
     pub fn selection(&self) -> Option<Selection<'a>> {
         let operator = Operator::parse(self.operator.present()?)?;
         let values = if self.values.is_absent() {
@@ -66,7 +66,7 @@ impl<'a> Requirement<'a> {
 }
 
 impl<'a> Template<'a> {
-    /// The group, kind and name of the node class; none unless all are there.
+    /// The group, kind and name of the node class; `None` unless all are present.
     pub fn node_class(&self) -> Option<(&'a str, &'a str, &'a str)> {
         let reference = self.node_class_ref.present()?;
         let text = |field: &str| reference.get(field).and_then(Json::as_str);

@@ -1,13 +1,13 @@
-//! Whose template it is, and so where its fields stand.
+//! The object that a template belongs to, which decides the paths of its fields.
 
 use crate::diagnostic::FieldPath;
 
-/// Where a template stands, and so what its paths begin with.
+/// The object that a template belongs to; its paths begin accordingly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplateOwner {
-    /// In a NodePool, under `spec.template`.
+    /// A NodePool; the template is under `spec.template`.
     Pool,
-    /// It is a NodeClaim.
+    /// A NodeClaim; it is the template itself.
     Claim,
 }
 

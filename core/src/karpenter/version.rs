@@ -1,4 +1,4 @@
-//! Which Karpenter the cluster runs, as far as a verdict depends on it.
+//! Which Karpenter release the cluster runs, as far as a verdict depends on it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ pub struct KarpenterVersion {
     patch: u16,
 }
 
-/// A text that names no release of Karpenter which poolgate could know.
+/// A text that is not a release of Karpenter which poolgate could know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no Karpenter release: write it as 1.14 or 1.14.1; the oldest one with NodePools is 0.32")]
 pub struct UnknownRelease(String);
@@ -27,7 +27,7 @@ impl KarpenterVersion {
         Self { major, minor, patch }
     }
 
-    /// Whether something that came with `milestone` is in this release: `release.has(KarpenterVersion::GTE_LTE)`.
+    /// Whether something added in `milestone` is in this release: `release.has(KarpenterVersion::GTE_LTE)`.
     pub fn has(self, milestone: Self) -> bool {
         self >= milestone
     }
@@ -42,7 +42,7 @@ impl KarpenterVersion {
     }
 }
 
-/// What changed for those who write NodePools, and in which release. Names say what is so from then on.
+/// What changed for authors of NodePools, and in which release. The names say what is true from then on.
 impl KarpenterVersion {
     /// `spec.disruption.budgets`.
     pub const BUDGETS: Self = Self::new(0, 34, 0);
@@ -50,22 +50,22 @@ impl KarpenterVersion {
     pub const MIN_VALUES: Self = Self::new(0, 35, 0);
     /// A budget's `duration` may be hours and minutes together, as in `1h30m`; before, digits and one unit.
     pub const COMPOUND_BUDGET_DURATIONS: Self = Self::new(0, 36, 0);
-    /// 100 requirements instead of 30. Older lines took it over in late patch releases.
+    /// 100 requirements instead of 30. Older lines adopted it in late patch releases.
     pub const HUNDRED_REQUIREMENTS: Self = Self::new(0, 37, 1);
-    /// NodePools of `karpenter.sh/v1` are served. 0.33 to 0.36 took it over in late patch releases.
+    /// NodePools of `karpenter.sh/v1` are served. 0.33 to 0.36 adopted it in late patch releases.
     pub const V1_SERVED: Self = Self::new(0, 37, 1);
-    /// `karpenter.sh/v1` is what is stored.
+    /// `karpenter.sh/v1` is the storage version.
     pub const V1_STORED: Self = Self::new(1, 0, 0);
     /// A v1 NodePool without `spec.disruption` gets one with `consolidateAfter: 0s` from the definition.
     pub const DISRUPTION_DEFAULT: Self = Self::new(1, 0, 2);
-    /// `karpenter.sh/v1beta1` is served no more.
+    /// `karpenter.sh/v1beta1` is no longer served.
     pub const V1_ALONE: Self = Self::new(1, 1, 0);
     /// Group, kind and name of the node class form a label of every NodeClaim.
     pub const NODE_CLASS_LABELLED: Self = Self::new(1, 1, 0);
     /// Group and kind of `nodeClassRef` cannot change.
     pub const NODE_CLASS_FIXED: Self = Self::new(1, 1, 0);
-    /// `consolidateAfter` and `expireAfter` are matched as a whole; before, anything could follow a duration
-    /// or are before `Never`.
+    /// The patterns of `consolidateAfter` and `expireAfter` are anchored; before, anything could follow a duration
+    /// or precede `Never`.
     pub const ANCHORED_DURATIONS: Self = Self::new(1, 4, 0);
     /// Capacity types in a requirement are compared with the known ones.
     pub const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);
@@ -79,11 +79,11 @@ impl KarpenterVersion {
     pub const GTE_LTE: Self = Self::new(1, 9, 0);
     /// Labels under `kubernetes.io` and `k8s.io` may be set; before, only those on a list.
     pub const KUBERNETES_DOMAINS_FREE: Self = Self::new(1, 9, 0);
-    /// `limits.nodes` is looked at before a dynamic pool gets nodes.
+    /// `limits.nodes` is checked before a dynamic pool gets nodes.
     pub const NODE_LIMIT: Self = Self::new(1, 11, 0);
     /// `karpenter.sh/do-not-disrupt` on a pod may be a duration.
     pub const DO_NOT_DISRUPT_FOR: Self = Self::new(1, 12, 0);
-    /// A budget names each reason once.
+    /// A budget must not repeat a reason.
     pub const UNIQUE_REASONS: Self = Self::new(1, 13, 0);
     /// The consolidation policy `Balanced`.
     pub const BALANCED: Self = Self::new(1, 14, 0);

@@ -1,4 +1,4 @@
-//! Which release a definition belongs to, by what it demands.
+//! Which release a definition belongs to, judging by its constraints.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use crate::karpenter::{ApiVersion, KarpenterVersion};
 pub struct ReleaseRange {
     /// The first.
     pub oldest: KarpenterVersion,
-    /// The last that poolgate knows of; patch releases of the same minor release may follow. The cluster is
-    /// judged by it: what it knows more than `oldest` does not show in a definition, and a warning that is not
-    /// deserved is worse than one that is missing.
+    /// The last that poolgate knows of; patch releases of the same minor release may follow. The cluster is checked
+    /// against it: what it has beyond `oldest` does not show in a definition, and an unjustified warning is worse
+    /// than a missing one.
     pub newest: KarpenterVersion,
 }
 
@@ -32,11 +32,12 @@ struct Change {
     since: KarpenterVersion,
     /// The last release before the next change.
     until: KarpenterVersion,
-    /// Whether it is there.
+    /// Whether it is in the definition.
     is_there: fn(&Definition<'_, '_>) -> bool,
 }
 
-/// What changed in the definition, oldest first. `core/tests/releases.rs` holds it against what was published.
+/// What changed in the definition, oldest first. `core/tests/releases.rs` compares it with the published
+/// definitions.
 const CHANGES: &[Change] = &[
     Change {
         since: KarpenterVersion::new(0, 33, 0),
@@ -154,7 +155,7 @@ const CHANGES: &[Change] = &[
 ];
 
 /// The releases whose definition looks like this one: those of the last change that is in it. Providers change
-/// their copies, but none takes a change back.
+/// their copies, but none reverts a change.
 pub(super) fn releases(schemas: &[Schema<'_>]) -> ReleaseRange {
     let definition = Definition(schemas);
     let last = CHANGES.iter().rev().find(|change| (change.is_there)(&definition));

@@ -1,4 +1,4 @@
-//! One version of a definition: ways to ask its schema about fields of `spec`.
+//! One version of a definition: methods to query its schema for fields of `spec`.
 //!
 //! A path is written as `template.spec.requirements[].operator`.
 
@@ -16,8 +16,8 @@ pub(super) struct Schema<'a> {
 }
 
 impl<'a> Schema<'a> {
-    /// The schema of an element of `spec.versions`; none where poolgate does not know the version, or there is
-    /// no `spec.disruption` in it.
+    /// The schema of an element of `spec.versions`; `None` if poolgate does not know the version, or it has no
+    /// `spec.disruption`.
     pub(super) fn of(element: &'a Value) -> Option<Self> {
         let version = ApiVersion::parse(element.get("name")?.as_str()?)?;
         let spec = element
@@ -33,7 +33,7 @@ impl<'a> Schema<'a> {
         schema.has("disruption").then_some(schema)
     }
 
-    /// What is said of a field.
+    /// The schema of a field.
     fn at(&self, path: &str) -> Option<&'a Map<String, Value>> {
         path.split('.').try_fold(self.spec, |node, step| {
             let name = step.trim_end_matches("[]");
@@ -51,7 +51,7 @@ impl<'a> Schema<'a> {
         self.at(path).is_some()
     }
 
-    /// The words that a field may take.
+    /// The values that a field accepts.
     pub(super) fn words(&self, path: &str) -> Option<impl Iterator<Item = Box<str>> + use<'a>> {
         let words = self.at(path)?.get("enum")?.as_array()?;
         Some(words.iter().filter_map(Value::as_str).map(Box::from))
@@ -80,7 +80,7 @@ impl<'a> Schema<'a> {
             .is_some_and(|node| node.get("pattern").is_some_and(|found| found == pattern))
     }
 
-    /// Whether a list is merged in this way: `set`, `atomic` or `map`.
+    /// Whether a list has this list type: `set`, `atomic` or `map`.
     pub(super) fn is_list_of(&self, path: &str, kind: &str) -> bool {
         self.at(path).is_some_and(|node| {
             node.get("x-kubernetes-list-type")

@@ -1,4 +1,4 @@
-//! What the API demands of a value beyond its type, and what is said where it is not met.
+//! What the API requires of a value beyond its type, and what poolgate reports if it is not met.
 
 use std::ops::RangeInclusive;
 
@@ -6,38 +6,38 @@ use crate::diagnostic::{Problem, RuleId, Suggestion, quoted};
 use crate::json::Json;
 use crate::karpenter::{KarpenterVersion, whole_number};
 
-/// One demand on a value.
+/// One constraint on a value.
 #[derive(Debug)]
 pub struct Demand {
-    /// The rule that speaks of it.
+    /// The rule that reports it.
     pub rule: RuleId,
-    /// The first release that demands it.
+    /// The first release with it.
     pub since: KarpenterVersion,
     /// What is legal.
     pub legal: Legal,
-    /// What is said of anything else: a clause without final stop.
+    /// What is reported for any other value: a clause without a full stop.
     pub reason: &'static str,
-    /// What to write instead, where that does not depend on the value.
+    /// What to write instead, if that does not depend on the value.
     pub suggestion: Option<&'static str>,
 }
 
 /// Which values of the right type are legal.
 #[derive(Debug)]
 pub enum Legal {
-    /// All but none.
+    /// Any value, but it must be present.
     Present,
-    /// Numbers from here to there; and what to write instead of another.
+    /// Numbers in this range; and what to write instead of another.
     Within(RangeInclusive<i64>, fn(i64) -> Option<&'static str>),
-    /// Lists and maps with at most so many entries.
+    /// Lists and maps with at most this many entries.
     AtMost(usize),
     /// These words.
     OneOf(&'static [&'static str]),
 }
 
-/// How a value misses a demand.
+/// How a value violates a constraint.
 #[derive(Debug)]
 pub struct Missed {
-    /// Which.
+    /// The constraint.
     pub demand: &'static Demand,
     /// What is wrong with the value.
     pub problem: Problem,
@@ -46,7 +46,7 @@ pub struct Missed {
 }
 
 impl Demand {
-    /// What is wrong with the value of a field; of its type alone nothing is said.
+    /// What is wrong with the value of a field, apart from its type.
     pub(super) fn missed_by(&'static self, value: &Json<'_>) -> Option<Missed> {
         let mut suggestion = self.suggestion.map(Suggestion::from);
         let problem = match (&self.legal, value) {
@@ -62,7 +62,7 @@ impl Demand {
                 Problem::TooMany { actual: list.len() }
             }
             (Legal::AtMost(most), Json::Object(map)) => {
-                // What is null the API server drops.
+                // The API server drops null values.
                 let actual = map.iter().filter(|(_, value)| !value.is_null()).count();
                 (actual > *most).then_some(Problem::TooMany { actual })?
             }

@@ -1,4 +1,4 @@
-//! What the definitions of Karpenter demand, field by field, and what is said of it.
+//! What Karpenter's definitions require, field by field, and what poolgate reports about it.
 
 use super::demand::{Demand, Legal};
 use crate::diagnostic::RuleId;
@@ -7,7 +7,7 @@ use crate::karpenter::KarpenterVersion;
 /// The longest list of budgets.
 pub(crate) const MOST_BUDGETS: usize = 50;
 
-/// That a field is there. The definitions of 0.32 took an empty `spec`.
+/// The field must be present. The definitions of 0.32 accepted an empty `spec`.
 const fn required(reason: &'static str, suggestion: &'static str) -> Demand {
     Demand {
         rule: RuleId::new("field-required"),
@@ -18,7 +18,7 @@ const fn required(reason: &'static str, suggestion: &'static str) -> Demand {
     }
 }
 
-/// What every release demands.
+/// A constraint of every release.
 const fn always(rule: &'static str, legal: Legal, reason: &'static str) -> Demand {
     Demand {
         rule: RuleId::new(rule),

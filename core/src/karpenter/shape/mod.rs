@@ -1,7 +1,7 @@
-//! Which fields the API has, of which JSON type, and what it demands of them beyond that.
+//! Which fields the API has, their JSON types, and what it requires of them beyond that.
 //!
-//! One table per kind and version says what is where; [`violations`] walks object and table together. Everyone
-//! else can then pass over a field of the wrong type, or one that the API does not know, without a word.
+//! One table per kind and version describes all fields; [`violations`] walks object and table together. All other
+//! code can then silently skip a field of the wrong type, or one that the API does not know.
 
 mod demand;
 mod demands;
@@ -20,12 +20,12 @@ pub use tables::{nodeclaim, nodepool};
 /// The fields of an object, each with its shape.
 pub type Fields = &'static [(&'static str, Shape)];
 
-/// What may be at a place.
+/// The shape of a value.
 #[derive(Debug)]
 pub enum Shape {
     /// A string.
     Text,
-    /// A string with a `format`. Because of the format the API server takes a list in its place, too
+    /// A string with a `format`. Because of the format the API server also accepts a list in its place
     /// (`typeValidator.Validate` of `k8s.io/kube-openapi`).
     FormattedText,
     /// A whole number.
@@ -34,17 +34,17 @@ pub enum Shape {
     IntegerOrText,
     /// `true` or `false`.
     Boolean,
-    /// A list of one shape.
+    /// A list whose elements have this shape.
     List(&'static Self),
     /// An object with keys of the user's choice.
     Map(&'static Self),
     /// An object with these fields and no others.
     Object(Fields),
-    /// An object of which poolgate knows these fields; others are none of its business.
+    /// An object of which poolgate knows these fields; others are not checked.
     Open(Fields),
-    /// Something that is none of poolgate's business.
+    /// A value that poolgate does not check.
     Any,
-    /// A field of which more is demanded than its type.
+    /// A field with a constraint beyond its type.
     Demanding(&'static Demand, &'static Self),
 }
 
@@ -63,33 +63,33 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Something that the API does not take as it stands.
+/// Something that the API does not accept as it is.
 #[derive(Debug)]
 pub enum SchemaViolation<'a> {
     /// A value of the wrong type.
     Mistyped {
-        /// Where it stands.
+        /// The path of the value.
         path: FieldPath,
-        /// What is there.
+        /// The value.
         value: &'a Json<'a>,
-        /// What should be there.
+        /// What is expected there.
         expected: &'static Shape,
     },
     /// A field that the API does not know.
     Unknown {
-        /// Where it stands.
+        /// The path of the field.
         path: FieldPath,
         /// Its name.
         name: &'a str,
-        /// The fields that the API knows in its place.
+        /// The fields that the API knows there.
         known: Fields,
     },
-    /// A value, or a missing one, that is not as demanded.
+    /// A value, or a missing one, that violates a constraint.
     Unmet(FieldPath, Missed),
 }
 
-/// Hands everything to `found` that the API does not take: parents before children, and nothing below a value of the
-/// wrong type.
+/// Passes everything to `found` that the API does not accept: parents before children, and nothing below a value of
+/// the wrong type.
 pub fn violations<'a>(
     object: &'a Json<'a>,
     shape: &'static Shape,
@@ -165,8 +165,8 @@ fn walk<'a>(
     }
 }
 
-/// Speaks of the fields that are not in the table. An explicit `null` is as good as nothing: no one loses anything
-/// by it, and Go programs write `creationTimestamp: null`.
+/// Reports the fields that are not in the table. An explicit `null` is ignored: nothing is lost by it, and Go
+/// programs write `creationTimestamp: null`.
 fn unknown<'a>(
     map: &'a Object<'a>,
     known: Fields,
@@ -187,7 +187,7 @@ fn unknown<'a>(
     }
 }
 
-/// One step down while walking; owned only once there is something to say.
+/// One step down while walking; owned only once there is something to report.
 enum Step<'a> {
     Field(&'static str),
     Key(&'a str),

@@ -26,7 +26,7 @@ pub const fn nodeclaim(version: ApiVersion) -> &'static Shape {
 const TEXTS: Shape = Map(&Text);
 const QUANTITIES: Shape = Map(&IntegerOrText);
 
-/// What is beside `spec`. Kubernetes checks its own metadata; the status is Karpenter's.
+/// The fields beside `spec`. Kubernetes checks its own metadata; the status is Karpenter's.
 const fn root(spec: &'static Shape) -> [(&'static str, Shape); 5] {
     [
         ("apiVersion", Text),
