@@ -1,4 +1,4 @@
-//! How many nodes may go at once, and on whose word.
+//! How many nodes may be disrupted at once, and which budget limits them.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use super::list::{Budgets, Entry, Timing};
 use super::reasons::Reason;
 use crate::value::nodes::BudgetNodes;
 
-/// How many nodes of a pool may go for one reason.
+/// How many nodes of a pool may be disrupted for one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allowance {
     /// All: no budget for this reason is active.
@@ -15,18 +15,19 @@ pub enum Allowance {
     Limited {
         /// How many nodes.
         nodes: u32,
-        /// The budget that says so, by its place in the list: the first of those with the lowest number.
+        /// The budget with the lowest number, by its index in the list: the first of several.
         budget: usize,
     },
-    /// None: Karpenter cannot read a schedule, and then stops every reason, whether the budget is for it or not.
+    /// None: Karpenter cannot read a schedule, and then allows no disruption for any reason, even those the budget
+    /// is not for.
     Blocked {
-        /// The first budget of which it cannot read the schedule, by its place in the list.
+        /// The first budget with a schedule that it cannot read, by its index in the list.
         budget: usize,
     },
 }
 
 impl Allowance {
-    /// How many nodes may go at once; none where nothing limits.
+    /// How many nodes may be disrupted at once; `None` if nothing limits.
     pub const fn nodes(self) -> Option<u32> {
         match self {
             Self::Unlimited => None,
@@ -35,7 +36,7 @@ impl Allowance {
         }
     }
 
-    /// Whether it lets fewer nodes go than another one.
+    /// Whether it allows fewer nodes than another one.
     pub(super) fn is_below(self, other: Self) -> bool {
         match (self.nodes(), other.nodes()) {
             (Some(ours), Some(theirs)) => ours < theirs,
@@ -44,7 +45,7 @@ impl Allowance {
     }
 }
 
-/// How many of a pool's nodes a budget lets go while it is active. A share is rounded up.
+/// How many of a pool's nodes a budget allows while it is active. A percentage is rounded up.
 pub fn value(budget: BudgetNodes, nodes: u32) -> u32 {
     match budget {
         BudgetNodes::Count(count) => u32::try_from(count).unwrap_or(0),
@@ -56,20 +57,20 @@ pub fn value(budget: BudgetNodes, nodes: u32) -> u32 {
 }
 
 impl Budgets {
-    /// How many of a pool's `nodes` may go for a reason at an instant, if none is on its way out already. Right where
-    /// [`super::is_reckoned`].
+    /// How many of a pool's `nodes` may be disrupted for a reason at an instant, if none is being disrupted
+    /// already. Only correct if [`super::is_reckoned`].
     pub fn allowance(&self, reason: Reason, nodes: u32, at: Timestamp) -> Allowance {
         self.allowance_where(reason, nodes, |_, entry| entry.is_active(at))
     }
 
-    /// The most that is ever allowed for a reason, by the budgets that hold always; none where nothing holds always.
+    /// The most that is ever allowed for a reason, by the budgets that always hold; `None` if none always holds.
     pub(super) fn always_allowed(&self, reason: Reason, nodes: u32) -> Option<u32> {
         let holds_always = |_, entry: &Entry| matches!(entry.timing, Timing::Always);
         self.allowance_where(reason, nodes, holds_always).nodes()
     }
 
-    /// The same as [`Self::allowance`], for budgets of which it is known whether they are active. The first argument of `is_active` is the
-    /// place in [`Budgets::entries`].
+    /// The same as [`Self::allowance`], if it is known which budgets are active. The first argument of `is_active`
+    /// is the index in [`Budgets::entries`].
     pub(super) fn allowance_where(
         &self,
         reason: Reason,

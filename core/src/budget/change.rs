@@ -1,4 +1,4 @@
-//! When the number of nodes that may go changes next.
+//! When the number of allowed disruptions changes next.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,13 +8,13 @@ use super::reasons::Reason;
 use super::walk::Walk;
 use super::window::{Reach, Until};
 
-/// How many fires are looked at. More than a month of every second minute.
+/// The most fires that are checked. More than a month of every second minute.
 const MOST_FIRES: u32 = 30_000;
 
-/// How far ahead is looked: over the next 29 February.
+/// How far ahead is searched: past the next 29 February.
 const HORIZON: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);
 
-/// When the number of nodes that may go for a reason changes.
+/// When the number of nodes that may be disrupted for a reason changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// Never.
@@ -31,8 +31,8 @@ pub enum Change {
 }
 
 impl Budgets {
-    /// When the number of a pool's `nodes` that may go for a reason is another one than at an instant. Right where
-    /// [`super::is_reckoned`].
+    /// When the number of a pool's `nodes` that may be disrupted for a reason differs from that at an instant. Only
+    /// correct if [`super::is_reckoned`].
     pub fn next_change(&self, reason: Reason, nodes: u32, at: Timestamp) -> Change {
         let horizon = at.checked_add(HORIZON).unwrap_or(Timestamp::MAX);
         let reach = Reach {

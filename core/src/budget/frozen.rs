@@ -1,18 +1,19 @@
-//! Whether nodes may go at all, at whatever time.
+//! Whether nodes may ever be disrupted.
 
 use super::list::{Budgets, Timing};
 use super::reasons::Reason;
 use crate::value::cron::WeekMinutes;
 
 impl Budgets {
-    /// Whether no node ever may go for a reason, however many the pool has: some budget of 0 holds at every minute of
-    /// every week. Windows of dates and months count as open, because what they leave is not the same every week.
+    /// Whether no node may ever be disrupted for a reason, whatever the size of the pool: some budget of 0 applies
+    /// at every minute of every week. Windows of dates and months count as open, because the rest is not the same
+    /// every week.
     pub fn never_allows(&self, reason: Reason) -> bool {
         let mut closed = WeekMinutes::NONE;
         for entry in self.entries() {
             let is_zero = entry.nodes.is_zero() && entry.reasons.has(reason);
             match &entry.timing {
-                // It stops every reason, whether it is for it or not.
+                // It blocks every reason, even those it is not for.
                 Timing::Broken(_) => return true,
                 Timing::Always if is_zero => return true,
                 Timing::Windows(windows) if is_zero => {

@@ -1,4 +1,4 @@
-//! Hours of a week as people write them, such as `sat 02:00-06:00`: by the clock on somebody's wall.
+//! Hours of a week as people write them, such as `sat 02:00-06:00`: in local time.
 
 /// Minutes of a day.
 pub(super) const DAY: usize = 24 * 60;
@@ -6,10 +6,10 @@ pub(super) const DAY: usize = 24 * 60;
 /// Minutes of a week.
 pub(super) const WEEK: usize = 7 * DAY;
 
-/// The days as they are written, from the first of Karpenter's week on.
+/// The days as written, from the first of Karpenter's week on.
 pub(super) const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// The same hours on some days of every week, by the clock of a place.
+/// The same hours on some days of every week, in local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WeeklyHours {
     /// The days on which they begin, from Sunday on.
@@ -31,8 +31,8 @@ pub struct HoursError {
 }
 
 impl WeeklyHours {
-    /// Reads days, hours or both, and whatever is behind them, which should be a time zone: `sat,sun`,
-    /// `22:00-06:00 Asia/Tokyo`, `mon-fri 09:00-17:30`. Hours may go on behind midnight.
+    /// Parses days, hours or both; the rest of the text should be a time zone: `sat,sun`, `22:00-06:00 Asia/Tokyo`,
+    /// `mon-fri 09:00-17:30`. Hours may extend past midnight.
     pub fn parse(text: &str) -> Result<(Self, Option<&str>), HoursError> {
         let error = |why| HoursError {
             text: text.escape_debug().to_string(),
@@ -58,7 +58,7 @@ impl WeeklyHours {
         Ok((Self { days, start, length }, zone))
     }
 
-    /// The minutes of the week that lie in them, by the clock of the place; some twice where hours overlap.
+    /// The minutes of the week in these hours, in local time; some occur twice if hours overlap.
     pub(super) fn minutes(self) -> impl Iterator<Item = usize> {
         let days = self.days.into_iter().enumerate().filter(|(_, has)| *has);
         days.flat_map(move |(day, _)| {
@@ -67,7 +67,7 @@ impl WeeklyHours {
         })
     }
 
-    /// Whether a minute of the week, by the clock of the place, lies in them.
+    /// Whether a minute of the week, in local time, is in these hours.
     pub fn hold(self, minute: usize) -> bool {
         let lasts = |day: usize| (minute + WEEK - (day * DAY + self.start)) % WEEK < self.length;
         self.days.iter().enumerate().any(|(day, has)| *has && lasts(day))
@@ -78,7 +78,7 @@ fn day(name: &str) -> Option<usize> {
     DAYS.iter().position(|day| day.eq_ignore_ascii_case(name))
 }
 
-/// Whether a word is days, or was meant to be.
+/// Whether a word is days, or was probably intended as days.
 fn is_days(word: &str) -> bool {
     let first = word.split([',', '-']).next().unwrap_or_default();
     word.eq_ignore_ascii_case("daily") || day(first).is_some()
@@ -104,7 +104,7 @@ fn days(word: &str) -> Result<[bool; 7], &'static str> {
     Ok(days)
 }
 
-/// When `02:00-06:00` begins, and how long it lasts.
+/// The start of `02:00-06:00`, and its length.
 fn times(word: &str) -> Result<(usize, usize), &'static str> {
     let wrong = "has hours other than from 00:00 to 24:00, such as 02:00-06:00";
     let (start, end) = word.split_once('-').ok_or(wrong)?;

@@ -1,4 +1,4 @@
-//! All budgets of a NodePool, read for computing.
+//! All budgets of a NodePool, parsed for computing.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::value::cron::{Schedule, ScheduleError};
 use crate::value::duration::BudgetDuration;
 use crate::value::nodes::BudgetNodes;
 
-/// What the CRD writes where a budget does not say how many nodes.
+/// The CRD's default if a budget has no `nodes`.
 pub const DEFAULT_NODES: BudgetNodes = BudgetNodes::Percent(10);
 
 /// The budgets of a NodePool, in its order.
@@ -26,41 +26,42 @@ pub struct Budgets {
 /// One budget.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its place in the list, from 0.
+    /// Its index in the list, from 0.
     pub index: usize,
-    /// How many nodes may go.
+    /// How many nodes may be disrupted.
     pub nodes: BudgetNodes,
     /// For which reasons.
     pub reasons: Reasons,
-    /// When it holds.
+    /// When it applies.
     pub timing: Timing,
 }
 
-/// When a budget holds, ready to be asked.
+/// When a budget applies, parsed.
 #[derive(Debug)]
 pub enum Timing {
     /// At any time.
     Always,
-    /// At no time: its window has no length, or opens by an interval that Karpenter never sees the end of.
+    /// Never: its window has no length, or its interval (`@every`) never ends, because Karpenter starts it again at
+    /// each check.
     Never,
     /// In windows.
     Windows(Windows),
-    /// Nobody knows: the CRD lets the schedule through, and Karpenter cannot read it.
+    /// Unknown: the CRD accepts the schedule, but Karpenter cannot read it.
     Broken(ScheduleError),
 }
 
-/// A budget with which the object is rejected or cannot be decoded, so that Karpenter never acts on it.
+/// A budget because of which the object is rejected or cannot be decoded, so that Karpenter never acts on it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}")]
 pub struct UnreadableBudget {
-    /// Where.
+    /// The path of the field.
     pub path: FieldPath,
-    /// Why: a clause without final stop.
+    /// Why: a clause without a full stop.
     pub why: String,
 }
 
 impl Budgets {
-    /// Reads the budgets of a pool. Where it has none written, those of the CRD's default: 10% at all times.
+    /// Reads the budgets of a pool. If it has none, those of the CRD's default: 10% at all times.
     pub fn of(pool: &NodePool<'_>) -> Result<Self, UnreadableBudget> {
         let disruption = typed(pool.disruption.as_ref(), || {
             FieldPath::of(&["spec", "disruption"])
@@ -110,7 +111,7 @@ impl Budgets {
 }
 
 impl Entry {
-    /// Whether Karpenter takes it for active. Never, where its schedule cannot be read. Right where
+    /// Whether Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
     /// [`super::is_reckoned`].
     pub fn is_active(&self, at: Timestamp) -> bool {
         match &self.timing {
@@ -169,7 +170,7 @@ impl Entry {
 fn timing(schedule: &str, duration: Duration) -> Timing {
     match Schedule::parse(schedule).map(|schedule| Window::of(schedule, duration)) {
         Ok(Window::Always) => Timing::Always,
-        // An interval begins anew whenever Karpenter looks.
+        // Karpenter starts an interval again at each check.
         Ok(Window::Sometimes { schedule, duration }) if duration.is_zero() || schedule.every().is_some() => {
             Timing::Never
         }
@@ -192,7 +193,7 @@ fn typed<T>(field: Field<T>, path: impl FnOnce() -> FieldPath) -> Result<Option<
     }
 }
 
-/// The place of the first element of the list that is no object. A view passes over them.
+/// The index of the first element of the list that is not an object. A view skips these.
 fn first_of_wrong_type(pool: &NodePool<'_>) -> Option<usize> {
     let list = pool.spec.present()?.get("disruption")?.get("budgets")?;
     list.as_array()?

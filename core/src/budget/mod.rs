@@ -1,10 +1,11 @@
 //! What the budgets of a NodePool allow, when, and until when, as Karpenter computes it.
 //!
-//! [`Budgets`] reads all budgets of a pool; [`Budgets::allowance`] says how many nodes may go for a reason at an
-//! instant and which budget has the word, [`Budgets::next_change`] when that number changes, [`Budgets::week`] what
-//! it is in each hour of a week. [`Wish::variants`] goes the other way: from hours to budgets. Time and the number of nodes are arguments.
+//! [`Budgets`] reads all budgets of a pool; [`Budgets::allowance`] says how many nodes may be disrupted for a
+//! reason at an instant and which budget decides, [`Budgets::next_change`] when that number changes,
+//! [`Budgets::week`] what it is in each hour of a week. [`Wish::variants`] is the opposite: from hours to budgets.
+//! Time and the number of nodes are arguments.
 //!
-//! Knows nothing of nodes that are on their way out already, which Karpenter subtracts, nor of what is wise.
+//! Does not subtract nodes that are being disrupted already, as Karpenter does, and does not say what is wise.
 
 mod allowance;
 mod change;

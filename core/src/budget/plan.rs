@@ -1,7 +1,7 @@
-//! From a wish to budgets: nodes may go in these hours only, or in those not.
+//! Computes budgets from a wish: nodes may be disrupted only in these hours, or never in those.
 //!
-//! Karpenter knows only UTC, and budgets only restrict. So what is written are budgets of 0 over all the other hours, and
-//! where clocks change in summer, other ones for each half of the year.
+//! Karpenter knows only UTC, and budgets only restrict. So the result is budgets of 0 over all other hours, and if
+//! a time zone has summer time, separate ones for each half of the year.
 
 use std::collections::BTreeMap;
 
@@ -10,39 +10,39 @@ use jiff::tz::{Offset, TimeZone};
 
 use super::hours::{DAY, DAYS, WEEK, WeeklyHours};
 
-/// The minutes of a week, as offsets count them.
+/// The minutes of a week, as UTC offsets count them.
 const MINUTES_OF_WEEK: i32 = 7 * 24 * 60;
 
-/// Hours by the clock of a place.
+/// Hours in a time zone.
 #[derive(Debug, Clone)]
 pub struct LocalHours {
     /// The hours.
     pub hours: WeeklyHours,
-    /// The zone of the place.
+    /// The time zone.
     pub zone: TimeZone,
 }
 
-/// When nodes may go.
+/// When nodes may be disrupted.
 #[derive(Debug, Clone, Default)]
 pub struct Wish {
-    /// In these hours only; at any time, if there are none.
+    /// Only in these hours; at any time, if there are none.
     pub allowed: Vec<LocalHours>,
     /// Never in these.
     pub frozen: Vec<LocalHours>,
 }
 
-/// Budgets that make a wish come true as long as no clock changes.
+/// Budgets that fulfil a wish as long as no UTC offset changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
-    /// When no node may go, in UTC.
+    /// When no node may be disrupted, in UTC.
     pub closed: Vec<Closed>,
-    /// From when to when these are the ones to have, in their order.
+    /// The periods in which to use these budgets, in their order.
     pub spans: Vec<(Timestamp, Timestamp)>,
-    /// How far each zone is from UTC meanwhile: those of `allowed`, then those of `frozen`.
+    /// The UTC offset of each zone during these periods: those of `allowed`, then those of `frozen`.
     pub offsets: Vec<Offset>,
 }
 
-/// A time in which no node may go.
+/// A time in which no node may be disrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closed {
     /// All of it.
@@ -57,7 +57,7 @@ pub enum Closed {
 }
 
 impl Wish {
-    /// Whether nodes may go at an instant, by the clocks of the places.
+    /// Whether nodes may be disrupted at an instant, by the clocks of the time zones.
     pub fn allows(&self, at: Timestamp) -> bool {
         let holds = |local: &LocalHours| {
             let clock = at.to_zoned(local.zone.clone());
@@ -69,8 +69,8 @@ impl Wish {
         (self.allowed.is_empty() || self.allowed.iter().any(holds)) && !self.frozen.iter().any(holds)
     }
 
-    /// The budgets for the time between two instants: one variant for each way in which the clocks of the places stand
-    /// to UTC, in the order in which they are first needed.
+    /// The budgets for the time between two instants: one variant for each combination of UTC offsets, in the order
+    /// in which they are first needed.
     pub fn variants(&self, from: Timestamp, until: Timestamp) -> Vec<Variant> {
         let mut variants: Vec<Variant> = Vec::new();
         let mut changes = self.clock_changes(from, until);
@@ -103,7 +103,7 @@ impl Wish {
         self.places().map(|local| local.zone.to_offset(at)).collect()
     }
 
-    /// The instants between two others at which a clock changes.
+    /// The instants between two others at which a UTC offset changes.
     fn clock_changes(&self, from: Timestamp, until: Timestamp) -> Vec<Timestamp> {
         let of = |local: &LocalHours| -> Vec<Timestamp> {
             let following = local.zone.following(from).map(|change| change.timestamp());
@@ -115,7 +115,7 @@ impl Wish {
         changes
     }
 
-    /// The windows in which no node may go while the clocks stand like this.
+    /// The windows in which no node may be disrupted while the zones have these offsets.
     fn closed(&self, offsets: &[Offset]) -> Vec<Closed> {
         let (allowing, freezing) = offsets
             .split_at_checked(self.allowed.len())
@@ -127,10 +127,10 @@ impl Wish {
     }
 }
 
-/// Marks the minutes of hours by clocks that are so far from UTC.
+/// Sets the minutes of hours in zones with these UTC offsets.
 fn set(week: &mut [bool], hours: &[LocalHours], offsets: &[Offset], open: bool) {
     for (local, offset) in hours.iter().zip(offsets) {
-        // Whole minutes since the last clock went by the sun.
+        // In whole minutes; all offsets are, since no clock follows local mean time any more.
         let minutes = offset.seconds().div_euclid(60);
         let offset = usize::try_from(minutes.rem_euclid(MINUTES_OF_WEEK)).unwrap_or(0);
         for minute in local.hours.minutes() {
@@ -141,7 +141,7 @@ fn set(week: &mut [bool], hours: &[LocalHours], offsets: &[Offset], open: bool) 
     }
 }
 
-/// The runs of closed minutes, as windows of as few schedules as there are beginnings and lengths.
+/// The runs of closed minutes, as windows: one schedule for each start time and length.
 fn windows(is_open: &[bool]) -> Vec<Closed> {
     let Some(first) = is_open.iter().position(|open| *open) else {
         return vec![Closed::Always];
@@ -153,7 +153,7 @@ fn windows(is_open: &[bool]) -> Vec<Closed> {
             *day = true;
         }
     };
-    // Once around, from an open minute to the same.
+    // Once around, from an open minute back to the same.
     let (behind, before) = (is_open.iter().skip(first), is_open.iter().take(first + 1));
     let mut began = None;
     for (step, open) in behind.chain(before).enumerate() {
@@ -173,7 +173,7 @@ fn windows(is_open: &[bool]) -> Vec<Closed> {
     windows.into_iter().map(window).collect()
 }
 
-/// Days as cron takes them.
+/// Days in cron notation.
 fn weekdays(days: [bool; 7]) -> String {
     if days == [true; 7] {
         return "*".into();
@@ -192,7 +192,7 @@ fn weekdays(days: [bool; 7]) -> String {
     }
 }
 
-/// A length as a budget takes it: hours, minutes or both.
+/// A length in the notation of budgets: hours, minutes or both.
 fn duration(minutes: usize) -> String {
     match (minutes / 60, minutes % 60) {
         (hours, 0) => format!("{hours}h"),
@@ -239,7 +239,7 @@ mod tests {
         closed.iter().map(one).collect()
     }
 
-    /// Berlin's clock, as POSIX writes it.
+    /// Berlin's time zone in POSIX notation.
     const BERLIN: &str = "CET-1CEST,M3.5.0,M10.5.0/3";
 
     #[test]

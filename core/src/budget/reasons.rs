@@ -1,4 +1,4 @@
-//! Reasons for which Karpenter disrupts a node of its own will.
+//! Reasons for voluntary disruption of nodes by Karpenter.
 
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, Budget, Field};
@@ -6,11 +6,11 @@ use crate::karpenter::{ApiVersion, Budget, Field};
 /// One reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// Consolidation of nodes that could do with less.
+    /// Consolidation of nodes that are not fully used.
     Underutilized,
     /// Removal of nodes without pods.
     Empty,
-    /// Replacement of nodes that are no longer what the NodePool says.
+    /// Replacement of nodes that no longer match the NodePool.
     Drifted,
     /// Repair of nodes, from Karpenter 1.15 on.
     Unhealthy,
@@ -30,7 +30,7 @@ impl Reason {
         }
     }
 
-    /// The reason of this name.
+    /// The reason with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == name)
     }
@@ -41,7 +41,7 @@ impl Reason {
 pub struct Reasons(u8);
 
 impl Reasons {
-    /// No reason at all.
+    /// No reasons.
     pub const NONE: Self = Self(0);
     /// Every reason.
     pub const ALL: Self = Self(0b1111);
@@ -68,7 +68,7 @@ impl Reasons {
         self.has_any(Self::only(reason))
     }
 
-    /// Whether it has one of these reasons at least.
+    /// Whether it has at least one of these reasons.
     pub const fn has_any(self, of: Self) -> bool {
         self.0 & of.0 != 0
     }
@@ -78,8 +78,8 @@ impl Reasons {
         Reason::ALL.into_iter().filter(move |reason| self.has(*reason))
     }
 
-    /// The reasons that a budget names; none if one of them cannot be read. A budget without `reasons` is for all
-    /// of them, one with an empty list for none.
+    /// The reasons that a budget lists; `None` if one of them cannot be read. A budget without `reasons` applies to
+    /// all of them, one with an empty list to none.
     pub fn of(budget: &Budget<'_>, version: ApiVersion) -> Option<Self> {
         match (version, budget.reasons) {
             (ApiVersion::V1Beta1, _) | (_, Field::Absent) => Some(Self::ALL),

@@ -1,4 +1,4 @@
-//! Budgets of whole pools: known cases, and the answers of every question held against each other.
+//! Budgets of whole pools: known cases, and the results of all functions compared with each other.
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -156,7 +156,7 @@ fn a_change_far_away_is_not_searched_for_without_end() {
             to: Allowance::Unlimited
         }
     );
-    // Every minute of all days but the last of some months: too many fires for one answer.
+    // Every minute of all days but the last of some months: too many fires for one search.
     let Change::NotBefore(until) = next("* * 1-30 * *", "23h") else {
         panic!("the search has a bound");
     };
@@ -223,7 +223,7 @@ fn budget() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What is allowed in each minute from an instant on, found by asking for each.
+/// What is allowed in each minute from an instant on, computed minute by minute.
 fn minutes(budgets: &Budgets, reason: Reason, from: Timestamp, count: i64) -> Vec<Option<u32>> {
     (0..count)
         .map(|minute| {
@@ -261,7 +261,7 @@ proptest! {
                 (Change::At { at, .. }, None) => prop_assert!(at >= from + SignedDuration::from_hours(7 * 24)),
                 (Change::Never, first) => prop_assert_eq!(first, None),
                 (Change::NotBefore(until), first) => {
-                    // Windows of equal numbers that take turns.
+                    // Alternating windows of equal numbers.
                     prop_assert!(until > from + SignedDuration::from_hours(7 * 24));
                     prop_assert_eq!(first, None);
                 }

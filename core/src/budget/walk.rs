@@ -1,4 +1,4 @@
-//! From one opening or closing of a window to the next.
+//! Walks from one opening or closing of a window to the next.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use super::list::{Budgets, Entry};
 use super::reasons::Reason;
 use super::window::{Phase, Reach, Until};
 
-/// The budgets of a pool at an instant, to be moved on in time.
+/// The budgets of a pool at an instant, to be advanced in time.
 pub(super) struct Walk<'b> {
     budgets: &'b Budgets,
     phases: Vec<Phase>,
@@ -15,8 +15,8 @@ pub(super) struct Walk<'b> {
 }
 
 impl<'b> Walk<'b> {
-    /// Begins at an instant with those budgets that matter; the others are taken to stay as they are. Looks no
-    /// further than `reach` on all its way.
+    /// Begins at an instant with the budgets that matter; the others are assumed not to change. Searches no further
+    /// than `reach` in total.
     pub(super) fn from(
         budgets: &'b Budgets,
         at: Timestamp,
@@ -45,7 +45,7 @@ impl<'b> Walk<'b> {
             .allowance_where(reason, nodes, |place, _| is_open(place))
     }
 
-    /// Until when no window opens or closes.
+    /// How long no window opens or closes.
     pub(super) fn until(&self) -> Until {
         let instant = |until: &Until| match until {
             Until::Always => None,
@@ -58,7 +58,7 @@ impl<'b> Walk<'b> {
             .unwrap_or(Until::Always)
     }
 
-    /// Moves on to the instant at which windows open or close.
+    /// Advances to the instant at which windows open or close.
     pub(super) fn advance(&mut self, to: Timestamp) {
         let entries = self.budgets.entries().iter();
         for (phase, entry) in self.phases.iter_mut().zip(entries) {
@@ -69,7 +69,7 @@ impl<'b> Walk<'b> {
         }
     }
 
-    /// Whether there is nothing left to look with.
+    /// Whether `reach` is used up.
     pub(super) fn is_exhausted(&self) -> bool {
         self.reach.fires == 0
     }

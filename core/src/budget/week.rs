@@ -11,23 +11,23 @@ use super::window::{Reach, Until};
 /// The hours of a week.
 pub const HOURS: usize = 7 * 24;
 
-/// What is allowed in an hour, or a shorter stretch of time.
+/// What is allowed in an hour, or a shorter period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// The least that is allowed in it.
+    /// The least that is allowed during it.
     pub lowest: Allowance,
-    /// Whether the number changes within it.
+    /// Whether the number changes during it.
     pub changes: bool,
 }
 
 impl Budgets {
-    /// What is allowed for each of these reasons in each hour of the week from an instant on: a row a reason, its
-    /// hours in their order. Right where [`super::is_reckoned`].
+    /// What is allowed for each of these reasons in each hour of the week from an instant on: one row per reason,
+    /// its hours in their order. Only correct if [`super::is_reckoned`].
     pub fn week(&self, reasons: &[Reason], nodes: u32, from: Timestamp) -> Vec<Vec<Cell>> {
         self.cells(reasons, nodes, from, SignedDuration::from_hours(1), HOURS)
     }
 
-    /// The same for so many stretches of time of this length.
+    /// The same for this many periods of this length.
     pub fn cells(
         &self,
         reasons: &[Reason],
@@ -40,7 +40,7 @@ impl Budgets {
             std::iter::successors(from.checked_add(length).ok(), |end| end.checked_add(length).ok())
                 .take(count)
                 .collect();
-        // A window opens once a minute at most, so that the time itself is bound enough.
+        // A window opens once a minute at most, so the time alone is a sufficient bound.
         let reach = Reach {
             until: ends.last().copied().unwrap_or(from),
             fires: u32::MAX,
@@ -57,7 +57,7 @@ impl Budgets {
     }
 }
 
-/// Walks up to the end of a stretch, which belongs to the next one.
+/// Walks up to the end of a period, which belongs to the next one.
 fn cells_until(walk: &mut Walk<'_>, reasons: &[Reason], nodes: u32, end: Timestamp) -> Vec<Cell> {
     let begun = |reason: &Reason| Cell {
         lowest: walk.allowance(*reason, nodes),

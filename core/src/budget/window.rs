@@ -1,4 +1,4 @@
-//! When a budget holds.
+//! When a budget applies.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 
-/// 1990-01-01 and 2090-01-01, in seconds since 1970. Five years and the longest window that closes lie within what
-/// fire times are known for, on either side.
+/// 1990-01-01 and 2090-01-01, in seconds since 1970. Five years and the longest window that closes fit between
+/// these and the limits of known fire times.
 const RECKONED: std::ops::Range<i64> = 631_152_000..3_786_912_000;
 
 /// Whether budgets can be computed at an instant: from 1990 up to 2090.
@@ -15,12 +15,12 @@ pub fn is_reckoned(at: Timestamp) -> bool {
     RECKONED.contains(&at.as_second())
 }
 
-/// When a budget holds, as its `schedule` and `duration` say.
+/// When a budget applies, by its `schedule` and `duration`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
     /// At any time.
     Always,
-    /// For some time after each fire, and not at all times.
+    /// For some time after each fire, but not always.
     Sometimes {
         /// When the window opens.
         schedule: Schedule,
@@ -30,8 +30,8 @@ pub enum Window {
 }
 
 impl Window {
-    /// The window of a schedule and a duration. It is always open where it opens again before it closes, and where
-    /// the schedule never fires: Karpenter takes never for always.
+    /// The window of a schedule and a duration. It is always open if it opens again before it closes, and if the
+    /// schedule never fires: Karpenter treats never as always.
     pub fn of(schedule: Schedule, duration: Duration) -> Self {
         if schedule.longest_gap().is_none_or(|gap| duration >= gap) {
             Self::Always
@@ -41,7 +41,7 @@ impl Window {
     }
 }
 
-/// Windows `[fire, fire + duration)`, as Karpenter finds them; where they overlap or touch, they are one.
+/// Windows `[fire, fire + duration)`, as Karpenter computes them; windows that overlap or touch are one.
 #[derive(Debug, Clone)]
 pub struct Windows {
     schedule: Schedule,
@@ -49,27 +49,27 @@ pub struct Windows {
     duration: Duration,
 }
 
-/// Until when something stays as it is.
+/// How long something stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// For ever.
+    /// Forever.
     Always,
-    /// Up to this instant, at which it changes.
+    /// Up to this instant, when it changes.
     At(Timestamp),
-    /// Up to this instant and perhaps longer: nobody looked further.
+    /// Up to this instant and perhaps longer: the search ended there.
     AtLeast(Timestamp),
 }
 
-/// How far somebody looks.
+/// How far to search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reach {
-    /// Nothing behind this instant is of interest.
+    /// Nothing after this instant matters.
     pub(super) until: Timestamp,
-    /// How many fires may still be looked at.
+    /// How many more fires may be checked.
     pub(super) fires: u32,
 }
 
-/// Whether windows are open, and until when they stay so.
+/// Whether windows are open, and how long that stays so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Phase {
     pub(super) open: bool,
@@ -77,7 +77,7 @@ pub(super) struct Phase {
 }
 
 impl Phase {
-    /// What never changes.
+    /// A phase that never changes.
     pub(super) const fn constant(open: bool) -> Self {
         let until = Until::Always;
         Self { open, until }
@@ -103,14 +103,14 @@ impl Windows {
         self.duration
     }
 
-    /// Whether one is open. Right where [`is_reckoned`].
+    /// Whether one is open. Only correct if [`is_reckoned`].
     pub fn is_open(&self, at: Timestamp) -> bool {
-        // No fire is always to Karpenter.
+        // Karpenter treats a schedule without fires as always open.
         self.first_fire(at).is_none_or(|fire| fire <= at)
     }
 
-    /// Whether one is open, and until when that stays so. Looks no further than `reach`, and
-    /// takes away from it.
+    /// Whether one is open, and how long that stays so. Searches no further than `reach`, and subtracts what it
+    /// used.
     pub(super) fn phase(&self, at: Timestamp, reach: &mut Reach) -> Phase {
         match self.first_fire(at) {
             None => Phase::constant(true),
@@ -125,12 +125,12 @@ impl Windows {
         }
     }
 
-    /// The first fire whose window ends after this instant. It may lie in the future.
+    /// The first fire whose window ends after this instant. It may be in the future.
     fn first_fire(&self, at: Timestamp) -> Option<Timestamp> {
         self.fires.next_after(at.checked_sub(self.duration).ok()?)
     }
 
-    /// The end of the window that this fire opens, together with those that follow without a break.
+    /// The end of the window that this fire opens, together with those that follow without a gap.
     fn end(&self, mut fire: Timestamp, reach: &mut Reach) -> Until {
         loop {
             let Ok(end) = fire.checked_add(self.duration) else {
