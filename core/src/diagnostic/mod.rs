@@ -1,7 +1,7 @@
-//! What poolgate says about an object: one [`Diagnostic`] per rule and field, gathered in a [`Report`].
+//! What poolgate says about an object: one [`Diagnostic`] per rule and field, collected in a [`Report`].
 //!
-//! The wording follows the API server's, so that a user reads one language whoever denies the object.
-//! Knows nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
+//! The wording follows the API server's, so that messages read the same whichever program denies the object. Knows
+//! nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
 
 mod origin;
 mod path;
@@ -42,19 +42,19 @@ impl fmt::Display for RuleId {
 /// Room for a problem and the name of a rule, in bytes, so that most messages are allocated once.
 const USUAL_PROBLEM: usize = 96;
 
-/// How much a diagnostic weighs.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; shown offline only.
     Info,
-    /// Legal, but will probably hurt. The object is admitted.
+    /// Legal, but will probably cause trouble. The object is admitted.
     Warning,
     /// The object is denied.
     Error,
 }
 
 impl Severity {
-    /// The word used in output and policy files.
+    /// The word in output and policy files.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -73,33 +73,33 @@ impl fmt::Display for Severity {
 /// One finding: what is wrong, where, why it matters and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The rule that speaks.
+    /// The rule that reports it.
     pub rule: RuleId,
-    /// How much it weighs here: the rule's own severity, unless policy or ratchet changed it.
+    /// Its severity: the rule's own, unless policy or ratchet changed it.
     pub severity: Severity,
-    /// Who else would notice.
+    /// Which program would notice it without poolgate.
     pub origin: Origin,
-    /// The field at fault. For a missing field, the path it should have.
+    /// The field with the mistake. For a missing field, the path it should have.
     pub path: FieldPath,
-    /// What is wrong, in the API server's vocabulary.
+    /// What is wrong, in the API server's words.
     pub problem: Problem,
-    /// Why it is wrong: a clause without final stop.
+    /// Why it is wrong: a clause without a full stop.
     pub reason: String,
     /// What to write instead.
     pub suggestion: Option<Suggestion>,
-    /// Other fields that the finding rests on, such as the labels beside the requirements.
+    /// Other fields that the finding is based on, such as the labels beside the requirements.
     pub related: Vec<FieldPath>,
 }
 
 impl Diagnostic {
-    /// Says how much it weighs, where that is not the rule's own severity.
+    /// Sets its severity, if that is not the rule's own.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 
-    /// Says who else would notice, where the rule alone does not tell.
+    /// Sets its origin, if the rule has more than one.
     #[must_use]
     pub fn origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
@@ -112,14 +112,14 @@ impl Diagnostic {
         self.suggest_if_known(Some(suggestion))
     }
 
-    /// Adds what to write instead, where that is known.
+    /// Adds what to write instead, if that is known.
     #[must_use]
     pub fn suggest_if_known(mut self, suggestion: Option<impl Into<Suggestion>>) -> Self {
         self.suggestion = suggestion.map(Into::into);
         self
     }
 
-    /// Adds another field that the finding rests on.
+    /// Adds another field that the finding is based on.
     #[must_use]
     pub fn related(mut self, path: FieldPath) -> Self {
         self.related.push(path);

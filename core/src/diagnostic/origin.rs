@@ -1,21 +1,21 @@
-//! Who is behind a finding.
+//! Which program would notice the mistake without poolgate.
 
-/// Who would notice the mistake if poolgate did not.
+/// Which program would notice the mistake without poolgate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// The API server rejects it, mostly by the schema or the CEL rules of Karpenter's CRD, with less explanation.
     Schema,
-    /// Karpenter itself, once the object is stored: it marks the NodePool not ready and passes it over.
+    /// Karpenter itself, once the object is stored: it marks the NodePool not ready and ignores it.
     Runtime,
-    /// Nobody at apply time: Karpenter takes it and suffers later.
+    /// No program at apply time: Karpenter accepts it and fails later.
     Silent,
-    /// Nobody: it concerns a field that poolgate itself defines, a bound of the organisation's policy, or a text
-    /// longer than poolgate reads.
+    /// No other program: it is about a field that poolgate itself defines, a bound of the organisation's policy, or
+    /// a text longer than poolgate reads.
     Poolgate,
 }
 
 impl Origin {
-    /// Whether the object is rejected or set aside whatever poolgate says of it.
+    /// Whether the object is rejected or ignored even without poolgate.
     pub const fn is_karpenters(self) -> bool {
         matches!(self, Self::Schema | Self::Runtime)
     }

@@ -1,4 +1,4 @@
-//! Where in an object a field stands, written as Kubernetes writes it.
+//! The path of a field in an object, written as Kubernetes writes it.
 
 use crate::json::{Json, Tree};
 use std::borrow::Cow;
@@ -23,7 +23,7 @@ impl FieldPath {
         Self(Vec::new())
     }
 
-    /// The path that names `keys` one below the other.
+    /// The path of nested `keys`.
     pub fn of(keys: &[&'static str]) -> Self {
         Self(keys.iter().map(|key| Segment::Key(Cow::Borrowed(key))).collect())
     }
@@ -47,13 +47,13 @@ impl FieldPath {
         &self.0
     }
 
-    /// The path of what holds this field; none for the root.
+    /// The path of the parent of this field; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         let (_, above) = self.0.split_last()?;
         Some(Self(above.to_vec()))
     }
 
-    /// The value that is at this path. An explicit `null` counts as absent, as in the API server.
+    /// The value at this path. An explicit `null` counts as absent, as in the API server.
     pub fn find<'v, T: Tree>(&self, root: &'v T) -> Option<&'v T> {
         let mut value = root;
         for segment in &self.0 {
@@ -65,7 +65,7 @@ impl FieldPath {
         (!value.is_null()).then_some(value)
     }
 
-    /// The value that is at this path, to be changed; an explicit `null`, too.
+    /// The value at this path, mutable; even an explicit `null`.
     pub fn find_mut<'v, 'a>(&self, root: &'v mut Json<'a>) -> Option<&'v mut Json<'a>> {
         self.0.iter().try_fold(root, |value, segment| match segment {
             Segment::Key(key) => value.get_mut(key),
@@ -95,7 +95,7 @@ impl FromIterator<Segment> for FieldPath {
     }
 }
 
-/// A key that can follow a dot without being mistaken for something else.
+/// A key that can follow a dot without being misread.
 fn is_plain(key: &str) -> bool {
     !key.is_empty()
         && key
@@ -116,7 +116,7 @@ impl fmt::Display for FieldPath {
                     }
                     f.write_str(key)?;
                 }
-                // A key comes from the manifest: what could move the cursor or forge a line is escaped.
+                // A key comes from the manifest: characters that could move the cursor or fake a line are escaped.
                 Segment::Key(key) => write!(f, "[{}]", key.escape_debug())?,
                 Segment::Index(index) => write!(f, "[{index}]")?,
             }

@@ -1,9 +1,9 @@
-//! The kinds of mistake that the API server knows, and how it begins a sentence about each.
+//! The kinds of mistake that the API server knows, and how its message for each begins.
 
 use crate::json::Json;
 use std::fmt;
 
-/// Longest value, in characters, that a message repeats; the rest is cut. A terminal line holds it with room.
+/// Longest value, in characters, that a message quotes; longer ones are cut. It easily fits on a terminal line.
 const LONGEST_QUOTE: usize = 80;
 
 /// What is wrong with a field: `field.ErrorType` of `k8s.io/apimachinery`, as far as poolgate needs it.
@@ -14,7 +14,7 @@ pub enum Problem {
         /// The value as the message shows it; see [`quoted`].
         value: String,
     },
-    /// The value is legal; it is noted all the same.
+    /// The value is legal; it is only pointed out.
     Legal {
         /// The value as the message shows it; see [`quoted`].
         value: String,
@@ -24,18 +24,18 @@ pub enum Problem {
         /// The value as the message shows it; see [`quoted`].
         value: String,
     },
-    /// The field must be there and is not.
+    /// The field is required and missing.
     Required,
-    /// The value is none of those that an enumeration allows.
+    /// The value is not one of the enumeration.
     Unsupported {
         /// The value as the message shows it; see [`quoted`].
         value: String,
-        /// What may be there.
+        /// The supported values.
         supported: &'static [&'static str],
     },
     /// The API has no such field.
     Unknown,
-    /// The list or map has more entries than can be held.
+    /// The list or map has too many entries.
     TooMany {
         /// How many there are.
         actual: usize,
@@ -95,7 +95,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A text from the object in quotes, cut to a bearable length, with control characters escaped.
+/// A text from the object in quotes, shortened, with control characters escaped.
 pub fn quoted(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(LONGEST_QUOTE) + 5);
     shown.push('"');
@@ -115,7 +115,7 @@ pub fn quoted(text: &str) -> String {
     shown
 }
 
-/// A JSON value on one line; of lists and objects only what they are, because they can be of any size.
+/// A JSON value on one line; lists and objects only by their kind, because they can be of any size.
 fn shown(value: &Json<'_>) -> String {
     match value {
         Json::String(text) => quoted(text),

@@ -2,8 +2,8 @@
 
 use super::{Diagnostic, Severity};
 
-/// How many diagnostics of one severity a report keeps. A manifest can be made to hold hundreds of thousands
-/// of mistakes; nobody reads more than these, and an answer must stay small.
+/// How many diagnostics of one severity a report keeps. A manifest can have hundreds of thousands of mistakes;
+/// nobody reads more than these, and an answer must stay small.
 pub const MAX_KEPT: usize = 100;
 
 /// The diagnostics of one object, in the order in which they were found.
@@ -14,7 +14,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Takes a diagnostic in; beyond [`MAX_KEPT`] of its severity it is only counted.
+    /// Adds a diagnostic; beyond [`MAX_KEPT`] of its severity it is only counted.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if let Some(count) = self.counts.get_mut(diagnostic.severity as usize) {
             *count += 1;

@@ -4,33 +4,33 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// Longest text, in bytes, for which a nearest word is looked for. No word of Karpenter's API is longer.
+/// Longest text, in bytes, for which the nearest word is searched. No word of Karpenter's API is longer.
 const LONGEST_GUESSED: usize = 80;
 
 /// What to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestion {
-    /// In words: a clause without final stop.
+    /// In words: a clause without a full stop.
     pub text: String,
-    /// The same as a change to the object, where it can mean nothing else.
+    /// The same as a change to the object, if only one change is possible.
     pub edit: Option<Edit>,
 }
 
-/// A change at the field that a finding points at. Only what the author can have meant: the same value in the notation
-/// that is legal, or the one legal spelling of a word.
+/// A change at the field that a finding points at. Only what the author must have intended: the same value in legal
+/// notation, or the one legal spelling of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Put this text, number or boolean in place of the value.
+    /// Replace the value with this text, number or boolean.
     Set(Value),
-    /// Put the value in quotes, as it is written: YAML reads `012`, `1.10` and `on` as other things, so only who has the
-    /// author's text can do it.
+    /// Put the value in quotes, as written: YAML reads `012`, `1.10` and `on` as something else, so this needs the
+    /// author's text.
     Quote,
-    /// Give the field this name.
+    /// Rename the field to this.
     Rename(String),
 }
 
 impl Suggestion {
-    /// To write this text. Where YAML would take it for a number, it is shown in quotes.
+    /// To write this text. If YAML would read it as a number, it is shown in quotes.
     pub fn write(text: impl Into<String>) -> Self {
         let text = text.into();
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -42,7 +42,7 @@ impl Suggestion {
         Self::from(words).with(Edit::Set(Value::String(text)))
     }
 
-    /// To put a value that is written like this in quotes.
+    /// To put a value with this notation in quotes.
     pub fn quote(written: &str) -> Self {
         Self::from(format!("write it in quotes: \"{written}\"")).with(Edit::Quote)
     }
@@ -52,14 +52,14 @@ impl Suggestion {
         Self::from(format!("did you mean {word}?"))
     }
 
-    /// The word of a list that a text is but for case and blanks around it, or else the one that it is nearest to.
+    /// The word of a list that equals a text except for case and blanks around it, or else the nearest one.
     pub fn spelling(text: &str, words: &[&str]) -> Option<Self> {
         let same = words.iter().find(|word| word.eq_ignore_ascii_case(text.trim()));
         same.map(|word| Self::write(*word))
             .or_else(|| nearest(text, words.iter().copied()).map(Self::did_you_mean))
     }
 
-    /// The same, made by a program with this edit.
+    /// The same with this edit for a program.
     #[must_use]
     pub fn with(mut self, edit: impl Into<Option<Edit>>) -> Self {
         self.edit = edit.into();
@@ -82,13 +82,13 @@ impl fmt::Display for Suggestion {
     }
 }
 
-/// The word that a text was probably meant to be: with at most one slip in three letters, whatever their case. Beyond
-/// that it is another word; of two that are equally near none is probable.
+/// The word that a text was probably intended to be: with at most one typo in three letters, ignoring case. Beyond
+/// that it is another word; if two are equally near, none is probable.
 pub fn nearest<'w>(text: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     nearest_within(usize::MAX, text, words)
 }
 
-/// The same, with at most so many slips in all.
+/// The same, with at most this many typos in all.
 pub fn nearest_within<'w>(
     most_slips: usize,
     text: &str,
