@@ -1,4 +1,5 @@
-//! The node limit that a user leaves to poolgate: what `spec.limits.nodes` says until the reconciler has seen the pool.
+//! The node limit that a user leaves to poolgate: the value of `spec.limits.nodes` until the reconciler has seen
+//! the pool.
 
 use serde_json::{Value, json};
 
@@ -8,8 +9,8 @@ use crate::json::Json;
 use crate::karpenter::{Field, NodePool};
 use crate::value::quantity::Quantity;
 
-/// The first `spec.limits.nodes` of a pool that leaves it to poolgate. Where a stored pool has one, a manifest that lacks
-/// it does not raise it: the reconciler knows why it is lower.
+/// The first `spec.limits.nodes` of a pool that leaves it to poolgate. If a stored pool has a lower one, a manifest
+/// without it does not raise it: the reconciler knows why it is lower.
 pub(super) fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
     let limit = pool.annotated_node_limit()?;
     let stored = old.and_then(|old| old.limits.present()?.get("nodes"));

@@ -1,9 +1,9 @@
-//! What admission writes into a NodePool where its author left a field out.
+//! What admission writes into a NodePool if its author left a field out.
 //!
-//! Only `spec.disruption` is ever written, the annotation that keeps the node limit mode, and a `spec.limits.nodes` that
-//! is left to poolgate: anything under
-//! `spec.template` would change Karpenter's drift hash and so replace every node of the pool. A value that is there is
-//! never touched, but for a node limit mode that an update has made differ from the other place where it stands.
+//! Only `spec.disruption` is ever written, the annotation that keeps the node limit mode, and a `spec.limits.nodes`
+//! that is left to poolgate: anything under `spec.template` would change Karpenter's drift hash and so replace
+//! every node of the pool. Existing values are never changed, except a node limit mode if an update has made its
+//! two places differ.
 
 mod limit;
 mod mode;
@@ -14,11 +14,12 @@ use crate::diagnostic::FieldPath;
 use crate::karpenter::{ApiVersion, Disruption, Field, Karpenter, NodePool};
 use crate::policy::DefaultValues;
 
-/// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, whose names v1beta1 lacks.
+/// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, and v1beta1 does not have these
+/// names.
 const V1BETA1_CONSOLIDATION_POLICY: &str = "WhenUnderutilized";
 
-/// A value to be written at a path whose parent exists. The path itself is absent, or an explicit `null`, but for a
-/// node limit mode that is to say what the other place says.
+/// A value to write at a path whose parent exists. The path itself is absent, or an explicit `null`, except for a
+/// node limit mode that must agree with the other place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultValue {
     /// The field.
@@ -27,7 +28,7 @@ pub struct DefaultValue {
     pub value: Value,
 }
 
-/// The values that `pool` lacks, which on an update replaces `old`. Empty for an object whose `spec` or
+/// The values that `pool` lacks; on an update it replaces `old`. Empty for an object whose `spec` or
 /// `spec.disruption` is of the wrong type.
 pub fn defaults(
     pool: &NodePool<'_>,

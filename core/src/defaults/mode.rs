@@ -1,5 +1,5 @@
-//! The node limit mode in its two places. The field is the user's; the annotation outlives a definition that lacks the
-//! field, as every upgrade of Karpenter's definitions brings one.
+//! The node limit mode in its two places. The field is the user's; the annotation keeps the mode when the
+//! definition lacks the field, as after every upgrade of Karpenter's definitions.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::DefaultValue;
 use crate::diagnostic::FieldPath;
 use crate::karpenter::{Disruption, Field, Karpenter, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool};
 
-/// The texts of both places.
+/// The mode in both places, as text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Texts<'a> {
     field: Option<&'a str>,
@@ -23,11 +23,11 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// What the absent field is to become; none if it stays absent. Not beside an annotation of the user's, which it would
-/// overrule. Not where the CRD is known to lack the field: the API server stores what a webhook adds to a new object
-/// unpruned, and the next write of the same manifest would clean it up. And not into a stored pool without it: on an
-/// update the API server does prune, but not before it has counted up the generation, so that every write would look
-/// like a change.
+/// The value to write into the absent field; `None` if it stays absent. Not next to a user's annotation, which it
+/// would override. Not if the CRD is known to lack the field: the API server stores what a webhook adds to a new
+/// object without pruning it, and the next write of the same manifest would remove it. And not into a stored pool
+/// without it: on an update the API server does prune, but only after it has incremented the generation, so every
+/// write would look like a change.
 pub(super) fn field(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
@@ -57,8 +57,8 @@ pub(super) fn field(
     is_wanted.then(|| default.as_str().into())
 }
 
-/// What is to be written so that both places say the same: where they differ after an update, the one that it has
-/// changed wins. `default` is what holds without either, so that it need not be kept.
+/// The value to write so that both places agree: if they differ after an update, the one that the update changed
+/// wins. `default` applies without either, so it need not be kept.
 pub(super) fn agreement(
     pool: &NodePool<'_>,
     old: Option<&NodePool<'_>>,
@@ -215,20 +215,20 @@ mod tests {
 
     #[test]
     fn what_an_update_removes_is_gone() {
-        // The field with its copy: the default holds again.
+        // The field with its copy: the default applies again.
         let after = completed(
             &pool((None, Some("Soft"))),
             Some(&pool((Some("Soft"), Some("Soft")))),
         );
         assert_eq!(in_force(&after), Some(NodeLimitMode::Hard));
         assert_eq!(modes(&after).0, modes(&after).1);
-        // The field beside an annotation that says something else: that one holds.
+        // The field next to an annotation with another value: the annotation applies.
         let after = completed(
             &pool((None, Some("Soft"))),
             Some(&pool((Some("Hard"), Some("Soft")))),
         );
         assert_eq!(in_force(&after), Some(NodeLimitMode::Soft));
-        // The copy alone: the field holds, and is copied again.
+        // Only the copy: the field applies, and is copied again.
         let after = completed(
             &pool((Some("Soft"), None)),
             Some(&pool((Some("Soft"), Some("Soft")))),
