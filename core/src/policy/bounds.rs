@@ -1,5 +1,5 @@
-//! What every pool must keep to, because the organisation says so. Each bound that is set is a rule of its own;
-//! one that is not set is silent.
+//! The organisation's bounds for every pool. Each bound that is set is a separate rule; one that is not set is not
+//! checked.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::value::quantity::Quantity;
 
 use super::Glob;
 
-/// A value that was read from text, with that text for messages.
+/// A value that was parsed from text, with that text for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written<T> {
-    /// As it is in the policy.
+    /// The text in the policy.
     pub text: String,
-    /// What it means.
+    /// The parsed value.
     pub value: T,
 }
 
@@ -34,7 +34,7 @@ pub struct Bounds {
 pub struct LimitBounds {
     /// Resources that must have a limit.
     pub required: Vec<String>,
-    /// The largest limit of a resource. A pool without that limit has no end, and so breaks the bound.
+    /// The largest limit of a resource. A pool without that limit is unlimited, and so violates the bound.
     pub max: BTreeMap<String, Written<Quantity>>,
 }
 
@@ -43,17 +43,17 @@ pub struct LimitBounds {
 pub struct BudgetBounds {
     /// The largest percentage in a budget, 0 to 100.
     pub max_percent: Option<u8>,
-    /// The largest number of nodes in a budget that is no percentage.
+    /// The largest number of nodes in a budget that is not a percentage.
     pub max_nodes: Option<i32>,
     /// How many budgets a pool may have.
     pub max_budgets: Option<usize>,
-    /// Whether one budget must hold always and for every reason.
+    /// Whether one budget must always apply, for every reason.
     pub require_always: bool,
     /// Times in which nothing may be disrupted.
     pub freeze_windows: Vec<FreezeWindow>,
 }
 
-/// A time, coming again and again, in which no node may be disrupted.
+/// A recurring time in which no node may be disrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreezeWindow {
     /// When it begins.
@@ -67,9 +67,9 @@ pub struct FreezeWindow {
 pub struct TemplateBounds {
     /// Labels that every node must get.
     pub required_labels: Vec<String>,
-    /// The capacity types that a pool may use; none where all are allowed.
+    /// The capacity types that a pool may use; `None` if all are allowed.
     pub capacity_types: Option<Vec<String>>,
-    /// The node classes that a pool may use; none where all are allowed.
+    /// The node classes that a pool may use; `None` if all are allowed.
     pub node_classes: Option<Vec<NodeClassPattern>>,
     /// How long nodes may and must live.
     pub expire_after: DurationBounds,
@@ -77,8 +77,7 @@ pub struct TemplateBounds {
     pub termination_grace_period: DurationBounds,
 }
 
-/// Bounds on a length of time. Where the object says nothing, or `Never`, there is no end: that
-/// is longer than any maximum.
+/// Bounds on a duration. If the object sets none, or `Never`, it is unlimited: that is longer than any maximum.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DurationBounds {
     /// The shortest.
@@ -87,7 +86,7 @@ pub struct DurationBounds {
     pub max: Option<Written<GoDuration>>,
 }
 
-/// Node classes that may be used: where a part is not given, any will do.
+/// Node classes that may be used: if a part is not given, any will do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeClassPattern {
     /// The API group, without version.

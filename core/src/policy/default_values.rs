@@ -1,4 +1,4 @@
-//! The values that admission writes where a NodePool says nothing.
+//! The values that admission writes if a NodePool leaves them out.
 
 use serde_json::{Value, json};
 
@@ -11,23 +11,23 @@ pub struct DefaultValues {
     pub budgets: Vec<DefaultBudget>,
     /// `consolidationPolicy` of a v1 NodePool.
     pub consolidation_policy: String,
-    /// `consolidateAfter` of a v1 NodePool. A v1beta1 NodePool gets none: every CRD that Karpenter shipped
-    /// rejects it beside the policy `WhenUnderutilized`, the default there.
+    /// `consolidateAfter` of a v1 NodePool. A v1beta1 NodePool gets none: every CRD that Karpenter shipped rejects
+    /// it together with the policy `WhenUnderutilized`, the default there.
     pub consolidate_after: String,
-    /// `nodeLimitMode` of a NodePool that carries it neither as a field nor as an annotation.
+    /// `nodeLimitMode` of a NodePool that has it neither as a field nor as an annotation.
     pub node_limit_mode: NodeLimitMode,
 }
 
 /// One element of the default `budgets`. Without `reasons`, which v1beta1 does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultBudget {
-    /// How many nodes may go at once: a number, or a percentage.
+    /// How many nodes may be disrupted at once: a number, or a percentage.
     pub nodes: String,
-    /// When it holds; always, where there is none.
+    /// When it applies; `None`: always.
     pub window: Option<BudgetWindow>,
 }
 
-/// When a budget holds, in Karpenter's words.
+/// When a budget applies, in Karpenter's notation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetWindow {
     /// When it begins.

@@ -6,17 +6,17 @@ use super::Glob;
 use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
 
-/// Whom some rules spare. A finding of such a rule weighs `info` then, so that it can still be found offline; of
-/// what Karpenter itself rejects it stays a warning.
+/// Exempts pools from some rules. A finding of such a rule then has severity `info`, so that it can still be found
+/// offline; if Karpenter itself rejects the object, it stays a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exemption {
-    /// Names of NodePools, any of which will do. Any name will, where there is no pattern.
+    /// Patterns for names of NodePools; one must match. Without patterns every name matches.
     pub pools: Vec<Glob>,
     /// Labels of the NodePool itself, all of which it must have.
     pub labels: BTreeMap<String, String>,
-    /// Why, for whoever reads the finding.
+    /// Why, for readers of the finding.
     pub reason: Option<String>,
-    /// From which rules.
+    /// The rules.
     pub rules: HashSet<RuleId>,
 }
 
@@ -31,8 +31,8 @@ impl Exemption {
         (self.pools.is_empty() || is_named()) && self.labels.iter().all(|(key, value)| has(key, value))
     }
 
-    /// What a rule's findings of this origin weigh for those whom it covers; nothing where the rule does not spare
-    /// them.
+    /// The severity of a rule's findings of this origin for pools that it covers; `None` if it does not include the
+    /// rule.
     pub fn weight(&self, rule: RuleId, origin: Origin) -> Option<Severity> {
         self.rules.contains(&rule).then_some(if origin.is_karpenters() {
             Severity::Warning

@@ -1,11 +1,11 @@
-//! Patterns for names: `*` stands for any characters, everything else for itself.
+//! Patterns for names: `*` matches any characters, everything else itself.
 
 /// A pattern such as `gpu-*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob(String);
 
 impl Glob {
-    /// Takes a text for a pattern. Every text is one.
+    /// Makes a pattern of a text. Every text is a valid pattern.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self(pattern.into())
     }
@@ -15,7 +15,7 @@ impl Glob {
         &self.0
     }
 
-    /// Whether the whole of `name` is as the pattern says. Takes time in the length of both, added.
+    /// Whether the pattern matches the whole of `name`. Takes time in proportion to the sum of both lengths.
     pub fn matches(&self, name: &str) -> bool {
         let Some((first, rest)) = self.0.split_once('*') else {
             return self.0 == name;
@@ -25,7 +25,7 @@ impl Glob {
         };
         let (between, last) = rest.rsplit_once('*').unwrap_or(("", rest));
         for part in between.split('*') {
-            // The leftmost place leaves most room for what follows.
+            // The leftmost match leaves most room for what follows.
             let Some((_, behind)) = name.split_once(part) else {
                 return false;
             };
@@ -64,7 +64,7 @@ mod tests {
         }
     }
 
-    /// The meaning, without any care for time.
+    /// The same, computed in the simplest way, however slow.
     fn slowly(pattern: &str, name: &str) -> bool {
         let (mut patterns, mut rest) = (pattern.chars(), name.chars());
         match patterns.next() {

@@ -1,13 +1,13 @@
-//! How much each rule weighs.
+//! The level of each rule.
 
 use std::collections::HashMap;
 
 use crate::diagnostic::{Origin, RuleId, Severity};
 
-/// What the policy says of a rule.
+/// A rule's level in the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// Its findings weigh this much.
+    /// Its findings have this severity.
     Severity(Severity),
     /// It is not applied.
     Off,
@@ -29,18 +29,18 @@ impl Level {
     }
 }
 
-/// The weight of those rules for which the policy says one.
+/// The levels of those rules for which the policy sets one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Levels(HashMap<RuleId, Level>);
 
 impl Levels {
-    /// Gives a rule a weight.
+    /// Sets a rule's level.
     pub fn set(&mut self, rule: RuleId, level: Level) {
         self.0.insert(rule, level);
     }
 
-    /// What the policy says of a rule's findings of this origin; nothing where the rule's own severity holds. What
-    /// Karpenter rejects all the same is never silent: the user would meet the denial without its explanation.
+    /// The level of a rule's findings of this origin; `None` if the rule's own severity applies. What Karpenter
+    /// rejects anyway is always shown: otherwise the user would get the rejection without its explanation.
     pub fn of(&self, rule: RuleId, origin: Origin) -> Option<Level> {
         let level = self.0.get(&rule).copied()?;
         let is_quiet = matches!(level, Level::Off | Level::Severity(Severity::Info));

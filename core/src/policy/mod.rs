@@ -1,8 +1,8 @@
-//! What the organisation wants: how much each rule weighs, what is written where a NodePool says nothing, the
-//! bounds that every pool must keep, and who is exempt.
+//! What the organisation wants: the level of each rule, what is written if a NodePool leaves a field out, the
+//! bounds that every pool must keep, and which pools are exempt.
 //!
-//! Plain data, checked when it is made. Knows nothing of files, nor of rules but their names: what a finding weighs
-//! follows from its rule's name and its origin.
+//! Plain data, checked when it is created. Knows nothing of files, and only the names of rules: the severity of a
+//! finding follows from its rule's name and its origin.
 
 mod bounds;
 mod default_values;
@@ -21,25 +21,25 @@ pub use levels::{Level, Levels};
 
 use crate::karpenter::{LabelSets, NodePool};
 
-/// The annotation by which a NodePool chooses what becomes of its nodes above the limit: `Terminate` or `Report`.
+/// The annotation by which a NodePool chooses what happens to its nodes above the limit: `Terminate` or `Report`.
 pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
 
-/// The organisation's policy. [`Policy::default`] is what holds without a policy file.
+/// The organisation's policy. [`Policy::default`] applies without a policy file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Whether mistakes deny an object at all.
     pub enforcement: Enforcement,
-    /// How much single rules weigh.
+    /// The levels of single rules.
     pub levels: Levels,
     /// What is written into fields that the user left out.
     pub defaults: DefaultValues,
-    /// What every pool must keep to, beside Karpenter's own rules.
+    /// The bounds for every pool, in addition to Karpenter's own rules.
     pub bounds: Bounds,
     /// Pools to which some rules do not apply in full.
     pub exemptions: Vec<Exemption>,
-    /// Labels that a provider or the organisation brings.
+    /// Labels that a provider or the organisation adds.
     pub labels: LabelSets,
-    /// What becomes of nodes above a limit.
+    /// What happens to nodes above a limit.
     pub over_limit: OverLimit,
 }
 
@@ -49,7 +49,7 @@ pub enum Enforcement {
     /// An error denies the object.
     #[default]
     Enforce,
-    /// Nothing is denied: what would be is a warning. For a first week beside running clusters.
+    /// Nothing is denied: a warning instead. For a first week on running clusters.
     Warn,
 }
 
@@ -75,10 +75,10 @@ impl Enforcement {
     }
 }
 
-/// What becomes of nodes above `limits.nodes`, after the limit was lowered or overrun.
+/// What happens to nodes above `limits.nodes`, after the limit was lowered or exceeded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OverLimit {
-    /// They are told of, and stay.
+    /// They are reported, and stay.
     #[default]
     Report,
     /// They are terminated, the cheapest first.
@@ -89,10 +89,10 @@ impl OverLimit {
     /// The values, as they are in a policy file.
     pub const VALUES: &'static [&'static str] = &["report", "terminate"];
 
-    /// The words of the annotation, in the order in which messages name them.
+    /// The values of the annotation, in the order in which messages name them.
     pub const ANNOTATED: &'static [&'static str] = &["Terminate", "Report"];
 
-    /// What a pool's annotation chooses, in whatever letters; none where it is missing or says something else.
+    /// The value of a pool's annotation, ignoring case; `None` if it is missing or says something else.
     pub fn annotated(pool: &NodePool<'_>) -> Option<Self> {
         let word = pool.annotations.present()?.get(OVER_LIMIT_ANNOTATION)?.as_str()?;
         Self::parse(&word.to_ascii_lowercase())
