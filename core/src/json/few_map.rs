@@ -1,28 +1,29 @@
-//! A map for what is mostly a handful: hashing a short key costs as much as comparing it with sixty others, most of
-//! which differ in length or in the first bytes.
+//! A map for mostly few entries: hashing a short key costs as much as comparing it with sixty others, most of which
+//! differ in length or in the first bytes.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Up to how many entries are looked through one by one.
+/// Up to this number of entries, the map is searched one by one.
 const FEW: usize = 64;
 
-/// Entries in the order in which their keys first came. However many there are, a key is found in the same time.
+/// Entries in the order in which their keys were first inserted. A key is found in constant time, however many
+/// there are.
 #[derive(Debug)]
 pub(crate) struct FewMap<K, V> {
     entries: Vec<(K, V)>,
-    /// Where the entries are; empty while they are few.
+    /// The indices of the entries; empty while they are few.
     places: HashMap<K, usize>,
 }
 
 impl<K: Clone + Eq + Hash, V> FewMap<K, V> {
-    /// The value of a key; none if the key is not there.
+    /// The value of a key; `None` if the key is missing.
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
         let place = self.place(key)?;
         self.entries.get(place).map(|(_, value)| value)
     }
 
-    /// Takes in an entry. If the key is there already, nothing changes, and its value is returned.
+    /// Inserts an entry. If the key exists already, nothing changes, and its value is returned.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<&mut V> {
         if let Some(place) = self.place(&key) {
             return self.entries.get_mut(place).map(|(_, value)| value);
@@ -31,7 +32,7 @@ impl<K: Clone + Eq + Hash, V> FewMap<K, V> {
         None
     }
 
-    /// Takes in an entry. If the key is there already, it gets this value, and its last one is returned.
+    /// Inserts an entry. If the key exists already, its value is replaced, and the former one is returned.
     pub(crate) fn replace(&mut self, key: K, value: V) -> Option<V> {
         if let Some((_, replaced)) = self.place(&key).and_then(|place| self.entries.get_mut(place)) {
             return Some(std::mem::replace(replaced, value));
@@ -40,7 +41,7 @@ impl<K: Clone + Eq + Hash, V> FewMap<K, V> {
         None
     }
 
-    /// Takes in an entry of a new key.
+    /// Inserts an entry with a new key.
     fn push(&mut self, key: K, value: V) {
         if !self.places.is_empty() {
             self.places.insert(key.clone(), self.entries.len());

@@ -1,7 +1,7 @@
-//! JSON as it is reviewed: a tree that borrows its texts from what it was read from, and that only looks.
+//! JSON for reviews: a tree that borrows its texts from the input.
 //!
 //! `serde_json::Value` owns every text and keeps objects in B-trees; building it cost more than all rules together.
-//! Knows nothing of Kubernetes but what it is told to leave out.
+//! Knows nothing of Kubernetes except what callers leave out.
 
 mod few_map;
 mod object;
@@ -28,7 +28,7 @@ pub enum Json<'a> {
     Bool(bool),
     /// A number.
     Number(Number),
-    /// A string. Owned only where it was written with escapes.
+    /// A string. Owned only if it was written with escapes.
     String(Cow<'a, str>),
     /// A list.
     Array(Vec<Self>),
@@ -37,18 +37,18 @@ pub enum Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// What is under a key; none where this is no object.
+    /// The value under a key; `None` if this is not an object.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
     }
 
-    /// What is under a key, taken out of it; null where there is nothing.
+    /// Removes and returns the value under a key; null if there is none.
     #[must_use]
     pub fn take(&mut self, key: &str) -> Self {
         self.get_mut(key).map_or(Self::Null, std::mem::take)
     }
 
-    /// The same as [`Json::get`], to be changed.
+    /// Like [`Json::get`], but mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         match self {
             Self::Object(object) => object.get_mut(key),
@@ -56,7 +56,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// An element of a list, counted from 0, to be changed; none where this is no list.
+    /// An element of a list, counted from 0, mutable; `None` if this is not a list.
     pub fn at_mut(&mut self, index: usize) -> Option<&mut Self> {
         match self {
             Self::Array(elements) => elements.get_mut(index),
@@ -80,7 +80,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The number, where it is written as a whole one and fits.
+    /// The number, if it is written as a whole one and fits.
     pub fn as_i64(&self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
@@ -106,7 +106,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The same with texts of its own, which borrows nothing.
+    /// An owned copy, which borrows nothing.
     pub fn into_owned(self) -> Json<'static> {
         match self {
             Self::Null => Json::Null,
@@ -174,7 +174,7 @@ impl From<i64> for Json<'_> {
     }
 }
 
-/// A scalar as JSON writes it. Of lists and objects only what they are, because they can be of any size.
+/// A scalar as JSON writes it. Lists and objects only by their kind, because they can be of any size.
 impl fmt::Display for Json<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Json;
 
-/// Up to how many entries are looked through one by one.
+/// Up to this number of entries, objects are searched one by one.
 const FEW: usize = 8;
 
 type Entry<'a> = (Cow<'a, str>, Json<'a>);
@@ -18,7 +18,7 @@ pub type Entries<'o, 'a> =
     std::iter::Map<std::slice::Iter<'o, Entry<'a>>, fn(&'o Entry<'a>) -> (&'o str, &'o Json<'a>)>;
 
 impl<'a> Object<'a> {
-    /// What is under a key.
+    /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&Json<'a>> {
         if self.0.len() <= FEW {
             return self
@@ -34,8 +34,7 @@ impl<'a> Object<'a> {
         Some(&mut entry.1)
     }
 
-    /// Gives what is under a key another one; says whether it could: not where nothing is there, nor where
-    /// something is under the other.
+    /// Renames a key and returns whether it could: not if the key is missing, nor if the new one exists.
     pub fn rename(&mut self, key: &str, other: impl Into<Cow<'a, str>>) -> bool {
         let other = other.into();
         let Some(at) = self.0.iter().position(|(name, _)| name == key) else {
@@ -55,7 +54,7 @@ impl<'a> Object<'a> {
         Object(self.0.into_iter().map(owned).collect())
     }
 
-    /// Whether the key is there, whatever is under it.
+    /// Whether the key exists, whatever its value.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -95,7 +94,7 @@ impl<'o, 'a> IntoIterator for &'o Object<'a> {
     }
 }
 
-/// Of a key that comes twice the last value counts, as in Go.
+/// If a key occurs twice, its last value counts, as in Go.
 impl<'a> FromIterator<Entry<'a>> for Object<'a> {
     fn from_iter<I: IntoIterator<Item = Entry<'a>>>(entries: I) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();

@@ -1,4 +1,4 @@
-//! From text to [`Json`], past what nobody looks at.
+//! Parses text into [`Json`], leaving out what nothing uses.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,9 +20,9 @@ pub enum Part<'p> {
     All,
     /// Nothing: it is left out.
     Nothing,
-    /// Of an object every field, but of these fields no more than is said. Anything else is read whole.
+    /// If it is an object, every field, but of these fields no more than given. Anything else is read whole.
     AllBut(Fields<'p>),
-    /// Of an object these fields and no other one. Anything else is read whole.
+    /// If it is an object, only these fields. Anything else is read whole.
     Only(Fields<'p>),
 }
 
@@ -38,7 +38,7 @@ impl Part<'_> {
     }
 }
 
-/// Reads a text of JSON, which may be nested 128 deep. What is left out has to be JSON, too.
+/// Parses JSON, nested up to 128 deep. Parts left out must be valid JSON, too.
 pub fn read<'t>(text: &'t str, part: Part<'_>) -> Result<Json<'t>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let json = Reader(part).deserialize(&mut reader)?;
@@ -114,7 +114,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 }
 
-/// A key, borrowed where it can be.
+/// A key, borrowed if possible.
 struct Key<'de>(Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {

@@ -1,4 +1,4 @@
-//! What a field path can be followed through: an object under review, and one that is to be changed.
+//! Values that a field path can be followed through: an object under review, and one to be changed.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::Json;
 
 /// A value with others below it.
 pub trait Tree: Sized {
-    /// What is under a key; none where this is no object.
+    /// The value under a key; `None` if this is not an object.
     fn get(&self, key: &str) -> Option<&Self>;
 
-    /// An element of a list, counted from 0; none where this is no list.
+    /// An element of a list, counted from 0; `None` if this is not a list.
     fn at(&self, index: usize) -> Option<&Self>;
 
     /// Whether it is `null`.
