@@ -1,10 +1,10 @@
-//! The decisions of poolgate: pure functions over plain data, shared by the webhook, the command line and
-//! the reconciler.
+//! The decisions of poolgate: pure functions over plain data, shared by the webhook, the command line and the
+//! reconciler.
 //!
-//! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from
-//! the ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`rule`] and [`karpenter`], then [`policy`], then
-//! [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`]. A module imports only
-//! from floors below its own.
+//! Nothing here does I/O, reads a clock (time is an argument), logs, or panics on any input. The floors, from the
+//! ground up: [`json`], then [`diagnostic`], then [`value`] and [`manifest`], then [`rule`] and [`karpenter`], then
+//! [`policy`], then [`budget`] and [`defaults`], then [`nodelimit`], then [`rules`], then [`review`] and [`scale`].
+//! A module imports only from floors below its own.
 
 pub mod budget;
 pub mod defaults;

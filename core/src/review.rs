@@ -1,4 +1,4 @@
-//! The one entry that webhook and command line share: an object in, defaults and findings out.
+//! The entry point shared by webhook and command line: an object in, defaults and findings out.
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
@@ -10,7 +10,7 @@ use crate::nodelimit::ClaimCounts;
 use crate::policy::Policy;
 use crate::rules::{self, Context};
 
-/// What kind of object is to be judged.
+/// What kind of object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// A NodePool of this version.
@@ -20,7 +20,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The subject that group, version and kind name; none for everything that poolgate does not judge.
+    /// The subject for a group, version and kind; `None` for objects that poolgate does not check.
     pub fn of(group: &str, version: &str, kind: &str) -> Option<Self> {
         match (group, kind) {
             (GROUP, "NodePool") => ApiVersion::parse(version).map(Self::NodePool),
@@ -30,7 +30,7 @@ impl Subject {
     }
 }
 
-/// As much of an object as any rule reads. The rest is often the larger part of a stored one.
+/// The parts of an object that rules read. The rest is often the larger part of a stored one.
 pub const REVIEWED: Part<'_> = Part::AllBut(&[
     (
         "metadata",
@@ -45,7 +45,7 @@ pub const REVIEWED: Part<'_> = Part::AllBut(&[
     ("status", Part::AllBut(&[("conditions", Part::Nothing)])),
 ]);
 
-/// As much of a stored NodePool as is read unless the new one has an error ([`Review::needs_all_of_old`]).
+/// The parts of a stored NodePool that are read unless the new one has an error ([`Review::needs_all_of_old`]).
 pub const STORED_OUTLINE: Part<'_> = Part::Only(&[
     (
         "metadata",
@@ -78,30 +78,32 @@ pub const STORED_OUTLINE: Part<'_> = Part::Only(&[
 /// An object that is about to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// What the object says it is.
+    /// The kind of the object.
     pub subject: Subject,
-    /// The object as it came; of any shape.
+    /// The object as received; of any shape.
     pub object: &'a Json<'a>,
-    /// The stored object that this one replaces, on an update; of a NodePool, its [`STORED_OUTLINE`] may do.
+    /// The stored object that this one replaces, on an update; for a NodePool, its [`STORED_OUTLINE`] may suffice.
     pub old: Option<&'a Json<'a>>,
-    /// The NodeClaims of the NodePool, counted. None where nobody watches them: then its status is believed, which
-    /// Karpenter writes seconds later.
+    /// The NodeClaims of the NodePool, counted. `None` if they are not watched: then the NodePool's status is used,
+    /// which Karpenter writes seconds later.
     pub claims: Option<ClaimCounts>,
 }
 
-/// What poolgate makes of an object.
+/// The result of checking an object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Review {
     /// What to write into the object.
     pub defaults: Vec<DefaultValue>,
     /// What is wrong with the object.
     pub report: Report,
-    /// Whether something in the report rests on what the stored object has anywhere. Then its outline is not enough.
+    /// Whether something in the report depends on arbitrary parts of the stored object. Then its outline is not
+    /// enough.
     pub needs_all_of_old: bool,
 }
 
-/// Judges an object. One that is being deleted is let through as it is: whatever is wrong with it, its
-/// finalizers must be able to go. The stored object tells, because a client can write anything into a new one.
+/// Checks an object. An object that is being deleted is admitted unchanged: whatever is wrong with it, its
+/// finalizers must be removable. The stored object decides that, because a client can write anything into a new
+/// one.
 pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &Karpenter) -> Review {
     let deletion = FieldPath::of(&["metadata", "deletionTimestamp"]);
     if request.old.is_some_and(|old| deletion.find(old).is_some()) {
@@ -205,7 +207,7 @@ mod tests {
             let outline = read(&text, STORED_OUTLINE).expect("what was written can be read");
             let by_outline = judged(&new, Some(&outline));
             assert_eq!(by_outline, judged(&new, Some(&Json::from(&old))), "{old}");
-            // Without it something else comes of the update: the case would show what the outline lacks.
+            // Without this part the result differs: the case would show what the outline lacks.
             let without = judged(&new, Some(&Json::from(&pool(&json!({})))));
             assert_ne!(by_outline, without, "{old}");
         }

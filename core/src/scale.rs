@@ -1,5 +1,5 @@
-//! The verdict on `kubectl scale`: how many nodes a static pool is to have, against the limit of the pool itself.
-//! The scale subresource carries the number alone, so that nobody else compares the two.
+//! The verdict on `kubectl scale`: the new number of nodes of a static pool, compared with the limit of the pool
+//! itself. The scale subresource contains only the number, so no other check compares the two.
 
 use serde_json::Value;
 
@@ -8,9 +8,9 @@ use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
 use crate::rules;
 
-/// Judges a new number of replicas for a pool, which is the NodePool as it is stored.
+/// Checks a new number of replicas for a pool, which is the NodePool as it is stored.
 ///
-/// Nothing is said of a pool that is not known, nor of one without `spec.replicas`, of which the API server itself
+/// Nothing is reported for an unknown pool, nor for one without `spec.replicas`, for which the API server itself
 /// says that it cannot be scaled. A number that the pool has already is never denied.
 pub fn review_scale(replicas: i64, pool: Option<&Value>) -> Report {
     let mut report = Report::default();
