@@ -1,4 +1,4 @@
-//! How often a review asks the allocator, and for how much: a guard on its cost that no busy machine can break.
+//! How often a review allocates, and how much: a check of its cost that does not depend on how busy the machine is.
 
 #![cfg(test)]
 
@@ -9,11 +9,11 @@ use poolgate_core::policy::Policy;
 use poolgate_core::review::{REVIEWED, Request, STORED_OUTLINE, Subject, review};
 use serde_json::Value;
 
-/// What the review of `bench/review.json` took when this was last changed: allocations, and KiB in all of them.
-/// Whoever changes it on purpose writes the new figures.
+/// What the review of `bench/review.json` took when this was last changed: allocations, and KiB in all of them. If
+/// you change it on purpose, write the new figures.
 const RECORDED: (u64, u64) = (311, 42);
 
-/// How far a figure may lie from the recorded one, in percent.
+/// How far a figure may be from the recorded one, in percent.
 const TOLERANCE: u64 = 10;
 
 #[test]

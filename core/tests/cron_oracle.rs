@@ -1,4 +1,4 @@
-//! Every recorded verdict on a schedule is ours as well; see `data/README.md`.
+//! Compares our verdict on each schedule with the recorded one; see `data/README.md`.
 
 use jiff::Timestamp;
 use poolgate_core::value::cron::{Schedule, ScheduleError, crd_accepts};
@@ -24,7 +24,7 @@ fn class(error: &ScheduleError) -> &'static str {
     }
 }
 
-/// The recorded fire times of an accepted schedule, ours in their place, and whether both come to the same end.
+/// The recorded fire times of an accepted schedule, our fire times, and whether ours end there.
 fn fires(schedule: &Schedule, row: &Value) -> (Vec<String>, Vec<String>, bool) {
     let texts = row["next"]
         .as_array()

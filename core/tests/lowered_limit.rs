@@ -1,5 +1,5 @@
-//! Who lowers a limit is told what the reconciler will do: whatever stands, the number in the warning is the number of
-//! victims that a plan chooses.
+//! The warning about a lowered limit matches what the reconciler will do: in every state, the number in the warning
+//! is the number of victims that a plan chooses.
 
 #![cfg(test)]
 
@@ -39,7 +39,7 @@ fn pool(nodes: u32, mode: Option<&str>) -> Value {
     })
 }
 
-/// How many victims a plan chooses, with all the time that it wants.
+/// How many victims a plan chooses, given all the time that it needs.
 fn victims(before: &Value, pool: &Value, all: &[Going], policy: &Policy) -> usize {
     let now = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24);
     let claims: Vec<_> = (0..)
@@ -111,7 +111,7 @@ fn node(number: usize, disrupted: bool) -> Node {
     }
 }
 
-/// How many the warning says that the reconciler will terminate, and how many it says are above the limit.
+/// How many the warning says the reconciler will terminate, and how many it says are above the limit.
 fn told(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) -> (usize, usize) {
     let request = Request {
         subject: Subject::NodePool(V1),

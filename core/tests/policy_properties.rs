@@ -1,4 +1,4 @@
-//! What holds of every policy, whatever it says of whatever object.
+//! What holds for every policy and every object.
 
 #![cfg(test)]
 
@@ -80,7 +80,7 @@ fn any_pool() -> impl Strategy<Value = Value> {
         })
 }
 
-/// Levels for some rules, exemptions for some pools; nothing weighs more than the catalogue says.
+/// Levels for some rules, exemptions for some pools; no severity is higher than the catalogue's.
 fn any_lenience() -> impl Strategy<Value = Policy> {
     let rule = proptest::sample::select(CATALOGUE.as_slice());
     let level = prop_oneof![

@@ -1,4 +1,4 @@
-//! Every recorded verdict on a quantity and on a Go duration is ours as well; see `data/README.md`.
+//! Compares our verdict on each quantity and Go duration with the recorded one; see `data/README.md`.
 
 use num_bigint::BigInt;
 use poolgate_core::value::duration::GoDuration;
@@ -8,7 +8,7 @@ use serde_json::Value;
 const QUANTITIES: &str = include_str!("data/quantity-oracle.jsonl");
 const DURATIONS: &str = include_str!("data/duration-oracle.jsonl");
 
-/// A recorded number of nanos written as a quantity that leaves no room for interpretation.
+/// A recorded number of nanos written as an unambiguous quantity.
 fn exactly(nano: &str) -> Option<Quantity> {
     Quantity::parse(&format!("{nano}n")).ok()
 }
@@ -41,7 +41,7 @@ fn quantities_are_accepted_by_us_if_both_crd_and_parser_accept_them() {
         accepted.push((value, ours));
     }
     assert!(accepted.len() > 1_000, "{}", accepted.len());
-    // Ordered by one, ordered by the other: all pairs compare alike.
+    // Sorted by one, sorted by the other: all pairs compare the same.
     accepted.sort_by(|one, other| one.0.cmp(&other.0));
     assert!(accepted.is_sorted_by(|one, other| one.1 <= other.1 && (one.0 == other.0) == (one.1 == other.1)));
 }

@@ -1,10 +1,10 @@
-//! Quantities as users write them: what they are worth, why they are rejected, and how they compare.
+//! Quantities as users write them: their values, why they are rejected, and how they compare.
 
 use std::time::{Duration, Instant};
 
 use poolgate_core::value::quantity::{MAX_LENGTH, Quantity, QuantityError};
 
-/// Quantities of the same value, by twos.
+/// Quantities of the same value, in pairs.
 const EQUAL: [(&str, &str); 96] = [
     ("0", "-0"),
     ("0", "+0"),
@@ -336,7 +336,7 @@ fn hostile_texts_cost_next_to_nothing() {
         " ".repeat(mebibyte),
         "é".repeat(mebibyte / 2),
     ];
-    // Some milliseconds, also where the machine has other work to do; the square of the length takes minutes.
+    // Takes some milliseconds, even on a busy machine; in the square of the length it would take minutes.
     let bound = Duration::from_secs(10);
     for text in hostile {
         let start = Instant::now();

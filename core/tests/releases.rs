@@ -1,4 +1,4 @@
-//! The table of releases, held against the NodePool definitions that Karpenter published
+//! The table of releases, compared with the NodePool definitions that Karpenter published
 //! (`core/tests/data/karpenter-crds.jsonl`).
 
 #![cfg(test)]
@@ -53,7 +53,7 @@ fn schemas() -> Vec<(KarpenterVersion, ApiVersion, Value)> {
     schemas
 }
 
-/// What the API server's defaulting does: a missing field with a default gets it, and then what is in it, too.
+/// The API server's defaulting: a missing field with a default gets it, then the fields inside it, too.
 fn defaulted(schema: &Value, value: &mut Value) {
     if let (Some(properties), Some(object)) = (schema["properties"].as_object(), value.as_object_mut()) {
         for (name, schema) in properties {
@@ -89,7 +89,7 @@ fn every_release_writes_the_defaults_of_its_definition() {
     }
 }
 
-/// Whether something is in a schema.
+/// Whether a schema contains something.
 type Is = Box<dyn Fn(&Value) -> bool>;
 
 const BUDGET: &str = "/properties/disruption/properties/budgets/items/properties";

@@ -1,4 +1,4 @@
-//! Every recorded verdict of Karpenter on requirements is ours as well; see `data/README.md`.
+//! Compares our verdict on each set of requirements with Karpenter's recorded one; see `data/README.md`.
 
 #![cfg(test)]
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const LISTS: &str = include_str!("data/requirement-oracle.jsonl");
 
-/// The values that the recording program asked Karpenter about.
+/// The values that the recording program tested with Karpenter.
 const UNIVERSE: &[&str] = &[
     "0",
     "1",
@@ -38,7 +38,7 @@ fn rows() -> impl Iterator<Item = (usize, Value)> {
         .map(|(number, line)| (number, serde_json::from_str(line).unwrap()))
 }
 
-/// Where the errors about a row's requirements come from.
+/// The origins of the errors about a row's requirements.
 fn origins(row: &Value) -> Vec<Origin> {
     let object = json!({"spec": {"template": {
         "metadata": {"labels": row["labels"]},
@@ -61,7 +61,7 @@ fn origins(row: &Value) -> Vec<Origin> {
         .collect()
 }
 
-/// Whether Karpenter rejects a key that is in none of our lists, which is only warned of.
+/// Whether Karpenter rejects a key that is in none of our lists; poolgate only warns of it.
 fn has_unknown_label(row: &Value) -> bool {
     let unknown = ["karpenter.kwok.sh/chipset", "a.karpenter.kwok.sh/x"];
     let mut requirements = row["requirements"].as_array().unwrap().iter();
@@ -92,7 +92,7 @@ fn what_karpenter_takes_is_rejected_only_by_the_crd_or_for_what_happens_later() 
     assert!(taken > 1_000, "{taken}");
 }
 
-/// What a row says of each label, under the name by which Karpenter files it.
+/// A row's selection for each label, under the name that Karpenter uses for it.
 fn selections(row: &Value) -> BTreeMap<&str, Selection<'_>> {
     let mut sources: BTreeMap<&str, Vec<Selection<'_>>> = BTreeMap::new();
     for requirement in row["requirements"].as_array().unwrap() {
@@ -135,7 +135,8 @@ fn requirements_allow_together_what_karpenters_scheduler_says() {
                 .as_array()
                 .is_some_and(|absent| absent.contains(&json!(key)));
             absent += usize::from(is_absent);
-            // A range of which every number is excluded is nothing to us and an empty range to Karpenter.
+            // If every number of a range is excluded, the selection is empty for us and an empty range for
+            // Karpenter.
             assert!(
                 selection.is_empty() == is_absent || (selection.is_empty() && allowed.is_empty()),
                 "line {number}: {key}"

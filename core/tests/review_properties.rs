@@ -1,4 +1,4 @@
-//! What holds of `review` for every object, however strange.
+//! What holds for `review` of every object, however strange.
 
 #![cfg(test)]
 
@@ -27,7 +27,7 @@ fn judge_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
     review(&request, &Policy::default(), &Karpenter::default())
 }
 
-/// Puts a default where the API server would put it.
+/// Writes a default as the API server would.
 fn write(object: &mut Value, default: &DefaultValue) {
     let (last, above) = default
         .path
@@ -105,7 +105,7 @@ const KNOWN_WORDS: &[&str] = &[
     "WhenEmptyOrUnderutilized",
 ];
 
-/// Keys that make the rules look.
+/// Keys that rules check.
 const KNOWN_KEYS: &[&str] = &[
     "metadata",
     "annotations",
@@ -150,12 +150,12 @@ const KNOWN_KEYS: &[&str] = &[
     "poolgate.dev/node-limit-mode",
 ];
 
-/// Keys that the rules look at, among others.
+/// Keys that rules check, among others.
 fn any_key() -> impl Strategy<Value = String> {
     prop_oneof![4 => proptest::sample::select(KNOWN_KEYS).prop_map(str::to_owned), 1 => ".{0,8}"]
 }
 
-/// Objects in which most things are where they belong.
+/// Objects in which most fields have a sensible value.
 fn any_pool() -> impl Strategy<Value = Value> {
     let inside = prop_oneof![3 => any_leaf(), 1 => vec(any_leaf(), 0..4).prop_map(Value::from)];
     let budget = btree_map(any_key(), inside, 0..5);
@@ -183,7 +183,7 @@ fn any_pool() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Templates in which most things are where they belong.
+/// Templates in which most fields have a sensible value.
 fn any_template() -> impl Strategy<Value = Value> {
     let fields = || btree_map(any_key(), any_leaf(), 0..5).prop_map(|map| map.into_iter().collect::<Value>());
     let taints = || vec(fields(), 0..4);
@@ -203,7 +203,7 @@ fn any_object() -> impl Strategy<Value = Value> {
     prop_oneof![any_json(), any_pool()]
 }
 
-/// What an update may change.
+/// Fields that an update may change.
 const CHANGED: &[&[&str]] = &[
     &["metadata"],
     &["spec", "disruption"],
@@ -215,7 +215,7 @@ const CHANGED: &[&[&str]] = &[
     &["spec", "template", "spec", "taints"],
 ];
 
-/// Puts a value where the path leads, or nothing, if there is something to put it into.
+/// Sets or removes the value at the path, if its parent exists.
 fn replace(object: &mut Value, path: &FieldPath, value: Option<&Value>) {
     let keys: Vec<&str> = keys_of(path).collect();
     let (last, above) = keys.split_last().expect("no update changes all");
@@ -229,7 +229,7 @@ fn replace(object: &mut Value, path: &FieldPath, value: Option<&Value>) {
     };
 }
 
-/// The path up to the first list, which is one value.
+/// The path up to the first list, which counts as one value.
 fn keys_of(path: &FieldPath) -> impl Iterator<Item = &str> {
     path.segments().iter().map_while(|segment| match segment {
         Segment::Key(key) => Some(key.as_ref()),
@@ -237,14 +237,15 @@ fn keys_of(path: &FieldPath) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether one of the two paths leads on from where the other ends.
+/// Whether one of the two paths continues the other.
 fn is_within(path: &FieldPath, changed: &FieldPath) -> bool {
     keys_of(path)
         .zip(keys_of(changed))
         .all(|(left, right)| left == right)
 }
 
-/// The findings of a report. Where the mode of the node limit is written, a drain without end weighs more.
+/// The findings of a report; the severity of endless drains is ignored, because it is higher if a node limit mode
+/// is written.
 fn without_weight(report: Report) -> Vec<Diagnostic> {
     let findings = report.into_iter().map(|mut finding| {
         if finding.rule.as_str() == "hard-limit-drain" {

@@ -30,7 +30,7 @@ pub(crate) fn steps(world: &World, real: &Real<'_>, steps: &mut Steps) {
 
 fn step_claim(world: &World, claim: usize, real: &Real<'_>, steps: &mut Steps) {
     match world.creates[claim] {
-        // Creates are alike: they start in order.
+        // Creates are interchangeable: they start in order.
         Create::Idle if claim == 0 || world.creates[claim - 1] != Create::Idle => {
             let mut next = *world;
             next.creates[claim] = Create::Open {
@@ -115,7 +115,7 @@ fn calls(
     }
 }
 
-/// Time goes on, and creates end that have lasted too long, whatever they still wait for.
+/// Time advances, and creates that have lasted too long end, whatever they still wait for.
 fn ticked(world: &World, real: &Real<'_>) -> World {
     let mut next = *world;
     next.tick += 1;

@@ -1,5 +1,5 @@
-//! What a replica of the gate does around the real functions: the steps that `poolgate_core::nodelimit::ledger` asks
-//! of its caller, in every order and with every mishap.
+//! What a replica of the gate does around the real functions: the steps that `poolgate_core::nodelimit::ledger`
+//! requires of its caller, in every order and with every failure.
 
 use poolgate_core::nodelimit::ledger::Needs;
 
@@ -38,7 +38,7 @@ pub(crate) fn steps(world: &World, replica: usize, real: &mut Real<'_>, steps: &
     }
 }
 
-/// The replica knows the pool as one without a limit: it may have one by now.
+/// The replica knows the pool as one without a limit; meanwhile it may have one.
 fn without_limit(world: &World, replica: usize, real: &Real<'_>, steps: &mut Steps) {
     let mut next = *world;
     if !world.replicas[replica].pool_fresh && !real.lacks(Guard::AdmissionOnFreshLimit) {
@@ -54,7 +54,7 @@ fn without_limit(world: &World, replica: usize, real: &Real<'_>, steps: &mut Ste
     steps.take(Action::Decide { replica }, next, world, real);
 }
 
-/// What happens to a replica without its doing, and its sweeps.
+/// What happens to a replica from outside, and its sweeps.
 fn background(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
     let this = &world.replicas[replica];
     if this.view < world.revision {
@@ -105,7 +105,7 @@ fn background(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut St
     tidy_up(world, replica, real, steps);
 }
 
-/// Takes out settled reservations while no request waits.
+/// Removes settled reservations while no request waits.
 fn tidy_up(world: &World, replica: usize, real: &mut Real<'_>, steps: &mut Steps) {
     if world.replicas[replica].waiting() != 0
         || world
@@ -148,7 +148,7 @@ fn question(world: &World, replica: usize) -> Question {
         read: false,
     });
     Question {
-        // Whether it is current is not known to the replica.
+        // The replica does not know whether it is current.
         copy: Copied {
             current: false,
             ..copy
@@ -217,7 +217,7 @@ fn read_ledger(world: &mut World, replica: usize, real: &mut Real<'_>) {
     sight(this, book.unwrap_or_default(), tick, real);
 }
 
-/// Notes the reservations of a ledger that came in.
+/// Records the reservations of a ledger that was read.
 pub(crate) fn sight(this: &mut Replica, book: Book, tick: u8, real: &mut Real<'_>) {
     let before = this.first_seen;
     this.first_seen = real.observe(before, book, tick);

@@ -1,7 +1,7 @@
-//! All worlds that can be reached, breadth first, so that the story of a violation is a shortest one.
+//! Explores all reachable worlds, breadth first, so that the story of a violation is as short as possible.
 //!
-//! A world is known by its 64-bit fingerprint: of a million worlds, two fall together with a chance of one in 30
-//! million runs, and worlds are only ever missed by it, never made up.
+//! A world is identified by its 64-bit fingerprint: in a million worlds, two collide in one of 30 million runs, and
+//! a collision can only hide worlds, never invent them.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -13,7 +13,7 @@ use crate::scenario::{Guard, Scenario};
 use crate::steps::{Action, Steps, Violation};
 use crate::world::World;
 
-/// What came of an exploration.
+/// The result of an exploration.
 #[derive(Debug)]
 pub(crate) struct Explored {
     pub(crate) worlds: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Explored {
 /// Fingerprint of a world → that of the world before it.
 type Known = HashMap<u64, u64, Fast>;
 
-/// Explores until a violation is found, nothing is left, or so many worlds are known.
+/// Explores until a violation is found, no world is left, or this many worlds are known.
 pub(crate) fn explore(scenario: &Scenario, without: Option<Guard>, most: usize) -> Explored {
     let mut real = Real::new(scenario, without);
     let mut probe = Probe::default();
@@ -69,7 +69,7 @@ fn found(worlds: usize, violation: Violation, story: Vec<Action>) -> Explored {
     }
 }
 
-/// The steps from the beginning to this world, walked again along the fingerprints.
+/// The steps from the beginning to this world, found by following the fingerprints.
 fn story(known: &Known, end: &World, last: Option<Action>, real: &mut Real<'_>) -> Vec<Action> {
     let mut path = vec![fingerprint(end)];
     while let Some(before) = path

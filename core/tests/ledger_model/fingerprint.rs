@@ -1,15 +1,15 @@
-//! A fast hash for small plain data: most of the model's time goes into recognising worlds.
+//! A fast hash for small plain data: most of the model's time is spent recognising worlds.
 
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
-/// Folds each number in by a 128-bit product: one bit more or less changes all others.
+/// Folds in each number by a 128-bit product: changing one bit changes all others.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Folding(u64);
 
 /// For tables keyed by plain data.
 pub(crate) type Fast = BuildHasherDefault<Folding>;
 
-/// 64 bits that stand for this value.
+/// A 64-bit fingerprint of this value.
 pub(crate) fn fingerprint(value: &impl Hash) -> u64 {
     Fast::default().hash_one(value)
 }

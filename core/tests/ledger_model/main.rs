@@ -1,5 +1,5 @@
-//! A model of the node limit gate: every interleaving, within bounds, of API servers, replicas, watches, lost writes
-//! and time, around the real functions of `poolgate_core::nodelimit::ledger`.
+//! A model of the node limit gate: every interleaving, within bounds, of API servers, replicas, watches, lost
+//! writes and time, around the real functions of `poolgate_core::nodelimit::ledger`.
 
 #![cfg(test)]
 
@@ -20,14 +20,15 @@ use std::time::Instant;
 use explore::explore;
 use scenario::{BOUNDED, FULL, MISSED};
 
-/// More than any scenario has: none is cut short.
+/// More than any scenario has, so none is cut short.
 const MOST: usize = 10_000_000;
 
 fn full() -> bool {
     std::env::var_os("POOLGATE_TEST_FULL").is_some_and(|value| value == "1")
 }
 
-/// The documentation says what was explored, to the state: less must not go by unseen. It writes 1,234 for 1234.
+/// The documentation gives the exact number of states: a smaller exploration must not go unnoticed. It writes 1,234
+/// for 1234.
 fn assert_documented(words: &str) {
     let text = include_str!("../../../docs/architecture.md").replace(',', "");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,5 @@
-//! What a replica makes of a decision: the ledger stored, or not, or nobody knows, and the answers sent.
+//! What a replica does with a decision: it stores the ledger, successfully, without success or with unknown
+//! outcome, and sends the answers.
 
 use crate::driver::sight;
 use crate::real::{Answers, Real, Stored};
@@ -55,7 +56,7 @@ pub(crate) fn steps(
     }
 }
 
-/// The write of a ledger that brings no answer: carried out, not carried out, or later.
+/// The write of a ledger that returns no answer: carried out, not carried out, or later.
 fn without_answer(
     world: &World,
     replica: usize,
@@ -96,8 +97,8 @@ pub(crate) fn keep(world: &mut World, replica: usize, book: Book, real: &mut Rea
     sight(this, book, tick, real);
 }
 
-/// Answers all waiting calls: the denied at once, the others stand ready to be sent. Whether one was denied for
-/// whom there was room at every instant since it arrived, `reservations` being given in the same decision.
+/// Answers all waiting calls: denials at once, the others are ready to be sent. Returns a violation if a denied
+/// call had room at every instant since it arrived, counting the `reservations` of the same decision.
 fn answer(
     world: &mut World,
     replica: usize,
@@ -144,7 +145,7 @@ fn sent(world: &World, replica: usize, claim: usize, real: &Real<'_>) -> World {
     next
 }
 
-/// An "allow" cannot be sent, and its place is given back.
+/// An "allow" cannot be sent, and its place is released.
 pub(crate) fn release(world: &World, replica: usize, claim: usize, real: &Real<'_>, steps: &mut Steps) {
     if world.left.unsent == 0 {
         return;

@@ -1,5 +1,5 @@
-//! Whether the places that are free can be had: put to every world, as if all creates had ended and one reservation
-//! lifetime had gone by.
+//! Whether the free places can be used: checked in every world, as if all creates had ended and one reservation
+//! lifetime had passed.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::steps::Violation;
 use crate::times::moment;
 use crate::world::{Book, CREATES, SIGHTS, Shown, UNSEEN, World};
 
-/// What the outcome rests on.
+/// The inputs of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Rest {
     ledger: Option<Book>,
@@ -25,12 +25,12 @@ struct Rest {
     first_seen: [u8; SIGHTS],
 }
 
-/// Worlds that were found good.
+/// Worlds that were found correct.
 #[derive(Debug, Default)]
 pub(crate) struct Probe(HashSet<Rest, Fast>);
 
 impl Probe {
-    /// Asks a replica of this world, and one that has just started, for every free place and one more.
+    /// Requests every free place and one more, from a replica of this world and from one that has just started.
     pub(crate) fn look(&mut self, world: &World, real: &Real<'_>) -> Option<Violation> {
         let known = world.replicas.iter().take(real.scenario.replicas);
         let first_seen = known.map(|replica| replica.first_seen);
@@ -103,7 +103,7 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
     }
 }
 
-/// How many of so many new claims are allowed.
+/// How many of this many new claims are allowed.
 fn places(facts: &Facts<'_>, asked: usize, arrived: Moment, strict: bool) -> usize {
     let uids: Vec<_> = (CREATES..CREATES + asked).map(uid).collect();
     let requests: Vec<_> = uids

@@ -1,6 +1,7 @@
-//! The real functions of the ledger behind the model's small data, and where a guard is taken away from their input.
+//! Calls the real functions of the ledger with the model's small data, and disables a guard by changing their
+//! input.
 //!
-//! Answers are remembered by question: the functions are pure, and a million states ask the same few thousand
+//! Answers are cached by question: the functions are pure, and a million states ask the same few thousand
 //! questions.
 
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use crate::scenario::{Guard, Scenario};
 use crate::times::{Times, moment};
 use crate::world::{Book, CLOSED, CREATES, Copied, SIGHTS, Shown, UNSEEN, mask};
 
-/// All that a decision rests on.
+/// All inputs of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub(crate) copy: Copied,
@@ -36,7 +37,7 @@ pub(crate) struct Question {
     pub(crate) waiting: [Option<(bool, bool)>; CREATES],
 }
 
-/// What becomes of the LISTs that are asked for.
+/// The outcome of requested LISTs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Lists {
     InTime,
@@ -49,8 +50,8 @@ pub(crate) enum Reply {
     Decided { write: Stored, answers: Answers },
 }
 
-/// Who is denied, and for whom a reservation is held, as bits. The others are allowed without one. Excused is a denial
-/// that may be wrong: by a late list, or because the ledger was lost.
+/// As bits: the denied claims, and those that get a reservation. The others are allowed without one. A denial is
+/// excused if it may be wrong: because of a late list, or because the ledger was lost.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answers {
     pub(crate) denied: u8,
@@ -67,7 +68,7 @@ pub(crate) enum Stored {
 
 pub(crate) struct Real<'s> {
     pub(crate) scenario: &'s Scenario,
-    /// The guard that is taken away.
+    /// The guard that is disabled.
     pub(crate) without: Option<Guard>,
     uids: [Uid; CREATES],
     replies: HashMap<Question, Reply, Fast>,
@@ -99,7 +100,7 @@ impl<'s> Real<'s> {
         reply
     }
 
-    /// What was first seen when, after this ledger came in.
+    /// When everything was first seen, after this ledger was read.
     pub(crate) fn observe(&mut self, first_seen: [u8; SIGHTS], book: Book, tick: u8) -> [u8; SIGHTS] {
         let key = (
             first_seen,
@@ -123,7 +124,7 @@ impl<'s> Real<'s> {
         after
     }
 
-    /// The ledger after a reservation is given back.
+    /// The ledger after a reservation is released.
     pub(crate) fn release(&self, book: Book, claim: usize) -> Book {
         self.ledger(book)
             .release([&self.uids[claim]])
@@ -173,7 +174,7 @@ impl<'s> Real<'s> {
         }
     }
 
-    /// The decision, small again. Its answers are for these claims.
+    /// The decision in the model's data. Its answers are for these claims.
     fn decided(&self, question: &Question, decision: &Decision, claims: &[usize]) -> Reply {
         let of = |answer: fn(&RequestVerdict) -> bool| {
             let place = |claim| claims.iter().position(|asked| *asked == claim);
@@ -198,7 +199,7 @@ impl<'s> Real<'s> {
         }
     }
 
-    /// The question as it is put to the real functions: without what the missing guard would have looked at.
+    /// The question that the real functions get: without what the disabled guard would have checked.
     fn passed_on(&self, question: &Question) -> Question {
         let mut sent = *question;
         match self.without {
@@ -242,7 +243,7 @@ impl<'s> Real<'s> {
         sent
     }
 
-    /// The ledger that results, without what the missing guard would have put in.
+    /// The resulting ledger, without what the disabled guard would have added.
     fn taken_over(&self, question: &Question, ledger: &Ledger) -> Book {
         let mut book = self.book(ledger);
         match self.without {
@@ -264,7 +265,7 @@ impl<'s> Real<'s> {
         }
     }
 
-    /// The view that a replica has: a list, and before it one of the claims that are gone.
+    /// The view of a replica: a list, and before it one of the claims that are gone.
     pub(crate) fn view(&self, question: &Question) -> ClaimView {
         let claims = (0..CREATES).filter_map(|claim| Some((claim, question.shown[claim]?)));
         let list = claims.map(|(claim, shown)| {
@@ -305,7 +306,7 @@ impl<'s> Real<'s> {
     }
 
     pub(crate) fn ledger(&self, book: Book) -> Ledger {
-        // A denial of this second: no denial alone makes a write, and the states stay fewer.
+        // A denial of this same second: then a denial alone causes no write, and there are fewer states.
         let denied = json!({"at": 0, "total": 1, "claim": "claim"});
         let mut text = json!({"version": 1, "seen": book.seen, "reservations": {}, "denied": denied});
         for claim in 0..CREATES {

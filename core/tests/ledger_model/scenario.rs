@@ -1,4 +1,4 @@
-//! The bounded worlds that are explored, and the guards that are taken away.
+//! The bounded worlds that are explored, and the guards that are disabled.
 
 use poolgate_core::karpenter::NodeLimitMode;
 
@@ -10,14 +10,14 @@ use crate::world::{CREATES, Create, Mishaps, REPLICAS, Replica, World};
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) mode: NodeLimitMode,
-    /// Whether who else was admitted must be known.
+    /// Whether requests are denied while it is not known which claims were admitted.
     pub(crate) strict: bool,
-    /// The limit before and after the NodePool changes. Both the same: it does not.
+    /// The limit before and after the NodePool changes. If both are the same, it does not change.
     pub(crate) limits: [u8; 2],
     pub(crate) creates: usize,
     /// Which creates are dry runs, as bits.
     pub(crate) dry: u8,
-    /// How many of the creates are there from the beginning, without a ledger.
+    /// How many of the creates exist from the beginning, without a ledger.
     pub(crate) older: usize,
     pub(crate) replicas: usize,
     pub(crate) ticks: u8,
@@ -27,60 +27,60 @@ pub(crate) struct Scenario {
 /// The limit of a NodePool that has none.
 pub(crate) const NO_LIMIT: u8 = u8::MAX;
 
-/// What keeps the count exact. Each is taken away alone, and must be missed.
+/// What keeps the count exact. Each is disabled alone, and that must cause a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Guard {
     /// Claims that are admitted and not seen yet count.
     ReservationsCount,
-    /// A view older than the ledger's `seen` is not counted by.
+    /// A view older than the ledger's `seen` is not used for counting.
     ViewNotOlderThanSeen,
-    /// `seen` is raised when a reservation goes because its claim is in view.
+    /// `seen` is raised when a reservation is removed because its claim is in view.
     SeenIsRaised,
-    /// A ledger is stored only over the one that it was made of.
+    /// A ledger is stored only over the version that it is based on.
     CompareAndSwap,
     /// No "allow" is sent before its reservation is stored.
     StoredBeforeAnswered,
-    /// A write without an answer is not taken for a success.
+    /// A write without an answer is not treated as a success.
     UnknownIsNoSuccess,
     /// A reservation lives longer than a create.
     LifetimeOutlivesCreate,
     /// A reservation that this replica has never seen before is young.
     UnknownReservationIsYoung,
-    /// A reservation ends on a LIST that lacks the claim, not on a watch that does.
+    /// A reservation ends on a LIST that lacks the claim, not on a watch that lacks it.
     WatchIsNoEvidence,
     /// That LIST began after the lifetime was over.
     ListAfterLifetime,
-    /// A reservation whose create came to nothing goes at all.
+    /// A reservation whose create came to nothing is removed eventually.
     ReservationsEnd,
-    /// Where there is no ledger the claims are listed.
+    /// If there is no ledger, the claims are listed.
     ListWithoutLedger,
-    /// A denial rests on claims listed since the request arrived.
+    /// A denial is based on claims listed since the request arrived.
     DenialOnFreshClaims,
-    /// A denial rests on a ledger read since the request arrived.
+    /// A denial is based on a ledger read since the request arrived.
     DenialOnFreshLedger,
-    /// A denial rests on a limit read since the request arrived.
+    /// A denial is based on a limit read since the request arrived.
     DenialOnFreshLimit,
-    /// So does an admission, where the pool had no limit.
+    /// So is an admission, if the pool had no limit.
     AdmissionOnFreshLimit,
-    /// A ledger that was lost admits nobody.
+    /// While the ledger is lost, no request is admitted.
     ClosedLedgerDenies,
-    /// Until what it admitted has come or ended.
+    /// Until what it admitted has been created or has ended.
     ClosedForALifetime,
-    /// From then on only views that show it are counted by.
+    /// After that, only views that show it are used for counting.
     OpenedAboveOlderViews,
     /// A limit that the ledger knows to be newer is not replaced by an older one.
     NewestLimit,
-    /// A reservation on which two calls were allowed is not given back by one of them.
+    /// A reservation that allowed two calls is not released by one of them.
     RepeatedCallsCount,
-    /// Only a reservation whose "allow" was not sent is given back.
+    /// Only a reservation whose "allow" was not sent is released.
     ReleaseOnlyUnsent,
-    /// A call that was allowed without a reservation gives none back.
+    /// A call that was allowed without a reservation releases none.
     ReleaseOnlyReserved,
-    /// A reservation is given back once for each call, whatever becomes of the write.
+    /// A reservation is released once for each call, whatever the outcome of the write.
     ReleaseOnce,
     /// A dry run reserves nothing.
     DryRunReservesNothing,
-    /// The API server's own: a create is over after 34 s.
+    /// A guard in the API server: a create is over after 34 s.
     CreatesAreCapped,
 }
 
@@ -100,7 +100,8 @@ const ONCE_EACH: Mishaps = Mishaps {
     corruptions: 0,
 };
 
-/// Two replicas, one place, two creates, from the first to one reservation lifetime after it; the other scenarios say what they change.
+/// Two replicas, one place, two creates, from the first to one reservation lifetime after it; the other scenarios
+/// say what they change.
 const BASE: Scenario = Scenario {
     name: "two for one place",
     mode: NodeLimitMode::Hard,
@@ -194,7 +195,7 @@ const SOFT: Scenario = Scenario {
     ..BASE
 };
 
-/// Larger ones.
+/// Larger worlds.
 pub(crate) const FULL: &[Scenario] = &[
     Scenario {
         name: "a crash and a lost write, until reservations end",
@@ -248,7 +249,7 @@ pub(crate) const FULL: &[Scenario] = &[
     },
 ];
 
-/// Each guard, the world in which it is missed, and how.
+/// Each guard, the world in which disabling it shows, and the violation.
 pub(crate) const MISSED: &[(Guard, Scenario, Violation)] = &[
     (Guard::ReservationsCount, BASE, Violation::TooMany),
     (Guard::ViewNotOlderThanSeen, BASE, Violation::TooMany),
@@ -278,7 +279,7 @@ pub(crate) const MISSED: &[(Guard, Scenario, Violation)] = &[
     (Guard::CreatesAreCapped, BASE, Violation::TooMany),
 ];
 
-/// Time enough before it for a sighting that is a lifetime old.
+/// Leaves enough time before it for something first seen a lifetime ago.
 pub(crate) const FIRST_TICK: u8 = 4;
 
 impl Scenario {
@@ -308,7 +309,7 @@ impl Scenario {
         self.limits[usize::from(pool > 1)]
     }
 
-    /// Whether the NodePool changes. Where it does not, nobody needs to read it.
+    /// Whether the NodePool changes. If not, no replica needs to read it.
     pub(crate) fn limit_changes(&self) -> bool {
         self.limits[0] != self.limits[1]
     }

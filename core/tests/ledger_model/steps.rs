@@ -1,4 +1,4 @@
-//! One step of anybody, and the worlds that it leads to.
+//! One step of any participant, and the worlds that it leads to.
 
 use crate::api_server;
 use crate::driver;
@@ -6,8 +6,8 @@ use crate::real::Real;
 use crate::scenario::Guard;
 use crate::world::World;
 
-/// A step, for the story of a violation. A replica's number is its place before that step: alike as they are, they
-/// are put in order after each.
+/// A step, for the story of a violation. A replica's number is its index before that step: replicas are
+/// interchangeable, so they are sorted after each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Start { claim: usize, replica: usize },
@@ -37,24 +37,24 @@ pub(crate) enum Action {
     Release { claim: usize, replica: usize },
 }
 
-/// Why a world must not be.
+/// Why a world is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Violation {
-    /// More claims than the limit, or more that were asked for under it.
+    /// More claims than the limit, or more than were requested under it.
     TooMany,
-    /// A denial though there was room all the time.
+    /// A denial although there was room all the time.
     WrongDenial,
-    /// A place that nobody holds cannot be had.
+    /// A place that no claim or reservation needs cannot be used.
     HeldForEver,
-    /// More than `limit - claims` could be had.
+    /// More than `limit - claims` could be created.
     TooManyAfterwards,
     /// A reservation for what will never be created.
     DryRunReserved,
-    /// A limit gave way to an older one.
+    /// A limit was replaced by an older one.
     OlderLimit,
 }
 
-/// Collects where a world can go.
+/// Collects the worlds that can follow.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     pub(crate) next: Vec<(Action, World)>,
@@ -72,7 +72,7 @@ impl Steps {
         steps
     }
 
-    /// Takes a world in, after its standing books are kept.
+    /// Adds a world, after updating its bookkeeping.
     pub(crate) fn take(&mut self, action: Action, mut world: World, before: &World, real: &Real<'_>) {
         if let Some(violation) = violation(&world, before, real) {
             self.violation.get_or_insert((action, violation));
@@ -91,7 +91,7 @@ impl Steps {
         for replica in &mut world.replicas {
             replica.forget(keep_lists);
         }
-        // Replicas are alike: which is which makes no difference.
+        // Replicas are interchangeable: sort them.
         if let Some(replicas) = world.replicas.get_mut(..real.scenario.replicas) {
             replicas.sort_unstable();
         }
@@ -100,7 +100,7 @@ impl Steps {
 }
 
 impl Steps {
-    /// The same for a step that gives answers, of which one may be wrong.
+    /// The same for a step that sends answers, one of which may be wrong.
     pub(crate) fn take_answered(
         &mut self,
         action: Action,

@@ -1,4 +1,4 @@
-//! Instants for the real functions, made of what happened before what.
+//! Instants for the real functions, computed from the order of events.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use poolgate_core::nodelimit::ledger::{Moment, ReadSpan};
 
 use crate::real::Question;
 
-/// Two ticks are the API server's cap of a create, three are more than a reservation's lifetime.
+/// Two ticks are the API server's limit for a create, three are more than a reservation's lifetime.
 const TICK: Duration = Duration::from_secs(17);
 const MILLI: Duration = Duration::from_millis(1);
 
-/// The beginning of a tick on everybody's monotonic clock.
+/// The beginning of a tick on each replica's monotonic clock.
 pub(crate) fn moment(tick: u8) -> Moment {
     Moment::at(TICK * u32::from(tick))
 }
 
-/// Instants that stand to each other as what the replica did.
+/// Instants in the same order as the replica's actions.
 pub(crate) struct Times {
     pub(crate) ledger: Option<ReadSpan>,
     pub(crate) claims: Option<ReadSpan>,
@@ -27,7 +27,7 @@ pub(crate) struct Times {
 impl Times {
     pub(crate) fn of(question: &Question) -> Self {
         let late = moment(u8::MAX);
-        // Room below for what comes before a LIST of the first tick.
+        // Leaves room for what happens before a LIST of the first tick.
         let claims_begun = moment(question.listed.unwrap_or(question.tick)).plus(MILLI * 20);
         let ledger_only = question
             .waiting
@@ -58,7 +58,7 @@ impl Times {
         }
     }
 
-    /// An instant before or after those reads, as the call saw them.
+    /// An instant before or after those reads, depending on whether they were made since the call arrived.
     pub(crate) fn arrived(&self, ledger: bool, claims: bool) -> Moment {
         match (ledger, claims) {
             (true, true) => Moment::at(Duration::ZERO),

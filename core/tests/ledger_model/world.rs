@@ -1,10 +1,10 @@
-//! What there is at one instant: creates under way, the stored objects, and what each replica believes.
+//! The state at one instant: creates under way, the stored objects, and what each replica believes.
 //!
-//! Plain small data, so that a million states fit. Versions of NodeClaims are counted by their own changes alone: only
-//! their order matters. Of the ledger's resourceVersion only one thing matters, and it is a flag: whether a copy is
-//! still the stored one.
+//! Plain small data, so that a million states fit into memory. Versions of NodeClaims count only the changes of
+//! NodeClaims: only their order matters. Of the ledger's resourceVersion only one thing matters, and it is a flag:
+//! whether a copy is still the stored one.
 
-/// The most creates, replicas and ticks that a scenario may ask for.
+/// The most creates, replicas and ticks that a scenario may have.
 pub(crate) const CREATES: usize = 4;
 pub(crate) const REPLICAS: usize = 3;
 
@@ -30,18 +30,18 @@ pub(crate) struct World {
     pub(crate) left: Mishaps,
 }
 
-/// What may still go wrong.
+/// The failures that may still happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Mishaps {
-    /// Replicas that start anew, or whose watch does: from a list that may be the oldest of all.
+    /// Restarts of a replica or of its watch: from a list that may be the oldest of all.
     pub(crate) crashes: u8,
-    /// Writes that are carried out without an answer, or later than anybody waits for.
+    /// Writes that are carried out without an answer, or after the caller has stopped waiting.
     pub(crate) losses: u8,
-    /// Calls that are made a second time.
+    /// Calls that are repeated.
     pub(crate) repeats: u8,
     /// Answers that cannot be sent.
     pub(crate) unsent: u8,
-    /// Ledgers that are written over with what cannot be read.
+    /// Ledgers that are overwritten with unreadable text.
     pub(crate) corruptions: u8,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Create {
     Failed,
 }
 
-/// What a ledger holds.
+/// The content of a ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Book {
     /// Allowed calls of each reservation; 0 is no reservation.
@@ -69,9 +69,9 @@ pub(crate) struct Book {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Replica {
-    /// The revision up to which its watch has come.
+    /// The revision up to which its watch has shown changes.
     pub(crate) view: u8,
-    /// Claims that it has seen go.
+    /// Claims that it has seen deleted.
     pub(crate) departed: u8,
     /// The tick of its last LIST.
     pub(crate) listed: Option<u8>,
@@ -84,7 +84,7 @@ pub(crate) struct Replica {
     /// When it first saw each reservation, and that the ledger is closed.
     pub(crate) first_seen: [u8; SIGHTS],
     pub(crate) calls: [Call; CREATES],
-    /// A write that nobody waits for any more and that may still be carried out.
+    /// A write whose caller no longer waits and that may still be carried out.
     pub(crate) late: Option<Late>,
 }
 
@@ -92,9 +92,9 @@ pub(crate) struct Replica {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Copied {
     pub(crate) book: Option<Book>,
-    /// Whether it is what is stored, so that a compare-and-swap succeeds.
+    /// Whether it is the stored ledger, so that a compare-and-swap succeeds.
     pub(crate) current: bool,
-    /// Whether it was read, and not kept from an own write.
+    /// Whether it was read, rather than kept from an own write.
     pub(crate) read: bool,
 }
 
@@ -109,7 +109,7 @@ pub(crate) struct Late {
 pub(crate) enum Call {
     None,
     Waiting(Waiting),
-    /// Allowed, with a reservation held for it or without, and the answer not sent.
+    /// Allowed, with or without a reservation for it, and the answer not sent.
     Ready {
         reserved: bool,
     },
@@ -121,7 +121,7 @@ pub(crate) struct Waiting {
     pub(crate) ledger: bool,
     /// Whether the claims were listed since it arrived.
     pub(crate) claims: bool,
-    /// Who held a place at any instant since it arrived.
+    /// The claims that held a place at any instant since it arrived.
     pub(crate) held: u8,
     /// The lowest limit there was since it arrived.
     pub(crate) lowest: u8,
@@ -135,7 +135,7 @@ pub(crate) struct Shown {
 }
 
 impl Create {
-    /// What a view that is complete up to this revision shows of it.
+    /// How a view that is complete up to this revision shows it.
     pub(crate) fn at(self, revision: u8) -> Option<Shown> {
         let (created, marked, removed) = match self {
             Self::Idle | Self::Open { .. } | Self::Failed => return None,
@@ -156,7 +156,7 @@ impl Create {
 }
 
 impl Book {
-    /// What is made of one that cannot be read.
+    /// The ledger that replaces an unreadable one.
     pub(crate) fn closed() -> Self {
         Self {
             closed: true,
@@ -171,7 +171,7 @@ impl Book {
 }
 
 impl Replica {
-    /// A replica that has just started. `pool_fresh` where the pool never changes.
+    /// A replica that has just started. `pool_fresh` if the pool never changes.
     pub(crate) const fn new(pool: u8, pool_fresh: bool) -> Self {
         Self {
             view: 0,
@@ -199,8 +199,8 @@ impl Replica {
         mask(|claim| matches!(self.calls[claim], Call::Waiting(_)))
     }
 
-    /// Forgets what can make no difference any more, so that worlds which differ in nothing else are one.
-    /// `keep_lists` where even a LIST from before a reservation's end is to be believed.
+    /// Forgets what can no longer make a difference, so that worlds that differ in nothing else become one.
+    /// `keep_lists` if even a LIST from before a reservation's end must count.
     pub(crate) fn forget(&mut self, keep_lists: bool) {
         let (ledger, claims) = self.waiting_mut().fold((false, false), |any, call| {
             (any.0 | call.ledger, any.1 | call.claims)
@@ -227,7 +227,7 @@ impl Replica {
         }
     }
 
-    /// Its copy is of no use any more.
+    /// Drops its copy, which is useless now.
     pub(crate) fn drop_copy(&mut self) {
         self.copy = None;
         self.listed_after_copy = false;
@@ -242,14 +242,14 @@ impl World {
         self.creates.map(|create| create.at(revision))
     }
 
-    /// The claims that are there and count.
+    /// The claims that exist and count.
     pub(crate) fn counted(&self, soft: bool) -> u8 {
         let shown = self.shown(self.revision);
         mask(|claim| shown[claim].is_some_and(|shown| !(soft && shown.deleting)))
     }
 
-    /// The claims that hold a place: by being there or by a reservation. Under Soft, a reservation may hold one for an instant
-    /// after its claim is being deleted already.
+    /// The claims that hold a place: by existing or by a reservation. Under Soft, a reservation may hold one for an
+    /// instant while its claim is being deleted already.
     pub(crate) fn places(&self, soft: bool) -> u8 {
         self.counted(soft) | self.ledger.map_or(0, Book::reservations)
     }
@@ -271,7 +271,7 @@ impl World {
     }
 }
 
-/// The claims for which this holds, as bits.
+/// The claims for which `holds` is true, as bits.
 pub(crate) fn mask(holds: impl Fn(usize) -> bool) -> u8 {
     (0..CREATES).fold(0, |mask, claim| mask | (u8::from(holds(claim)) << claim))
 }
