@@ -1,4 +1,4 @@
-//! About the largest NodePool that Karpenter's definition accepts.
+//! A NodePool of about the largest size that Karpenter's definition accepts.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,8 @@ pub(crate) struct Largest {
     pub(crate) taints: Vec<Value>,
 }
 
-/// As many requirements, labels, budgets and taints as it takes, all of them long; so many values in each requirement.
+/// The most requirements, labels, budgets and taints that the definition accepts, all of them long, with this many
+/// values in each requirement.
 pub(crate) fn largest(values: usize) -> Largest {
     let text = |letter: &str| letter.repeat(63);
     let requirements: Vec<Value> = (0..60)

@@ -1,7 +1,7 @@
-# From what callgrind_annotate prints to the instructions of each part of a review: PART<tab>COUNT. What the compiler put
-# into a function from elsewhere counts for that function.
+# Sums the output of callgrind_annotate by part of a review: PART<tab>COUNT. Inlined code counts for the function that it
+# was inlined into.
 
-# The part of FILE:FUNCTION. The first that fits counts: a copy of bytes is one wherever it is asked for.
+# The part of FILE:FUNCTION. The first match counts: copying bytes is its own part, whatever calls it.
 function part(where) {
     if (where ~ /mimalloc|:_?mi_/) return "memory: mimalloc"
     if (where ~ /:_*(mem(cpy|move|set|cmp|chr|rchr)|bcmp)/) return "copying and comparing bytes"

@@ -1,5 +1,5 @@
-//! `cargo bench --bench review`: what one review costs, without the network: an ordinary NodePool, the largest legal
-//! one, and hostile ones of 1 MiB, each made to hit the part of the catalogue that could grow worst.
+//! `cargo bench --bench review`: what one review costs, without the network: an ordinary NodePool, the largest
+//! legal one, and hostile ones of 1 MiB, each made to hit the part of the catalogue that could grow worst.
 //!
 //! Bounded: each line is the median of at most `--reviews=N` reviews (default 50) or two seconds.
 
@@ -21,10 +21,10 @@ use serde_json::{Map, Value, json};
 use crate::largest::{Largest, largest};
 use crate::table::Table;
 
-/// How large a hostile object is made.
+/// The size of a hostile object.
 const MIB: usize = 1 << 20;
 
-/// The longest a review may take, whatever is reviewed. The API server gives up after three seconds.
+/// The longest that any review may take. The API server gives up after three seconds.
 const BOUND: Duration = Duration::from_millis(500);
 
 fn main() -> std::io::Result<()> {
@@ -42,7 +42,7 @@ fn main() -> std::io::Result<()> {
     table::leave(vec![table])
 }
 
-/// How many findings there are, and the median time. Updates, because an update is compared with the stored object, too.
+/// The number of findings, and the median time. Updates, because an update is compared with the stored object, too.
 fn measure(object: &Value, reviews: usize) -> (usize, Duration) {
     let (policy, karpenter) = (Policy::default(), Karpenter::default());
     let object = Json::from(object);

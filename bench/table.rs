@@ -1,4 +1,4 @@
-//! What a benchmark tells: tables, printed line by line and left for `bench/record`.
+//! The output of a benchmark: tables, printed line by line and stored for `bench/record`.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table whose first column names what was measured. Prints its head.
+    /// A table whose first column names what was measured. Prints its header.
     pub(crate) fn new(name: &'static str, columns: &[&'static str]) -> Self {
         print(columns.iter().map(|column| (*column).to_owned()));
         Self {
@@ -40,7 +40,7 @@ impl Table {
     }
 }
 
-/// Leaves the tables where `bench/record` wants them, if it runs this.
+/// Stores the tables where `bench/record` wants them, if it runs this.
 pub(crate) fn leave(tables: Vec<Table>) -> std::io::Result<()> {
     let Some(file) = std::env::var_os(FILE) else {
         return Ok(());
@@ -55,14 +55,14 @@ pub(crate) fn leave(tables: Vec<Table>) -> std::io::Result<()> {
     std::fs::write(file, Value::Object(tables).to_string())
 }
 
-/// The value of an argument that is written `--name=VALUE`, or what it is without.
+/// The value of an argument `--name=VALUE`, or the default.
 pub(crate) fn argument<T: FromStr>(name: &str, otherwise: T) -> T {
     std::env::args()
         .find_map(|argument| argument.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
         .unwrap_or(otherwise)
 }
 
-/// Three digits are what a measurement is worth. Counts are whole, and stay so.
+/// Measurements are rounded to three digits. Counts are whole numbers, and stay exact.
 fn significant(figure: f64) -> Value {
     if figure.fract() == 0.0 {
         return format!("{figure:.0}")

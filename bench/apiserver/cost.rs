@@ -1,4 +1,4 @@
-//! What is spent while something is measured.
+//! The cost of what is measured.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use hyper::Request;
 
 use crate::{Bench, process};
 
-/// What was spent up to some moment, or between two.
+/// The cost up to some moment, or between two.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cost {
     /// Processor time in milliseconds.
@@ -21,7 +21,7 @@ pub(crate) struct Cost {
 pub(crate) struct Requests(BTreeMap<(String, String), f64>);
 
 impl Bench {
-    /// What was spent so far.
+    /// The cost so far.
     pub(crate) fn cost(&self) -> Result<Cost> {
         let [etcd, api_server] = self.plane.process_ids();
         Ok(Cost {
@@ -55,7 +55,7 @@ impl Bench {
 }
 
 impl Cost {
-    /// What was spent since then.
+    /// The cost since then.
     pub(crate) fn since(&self, before: &Self) -> Self {
         Self {
             api_server: self.api_server - before.api_server,

@@ -16,7 +16,7 @@ use crate::{Bench, EMPTY, NONE, OWN, median};
 pub(crate) const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 pub(crate) const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
-/// How many creations there are in each turn, and how many are under way at the same time.
+/// How many creations there are in each turn, and how many run at the same time.
 const CREATIONS: usize = 320;
 const AT_ONCE: [usize; 3] = [1, 16, 64];
 
@@ -26,7 +26,7 @@ const WHO: [(&str, &str); 3] = [
     ("the gate", OWN),
 ];
 
-/// What one turn came to.
+/// The results of one turn.
 struct Turn {
     per_second: f64,
     p50: f64,
@@ -40,7 +40,7 @@ impl Bench {
         for (_, prefix) in WHO {
             self.post(POOLS, &limited(prefix, 100_000))?;
         }
-        // The first claim of a pool finds no ledger, and is not what is measured.
+        // The first claim of a pool finds no ledger, and is not measured.
         self.turn(OWN, 1, 1)?;
         let mut table = Table::new(
             "creations",
@@ -117,7 +117,7 @@ impl Bench {
         })
     }
 
-    /// Creates an object that has to be taken.
+    /// Creates an object that must be accepted.
     pub(crate) fn post(&self, path: &str, object: &Value) -> Result<()> {
         self.runtime.block_on(send(&self.client, path, object))
     }
@@ -137,7 +137,7 @@ pub(crate) async fn send(client: &kube::Client, path: &str, object: &Value) -> R
     Ok(())
 }
 
-/// The pool of claims whose names begin so.
+/// The pool of claims with this prefix.
 fn prefix_pool(prefix: &str) -> &str {
     prefix.trim_end_matches('-')
 }

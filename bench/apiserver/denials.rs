@@ -1,4 +1,4 @@
-//! What denials cost the API server while they come all the time.
+//! What continual denials cost the API server.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ use crate::support::nodepool::node_pool;
 use crate::table::Table;
 use crate::{Bench, EMPTY, OWN, median, percentile};
 
-/// How many NodeClaims the pool has, as many as it may.
+/// How many NodeClaims the pool has; this is also its limit.
 const EXISTING: u32 = 4_000;
 
-/// How many creations come in a second, whatever becomes of those before, and for how many seconds.
+/// How many creations are sent per second, whatever happens to earlier ones, and for how many seconds.
 const PER_SECOND: u32 = 50;
 const SECONDS: u32 = 10;
 
@@ -85,7 +85,7 @@ impl Bench {
         Ok(table)
     }
 
-    /// One turn; without a prefix nothing comes.
+    /// One turn; without a prefix nothing is sent.
     fn denials_in_turn(&self, prefix: &str, round: usize) -> Result<Turn> {
         let count = if prefix.is_empty() {
             0
@@ -120,7 +120,7 @@ impl Bench {
     }
 }
 
-/// As large as those that Karpenter makes.
+/// As large as Karpenter's own.
 fn claim(name: &str) -> Value {
     let mut claim = node_claim(name, POOL);
     let types: Vec<String> = (0..200)

@@ -1,4 +1,4 @@
-//! What an admission adds to a dry run of a NodePool, as `kubectl apply --dry-run=server` asks for it.
+//! What an admission adds to a dry run of a NodePool, as requested by `kubectl apply --dry-run=server`.
 
 use std::time::Instant;
 
@@ -74,7 +74,7 @@ impl Bench {
     }
 }
 
-/// As large as those that people write.
+/// As large as those that users write.
 fn pool(name: &str) -> Value {
     let requirements: Vec<Value> = (0..12)
         .map(|number| {

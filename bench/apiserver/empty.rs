@@ -1,4 +1,4 @@
-//! A webhook that knows only one answer, and reads no more of a review than it must to give it.
+//! A webhook that always gives the same answer, and reads no more of a review than it needs for that.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::support::pki::Pki;
 
-/// What the names of NodeClaims hold that are denied.
+/// The names of NodeClaims that contain this are denied.
 pub(crate) const DENIED: &str = "-denied-";
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ struct Asked<'r> {
     name: &'r str,
 }
 
-/// Serves on loopback for as long as the runtime lives. Where.
+/// Serves on loopback as long as the runtime lives. Returns the address.
 pub(crate) async fn serve(pki: &Pki) -> Result<String> {
     let chain = CertificateDer::pem_file_iter(&pki.server_cert)?.collect::<Result<Vec<_>, _>>()?;
     let key = PrivateKeyDer::from_pem_file(&pki.server_key)?;
@@ -47,7 +47,7 @@ pub(crate) async fn serve(pki: &Pki) -> Result<String> {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let tls = tls.clone();
-            // Whoever closes a connection is done with it.
+            // A closed connection needs no handling.
             tokio::spawn(async move { drop(connection(stream, tls).await) });
         }
     });

@@ -1,9 +1,9 @@
-//! `POOLGATE_PROGRAMS=$(tests/programs/build) cargo bench --bench apiserver`: what poolgate costs a real API server and
-//! those who wait for it: creations and denials of NodeClaims at the gate, and dry runs of NodePools.
+//! `POOLGATE_PROGRAMS=$(tests/programs/build) cargo bench --bench apiserver`: what poolgate costs a real API server
+//! and its clients: creations and denials of NodeClaims at the gate, and dry runs of NodePools.
 //!
-//! Beside it stand no webhook and one that knows only one answer, on the same API server, for objects whose names begin
-//! otherwise. They take turns, and what is told is the median. Counts of requests are the API server's own. `--rounds=N`
-//! (default 5) sets the number of turns.
+//! For comparison, there are two more cases on the same API server: no webhook, and one that always gives the same
+//! answer. The prefix of an object's name selects the case. They take turns, and the median is reported. Counts of
+//! requests are the API server's own. `--rounds=N` (default 5) sets the number of turns.
 
 // A benchmark prints, and counts of requests are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
@@ -51,12 +51,13 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::poolgate::Poolgate;
 
-/// How long the names of objects begin that meet poolgate, a webhook that knows only one answer, and none.
+/// Prefixes of the names of objects for poolgate, for a webhook that always gives the same answer, and for no
+/// webhook.
 const OWN: &str = "own-";
 const EMPTY: &str = "empty-";
 const NONE: &str = "none-";
 
-/// All that is measured. Drops in the order of its fields.
+/// Everything that is measured. Drops in the order of its fields.
 struct Bench {
     poolgate: Poolgate,
     plane: ControlPlane,
@@ -104,7 +105,7 @@ fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
     percentile(figures, 50)
 }
 
-/// What so many per cent of some figures are not above.
+/// The value that this percentage of some figures does not exceed.
 fn percentile(figures: impl IntoIterator<Item = f64>, per_cent: usize) -> f64 {
     let mut figures: Vec<f64> = figures.into_iter().collect();
     figures.sort_unstable_by(f64::total_cmp);

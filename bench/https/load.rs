@@ -1,5 +1,5 @@
-//! The client: as many connections as three API servers keep open, each with one request at a time, the next one at once
-//! or at a fixed rate.
+//! The client: as many connections as three API servers keep open, each with one request at a time, the next one at
+//! once or at a fixed rate.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,7 @@ use crate::server::Server;
 
 const CONNECTIONS: usize = 16;
 
-/// What one round came to.
+/// The results of one round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
     pub(crate) per_cpu_second: f64,
@@ -44,7 +44,7 @@ impl Round {
     }
 }
 
-/// Sends a review again and again for so long.
+/// Sends a review repeatedly for this long.
 pub(crate) async fn round(server: &Server, case: &Case, duration: Duration) -> Result<Round> {
     let before = server.cpu_seconds()?;
     let begin = Instant::now();
@@ -83,7 +83,7 @@ struct Load {
     case: Case,
     begin: Instant,
     end: Instant,
-    /// How many requests had their turn, where they come at a rate.
+    /// How many requests have started, if they are sent at a rate.
     begun: AtomicU32,
 }
 
@@ -98,8 +98,8 @@ impl Load {
         Ok(latencies)
     }
 
-    /// The moment from which the next request counts; none after the end. One that is due while all connections are busy
-    /// counts from then: a slow server does not get fewer requests, it lets them wait.
+    /// The moment from which the next request is timed; `None` after the end. A request that is due while all
+    /// connections are busy is timed from then: a slow server does not get fewer requests, they wait longer.
     async fn next(&self) -> Option<Instant> {
         let Some(per_second) = self.case.per_second else {
             return Some(Instant::now()).filter(|now| *now < self.end);

@@ -1,6 +1,6 @@
-//! `cargo bench --bench https [-- --peer=PROGRAM]`: what a review costs a real server over TLS 1.3, and how long it takes;
-//! beside it, with the same reviews and the same client, a webhook of controller-runtime with Karpenter's own types
-//! (`tests/programs/peer`; `bench/peer` builds it and calls this).
+//! `cargo bench --bench https [-- --peer=PROGRAM]`: what a review costs a real server over TLS 1.3, and how long it
+//! takes; for comparison, with the same reviews and the same client, a webhook of controller-runtime with
+//! Karpenter's own types (`tests/programs/peer`; `bench/peer` builds it and runs this).
 //!
 //! Requests per second of the server's own CPU time do not depend on the client. The servers take turns, round by
 //! round, and the median round is reported. Bounded: `--rounds=N` (default 3) of `--seconds=N` (default 2) for each

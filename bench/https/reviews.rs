@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use crate::largest::largest;
 
-/// A review, where it goes, and what the answer must be.
+/// A review, its path, and the expected answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) path: &'static str,
     pub(crate) body: Bytes,
     pub(crate) is_allowed: bool,
-    /// How many come in a second; without it, one after the other on each connection.
+    /// How many are sent per second; if `None`, one after the other on each connection.
     pub(crate) per_second: Option<u32>,
 }
 
-/// What people send, and about the largest that Karpenter's definition accepts.
+/// Usual objects, and about the largest that Karpenter's definition accepts.
 pub(crate) fn usual() -> Result<Vec<Case>> {
     let (small, medium) = (pool(4, 3), pool(20, 5));
     let mut bare = small.clone();
@@ -62,7 +62,7 @@ pub(crate) fn usual() -> Result<Vec<Case>> {
         .collect()
 }
 
-/// What comes at a rate, whether the server keeps up or not.
+/// Reviews sent at a fixed rate, whether the server keeps up or not.
 pub(crate) fn arriving() -> Result<Vec<Case>> {
     let medium = pool(20, 5);
     [500, 1000, 2500]
@@ -123,7 +123,7 @@ fn case(
     })
 }
 
-/// A NodePool with so many requirements of so many values, as kubectl creates it.
+/// A NodePool with this many requirements of this many values, as kubectl creates it.
 fn pool(requirements: usize, values: usize) -> Value {
     let known = [
         json!({"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]}),
@@ -187,7 +187,7 @@ fn owned(value: &Value) -> Value {
     Value::Object([(".".to_owned(), json!({}))].into_iter().chain(below).collect())
 }
 
-/// The same as it is stored, with what Karpenter writes.
+/// The same object as stored, with what Karpenter writes.
 fn stored(pool: &Value) -> Value {
     let mut stored = pool.clone();
     let conditions: Vec<Value> = ["NodeClassReady", "ValidationSucceeded", "Ready"]
@@ -203,7 +203,7 @@ fn stored(pool: &Value) -> Value {
     stored
 }
 
-/// Five mistakes, of which Karpenter's own validation names each.
+/// Five mistakes that Karpenter's own validation reports, too.
 fn mistaken() -> Value {
     let mut pool = pool(4, 3);
     let mistakes = json!([

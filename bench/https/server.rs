@@ -1,4 +1,4 @@
-//! The servers that are measured: the release binary, and the peer.
+//! The measured servers: the release binary, and the peer.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -117,7 +117,7 @@ impl Server {
         Ok(process::cpu(self.child.id())?.as_secs_f64())
     }
 
-    /// Memory that it holds.
+    /// Its resident memory.
     pub(crate) fn resident_mib(&self) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let kib = status.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! The release binary, and what it takes.
+//! The release binary, and what it uses.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::process;
 /// How long the binary may take to see everything.
 const SYNC: Duration = Duration::from_mins(10);
 
-/// How much of a quarter of a second an idle binary may use: what these questions cost.
+/// How much of a quarter of a second an idle binary may use: the cost of asking it.
 const IDLE: Duration = Duration::from_millis(20);
 
 /// The release binary. Killed when dropped.
@@ -25,7 +25,7 @@ pub(crate) struct Reconciler {
 
 impl Drop for Reconciler {
     fn drop(&mut self) {
-        // Nothing to do where it has ended by itself.
+        // Nothing to do if it has ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -56,12 +56,12 @@ impl Reconciler {
                 break probe.parse()?;
             }
         };
-        // What it would write is reported, line by line; nobody reads it.
+        // What it would write is reported line by line, and not needed.
         std::thread::spawn(move || lines.for_each(drop));
         Ok(Self { child, probe })
     }
 
-    /// Waits until there were so many looks at pools. When that was.
+    /// Waits until pools have been looked at this many times. Returns when that was.
     pub(crate) async fn wait_for_looks(&self, begun: Instant, count: f64) -> Result<Instant> {
         while self.looks().await.unwrap_or(0.0) < count {
             if begun.elapsed() > SYNC {
@@ -72,7 +72,7 @@ impl Reconciler {
         Ok(Instant::now())
     }
 
-    /// Waits until everything was seen and no pool waits.
+    /// Waits until everything was seen and no pool is waiting.
     pub(crate) async fn wait_until_settled(&self, begun: Instant) -> Result<()> {
         let mut quiet = 0;
         while quiet < 4 {
@@ -90,7 +90,7 @@ impl Reconciler {
         Ok(())
     }
 
-    /// How many looks at pools there were.
+    /// How many times pools were looked at.
     pub(crate) async fn looks(&self) -> Result<f64> {
         let mut stream = tokio::net::TcpStream::connect(self.probe).await?;
         let request = format!(

@@ -1,9 +1,9 @@
-//! `cargo bench --bench reconcile`: what `poolgate reconcile` takes for a cluster far larger than Kubernetes is tested
-//! for: 1,000 NodePools with a limit, 100,000 NodeClaims and their nodes, and the pods on them.
+//! `cargo bench --bench reconcile`: what `poolgate reconcile` needs for a cluster far larger than Kubernetes is
+//! tested for: 1,000 NodePools with a limit, 100,000 NodeClaims and their nodes, and the pods on them.
 //!
-//! A scripted API server on loopback lists and streams the objects; the release binary watches them with `--observe`,
-//! which does everything but writing. `--claims=N` (several with commas between, the last for the events) and
-//! `--pods-per-node=N` change the size.
+//! A scripted API server on loopback lists and streams the objects; the release binary watches them with
+//! `--observe`, which does everything except writing. `--claims=N` (several separated by commas, the last for the
+//! events) and `--pods-per-node=N` change the size.
 
 // A benchmark prints, and counts are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
@@ -98,7 +98,7 @@ async fn run(scripts: Vec<Script>) -> Result<()> {
     Ok(())
 }
 
-/// A reconciler that has seen and judged all of this; when it began, and when it had.
+/// A reconciler that has seen and checked all of this; when it began, and when it had done so.
 async fn started(script: Script) -> Result<(Script, Reconciler, Instant, Instant)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

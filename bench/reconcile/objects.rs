@@ -1,4 +1,4 @@
-//! Objects as Karpenter and a scheduler would make them, with the weight of real ones.
+//! Objects as Karpenter and a scheduler would create them, as large as real ones.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! An API server that only lists and streams what is asked of it.
+//! An API server that only lists and streams.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -18,19 +18,19 @@ use tokio::time::timeout;
 use crate::POOLS;
 use crate::objects::{claim, node, pod, pool};
 
-/// The watches that run, by the path of what is watched.
+/// The running watches, by the path of the watched objects.
 type Streams = Arc<Mutex<HashMap<String, UnboundedSender<Bytes>>>>;
 
-/// How often a watch that brings nothing else brings a bookmark.
+/// How often a watch without other events sends a bookmark.
 const BOOKMARKS: Duration = Duration::from_secs(20);
 
-/// What there is.
+/// The state of the API server.
 #[derive(Clone, Default)]
 pub(crate) struct Script {
     pub(crate) claims: usize,
     pub(crate) pods: usize,
     pub(crate) streams: Streams,
-    /// When the last page of a list was asked for.
+    /// When the last page of a list was requested.
     pub(crate) listed: Arc<Mutex<Option<Instant>>>,
 }
 
