@@ -1,9 +1,9 @@
-//! What holds where real Karpenter provisions, drifts, consolidates and expires (`karpenter`), and on a Kubernetes API
-//! server alone (`kubernetes`). Run by `tests/run`.
+//! Tests with real Karpenter, which provisions, drifts, consolidates and expires (`karpenter`), and with only a
+//! Kubernetes API server (`kubernetes`). Run by `tests/run`.
 //!
-//! One program, because these tests wait more than they compute: side by side they wait at the same time. Tests begin
-//! in the order of their names, so those that wait longest come first. The names of all begin with `live::`, by which
-//! `tests/run` tells them from those of other programs.
+//! One program, because these tests wait more than they compute: in parallel they wait at the same time. Tests
+//! begin in the order of their names, so those that wait longest are first. All names begin with `live::`, by which
+//! `tests/run` distinguishes them from those of other programs.
 
 #![cfg(test)]
 

@@ -1,6 +1,6 @@
-//! poolgate against Karpenter itself: what Karpenter and the API server make of generated NodePools and of the
-//! values in them, by a program that links their own packages (see `oracle/README.md`).
-//! Run by `tests/run`, which builds that program.
+//! poolgate compared with Karpenter itself: how Karpenter and the API server treat generated NodePools and the
+//! values in them, by a program that links their own packages (see `oracle/README.md`). Run by `tests/run`, which
+//! builds that program.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! What the oracle says of budgets is what is known of Karpenter, and `poolgate_core::budget` says the same.
+//! The oracle confirms what is known of Karpenter's budgets, and `poolgate_core::budget` agrees with the oracle.
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::budget::{Allowance, Budgets, Reason};
@@ -17,7 +17,7 @@ use super::words::{self, one_of};
 /// The reasons that the linked Karpenter knows.
 const REASONS: [Reason; 4] = Reason::ALL;
 
-/// What Karpenter says where nothing limits.
+/// Karpenter's number if nothing limits.
 const UNLIMITED: u64 = 2_147_483_647;
 
 fn ask(oracle: &mut Oracle, budgets: &Value, at: &str, nodes: u32) -> Value {
@@ -68,7 +68,7 @@ fn a_reason_is_limited_by_its_own_budgets_and_those_for_all() {
     assert_eq!(answer["allowed"]["Drifted"], json!({"nodes": 5}));
 }
 
-/// At random moments, half of them around the beginnings and ends of windows.
+/// At random moments, half of them around the start and end of windows.
 #[test]
 fn poolgate_computes_budgets_as_karpenter_does() {
     let effort = Effort::wanted(300, 500);
@@ -117,7 +117,8 @@ fn poolgate_computes_budgets_as_karpenter_does() {
             }
         }
     }
-    // A comparison of pools that are all alike would prove nothing. With so many pools, chance does not make them alike.
+    // Comparing pools that are all the same would prove nothing. With this many pools, chance does not make them
+    // the same.
     if effort.cases >= 300 {
         let unlimited = compared - blocked - limited;
         assert!(
@@ -127,7 +128,7 @@ fn poolgate_computes_budgets_as_karpenter_does() {
     }
 }
 
-/// Budgets that the CRD takes, a few of them with a schedule that Karpenter cannot read.
+/// Budgets that the CRD accepts, a few of them with a schedule that Karpenter cannot read.
 fn random_budgets(rng: &mut StdRng) -> Value {
     let count = rng.random_range(0..5);
     let budgets = (0..count).map(|_| {
@@ -182,7 +183,7 @@ fn moment(rng: &mut StdRng, object: &Value) -> Timestamp {
     border.unwrap_or(random)
 }
 
-/// A beginning or an end of the budget's windows, or an instant beside it.
+/// A start or an end of the budget's windows, or an instant next to it.
 fn border(rng: &mut StdRng, budget: &Value, near: Timestamp) -> Option<Timestamp> {
     let schedule = Schedule::parse(budget["schedule"].as_str()?).ok()?;
     let duration: SignedDuration = match budget["duration"].as_str()? {

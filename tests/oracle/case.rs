@@ -1,4 +1,4 @@
-//! One case: a NodePool that is created, or that replaces another. Made from seed and number alone.
+//! One case: a NodePool that is created, or that replaces another. Determined by seed and number alone.
 
 use poolgate_core::karpenter::{ApiVersion, KarpenterVersion};
 use poolgate_core::review::Subject;
@@ -11,7 +11,7 @@ use super::mutate::mutate;
 use super::pools::nodepool;
 use super::regressions::version_of;
 
-/// What the user sends, and what is stored before, as its author once sent it.
+/// What the user sends, and the object stored before, as its author once sent it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Case {
     pub(crate) version: ApiVersion,
@@ -20,7 +20,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The case of this number. The same for the same seed, whatever the other cases.
+    /// The case with this number. The same for the same seed, whatever the other cases.
     pub(crate) fn generate(seed: u64, number: u64, corpus: &[Value]) -> Self {
         let mut rng = StdRng::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number));
         let rng = &mut rng;
@@ -37,7 +37,7 @@ impl Case {
         let version = version_of(&base);
         let mut object = base;
         if rng.random_bool(0.35) {
-            // Three stored objects in ten are such as an older definition would have let in.
+            // Three stored objects in ten are such as only an older definition would have accepted.
             if rng.random_bool(0.3) {
                 mutate(rng, &mut object, version);
             }
@@ -57,7 +57,7 @@ impl Case {
         }
     }
 
-    /// What poolgate is told that the object is.
+    /// The kind of the object, for poolgate.
     pub(crate) fn subject(&self) -> Subject {
         Subject::NodePool(self.version)
     }
@@ -71,7 +71,7 @@ impl Case {
     }
 }
 
-/// Mostly one mutation: where there are two, one finding may hide behind another.
+/// Mostly one mutation: with two, one finding may hide the other.
 fn spoil(rng: &mut StdRng, object: &mut Value, version: ApiVersion) {
     let count = *[0, 1, 1, 1, 1, 1, 1, 2, 2, 3]
         .choose(rng)

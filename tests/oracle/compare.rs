@@ -1,4 +1,4 @@
-//! What Karpenter and poolgate make of a case, held against each other.
+//! Compares Karpenter's and poolgate's verdicts on a case.
 
 use std::fmt::Write as _;
 
@@ -18,22 +18,22 @@ use super::program::{Oracle, Oracles};
 use super::reasons::{is_together, stands_for};
 use super::symptoms::{SuspectPool, symptom};
 
-/// What came of one case.
+/// The result for one case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Comparison {
-    /// The API server cannot even decode the object or rejects its metadata, or what it is said to have stored before
-    /// cannot have come there.
+    /// The API server cannot decode the object or rejects its metadata, or the supposedly stored object could not
+    /// have been stored.
     Unjudged,
-    /// Both had their say.
+    /// Both gave a verdict.
     Judged {
-        /// Whether Karpenter's own code was asked, not the definition alone.
+        /// Whether Karpenter's own code was run, not only the definition.
         followed: bool,
-        /// Where they differ.
+        /// The differences.
         mismatches: Vec<Mismatch>,
     },
 }
 
-/// A case on its way through both.
+/// A case while both sides check it.
 struct Passage<'a> {
     case: &'a Case,
     stored: Option<Value>,
@@ -41,7 +41,7 @@ struct Passage<'a> {
     patched: Value,
 }
 
-/// What comes of each case.
+/// The result for each case.
 pub(crate) fn compare(oracles: &mut Oracles, cases: &[Case]) -> Vec<Comparison> {
     let mut compared = vec![Comparison::Unjudged; cases.len()];
     for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
@@ -119,7 +119,7 @@ impl<'a> Passage<'a> {
         })
     }
 
-    /// What the API server goes on with. An empty patch leaves its object as it was decoded from the request.
+    /// The object that the API server continues with. An empty patch leaves it as it was decoded from the request.
     fn sent(&self) -> &Value {
         if self.review.defaults.is_empty() {
             &self.case.object
@@ -129,7 +129,7 @@ impl<'a> Passage<'a> {
     }
 
     fn compare(&self, judgement: &Judgement, oracle: &mut Oracle) -> Option<Comparison> {
-        // Rejected whatever the kind; the API server then says less of the rest.
+        // Rejected whatever the kind; the API server then reports less of the rest.
         if !judgement.metadata.is_empty() {
             return None;
         }
@@ -147,7 +147,7 @@ impl<'a> Passage<'a> {
             mismatches.extend(self.unfounded(finding, judgement, oracle));
         }
         self.compare_claims(&judgement.claim, &mut mismatches);
-        // On an update, what the user wrote may differ from what is stored merely by defaults.
+        // On an update, what the user wrote may differ from what is stored by defaults alone.
         if self.case.old.is_none() {
             mismatches.extend(self.views_differ(&self.case.object, Kind::ViewsDiffer));
         }
@@ -166,7 +166,7 @@ impl<'a> Passage<'a> {
         self.review.report.with_severity(Severity::Error)
     }
 
-    /// What the others reject and poolgate admits.
+    /// What the other side rejects and poolgate admits.
     fn find_missed(
         &self,
         step: Step,
@@ -190,8 +190,8 @@ impl<'a> Passage<'a> {
         }
     }
 
-    /// Whether poolgate warns of what it would deny in a new object. Who else rejects that depends on what was in
-    /// force when it was stored.
+    /// Whether poolgate only warns of what it would deny in a new object. Whether others reject that depends on the
+    /// definition at the time when it was stored.
     fn is_forgiven(&self, finding: &Diagnostic) -> bool {
         self.stored.is_some() && finding.severity == Severity::Warning && is_error(finding)
     }
@@ -201,8 +201,8 @@ impl<'a> Passage<'a> {
         forgiven.any(|finding| is_around(&plain(&finding.path), &objection.field))
     }
 
-    /// Whether Karpenter suffers from the stored object already, and no less: of a pool that it cannot read, it reads
-    /// no other either; one that it sets aside harms nobody.
+    /// Whether Karpenter has the same problem or a worse one with the stored object already: a pool that it cannot
+    /// read makes all pools unreadable; a pool that it ignores does no harm.
     fn suffers_already(&self, step: Step, oracle: &mut Oracle) -> bool {
         let has_warned = self.findings().iter().any(is_error);
         let Some(stored) = self.stored.as_ref().filter(|_| has_warned) else {
@@ -213,8 +213,8 @@ impl<'a> Passage<'a> {
         before.is_some_and(|before| before == step || before == Step::Decode)
     }
 
-    /// Whether poolgate denies for the same reasons: for each, something is said at that field or around it, of the
-    /// origin that the rejection shows it to have.
+    /// Whether poolgate denies for the same reasons: for each, there is a finding at that field or around it, of
+    /// the origin that the rejection proves.
     fn compare_reasons(&self, step: Step, objections: &[Objection], mismatches: &mut Vec<Mismatch>) {
         for objection in objections.iter().filter(|objection| !objection.is_note()) {
             let stands_there =
@@ -231,8 +231,8 @@ impl<'a> Passage<'a> {
         }
     }
 
-    /// A finding that claims that nobody else rejects, at a field that the API server rejects for nothing else that
-    /// poolgate knows.
+    /// A finding that claims that nothing else rejects the object, at a field that the API server rejects for no
+    /// other reason that poolgate knows.
     fn not_silent(&self, finding: &Diagnostic, judgement: &Judgement) -> Option<Mismatch> {
         let is_at =
             |finding: &Diagnostic, objection: &Objection| is_same(&plain(&finding.path), &objection.field);
@@ -250,7 +250,7 @@ impl<'a> Passage<'a> {
         Some(Mismatch::both(Kind::Misclassified, finding, objection))
     }
 
-    /// A finding for which, by its origin, Karpenter suffers, where it does not.
+    /// A finding that by its origin claims that Karpenter fails, if it does not.
     fn unfounded(
         &self,
         finding: &Diagnostic,
@@ -270,7 +270,7 @@ impl<'a> Passage<'a> {
         is_well.then(|| Mismatch::ours(Kind::Unfounded, finding))
     }
 
-    /// Whether something is said of each field for which the API server rejects the NodeClaim.
+    /// Whether there is a finding for each field because of which the API server rejects the NodeClaim.
     fn compare_claims(&self, objections: &[Objection], mismatches: &mut Vec<Mismatch>) {
         for objection in objections.iter().filter(|objection| !objection.is_note()) {
             let fields = fields_behind(&objection.field);
@@ -296,7 +296,7 @@ impl<'a> Passage<'a> {
         })
     }
 
-    /// What poolgate has to say, for a report.
+    /// poolgate's findings, for a report.
     fn opinion(&self) -> String {
         let mut text = String::new();
         for finding in self.findings() {
@@ -306,7 +306,7 @@ impl<'a> Passage<'a> {
     }
 }
 
-/// Whether a finding is of a rule that denies, though it may be forgiven here.
+/// Whether a finding is of a rule that denies, even if it is tolerated here.
 fn is_error(finding: &Diagnostic) -> bool {
     let rule = rules::find(finding.rule.as_str()).expect("a finding is of a rule of the catalogue");
     assert!(
@@ -317,9 +317,9 @@ fn is_error(finding: &Diagnostic) -> bool {
     rule.severity == Some(Severity::Error)
 }
 
-/// A finding that claims that the API server or Karpenter rejects, where they do not.
+/// A finding that claims that the API server or Karpenter rejects it, if they do not.
 fn invented(finding: &Diagnostic, judgement: &Judgement) -> Option<Mismatch> {
-    // Of several repetitions in one list the API server tells one.
+    // Of several repetitions in one list the API server reports only one.
     let field = match finding.path.parent() {
         Some(list) if finding.rule.as_str() == "budget-reason-repeated" => plain(&list),
         _ => plain(&finding.path),
@@ -329,7 +329,7 @@ fn invented(finding: &Diagnostic, judgement: &Judgement) -> Option<Mismatch> {
         objections.any(|objection| is_around(&field, &objection.field))
     };
     let is_invented = match finding.origin {
-        // Behind findings on single fields the API server looks at nothing that takes several.
+        // After errors in single fields the API server skips rules that concern several fields.
         Origin::Schema => !confirms(&judgement.schema) && !judgement.is_unchecked(),
         Origin::Runtime => judgement.is_validated() && !confirms(&judgement.runtime),
         Origin::Silent | Origin::Poolgate => false,
@@ -348,7 +348,7 @@ fn errors_of(one: &Review, other: &Review) -> String {
     rules.join(" ")
 }
 
-/// What poolgate says of a case on a server, for a report.
+/// poolgate's findings on a case on a server, for a report.
 pub(crate) fn opinion(oracles: &mut Oracles, case: &Case) -> String {
     let answer = oracles
         .of(case.version)
@@ -357,7 +357,7 @@ pub(crate) fn opinion(oracles: &mut Oracles, case: &Case) -> String {
     Passage::begin(case, &answer).map_or_else(String::new, |passage| passage.opinion())
 }
 
-/// Puts a default where the API server would put it.
+/// Writes a default as the API server would.
 fn write(object: &mut Value, default: &DefaultValue) {
     let mut place = object;
     for segment in default.path.segments() {

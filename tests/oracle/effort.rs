@@ -1,4 +1,4 @@
-//! How much to do, and with which numbers.
+//! How many cases to run, and with which seed.
 
 use std::env;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// How much to do.
+/// How many cases to run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
     pub(crate) seed: u64,
@@ -15,8 +15,8 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// `bounded` cases, or `full` where all tests are wanted; `POOLGATE_ORACLE_CASES` overrules both,
-    /// `POOLGATE_ORACLE_CASE` picks one.
+    /// `bounded` cases, or `full` for a full run; `POOLGATE_ORACLE_CASES` overrides both, `POOLGATE_ORACLE_CASE`
+    /// selects one.
     pub(crate) fn wanted(bounded: u64, full: u64) -> Self {
         let seed = seed();
         if let Some(first) = number("POOLGATE_ORACLE_CASE") {
@@ -35,13 +35,13 @@ impl Effort {
         }
     }
 
-    /// Whether everything is to be done, not one case again.
+    /// Whether all cases run, not only a selected one.
     pub(crate) fn is_whole(self) -> bool {
         self.first == 0
     }
 }
 
-/// Whether all tests are wanted.
+/// Whether this is a full run.
 pub(crate) fn is_full() -> bool {
     is_set("POOLGATE_TEST_FULL")
 }
@@ -64,17 +64,17 @@ fn seed() -> u64 {
     })
 }
 
-/// A number that is another one in each process, and short enough to be typed.
+/// A number that differs in each process, and is short enough to type.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish() % 1_000_000_000
 }
 
-/// Says something to whoever looks on, also where nothing fails: the test harness keeps what `println` says to itself.
+/// Prints a text even if no test fails: the test harness captures the output of `println`.
 pub(crate) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "oracle: {text}");
 }
 
-/// What is checked out, for cases depend on the code that makes them.
+/// The commit that is checked out, because cases depend on the code that makes them.
 fn commit() -> String {
     let described = Command::new("git")
         .args(["describe", "--always", "--dirty", "--exclude=*"])

@@ -1,4 +1,4 @@
-//! Differences that are meant, each with its reason and an example that shows that it is still there.
+//! Intended differences, each with its reason and an example that proves that it still exists.
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use poolgate_core::karpenter::ApiVersion;
@@ -10,9 +10,9 @@ use super::mismatch::{Kind, Mismatch};
 use super::reasons::is_together;
 use super::symptoms::indexes;
 
-/// A difference that is meant.
+/// An intended difference.
 pub(crate) struct Explained {
-    /// What the results call it.
+    /// Its name in the results.
     pub(crate) name: &'static str,
     /// Why the two differ, and why that is right.
     pub(crate) why: &'static str,
@@ -54,7 +54,8 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         },
         example: || {
             let requirement = json!({"key": "a=b", "operator": "Exists", "minValues": 39.0});
-            // Nothing left to fill in: a patch would have the object written anew, without the point.
+            // Nothing left to fill in: a patch would make the API server write the object again, without the
+            // decimal point.
             let disruption = json!({
                 "consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty", "budgets": [{"nodes": "10%"}],
             });
@@ -155,7 +156,8 @@ pub(crate) const EXPLAINED: &[Explained] = &[
             let requirement = json!({
                 "key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"], "minValues": 1.0,
             });
-            // An update with nothing left to fill in: a patch would have the object written anew, without the point.
+            // An update with nothing left to fill in: a patch would make the API server write the object again,
+            // without the decimal point.
             let disruption = json!({
                 "consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty", "budgets": [{"nodes": "10%"}],
             });
@@ -300,18 +302,18 @@ pub(crate) const EXPLAINED: &[Explained] = &[
 /// The provider that the oracle has.
 const LINKED_PROVIDER: &str = "karpenter.kwok.sh";
 
-/// Whether the API server holds something of this kind against an update that poolgate forgives.
+/// Whether the API server rejects an update because of something of this kind that poolgate tolerates.
 fn is_stricter(mismatch: &Mismatch, is_meant: impl FnOnce(&str) -> bool) -> bool {
     let detail = mismatch.theirs.as_ref().map_or("", |theirs| &theirs.detail);
     mismatch.kind == Kind::RatchetStricter && is_meant(detail)
 }
 
-/// Whether poolgate differs over nothing but fields that the API server prunes.
+/// Whether poolgate differs only in fields that the API server prunes.
 fn is_pruned(mismatch: &Mismatch, is_pruned: impl Fn(&str) -> bool) -> bool {
     mismatch.kind == Kind::ViewsDiffer && mismatch.what.lines().all(is_pruned)
 }
 
-/// What is in a field, as the API server writes it.
+/// The value of a field in the API server's notation.
 fn at<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
     let steps = field
         .trim_start_matches('.')
@@ -320,7 +322,7 @@ fn at<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
     object.pointer(&format!("/{steps}"))
 }
 
-/// Whether a whole number is there or below with a decimal point.
+/// Whether the value is or contains a whole number with a decimal point.
 fn has_whole_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|value| value.fract() == 0.0),
@@ -330,7 +332,7 @@ fn has_whole_float(value: &Value) -> bool {
     }
 }
 
-/// Whether a finding of the API server is that it has a float where it can only compare integers.
+/// Whether the API server reports that it has a float where it can only compare integers.
 fn is_about_float(detail: &str) -> bool {
     [
         "is of the type float64, expected int64",
@@ -350,7 +352,7 @@ fn label_at<'v>(case: &'v Case, path: &'v FieldPath) -> Option<&'v str> {
     }
 }
 
-/// Whether some budget names a reason twice.
+/// Whether some budget repeats a reason.
 fn repeats_a_reason(object: &Value) -> bool {
     let budgets = object
         .pointer("/spec/disruption/budgets")
@@ -361,7 +363,7 @@ fn repeats_a_reason(object: &Value) -> bool {
     })
 }
 
-/// The difference that this one is, where it is meant.
+/// The intended difference that explains this one, if any.
 pub(crate) fn explained(case: &Case, mismatch: &Mismatch) -> Option<&'static str> {
     let mut explained = EXPLAINED.iter();
     let explained = explained.find(|explained| (explained.covers)(case, mismatch))?;
@@ -385,7 +387,7 @@ fn object(api_version: &str, spec: &Value) -> Value {
     json!({"apiVersion": api_version, "kind": "NodePool", "metadata": {"name": "example"}, "spec": spec})
 }
 
-/// A v1 NodePool with these requirements and whatever else `spec` says.
+/// A v1 NodePool with these requirements and this `spec`.
 fn pool(mut spec: Value, requirements: &Value) -> Value {
     spec["template"] = json!({"spec": {
         "requirements": requirements,

@@ -1,4 +1,4 @@
-//! What the oracle answers of an object: what the API server and Karpenter have against it.
+//! The oracle's answer about an object: the objections of the API server and Karpenter.
 
 use poolgate_core::diagnostic::{FieldPath, Origin, Segment};
 use serde::Deserialize;
@@ -9,25 +9,25 @@ use super::program::Answer;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Objection {
-    /// The kind of mistake, as the API server calls it; empty where Karpenter objects.
+    /// The kind of mistake in the API server's words; empty if Karpenter objects.
     #[serde(rename = "type")]
     pub(crate) error_type: String,
-    /// The field, as the API server writes it; empty where nobody knows it.
+    /// The field in the API server's notation; empty if unknown.
     pub(crate) field: String,
     /// What is wrong.
     pub(crate) detail: String,
 }
 
 impl Objection {
-    /// Takes the field out of the sentence, where the API server names it only there.
+    /// Takes the field from the sentence, if the API server names it only there.
     fn locate(&mut self) {
         if self.field != "<nil>" || self.is_note() {
             return;
         }
-        // In quotes or at the end, for a field's name may have spaces; else it is a word of the sentence.
+        // In quotes or at the end, because a field's name may have spaces; else it is a word of the sentence.
         let is_field = |text: &&str| text.starts_with("spec");
         let quoted = self.detail.split('"').skip(1).step_by(2).filter(is_field).last();
-        // Go writes a space that is none of ASCII's, and the like, with an escape that JSON knows, too.
+        // Go writes non-ASCII spaces and the like with an escape that JSON knows, too.
         if let Some(unescaped) = quoted.and_then(|text| serde_json::from_str(&format!("\"{text}\"")).ok()) {
             self.field = unescaped;
             return;
@@ -42,36 +42,36 @@ impl Objection {
         self.field = named.unwrap_or_default().to_owned();
     }
 
-    /// Whether it only says that others were not looked for: the CEL rules.
+    /// Whether it only says that other checks were skipped: the CEL rules.
     pub(crate) fn is_note(&self) -> bool {
         self.detail.contains("some validation rules were not checked")
     }
 }
 
-/// What `judge` answers, and of an object that is stored `suffer`.
+/// The answer to `judge`, and for a stored object to `suffer`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Judgement {
-    /// What the API server says of metadata, whatever the kind.
+    /// What the API server says about metadata, whatever the kind.
     pub(crate) metadata: Vec<Objection>,
-    /// What it says by the definition.
+    /// What it says because of the definition.
     pub(crate) schema: Vec<Objection>,
-    /// Whether the rest says anything: the linked Karpenter has types of this version.
+    /// Whether the rest is meaningful: the linked Karpenter has types of this version.
     pub(crate) followed: bool,
-    /// Why Karpenter cannot read it, and with it no other.
+    /// Why Karpenter cannot read it, and then no other NodePool.
     pub(crate) decode: Vec<Objection>,
-    /// Why Karpenter sets it aside.
+    /// Why Karpenter ignores it.
     pub(crate) runtime: Vec<Objection>,
-    /// The panic that ends Karpenter when it makes a NodeClaim of it.
+    /// The panic that crashes Karpenter when it makes a NodeClaim of it.
     pub(crate) launch: Option<String>,
     /// Why the API server rejects that NodeClaim.
     pub(crate) claim: Vec<Objection>,
-    /// How the question harmed the oracle, as it would Karpenter.
+    /// How the question harmed the oracle; it would harm Karpenter in the same way.
     #[serde(skip)]
     pub(crate) harmed: Option<String>,
 }
 
-/// At which step an object fails.
+/// The step at which an object fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The definition.
@@ -80,12 +80,12 @@ pub(crate) enum Step {
     Decode,
     /// Karpenter's validation.
     Runtime,
-    /// Karpenter hangs on it, or dies of it.
+    /// Karpenter hangs on it, or crashes.
     Harm,
 }
 
 impl Step {
-    /// The origin of a finding on what fails there.
+    /// The origin of a finding about a failure at this step.
     pub(crate) const fn origin(self) -> Origin {
         match self {
             Self::Schema => Origin::Schema,
@@ -96,7 +96,7 @@ impl Step {
 }
 
 impl Judgement {
-    /// What was answered.
+    /// Reads an answer.
     pub(crate) fn of(answer: &Answer) -> Self {
         match answer {
             Answer::Given(answer) => {
@@ -132,30 +132,30 @@ impl Judgement {
         .find(|(_, objections)| !objections.is_empty())
     }
 
-    /// Whether Karpenter's validation was asked: it looks at what is stored and can be read.
+    /// Whether Karpenter's validation was run: it runs on what is stored and can be read.
     pub(crate) fn is_validated(&self) -> bool {
         let is_read = self.decode.is_empty() && self.harmed.is_none();
         self.followed && self.schema.is_empty() && is_read
     }
 
-    /// Whether the definition's CEL rules were left out.
+    /// Whether the definition's CEL rules were skipped.
     pub(crate) fn is_unchecked(&self) -> bool {
         self.schema.iter().any(Objection::is_note)
     }
 }
 
-/// Whether one of two fields is within the other, or both are one. A field that nobody knows is around all.
+/// Whether one of two fields is within the other, or both are the same. An unknown field is around all.
 pub(crate) fn is_around(one: &str, other: &str) -> bool {
     let (one, other) = (steps(one), steps(other));
     one.starts_with(&other) || other.starts_with(&one)
 }
 
-/// Whether two writings name the same field: poolgate puts the keys of maps in brackets, the API server does not.
+/// Whether two notations mean the same field: poolgate puts the keys of maps in brackets, the API server does not.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     steps(one) == steps(other)
 }
 
-/// A path of poolgate's with its keys as they are.
+/// A path of poolgate's with unescaped keys.
 pub(crate) fn plain(path: &FieldPath) -> String {
     let mut written = String::new();
     for segment in path.segments() {
@@ -173,7 +173,7 @@ fn steps(path: &str) -> Vec<&str> {
     steps.filter(|step| !step.is_empty()).collect()
 }
 
-/// What of a NodePool is in a field of the NodeClaim that is made of it.
+/// The fields of a NodePool that a field of its NodeClaim comes from.
 pub(crate) fn fields_behind(claims_field: &str) -> Vec<String> {
     const TEMPLATE: &str = "spec.template.spec";
     const LABELLED: [&str; 4] = [
@@ -191,7 +191,7 @@ pub(crate) fn fields_behind(claims_field: &str) -> Vec<String> {
     } else if is_within("metadata.annotations") {
         vec![format!("spec.template.{claims_field}")]
     } else if is_within("metadata") {
-        // The name is the pool's with more behind it.
+        // The name is the pool's with a suffix.
         vec!["metadata.name".to_owned()]
     } else {
         let field = claims_field.strip_prefix("spec").unwrap_or_default();

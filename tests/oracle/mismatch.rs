@@ -1,54 +1,54 @@
-//! A difference between poolgate and Karpenter that one of the two has to answer for.
+//! A difference between poolgate and Karpenter: a mistake of one of the two.
 
 use poolgate_core::diagnostic::Diagnostic;
 
 use super::judgement::Objection;
 
-/// Who says what.
+/// Which side says what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// The API server rejects by the definition, poolgate accepts.
     MissedSchema,
     /// Karpenter cannot read what is stored, poolgate accepts.
     MissedDecode,
-    /// Karpenter sets the pool aside, poolgate accepts.
+    /// Karpenter ignores the pool, poolgate accepts.
     MissedRuntime,
-    /// Karpenter hangs or dies, poolgate accepts.
+    /// Karpenter hangs or crashes, poolgate accepts.
     MissedHarm,
-    /// Both reject, but of this reason poolgate says nothing.
+    /// Both reject, but poolgate does not report this reason.
     MissedReason,
-    /// The API server rejects the NodeClaim that Karpenter makes of the pool, poolgate says nothing of what it is for.
+    /// The API server rejects the NodeClaim that Karpenter makes of the pool, poolgate does not report the cause.
     MissedClaim,
-    /// The API server holds against an update what poolgate forgives it as stored already.
+    /// The API server rejects an update because of something that poolgate tolerates as stored already.
     RatchetStricter,
-    /// A finding claims to repeat the API server or Karpenter, and what it rejects both take.
+    /// A finding claims that the API server or Karpenter rejects it, too, but both accept it.
     Invented,
-    /// A finding claims that somebody else rejects, or nobody, and it is somebody else.
+    /// A finding names the wrong origin: another program rejects it, or none.
     Misclassified,
-    /// A finding claims that Karpenter suffers, and it does not.
+    /// A finding claims that Karpenter fails later, and it does not.
     Unfounded,
-    /// poolgate judges what the user wrote and what the API server made of it differently.
+    /// poolgate's verdict on what the user wrote differs from that on what the API server made of it.
     ViewsDiffer,
-    /// poolgate judges an object with its own defaults differently.
+    /// poolgate's verdict on an object differs once its own defaults are added.
     DefaultsDiffer,
 }
 
-/// A difference that one of the two has to answer for.
+/// A difference that is a mistake of one of the two.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mismatch {
     pub(crate) kind: Kind,
-    /// poolgate's finding, where it is about one.
+    /// poolgate's finding, if it is about one.
     pub(crate) ours: Option<Diagnostic>,
-    /// What the others say, where it is about that.
+    /// The other side's objection, if it is about one.
     pub(crate) theirs: Option<Objection>,
-    /// The whole of it, for a report.
+    /// The full text, for a report.
     pub(crate) what: String,
-    /// The same without what differs from object to object.
+    /// The same without details that differ from object to object.
     pub(crate) signature: String,
 }
 
 impl Mismatch {
-    /// A finding that is alone with its opinion.
+    /// A finding that the other side does not confirm.
     pub(crate) fn ours(kind: Kind, finding: &Diagnostic) -> Self {
         Self {
             kind,
@@ -59,7 +59,7 @@ impl Mismatch {
         }
     }
 
-    /// What only the others say.
+    /// An objection that only the other side has.
     pub(crate) fn theirs(kind: Kind, objection: &Objection) -> Self {
         Self {
             kind,
@@ -70,7 +70,7 @@ impl Mismatch {
         }
     }
 
-    /// What both say, each in its way.
+    /// What both sides say about the same thing.
     pub(crate) fn both(kind: Kind, finding: &Diagnostic, objection: &Objection) -> Self {
         Self {
             ours: Some(finding.clone()),
@@ -86,7 +86,7 @@ impl Mismatch {
     }
 }
 
-/// An objection without what differs from object to object.
+/// An objection without details that differ from object to object.
 fn general(objection: &Objection) -> String {
     format!(
         "{} {}",
@@ -95,7 +95,7 @@ fn general(objection: &Objection) -> String {
     )
 }
 
-/// A field without the keys of maps and the places in lists.
+/// A field without the keys of maps and the indices of lists.
 fn place(field: &str) -> String {
     let map = ["labels.", "annotations.", "limits."]
         .iter()
@@ -104,7 +104,7 @@ fn place(field: &str) -> String {
     general.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// The words of a text that are words, without what is in quotes; as much as a sentence.
+/// The plain words of a text, without anything in quotes; at most a sentence.
 fn without_particulars(text: &str) -> String {
     let mut kept = String::new();
     let unquoted = text

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{pools, words};
 
-/// Fields of another version, of a typist, or of this version with a value of consequence.
+/// Fields of another version, with a typo, or of this version with a value that has consequences.
 const FOREIGN: &[(&str, &str, &str)] = &[
     ("/spec/disruption", "expireAfter", r#""720h""#),
     (
@@ -139,7 +139,7 @@ fn set(object: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-/// Takes away what is at `pointer`.
+/// Removes the value at `pointer`.
 pub(crate) fn remove(object: &mut Value, pointer: &str) {
     let (parent, last) = split(pointer);
     match object.pointer_mut(parent) {
@@ -155,11 +155,11 @@ pub(crate) fn remove(object: &mut Value, pointer: &str) {
     }
 }
 
-/// Another value in the grammar of the field.
+/// Replaces the value by another in the grammar of the field.
 fn reword(rng: &mut impl Rng, object: &mut Value, pointer: &str) {
     let (above, field) = split(pointer);
     let (_, parent) = split(above);
-    // An element of a list is named after the list.
+    // An element of a list is treated like the list's field.
     let (field, parent) = if field.parse::<usize>().is_ok() {
         (parent.clone(), parent)
     } else {
@@ -215,7 +215,7 @@ fn exchange(object: &mut Value, one: &str, other: &str) {
         return;
     };
     set(object, one, second);
-    // Gone where it was inside the other.
+    // `other` is gone if it was inside `one`.
     set(object, other, first);
 }
 
@@ -300,7 +300,7 @@ fn add_entry(rng: &mut impl Rng, object: &mut Value) {
     }
 }
 
-/// More of something than the definition allows, or just as many.
+/// More of something than the definition allows, or exactly the maximum.
 fn flood(rng: &mut impl Rng, object: &mut Value, version: ApiVersion) {
     let around = |rng: &mut _, limit: usize| limit + rand::RngExt::random_range::<usize, _>(rng, 0..3) - 1;
     let (parent, key, value) = match rng.random_range(0..5) {
@@ -352,7 +352,7 @@ fn flood(rng: &mut impl Rng, object: &mut Value, version: ApiVersion) {
     }
 }
 
-/// A number a little off, or a number and text exchanged.
+/// A slightly different number, or a number and text exchanged.
 fn nudge(rng: &mut impl Rng, object: &mut Value, pointer: &str) {
     let Some(place) = object.pointer_mut(pointer) else {
         return;

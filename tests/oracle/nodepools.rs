@@ -1,4 +1,4 @@
-//! Karpenter and poolgate judge the same NodePools.
+//! Compares Karpenter's and poolgate's verdicts on NodePools.
 
 use poolgate_core::karpenter::ApiVersion;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn poolgate_denies_what_karpenter_rejects_and_says_whose_rule_it_is() {
     );
 }
 
-/// Where the two differ over one case; none where it is not judged.
+/// The differences in one case; `None` if it cannot be checked.
 fn mismatches(oracles: &mut Oracles, case: &Case) -> Option<Vec<Mismatch>> {
     match compare(oracles, std::slice::from_ref(case)).remove(0) {
         Comparison::Unjudged => None,
@@ -103,7 +103,7 @@ fn only_what_an_api_server_could_have_stored_is_judged() {
 #[test]
 fn what_karpenter_suffers_from_already_is_forgiven_though_the_definition_rejects_it_today() {
     let reference = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
-    // The replicas keep any update of the stored object from passing; the value is what Karpenter suffers from.
+    // The replicas make any update of the stored object fail; the value is what Karpenter fails on.
     let stored = pool(&json!(2_147_483_648_u32), &json!(["a b"]), &reference);
     let sent = pool(&json!(9), &json!(["a b"]), &reference);
     assert_eq!(differences_of_update(stored, sent), Some(Vec::new()));

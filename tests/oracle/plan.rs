@@ -1,6 +1,6 @@
-//! What `poolgate budgets plan` prints lets nodes go exactly in the minutes that were wished for, by the clock of the
-//! place: Karpenter's own code says so at every beginning and end, and poolgate's computing, which `budgets.rs` holds
-//! against it, at every minute of a week.
+//! The budgets that `poolgate budgets plan` prints allow disruption in exactly the requested minutes, in local
+//! time: Karpenter's own code confirms that at every start and end, and poolgate's computation, which `budgets.rs`
+//! compares with Karpenter's, at every minute of a week.
 
 use std::process::Command;
 
@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::effort::Effort;
 use super::program::Oracle;
 
-/// Without summer time and with, on either side of the equator and the date line, by the half and the quarter of an
-/// hour, with summer time of half an hour, and with a winter time in Ramadan.
+/// With and without summer time, on both sides of the equator and the date line, with offsets of half and quarter
+/// hours, with summer time of half an hour, and with a winter time in Ramadan.
 const ZONES: [&str; 20] = [
     "UTC",
     "Europe/Berlin",
@@ -45,7 +45,7 @@ const ZONES: [&str; 20] = [
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const DAY: i64 = 24 * 60;
 
-/// Hours as the test means them, told to the program in words.
+/// Hours as values, and as the text that the program gets.
 struct Hours {
     days: Vec<usize>,
     start: i64,
@@ -80,7 +80,7 @@ impl Hours {
         )
     }
 
-    /// Whether they hold, by the clock on the wall.
+    /// Whether they include this instant, in local time.
     fn hold(&self, at: Timestamp) -> bool {
         let wall = at.to_zoned(TimeZone::get(self.zone).expect("a zone"));
         let minute = i64::from(wall.hour()) * 60 + i64::from(wall.minute());
@@ -91,13 +91,13 @@ impl Hours {
     }
 }
 
-/// Whether nodes may go by a wish.
+/// Whether a wish allows disruption.
 fn wished(allow: &[Hours], freeze: &[Hours], at: Timestamp) -> bool {
     let holds = |hours: &Hours| hours.hold(at);
     (allow.is_empty() || allow.iter().any(holds)) && !freeze.iter().any(holds)
 }
 
-/// Budgets that the program printed, and when they are to be in force.
+/// Budgets that the program printed, and the periods in which they are to be used.
 struct Printed {
     object: Value,
     spans: Vec<(Timestamp, Timestamp)>,
@@ -201,7 +201,7 @@ fn disruption_is_allowed_exactly_in_the_minutes_that_were_wished_for() {
             for (start, end) in &variant.spans {
                 let mut questions = Vec::new();
                 let mut before = None;
-                // A week, and the last days before the clocks change: all else is the same again.
+                // One week, and the last days before the offset changes: the rest repeats.
                 let first_week = (*start + SignedDuration::from_hours(7 * 24)).min(*end);
                 let last_days = (*end - SignedDuration::from_hours(2 * 24)).max(first_week);
                 for at in minutes_between(*start, first_week).chain(minutes_between(last_days, *end)) {

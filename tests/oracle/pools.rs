@@ -1,4 +1,4 @@
-//! NodePools that Karpenter takes, mostly: the material that mutation spoils.
+//! NodePools that Karpenter mostly accepts: the input for mutation.
 
 use poolgate_core::karpenter::ApiVersion;
 use rand::{Rng, RngExt as _};

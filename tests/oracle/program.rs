@@ -1,5 +1,5 @@
-//! The oracle as a process: questions in, answers out, a deadline for each, and a new one after a question that
-//! it does not survive. The protocol is at the top of `tests/programs/oracle/main.go`.
+//! The oracle as a process: questions in, answers out, a deadline for each, and a new process after a question that
+//! crashes it. The protocol is at the top of `tests/programs/oracle/main.go`.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -17,25 +17,25 @@ use crate::assets;
 /// The version of the protocol that this module speaks.
 const PROTOCOL: u64 = 3;
 
-/// How long an answer may take. The oracle itself gives up after a second of processor time; this is for an
-/// oracle that cannot even do that, on a machine that does much else.
+/// How long an answer may take. The oracle itself gives up after a second of processor time; this is for an oracle
+/// that cannot even do that, on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// What a process says when its question was unreadable, which is our mistake.
+/// The exit code for an unreadable question, which is our mistake.
 const UNREADABLE: i32 = 4;
 
 /// The answer to one question.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
-    /// The answer, as the protocol has it.
+    /// The answer, as in the protocol.
     Given(Value),
-    /// None: whoever does with Karpenter's code what the question demands hangs or dies. Why, as far as known.
+    /// No answer: Karpenter's code hangs or crashes on the question. The reason, as far as known.
     Harmed(String),
 }
 
 /// A running oracle.
 pub(crate) struct Oracle {
-    /// Which one it is.
+    /// Its name.
     name: &'static str,
     child: Child,
     stdin: Option<ChildStdin>,
@@ -45,12 +45,12 @@ pub(crate) struct Oracle {
 /// An oracle for each version of the API.
 pub(crate) struct Oracles {
     newest: Oracle,
-    /// Karpenter 1.0.8, the last with types for v1beta1. Without it, of v1beta1 only the definition is known.
+    /// Karpenter 1.0.8, the last with types for v1beta1. Without it, only the definition of v1beta1 is known.
     before: Option<Oracle>,
 }
 
 impl Oracles {
-    /// Starts them: that for v1beta1 where all tests are wanted, or where `POOLGATE_ORACLE_V1BETA1` is `1`.
+    /// Starts them: the one for v1beta1 in a full run, or if `POOLGATE_ORACLE_V1BETA1` is `1`.
     pub(crate) fn start() -> Self {
         let is_wanted = is_full() || is_set("POOLGATE_ORACLE_V1BETA1");
         Self {
@@ -59,7 +59,7 @@ impl Oracles {
         }
     }
 
-    /// Whom to ask about objects of a version.
+    /// The oracle for objects of a version.
     pub(crate) fn of(&mut self, version: ApiVersion) -> &mut Oracle {
         match (version, &mut self.before) {
             (ApiVersion::V1Beta1, Some(before)) => before,
@@ -107,7 +107,7 @@ impl Oracle {
         }
     }
 
-    /// Asks all questions and answers each.
+    /// Asks all questions and returns an answer for each.
     pub(crate) fn ask(&mut self, questions: &[Value]) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(questions.len());
         while let Some(rest) = questions.get(answers.len()..).filter(|rest| !rest.is_empty()) {
@@ -121,7 +121,7 @@ impl Oracle {
         self.ask(&[question]).remove(0)
     }
 
-    /// Answers questions up to and including the first that the oracle does not survive.
+    /// Asks questions up to and including the first that crashes the oracle.
     fn ask_until_harmed(&mut self, questions: &[Value], answers: &mut Vec<Answer>) {
         let mut written = String::new();
         for question in questions {
@@ -129,8 +129,8 @@ impl Oracle {
             written.push('\n');
         }
         let mut stdin = self.stdin.take().expect("a running oracle has a stdin");
-        // A writer of its own: the oracle answers while it reads, and pipes hold little. It ends when all is
-        // written or the oracle has ended.
+        // A separate writer thread: the oracle answers while it reads, and pipes hold little. It ends when
+        // everything is written or the oracle has ended.
         let writer = thread::spawn(move || {
             let _ = stdin.write_all(written.as_bytes());
             stdin
@@ -186,7 +186,7 @@ impl Answer {
         self
     }
 
-    /// The answer where the question cannot have harmed anyone.
+    /// The answer to a question that cannot harm the oracle.
     pub(crate) fn given(self) -> Value {
         match self {
             Self::Given(answer) => answer,

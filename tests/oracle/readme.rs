@@ -1,4 +1,4 @@
-//! What the README says of its five mistakes is what Karpenter's own code makes of them.
+//! Karpenter's own code confirms what the README says about its five mistakes.
 
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
-//! Which findings of poolgate say what the API server says.
+//! Which findings of poolgate say the same as the API server.
 
 use poolgate_core::diagnostic::Diagnostic;
 
 use super::judgement::{Objection, Step, is_around, plain};
 
-/// The rules of the definitions that take several fields together, by their messages, and the rules of poolgate that
-/// stand for them. The API server names the object around those fields, so that the field alone proves little.
+/// The rules of the definitions that concern several fields, by their messages, and the corresponding rules of
+/// poolgate. The API server reports the object around those fields, so the field alone proves little.
 const TOGETHER: &[(&str, &[&str])] = &[
     (
         "'schedule' must be set with 'duration'",
@@ -47,15 +47,15 @@ const TOGETHER: &[(&str, &[&str])] = &[
     ("cannot be a negative resource quantity", &["kubelet"]),
 ];
 
-/// Whether the API server objects by a rule that takes several fields together.
+/// Whether the API server objects by a rule that concerns several fields.
 pub(crate) fn is_together(objection: &Objection) -> bool {
     TOGETHER
         .iter()
         .any(|(message, _)| objection.detail.contains(message))
 }
 
-/// Whether a finding may be about what the others object to: it is at the same field or around it, and is of a rule
-/// that speaks of it.
+/// Whether a finding may be about the other side's objection: it is at the same field or around it, and of a
+/// corresponding rule.
 pub(crate) fn stands_for(finding: &Diagnostic, objection: &Objection, step: Step) -> bool {
     let is_there = is_around(&plain(&finding.path), &objection.field);
     let together = TOGETHER

@@ -1,4 +1,4 @@
-//! Cases in which the two once differed. They are asked again in every run, before all others.
+//! Cases in which the two once differed. They are compared again in every run, before all others.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -29,7 +29,7 @@ fn read(line: &str) -> Case {
     }
 }
 
-/// The version that an object says it is of; v1 where it says nothing sensible.
+/// The version in an object's `apiVersion`; v1 if that is missing or unknown.
 pub(crate) fn version_of(object: &Value) -> ApiVersion {
     match object["apiVersion"].as_str() {
         Some("karpenter.sh/v1beta1") => ApiVersion::V1Beta1,

@@ -1,4 +1,4 @@
-//! Many cases at once: on every core an oracle of its own, and every kind of difference told once.
+//! Runs many cases in parallel: one oracle per core, and each kind of difference is reported once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,22 +17,22 @@ use super::program::Oracles;
 use super::regressions::{line, record, regressions};
 use super::shrink::shrink;
 
-/// How many cases an oracle is asked at once.
+/// How many cases are sent to an oracle at once.
 const BATCH: u64 = 100;
 
-/// How many kinds of difference are shrunk and told in full; of the rest, only the kind.
+/// How many kinds of difference are shrunk and reported in full; of the others, only the kind.
 const TOLD: usize = 30;
 
-/// What came of all cases.
+/// The result of all cases.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// How many both sides judged.
+    /// How many cases both sides checked.
     pub(crate) judged: u64,
-    /// How many of them only by the definition: no types of theirs are linked.
+    /// How many of them only by the definition: Karpenter's types for them are not linked.
     pub(crate) by_definition: u64,
-    /// How many the API server rejected for what they have in common with every kind.
+    /// How many the API server rejected for something that all kinds have in common.
     pub(crate) unjudged: u64,
-    /// How many have a difference that is meant, by its name.
+    /// How many have an intended difference, by its name.
     excused: BTreeMap<&'static str, u64>,
     differences: BTreeMap<(Kind, String), Difference>,
 }
@@ -45,7 +45,7 @@ struct Difference {
     mismatch: Mismatch,
 }
 
-/// Where a case comes from.
+/// The source of a case.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     /// A line of the regressions.
@@ -54,7 +54,7 @@ enum Source {
     Generated(u64),
 }
 
-/// Compares the regressions and all cases that `effort` names.
+/// Compares the regressions and all cases selected by `effort`.
 pub(crate) fn run(effort: Effort, corpus: &[Value]) -> Outcome {
     let next = AtomicU64::new(effort.first);
     let end = effort.first + effort.cases;
@@ -129,12 +129,12 @@ impl Outcome {
         }
     }
 
-    /// How many differences there are that nothing explains.
+    /// How many unexplained differences there are.
     pub(crate) fn unexplained(&self) -> u64 {
         self.differences.values().map(|difference| difference.count).sum()
     }
 
-    /// How many cases were judged, and how many were excused by what.
+    /// How many cases were checked, and how many were excused for which reason.
     pub(crate) fn summary(&self) -> String {
         let mut text = format!(
             "{} cases judged, {} of them by the definition alone; {} not judged; excused:",

@@ -1,4 +1,5 @@
-//! The NodePools of the corpus, written by real people: where mutation begins beside the generated ones.
+//! The NodePools of the corpus, written by real users: starting points for mutation in addition to the generated
+//! ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 use poolgate_core::manifest::{Limits, parse};
 use serde_json::Value;
 
-/// Every NodePool of the corpus that can be read, in the order of the files.
+/// Every readable NodePool of the corpus, in the order of the files.
 pub(crate) fn corpus() -> Vec<Value> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
     let mut files: Vec<PathBuf> = fs::read_dir(directory)
@@ -32,7 +33,7 @@ fn nodepools(path: &PathBuf) -> Vec<Value> {
         .collect()
 }
 
-/// Authors often give a NodePool a namespace; kubectl then says that it has none, whatever the spec is like.
+/// Authors often give a NodePool a namespace; kubectl then rejects that, whatever the spec is like.
 fn without_namespace(mut object: Value) -> Value {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("namespace");

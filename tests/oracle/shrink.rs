@@ -1,4 +1,4 @@
-//! From a case with a difference to the smallest one with the same difference.
+//! Reduces a case with a difference to the smallest one with the same difference.
 
 use std::time::{Duration, Instant};
 
@@ -10,17 +10,17 @@ use super::mismatch::Mismatch;
 use super::mutate::{pointers, remove, split};
 use super::program::Oracles;
 
-/// How long one case may be shrunk. A case that harms the oracle costs a second at every look.
+/// How long one case may be shrunk. A case that harms the oracle costs a second each time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The smallest case found that still differs in the same way, and how.
+/// The smallest case found that still has the same difference, and the difference.
 pub(crate) fn shrink(oracles: &mut Oracles, case: &Case, mismatch: &Mismatch) -> (Case, Mismatch) {
     let begun = Instant::now();
     let mut smallest = (case.clone(), mismatch.clone());
     loop {
         let before = smallest.0.clone();
         for candidate in candidates(&before) {
-            // The rest of the list was made for a larger case; what no longer fits changes nothing.
+            // The list was made for a larger case; steps that no longer fit change nothing.
             let candidate = candidate(&smallest.0);
             if candidate == smallest.0 {
                 continue;
@@ -49,7 +49,7 @@ fn same(oracles: &mut Oracles, case: &Case, wanted: &Mismatch) -> Option<Mismatc
 
 type Step = Box<dyn Fn(&Case) -> Case>;
 
-/// Ways to make a case smaller, the boldest first.
+/// Ways to make a case smaller, the largest steps first.
 fn candidates(case: &Case) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     steps.push(Box::new(|case| Case {
@@ -59,7 +59,7 @@ fn candidates(case: &Case) -> Vec<Step> {
     let mut places = pointers(&case.object);
     places.extend(case.old.iter().flat_map(pointers));
     places.extend(["/metadata/labels", "/metadata/annotations"].map(String::from));
-    // Long lists first lose their later elements, whose places stay what they were.
+    // Long lists first lose their later elements, so that the indices of the others stay the same.
     places.sort_by_key(|place| {
         (
             place.matches('/').count(),

@@ -1,5 +1,5 @@
-//! What Karpenter suffers from what it takes: a question to its own code for each rule, so far as one question shows it.
-//! Asked of whatever poolgate alone denies ([`super::compare`]).
+//! How Karpenter fails on what it accepts: a question to its own code for each rule, as far as one question shows
+//! it. Asked about everything that only poolgate denies ([`super::compare`]).
 
 mod budgets;
 mod launch;
@@ -14,17 +14,17 @@ use serde_json::Value;
 use super::judgement::{Judgement, fields_behind, is_around, plain};
 use super::program::{Answer, Oracle};
 
-/// An object of which poolgate says that it harms, as it is stored.
+/// A stored object that poolgate calls harmful.
 pub(crate) struct SuspectPool<'a> {
     pub(crate) oracle: &'a mut Oracle,
     pub(crate) object: &'a Value,
     pub(crate) judgement: &'a Judgement,
 }
 
-/// Whether Karpenter suffers from what is in a field; none where this object cannot tell.
+/// Whether Karpenter fails because of a field; `None` if this object cannot show it.
 pub(crate) type Symptom = fn(&mut SuspectPool<'_>, &FieldPath) -> Option<bool>;
 
-/// The rules whose findings can be shown to be true, and how.
+/// The rules whose findings can be confirmed, and how.
 pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("nodepool-name", has_no_claims),
     ("consolidate-after", is_unreadable),
@@ -85,7 +85,7 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
     ("nodeclaim-request", hangs_or_is_unreadable),
 ];
 
-/// How to see what a rule speaks of, where one question shows it.
+/// How to confirm a rule's findings, if one question shows it.
 pub(crate) fn symptom(rule: &str) -> Option<Symptom> {
     SYMPTOMS
         .iter()
@@ -98,7 +98,7 @@ impl SuspectPool<'_> {
         self.oracle.ask_one(question)
     }
 
-    /// Whether Karpenter can read it, so that there is more to ask.
+    /// Whether Karpenter can read it, so that more can be asked.
     fn is_read(&self) -> bool {
         self.judgement.followed && self.judgement.decode.is_empty() && self.judgement.harmed.is_none()
     }
@@ -107,7 +107,7 @@ impl SuspectPool<'_> {
 /// Karpenter cannot decode the field.
 fn is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let judgement = suspect.judgement;
-    // Of an object that hangs the decoder, nothing else is known.
+    // If an object hangs the decoder, nothing else is known.
     let is_known = judgement.followed && judgement.harmed.is_none();
     let field = plain(path);
     is_known.then(|| {
@@ -116,7 +116,7 @@ fn is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool
     })
 }
 
-/// Karpenter cannot decode the field, or does not come back from it.
+/// Karpenter cannot decode the field, or hangs on it.
 fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     if suspect.judgement.harmed.is_some() {
         return Some(true);
@@ -124,7 +124,7 @@ fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Op
     is_unreadable(suspect, path)
 }
 
-/// The API server rejects every NodeClaim, for something that comes from the field.
+/// The API server rejects every NodeClaim because of something that comes from the field.
 fn has_no_claims(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let judgement = suspect.judgement;
     let is_known = suspect.is_read() && judgement.runtime.is_empty() && judgement.launch.is_none();
@@ -138,13 +138,13 @@ fn has_no_claims(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool
     })
 }
 
-/// The same of a node class that has a name.
+/// The same for a node class that has a name.
 fn has_no_claims_of_the_class(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let is_named = path.find(suspect.object) != Some(&"".into());
     has_no_claims(suspect, path).filter(|_| is_named)
 }
 
-/// The places in lists along a path.
+/// The list indices in a path.
 pub(crate) fn indexes(path: &FieldPath) -> Vec<usize> {
     let indexes = path.segments().iter().filter_map(|segment| match segment {
         Segment::Index(index) => Some(*index),

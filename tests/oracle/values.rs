@@ -1,4 +1,5 @@
-//! The grammars of `poolgate_core::value` against the parsers that Karpenter is built from, on generated texts.
+//! Compares the grammars of `poolgate_core::value` with the parsers that Karpenter is built from, on generated
+//! texts.
 
 use std::fmt::Debug;
 
@@ -14,13 +15,13 @@ use super::effort::Effort;
 use super::program::{Answer, Oracle};
 use super::words;
 
-/// How many texts an oracle is asked at once.
+/// How many texts are sent to an oracle at once.
 const BATCH: u64 = 1_000;
 
 /// How many fire times are compared.
 const FIRES: usize = 5;
 
-/// Asks the oracle about generated texts and holds `check` of the text and the answer to none.
+/// Sends generated texts to the oracle and asserts that `check` of text and answer finds nothing.
 fn compare<Q: Debug>(
     generate: impl Fn(&mut StdRng) -> Q,
     question: impl Fn(&Q) -> Value,
@@ -44,7 +45,7 @@ fn compare<Q: Debug>(
         }
         first += BATCH;
     }
-    // The shortest says most.
+    // The shortest is the most helpful.
     failures.sort_by_key(String::len);
     failures.truncate(20);
     assert!(
@@ -79,7 +80,7 @@ fn durations_are_read_as_go_reads_them() {
     );
 }
 
-/// poolgate reads what both the definition's pattern and Kubernetes' parser read, within its own bounds.
+/// poolgate reads what both the definition's pattern and Kubernetes' parser accept, within its own bounds.
 #[test]
 fn quantities_are_read_as_kubernetes_reads_them() {
     let pattern = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
@@ -104,7 +105,7 @@ fn quantities_are_read_as_kubernetes_reads_them() {
     );
 }
 
-/// A whole number of nanos as a quantity, short enough to be read however large.
+/// A whole number of nanos as a quantity, short enough to be read whatever its size.
 fn exactly(nanos: &str) -> Result<Quantity, QuantityError> {
     let digits = nanos.trim_end_matches('0');
     let zeros = i64::try_from(nanos.len() - digits.len()).expect("the length of a text fits");

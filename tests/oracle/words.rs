@@ -1,5 +1,5 @@
-//! Texts for each grammar: some from the lists of `words.json`, which hold what has hurt before or lies on a
-//! border, some composed at random.
+//! Texts for each grammar: some from the lists of `words.json`, which contain earlier failures and borderline
+//! cases, some generated at random.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,15 +8,15 @@ use rand::Rng;
 use rand::RngExt as _;
 use rand::seq::IndexedRandom as _;
 
-/// Karpenter does not come back from these. Each costs a second of processor time.
+/// Karpenter hangs on these. Each costs a second of processor time.
 pub(crate) const HARMFUL_QUANTITIES: &[&str] = &["1e2147483648", "1e-99999999999", "1E999999999"];
 
-/// The lists, by what they are of.
+/// The lists, by their subject.
 static LISTS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("words.json")).expect("words.json holds lists of texts")
 });
 
-/// A text for a field of this name inside a NodePool; any text where the name says nothing.
+/// A text for a field of this name in a NodePool; any text for an unknown name.
 pub(crate) fn for_field(rng: &mut impl Rng, field: &str, parent: &str) -> String {
     match field {
         "consolidateAfter" | "expireAfter" | "terminationGracePeriod" | "duration" => duration(rng),
@@ -59,7 +59,7 @@ pub(crate) fn one_of(rng: &mut impl Rng, words: &[&str]) -> String {
     (*words.choose(rng).expect("a list of words is not empty")).to_owned()
 }
 
-/// A duration, or what resembles one.
+/// A duration, or something similar.
 pub(crate) fn duration(rng: &mut impl Rng) -> String {
     if rng.random_bool(0.4) {
         return listed(rng, "durations");
@@ -80,7 +80,7 @@ pub(crate) fn duration(rng: &mut impl Rng) -> String {
     perhaps_marred(rng, text)
 }
 
-/// A quantity, or what resembles one.
+/// A quantity, or something similar.
 pub(crate) fn quantity(rng: &mut impl Rng) -> String {
     if rng.random_bool(0.4) {
         return listed(rng, "quantities");
@@ -107,7 +107,7 @@ fn number(rng: &mut impl Rng) -> String {
     }
 }
 
-/// A schedule, or what resembles one.
+/// A schedule, or something similar.
 pub(crate) fn schedule(rng: &mut impl Rng) -> String {
     if rng.random_bool(0.3) {
         return listed(rng, "schedules");
@@ -129,7 +129,7 @@ fn cron_field(rng: &mut impl Rng, low: u32, high: u32) -> String {
 }
 
 fn cron_item(rng: &mut impl Rng, low: u32, high: u32) -> String {
-    // One in thirty lies just outside.
+    // One in thirty is just outside.
     let value = |rng: &mut _| {
         let number = |rng: &mut _, from, to| rand::RngExt::random_range::<u32, _>(rng, from..=to);
         if number(rng, 0, 29) == 0 {
@@ -158,7 +158,7 @@ fn cron_item(rng: &mut impl Rng, low: u32, high: u32) -> String {
     }
 }
 
-/// A number of nodes or a percentage, or what resembles one.
+/// A number of nodes or a percentage, or something similar.
 pub(crate) fn nodes(rng: &mut impl Rng) -> String {
     if rng.random_bool(0.5) {
         return listed(rng, "nodes");
@@ -168,7 +168,7 @@ pub(crate) fn nodes(rng: &mut impl Rng) -> String {
     perhaps_marred(rng, number + &unit)
 }
 
-/// A label's or requirement's key, or what resembles one. The longest lie around the limits of 63, 253, 316, 317.
+/// A label's or requirement's key, or something similar. The longest are around the limits of 63, 253, 316, 317.
 pub(crate) fn key(rng: &mut impl Rng) -> String {
     match rng.random_range(0..20) {
         0 => "k".repeat(rng.random_range(60..67)),
@@ -197,7 +197,7 @@ pub(crate) fn key(rng: &mut impl Rng) -> String {
     }
 }
 
-/// A label's value, or what resembles one.
+/// A label's value, or something similar.
 pub(crate) fn label_value(rng: &mut impl Rng) -> String {
     match rng.random_range(0..20) {
         0 => "v".repeat(rng.random_range(60..67)),
@@ -215,7 +215,7 @@ pub(crate) fn noise(rng: &mut impl Rng) -> String {
         .collect()
 }
 
-/// Mostly the text as it is.
+/// The text, mostly unchanged.
 fn perhaps_marred(rng: &mut impl Rng, text: String) -> String {
     if rng.random_bool(0.8) {
         text

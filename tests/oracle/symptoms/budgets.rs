@@ -1,4 +1,4 @@
-//! What budgets do that their authors did not mean.
+//! Effects of budgets that their authors did not intend.
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::diagnostic::FieldPath;
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{SuspectPool, indexes};
 
-/// What Karpenter says where nothing limits.
+/// Karpenter's number if nothing limits.
 const UNLIMITED: u64 = 2_147_483_647;
 
-/// Monday to Sunday, at odd times and even ones.
+/// Monday to Sunday, at odd and even times.
 const MOMENTS: [&str; 8] = [
     "2026-01-05T00:00:00Z",
     "2026-01-06T03:17:42Z",
@@ -21,7 +21,7 @@ const MOMENTS: [&str; 8] = [
     "2028-02-29T12:00:00Z",
 ];
 
-/// What Karpenter says of budgets at a time.
+/// Karpenter's result for budgets at a time.
 struct Computed(Value);
 
 impl SuspectPool<'_> {
@@ -36,7 +36,7 @@ impl SuspectPool<'_> {
         budgets.filter(|_| self.is_read())
     }
 
-    /// The budget that a path leads into, as the only one.
+    /// The budget that a path is in, as the only one.
     fn budget(&self, path: &FieldPath) -> Option<Value> {
         let budget = self.budgets()?.get(*indexes(path).first()?)?;
         Some(json!([budget]))
@@ -103,7 +103,7 @@ pub(super) fn limits_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) ->
     }))
 }
 
-/// Karpenter takes the number of nodes for another one, or for none.
+/// Karpenter reads another number of nodes, or none.
 pub(super) fn count_otherwise(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let written = budget[0]["nodes"].as_str()?.parse::<u64>().ok();
@@ -111,7 +111,7 @@ pub(super) fn count_otherwise(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
     Some(suspect.compute(&always, MOMENTS[0], 10).nodes("Drifted") != written)
 }
 
-/// The budget keeps every reason from every disruption.
+/// The budget blocks every disruption for every reason.
 pub(super) fn stops_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let computed = suspect.compute(&budget, MOMENTS[0], 100);
@@ -122,7 +122,7 @@ pub(super) fn stops_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Opti
     Some(computed.reasons().all(is_stopped))
 }
 
-/// The budget holds at all times, also just before its window begins.
+/// The budget is active at all times, even just before its window begins.
 pub(super) fn is_always_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let mut moments = moments();
@@ -137,7 +137,7 @@ pub(super) fn is_always_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) 
     )
 }
 
-/// The budget does not hold even as its window begins.
+/// The budget is not active even as its window begins.
 pub(super) fn is_never_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let fires = suspect.fires(&budget, 3)?;
@@ -154,7 +154,7 @@ pub(super) fn is_never_active(suspect: &mut SuspectPool<'_>, path: &FieldPath) -
     )
 }
 
-/// The budget holds always or never, and its schedule does not matter.
+/// The budget is active always or never, and its schedule does not matter.
 pub(super) fn is_constant(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let mut moments = moments();
@@ -164,7 +164,7 @@ pub(super) fn is_constant(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Op
     Some(states.windows(2).all(|pair| pair[0] == pair[1]))
 }
 
-/// The schedule fires on days that its days of the week alone do not name.
+/// The schedule fires on days other than its days of the week.
 pub(super) fn fires_on_other_days(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let budget = suspect.budget(path)?;
     let fires = suspect.fires(&budget, 20)?;
@@ -176,7 +176,7 @@ pub(super) fn fires_on_other_days(suspect: &mut SuspectPool<'_>, path: &FieldPat
     Some(fires != suspect.fires(&by_week, 20)?)
 }
 
-/// Without the budget, all is as it is with it.
+/// Without the budget, the result is the same.
 pub(super) fn changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let with = suspect.budgets()?.clone();
     let mut without = with.clone();
@@ -214,7 +214,7 @@ pub(super) fn leave_a_reason_without_limit(suspect: &mut SuspectPool<'_>, _: &Fi
     Some(computed.first()?.reasons().any(is_free))
 }
 
-/// No drifted node may go at any time.
+/// No drifted node may be disrupted at any time.
 pub(super) fn block_drift(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let budgets = suspect.budgets()?.clone();
     let mut hours = hours().into_iter();

@@ -1,4 +1,4 @@
-//! What comes of launching nodes for a pool.
+//! What happens when nodes are launched for a pool.
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use serde_json::{Value, json};
@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 use super::{SuspectPool, indexes};
 use crate::oracle::program::Answer;
 
-/// What Karpenter's scheduler makes of a pool.
+/// What Karpenter's scheduler does with a pool.
 enum Launch {
     /// The nodes that it launches.
     Nodes(Vec<Value>),
     /// None: another provider's pool is ignored.
     Ignored,
-    /// It dies.
+    /// It crashes.
     Harmed,
 }
 
 impl SuspectPool<'_> {
-    /// Whether Karpenter's scheduler can be asked, which is the newest one's.
+    /// Whether Karpenter's scheduler can be run; only the newest one can.
     fn is_asked(&self) -> bool {
         self.is_read() && self.object["apiVersion"] == "karpenter.sh/v1"
     }
 
-    /// Launches a node for a pod that nothing but an object like this could serve.
+    /// Launches a node for a pod that only an object like this could serve.
     fn launch(&mut self, object: &Value) -> Option<Launch> {
         self.launch_for(object, false)
     }
@@ -42,7 +42,7 @@ impl SuspectPool<'_> {
         })
     }
 
-    /// The node that the object itself brings.
+    /// The node that the object itself causes.
     fn node(&mut self) -> Option<Value> {
         let object = self.object;
         self.node_of(object)
@@ -55,7 +55,7 @@ impl SuspectPool<'_> {
         }
     }
 
-    /// The requirement that a path leads into: its pointer, and its key.
+    /// The requirement that a path is in: its pointer, and its key.
     fn requirement(&self, path: &FieldPath) -> Option<(String, &str)> {
         let pointer = format!("/spec/template/spec/requirements/{}", indexes(path).first()?);
         let key = self.object.pointer(&pointer)?.get("key")?.as_str()?;
@@ -73,7 +73,7 @@ impl Launch {
     }
 }
 
-/// No node is launched, or Karpenter dies of it. Nodes of a static pool are not asked of the scheduler.
+/// No node is launched, or Karpenter crashes. The scheduler does not launch nodes of a static pool.
 pub(super) fn launches_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let object = suspect.object;
     let is_static = object["spec"].get("replicas").is_some();
@@ -84,7 +84,8 @@ pub(super) fn launches_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> 
 pub(super) fn has_no_room(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     match granted(suspect) {
         Some((0, _)) => Some(true),
-        // `Quantity.Value` rounds a negative fraction such as -.7n up to 1, which is no sane limit of a static pool.
+        // `Quantity.Value` rounds a negative fraction such as -.7n up to 1, which is not a sensible limit of a
+        // static pool.
         Some(_) => (!is_fraction(path.find(suspect.object)?)).then_some(false),
         None => launches_nothing(suspect, path),
     }
@@ -107,7 +108,7 @@ pub(super) fn launches_nothing_with_the_label(
     launches_without_the_label(suspect, path)
 }
 
-/// No node is launched where the one value is the only one.
+/// No node is launched if this value is the only one.
 pub(super) fn launches_nothing_alone(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
     let mut object = suspect.object.clone();
@@ -124,7 +125,7 @@ pub(super) fn keeps_pods_away(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> O
     suspect.launch_for(object, true)?.is_nothing()
 }
 
-/// No provider has the node class. Only of classes that are meant to be the linked provider's it is known.
+/// No provider has the node class. Only known for classes that are intended for the linked provider.
 pub(super) fn is_ignored(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let object = suspect.object;
     let reference = object.pointer("/spec/template/spec/nodeClassRef")?;
@@ -133,7 +134,7 @@ pub(super) fn is_ignored(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option
     Some(matches!(launch, Launch::Ignored))
 }
 
-/// How many nodes a static pool is granted of those that it wants, and how many more.
+/// How many of the nodes that a static pool wants it gets, and how many more.
 fn granted(suspect: &mut SuspectPool<'_>) -> Option<(i64, i64)> {
     let object = suspect.object;
     if !suspect.is_asked() || object["spec"].get("replicas").is_none() {
@@ -165,8 +166,7 @@ fn is_exceeded(suspect: &mut SuspectPool<'_>, usage: &Value) -> Option<bool> {
     }
 }
 
-/// Karpenter cannot decode the limit, or does not come back from it, be it when it is read or when it is held against
-/// what the pool has.
+/// Karpenter cannot decode the limit, or hangs when it reads the limit or compares it with the pool's usage.
 pub(super) fn hangs_or_is_unreadable(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let is_seen = super::hangs_or_is_unreadable(suspect, path);
     if is_seen != Some(false) {
@@ -189,7 +189,7 @@ pub(super) fn is_exceeded_by_nothing(suspect: &mut SuspectPool<'_>, _: &FieldPat
     is_exceeded(suspect, &usage).map(|is_exceeded| !is_exceeded)
 }
 
-/// A pool with fewer nodes than the limit says may have another, and then has more than it says.
+/// A pool with fewer nodes than the limit may have another, and then exceeds it.
 pub(super) fn is_rounded_up(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Option<bool> {
     let limit = match &suspect.object["spec"]["limits"]["nodes"] {
         Value::String(text) => text.clone(),
@@ -203,20 +203,20 @@ pub(super) fn is_rounded_up(suspect: &mut SuspectPool<'_>, _: &FieldPath) -> Opt
     Some(whole * 1_000_000_000 < nanos && !is_exceeded)
 }
 
-/// Karpenter writes the label on the node, though the author took it for one that instance types have.
+/// Karpenter writes the label on the node, although the author expected it on instance types.
 pub(super) fn becomes_a_custom_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();
     Some(suspect.node()?["labels"].get(&key).is_some())
 }
 
-/// Nodes come without the label.
+/// Nodes are created without the label.
 pub(super) fn launches_without_the_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();
     let node = suspect.node()?;
     Some(node["labels"].is_object() && node["labels"].get(&key).is_none())
 }
 
-/// The label's value is a number that stands nowhere.
+/// The label's value is a number that is not in the object.
 pub(super) fn invents_a_label(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let key = suspect.requirement(path)?.1.to_owned();
     let node = suspect.node()?;
@@ -232,7 +232,7 @@ pub(super) fn annotates_all(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> 
     Some(suspect.node()?["annotations"].get(key.as_ref()).is_some())
 }
 
-/// Whether as many instance types suit the object after a change.
+/// Whether the same number of instance types matches after a change.
 fn is_the_same(suspect: &mut SuspectPool<'_>, change: impl FnOnce(&mut Value) -> Option<()>) -> Option<bool> {
     let mut changed = suspect.object.clone();
     change(&mut changed)?;
@@ -240,7 +240,7 @@ fn is_the_same(suspect: &mut SuspectPool<'_>, change: impl FnOnce(&mut Value) ->
     Some(suspect.node_of(&changed)?["instanceTypes"] == before)
 }
 
-/// The values might as well not be there.
+/// The values could be left out.
 pub(super) fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
     is_the_same(suspect, |object| {
@@ -249,7 +249,7 @@ pub(super) fn values_change_nothing(suspect: &mut SuspectPool<'_>, path: &FieldP
     })
 }
 
-/// The operator might as well be `Exists`.
+/// The operator could be `Exists`.
 pub(super) fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let (pointer, _) = suspect.requirement(path)?;
     is_the_same(suspect, |object| {
@@ -260,7 +260,7 @@ pub(super) fn is_exists(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Opti
     })
 }
 
-/// The element of a list that the path leads to might as well not be there.
+/// The list element at the path could be left out.
 pub(super) fn element_changes_nothing(suspect: &mut SuspectPool<'_>, path: &FieldPath) -> Option<bool> {
     let pointer = path.to_pointer();
     is_the_same(suspect, |object| {
