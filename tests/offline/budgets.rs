@@ -1,4 +1,4 @@
-//! `poolgate budgets` as a user runs it: real files, the real program, and what the documentation shows of it.
+//! `poolgate budgets` as a user runs it: real files, the real program, and the examples of the documentation.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use crate::support::readme::{block, block_of};
 
 const MONDAY: &str = "--at=2026-01-05T10:00:00Z";
 
-/// Runs the command in the root of the repository: exit code, results, complaints.
+/// Runs the command in the root of the repository: exit code, stdout, stderr.
 fn budgets(arguments: &[&str], stdin: &str) -> (Option<i32>, String, String) {
     let outcome = program::run(&[&["budgets"], arguments].concat(), stdin);
     (outcome.status.code(), outcome.stdout, outcome.stderr)
 }
 
-/// The words of a command line, of which some are in quotes.
+/// The words of a command line, some of them in quotes.
 fn words(command: &str) -> Vec<&str> {
     let parts = command.split('"').enumerate();
     parts
@@ -63,7 +63,8 @@ fn a_week_has_the_days_and_hours_of_the_zone_also_where_its_clocks_change() {
     insta::assert_snapshot!("week_in_berlin", said);
 }
 
-/// Half an hour comes twice on Lord Howe Island when its summer ends, and in Kathmandu hours begin at a quarter.
+/// Half an hour occurs twice on Lord Howe Island when its summer time ends, and hours in Kathmandu begin at a
+/// quarter.
 #[test]
 fn hours_that_come_twice_or_begin_at_a_quarter_have_the_lowest_number() {
     let closed = pool(r#"[{nodes: "3"}, {nodes: "0", schedule: "0 15 * * *", duration: 15m}]"#);
@@ -79,7 +80,7 @@ fn hours_that_come_twice_or_begin_at_a_quarter_have_the_lowest_number() {
             .expect("a row")
             .to_owned()
     };
-    // 15:00 UTC is 01:30 by the clock after it was set back.
+    // 15:00 UTC is 01:30 local time after the clock was set back.
     assert_eq!(
         cells("2026-04-05", "Australia/Lord_Howe"),
         "303333333333333333333333"
@@ -301,7 +302,7 @@ fn the_week_as_svg_has_the_cells_of_the_week_in_the_terminal() {
         rows.map(|row| row.matches(digit).count()).sum::<usize>()
     };
     assert_eq!(cells('0') + cells('5'), 14 * 24, "{said}");
-    // One of each more explains it.
+    // One more of each explains it.
     assert_eq!(
         (count("none"), count("some"), count("all")),
         (cells('0') + 1, cells('5') + 1, 1)
@@ -408,7 +409,7 @@ fn a_run_that_cannot_be_done_says_why() {
     }
 }
 
-/// A name, a path and a schedule may come from anybody, and end on a terminal.
+/// A name, a path and a schedule may come from anyone, and end up on a terminal.
 #[test]
 fn control_characters_of_the_object_are_escaped() {
     let text = r#"{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a\u001b[2J"},

@@ -1,5 +1,5 @@
-//! Every rule's examples do what the catalogue says of them: those of a bound under the policy that sets it, which
-//! is in `docs/examples/policy` under the rule's name.
+//! Every rule's examples do what the catalogue says: those of a bound under the policy that sets it, which is in
+//! `docs/examples/policy` under the rule's name.
 
 use std::fs;
 use std::path::Path;
@@ -17,14 +17,14 @@ use serde_json::{Value, json};
 
 use crate::support::nodepool::merge;
 
-/// Rules that speak of the release, with one that breaks them and one that does not.
+/// Rules that depend on the release, with one that violates them and one that does not.
 const BY_RELEASE: &[(&str, KarpenterVersion, KarpenterVersion)] = &[(
     "replicas-release",
     KarpenterVersion::new(1, 7, 0),
     KarpenterVersion::new(1, 8, 0),
 )];
 
-/// The object around an example: nothing that any rule would speak of.
+/// The object around an example: nothing that any rule would report.
 fn around(example: &Value) -> Value {
     let text = |field: &str, otherwise: &str| {
         let named = example.get(field).and_then(Value::as_str);
@@ -32,7 +32,7 @@ fn around(example: &Value) -> Value {
     };
     let (api_version, kind) = (text("apiVersion", "karpenter.sh/v1"), text("kind", "NodePool"));
     let mut node_class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
-    // An example that is about fields which nodes have by their lifetime names one itself.
+    // An example about fields that depend on the lifetime of nodes sets the lifetime itself.
     let mut spec = json!({"requirements": [], "expireAfter": "Never"});
     if api_version == "karpenter.sh/v1beta1" {
         node_class =
@@ -47,7 +47,7 @@ fn around(example: &Value) -> Value {
     };
     let mut object =
         json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "example"}, "spec": spec});
-    // A node class is one thing: an example names it whole, or means any.
+    // A node class reference is either complete in the example, or taken from here.
     for place in ["/spec/nodeClassRef", "/spec/template/spec/nodeClassRef"] {
         if let (Some(ours), Some(_)) = (object.pointer_mut(place), example.pointer(place)) {
             *ours = Value::Null;
@@ -68,7 +68,7 @@ fn subject_of(object: &Value) -> Subject {
     Subject::of(group, version, text("kind")).expect("an object that poolgate judges")
 }
 
-/// The objects of an example: where there are two, the first is stored and the second replaces it.
+/// The objects of an example: of two, the first is stored and the second replaces it.
 fn objects(example: &str) -> (Option<Value>, Value) {
     let mut objects: Vec<Value> = parse(example, &Limits::default())
         .map(|document| {
@@ -82,7 +82,7 @@ fn objects(example: &str) -> (Option<Value>, Value) {
     (old, object)
 }
 
-/// The policy under which a rule has something to say.
+/// The policy under which a rule has findings.
 fn policy(rule: &Rule) -> Policy {
     if rule.severity.is_none() {
         let mut policy = Policy::default();
@@ -104,7 +104,7 @@ fn policy(rule: &Rule) -> Policy {
         .policy
 }
 
-/// What is said of an example: of each object by itself and, for a rule across objects, of all of them.
+/// The findings for an example: on each object by itself and, for a rule across objects, on all of them.
 fn diagnostics(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<Diagnostic> {
     if is_across(rule) {
         return diagnostics_together(rule, example, release);
@@ -143,7 +143,7 @@ fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -
         .collect()
 }
 
-/// What a review says of an object that replaces another one.
+/// The findings of a review of an object that replaces another one.
 fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVersion) -> Report {
     let old = old.map(Json::from);
     let request = Request {
@@ -155,8 +155,8 @@ fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVe
     review(&request, &policy(rule), &release.into()).report
 }
 
-/// The rules that speak of an example, each with its severity. Notes of other rules are passed over: what is worth
-/// knowing of every static pool, say, is no fault of an example.
+/// The rules with findings on an example, each with its severity. Notes of other rules are ignored: what is worth
+/// knowing about every static pool, for example, is not a mistake of an example.
 fn spoken(rule: &Rule, example: &str, release: KarpenterVersion) -> Vec<(&'static str, Severity)> {
     diagnostics(rule, example, release)
         .iter()

@@ -1,4 +1,4 @@
-//! Each block of commands that the pages show is run by a test, or says here why it is not.
+//! Each block of commands on the pages is run by a test, or is listed here with the reason why not.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,11 +8,11 @@ use crate::examples::{Scene, is_for_a_cluster};
 use crate::support::process::run;
 use crate::support::program::root;
 
-/// A block in each line: its page, one of its lines, and who runs it: `here` (the test below), `test NAME`, or
-/// `not run: REASON`.
+/// One block per line: its page, one of its lines, and what runs it: `here` (the test below), `test NAME`, or `not
+/// run: REASON`.
 const BLOCKS: &str = include_str!("commands.tsv");
 
-/// The entries: page, line, and who.
+/// The entries: page, line, and what runs the block.
 fn entries() -> impl Iterator<Item = [&'static str; 3]> {
     BLOCKS.lines().map(|line| {
         let cells: Vec<_> = line.split('\t').collect();
@@ -22,7 +22,7 @@ fn entries() -> impl Iterator<Item = [&'static str; 3]> {
     })
 }
 
-/// Whether a page is for users: tests and benchmarks are for who changes poolgate.
+/// Whether a page is for users: tests and benchmarks are for contributors to poolgate.
 fn is_for_users(page: &str) -> bool {
     !["tests/", "bench/", "core/"]
         .iter()
@@ -91,12 +91,12 @@ fn sources() -> String {
         .collect()
 }
 
-/// A line without what is said beside it.
+/// A line without its comment.
 fn without_remark(line: &str) -> &str {
     line.split("  #").next().unwrap_or_default().trim_end()
 }
 
-/// The commands of a block: a line that ends in a pipe or a backslash goes on.
+/// The commands of a block: a line that ends in a pipe or a backslash continues.
 fn commands(block: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     for line in block.lines() {
@@ -125,7 +125,7 @@ fn the_commands_of_the_pages_do_their_work() {
             } else {
                 command.clone()
             };
-            // zsh's; the shell of the tests is bash.
+            // For zsh; the shell of the tests is bash.
             let outcome = scene.typed(&format!("fpath=(. .); {line}"));
             let code = outcome.status.code();
             assert!(

@@ -1,5 +1,5 @@
-//! NodePools and NodeClaims written by real people, each judged as if it were being created. The table of verdicts is a
-//! snapshot, so that a change of any rule shows what it means for them.
+//! NodePools and NodeClaims written by real users, each checked as if it were being created. The table of verdicts
+//! is a snapshot, so that a change of any rule shows its effect on them.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -189,7 +189,7 @@ fn what_an_alias_brings_is_left_to_its_author() {
     assert!(outcome.stderr.contains("alias"), "{outcome:?}");
 }
 
-/// A part of a NodePool, as kustomize patches are.
+/// A part of a NodePool, like a kustomize patch.
 const PATCH: &str = "\
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -202,7 +202,7 @@ spec:
 
 #[test]
 fn a_patch_that_a_kustomization_names_stays_as_it_is() {
-    // A patch that lacks nothing, so that only its kustomization tells what it is.
+    // A patch that lacks nothing, so that only its kustomization shows what it is.
     let full = POOL.replace("name: general # a name", "name: other");
     let directory = directory(&[
         ("base/kustomization.yaml", "resources: [pool.yaml]\n"),
@@ -215,7 +215,7 @@ fn a_patch_that_a_kustomization_names_stays_as_it_is() {
         ("prod/patches/full.yaml", &full),
     ]);
     let read = |name: &str| fs::read_to_string(directory.path().join(name)).expect("a file");
-    // Wherever the command is started from, and in whatever way the file is named.
+    // Wherever the command is started, and however the file is named.
     let outcome = default_in(&directory.path().join("prod/patches"), &["--write", "."], "");
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     assert_eq!(
@@ -294,7 +294,7 @@ fn a_template_stays_as_it_is() {
     }
 }
 
-/// What is completed in the text is what the review of the completed object finds complete.
+/// The objects completed in the text are complete for a review, too.
 #[test]
 fn the_corpus_is_completed_and_then_complete() {
     let mut files = Vec::new();

@@ -8,9 +8,9 @@ use ignore::WalkBuilder;
 use poolgate_core::rules::CATALOGUE;
 use serde_json::Value;
 
-/// Where the tables of the benchmarks stand.
+/// The document with the tables of the benchmarks.
 const TABLES: &str = "bench/README.md";
-/// Around a table stand `<!-- bench: RECORD/TABLE -->` and this.
+/// A table is enclosed in `<!-- bench: RECORD/TABLE -->` and this.
 const END: &str = "<!-- end -->";
 /// Set by `tests/generated-files --write`.
 pub(crate) const WRITE: &str = "POOLGATE_WRITE";
@@ -57,7 +57,7 @@ fn line(cells: &Value) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A table and how it came about, as Markdown.
+/// A table and how it was measured, as Markdown.
 fn markdown(name: &str) -> String {
     let (file, table) = name.split_once('/').expect("RECORD/TABLE");
     let Some(record) = record(file) else {
@@ -84,7 +84,7 @@ fn markdown(name: &str) -> String {
     text
 }
 
-/// The names of the tables in a text, and the text with the tables as they should be.
+/// The names of the tables in a text, and the text with the current tables.
 fn with_tables(text: &str) -> (BTreeSet<String>, String) {
     let mut names = BTreeSet::new();
     let mut pieces = text.split("<!-- bench: ");
@@ -136,7 +136,7 @@ fn every_recorded_table_stands_in_a_document() {
     }
 }
 
-/// Fails unless a document says so, on one line or several.
+/// Fails unless a document contains this, on one line or several.
 fn assert_states(document: &str, sentence: &str) {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = words(&read(document));

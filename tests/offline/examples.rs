@@ -1,4 +1,4 @@
-//! What `--help` shows as an example is what a user can type.
+//! Users can type the examples in `--help`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ fn help(command: &[&str]) -> String {
     outcome.stdout
 }
 
-/// Every command with its help, those below others included.
+/// Every command with its help, including subcommands.
 fn commands(above: &[&str], found: &mut Vec<(String, String)>) {
     let help = help(above);
     let listed = help.split_once("\nCommands:\n").map(|(_, rest)| rest);
@@ -34,14 +34,14 @@ fn commands(above: &[&str], found: &mut Vec<(String, String)>) {
     found.push((above.join(" "), help));
 }
 
-/// The lines of the examples, without what is said beside them.
+/// The lines of the examples, without their comments.
 fn examples(help: &str) -> Vec<&str> {
     let lines = help.split("Examples:\n").nth(1).unwrap_or_default().lines();
     let lines = lines.map(|line| line.trim().split("   ").next().unwrap_or_default());
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// A folder with what examples and pages name, and with programs that give what others would.
+/// A folder with the files that examples and pages name, and with programs that print what others would.
 pub(super) struct Scene(TempDir);
 
 impl Scene {
@@ -106,8 +106,8 @@ impl Scene {
     }
 }
 
-/// What runs on, or asks a cluster, is asked for its help behind its flags: it denies what it does not know. Other tests
-/// start it.
+/// Servers and commands that need a cluster are called with `--help` added: an unknown flag then still fails. Other
+/// tests run them.
 pub(super) fn is_for_a_cluster(line: &str) -> bool {
     let commands = ["serve", "reconcile", "certificates", "status"];
     let named = line.split(' ').nth(1).unwrap_or_default();
@@ -153,7 +153,7 @@ fn the_plugins_examples_are_those_of_kubectl() {
     }
 }
 
-/// `script` plays the terminal.
+/// `script` simulates the terminal.
 #[test]
 fn a_terminal_is_told_what_is_waited_for_and_a_pipe_is_not() {
     let scene = Scene::new();

@@ -1,5 +1,4 @@
-//! poolgate knows the fields of NodePools and NodeClaims that Karpenter's definitions have, and no others but its
-//! own.
+//! poolgate knows the fields of NodePools and NodeClaims in Karpenter's definitions, and no others except its own.
 
 use std::path::Path;
 
@@ -31,7 +30,7 @@ fn schema(file: &str, version: ApiVersion) -> Value {
     found.expect("the definition has the version")["schema"]["openAPIV3Schema"].clone()
 }
 
-/// Notes every difference between a table and a schema.
+/// Records every difference between a table and a schema.
 fn compare(shape: &Shape, schema: &Value, path: &str, differences: &mut Vec<String>) {
     let kind = schema["type"].as_str();
     let is_same = match shape {
@@ -90,10 +89,10 @@ fn compare(shape: &Shape, schema: &Value, path: &str, differences: &mut Vec<Stri
     }
 }
 
-/// Notes where a schema does not demand what a table says it does.
+/// Records a difference if a schema does not require what a table says it does.
 fn compare_demand(legal: &Legal, schema: &Value, path: &str, differences: &mut Vec<String>) {
     let is_same = match legal {
-        // Its parent says so.
+        // Its parent requires it.
         Legal::Present => true,
         Legal::Within(range, _) => {
             let int32 = (schema["format"] == "int32").then_some(i64::from(i32::MAX));

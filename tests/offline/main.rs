@@ -1,7 +1,8 @@
-//! What needs no cluster: the program on the command line, the server on loopback, and what the catalogue, the corpus
-//! and the documentation say.
+//! Tests without a cluster: the program on the command line, the server on loopback, the catalogue, the corpus and
+//! the documentation.
 //!
-//! One program, because it links once, and because the tests that wait for a server do so beside those that compute.
+//! One program, because it links once, and because the tests that wait for a server run in parallel with those that
+//! compute.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! The metrics that there are are those that the documentation tells of.
+//! The documentation lists exactly the metrics that exist.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn documented() -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// The names of all families that a process has, those of which nothing is counted yet included.
+/// The names of all metric families of a process, including those with nothing counted yet.
 fn registered(running: &Running) -> BTreeSet<String> {
     let (status, text) = running.probe("/metrics");
     assert_eq!(status, 200);
@@ -87,7 +87,7 @@ fn every_metric_is_documented_and_every_documented_metric_is_there() {
     );
 }
 
-/// The texts behind a key of the alerts, in their order.
+/// The texts under a key of the alerts, in their order.
 fn alerts(key: &str) -> Vec<&'static str> {
     let lines = ALERTS.lines();
     lines

@@ -5,12 +5,12 @@ use std::net::TcpListener;
 
 use tempfile::NamedTempFile;
 
-/// Accepts connections and never says a word: worse than one that rejects them.
+/// Accepts connections and never sends anything: worse than one that rejects them.
 pub(super) fn silent() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").expect("a port")
 }
 
-/// A port where nobody listens.
+/// A port without a listener.
 pub(super) fn refusing() -> u16 {
     port(&silent())
 }
@@ -19,7 +19,7 @@ pub(super) fn port(listener: &TcpListener) -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-/// A kubeconfig that leads to this port.
+/// A kubeconfig for this port.
 pub(super) fn kubeconfig(port: u16) -> NamedTempFile {
     let file = NamedTempFile::new().expect("a file");
     let text = format!(

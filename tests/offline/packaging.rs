@@ -1,4 +1,4 @@
-//! What packages install beside the program: completions that shells accept, pages that say what the help says.
+//! Files in the packages besides the program: completions that shells accept, man pages that match the help.
 
 use std::process::Command;
 

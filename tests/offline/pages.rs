@@ -1,18 +1,18 @@
-//! What the pages show of the command line is what it says.
+//! The output of commands on the pages is their real output.
 
 use std::process::Command;
 
 use crate::support::process::{Outcome, run};
 use crate::support::program::{poolgate, root};
 
-/// The blocks of a page that begin with a command: the command, and what the page says that it prints.
+/// The blocks of a page that begin with a command: the command, and its output according to the page.
 pub(super) fn shown(page: &str) -> Vec<(&str, &str)> {
     let blocks = page.split("```console\n$ ").skip(1);
     let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
     blocks.filter_map(|block| block.split_once('\n')).collect()
 }
 
-/// Runs a line of a shell in the root of the repository, as a user would type it.
+/// Runs a shell line in the root of the repository, as a user would type it.
 pub(super) fn typed(line: &str) -> Outcome {
     let program = poolgate(&[]);
     let folder = std::path::Path::new(program.get_program())
@@ -38,7 +38,7 @@ fn the_pages_of_lint_and_policy_show_what_the_program_says() {
     ] {
         let shown = shown(page);
         assert!(shown.len() >= least, "{name}: {shown:?}");
-        // What is asked of a cluster is shown by the tests that have one.
+        // The output of commands that need a cluster is checked by tests that have one.
         for (command, said) in shown
             .into_iter()
             .filter(|(command, _)| !command.contains("--cluster"))

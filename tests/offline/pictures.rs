@@ -1,10 +1,10 @@
-//! The pictures of the benchmarks show what was recorded.
+//! The pictures of the benchmarks show the recorded figures.
 
 use std::fmt::Write as _;
 
 use crate::documents::{WRITE, path, read, record};
 
-/// Measures, in pixels.
+/// Dimensions, in pixels.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 320.0;
 const LEFT: f64 = 72.0;
@@ -15,10 +15,10 @@ const BOTTOM: f64 = 48.0;
 /// The highest line is at a multiple of this.
 const STEP: f64 = 40.0;
 
-/// Nearer to the last one a point has no figures: they would stand upon each other.
+/// A point nearer than this to the last one has no figures: they would overlap.
 const APART: f64 = 40.0;
 
-/// How many lines there are across, beside the lowest.
+/// How many horizontal lines there are, besides the lowest.
 const LINES: u32 = 4;
 
 const STYLE: &str = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328;text-anchor:middle}\
@@ -27,11 +27,11 @@ const STYLE: &str = "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,m
 
 /// One column of a table against another, as a picture.
 struct Picture {
-    /// The record, which the picture is beside.
+    /// The record; the picture is in the same directory.
     record: &'static str,
     table: &'static str,
     title: &'static str,
-    /// The columns across and upwards, counted from 0, and in which units they are shown.
+    /// The columns for both axes, counted from 0, and their units.
     across: (usize, f64),
     upwards: (usize, f64),
 }
@@ -54,7 +54,7 @@ const PICTURES: [Picture; 2] = [
 ];
 
 impl Picture {
-    /// Its points; none where nothing is recorded yet.
+    /// Its points; empty if nothing is recorded yet.
     fn points(&self) -> Vec<(f64, f64)> {
         let record = record(self.record).unwrap_or_default();
         let rows = record["tables"][self.table]["rows"].as_array();
@@ -79,7 +79,7 @@ impl Picture {
         for line in 0..=LINES {
             let value = highest * f64::from(line) / f64::from(LINES);
             let (height, end) = (y(value), WIDTH - RIGHT);
-            // A String takes everything.
+            // Writing to a String cannot fail.
             let _ = writeln!(
                 body,
                 "<line x1=\"{LEFT}\" y1=\"{height:.1}\" x2=\"{end}\" y2=\"{height:.1}\"/>\

@@ -1,4 +1,4 @@
-//! What `poolgate budgets plan` prints is what `poolgate lint` finds nothing in.
+//! `poolgate lint` finds nothing in what `poolgate budgets plan` prints.
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -44,10 +44,10 @@ fn wish(rng: &mut StdRng) -> Vec<String> {
     arguments
 }
 
-/// What is above budgets by which no node may ever go.
+/// The comment above budgets by which no node may ever be disrupted.
 const NEVER: &str = "# These hours leave no minute in which a node may go.\n";
 
-/// The NodePools with the budgets of each variant; none where the hours ask for too many.
+/// The NodePools with the budgets of each variant; empty if the hours need too many.
 fn pools(arguments: &[String]) -> Vec<String> {
     let mut all = vec!["budgets", "plan", "--at=2026-01-05"];
     all.extend(arguments.iter().map(String::as_str));
@@ -78,7 +78,7 @@ fn planned_budgets_pass_lint_without_findings() {
         planned += usize::from(!pools.is_empty());
         let text = pools.join("---\n");
         let outcome = program::run(&["lint", "--isolated", "--format=concise", "-"], &text);
-        // Whoever wants no node to go at all is reported once more what that means.
+        // If no node may ever be disrupted, the meaning of that is reported as well.
         let frozen = pools.iter().filter(|pool| pool.starts_with(NEVER)).count();
         let (expected, others): (Vec<&str>, Vec<&str>) = outcome
             .stdout

@@ -1,4 +1,4 @@
-//! The policy files of the documentation: each is read, does what the page says of it, and fits the JSON Schema.
+//! The policy files of the documentation: each can be read, does what the page says, and matches the JSON Schema.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn value(yaml: &str) -> Value {
     documents.next().map(Document::into_value).expect("a document")
 }
 
-/// Judges a pool of which the page shows what matters there.
+/// Checks a pool of which the page shows the relevant fields.
 fn judge(pool: &Value, policy: &Policy) -> Review {
     let mut whole = node_pool("general", &json!({"template": {"spec": {"requirements": []}}}));
     merge(&mut whole, pool);
@@ -50,7 +50,7 @@ fn line(finding: &Diagnostic) -> String {
     format!("{}: {finding}", finding.severity)
 }
 
-/// What a policy makes of a pool: the findings that are not there without it, then what is written.
+/// The effect of a policy on a pool: the findings that it adds, then what is written.
 fn verdict(pool: &Value, policy: &Policy) -> String {
     let before = judge(pool, &Policy::default()).report;
     let after = judge(pool, policy);
@@ -70,7 +70,7 @@ fn verdict(pool: &Value, policy: &Policy) -> String {
     lines.join("\n")
 }
 
-/// The fenced blocks of a page: the word behind the fence, and the text.
+/// The fenced blocks of a page: the word after the fence, and the text.
 fn blocks(page: &str) -> Vec<(&str, String)> {
     let mut blocks = Vec::new();
     let mut lines = page.lines();
@@ -117,7 +117,7 @@ fn schema() -> JSONSchema {
     compile(&schema).expect("a schema by the meta-schema of draft 7")
 }
 
-/// Fails for what is no schema.
+/// Fails if it is not a schema.
 fn compile(schema: &Value) -> Option<JSONSchema> {
     JSONSchema::options()
         .with_draft(Draft::Draft7)
@@ -186,7 +186,7 @@ fn schema_and_poolgate_deny_the_same_mistakes() {
     assert!(!schema.is_valid(&value("apiVersion: v1\nkind: ConfigMap\n")));
 }
 
-/// Runs `poolgate policy check`: the exit code, and what it prints.
+/// Runs `poolgate policy check`: the exit code, and its output.
 fn check(arguments: &[&str]) -> (Option<i32>, String) {
     let outcome = program::run(&[&["policy", "check"], arguments].concat(), "");
     (outcome.status.code(), outcome.stdout)

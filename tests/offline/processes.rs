@@ -1,4 +1,4 @@
-//! What the tests start ends with them.
+//! Processes that the tests start end with them.
 
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, Stdio};

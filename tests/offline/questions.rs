@@ -1,4 +1,4 @@
-//! The page of questions: every command is typed, and its answer found.
+//! The page of questions: every command is run, and its answer found.
 
 use std::fs;
 

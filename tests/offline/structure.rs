@@ -1,4 +1,4 @@
-//! Imports go the way that docs/architecture.md says.
+//! Imports go in the direction that docs/architecture.md says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use ignore::WalkBuilder;
 use regex::Regex;
 
-/// The floors of a package, the lowest first, as a sentence with arrows names them.
+/// The floors of a package, the lowest first, from a sentence with arrows.
 fn floors(sentence: &str) -> Vec<Vec<&str>> {
     sentence
         .split('→')
@@ -14,7 +14,7 @@ fn floors(sentence: &str) -> Vec<Vec<&str>> {
         .collect()
 }
 
-/// The modules of its package that a source file names, comments and tests left out.
+/// The modules of its package that a source file uses, without comments and tests.
 fn named(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     code.lines()
@@ -68,7 +68,7 @@ fn imports_go_down_only() {
     assert_eq!(wrong("src", &binary), Vec::<String>::new());
 }
 
-/// The source files of a package by the path of their modules, tests left out.
+/// The source files of a package by the path of their modules, without tests.
 fn modules(sources: &str) -> BTreeMap<Vec<String>, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(sources);
     let mut modules = BTreeMap::new();
@@ -94,7 +94,7 @@ fn modules(sources: &str) -> BTreeMap<Vec<String>, String> {
     modules
 }
 
-/// The paths that the tree of a `use` stands for.
+/// The paths in the tree of a `use`.
 fn paths(tree: &str) -> Vec<String> {
     let Some((before, rest)) = tree.split_once('{') else {
         let name = tree.split(" as ").next().unwrap_or_default();
@@ -116,7 +116,7 @@ fn paths(tree: &str) -> Vec<String> {
         .collect()
 }
 
-/// What one file takes from others: what it re-exports under a name, and what it uses itself.
+/// What one file imports: what it re-exports under a name, and what it uses itself.
 #[derive(Default)]
 struct Imports {
     reexports: BTreeMap<String, Vec<String>>,
@@ -171,7 +171,7 @@ fn imports(module: &[String], code: &str, modules: &BTreeMap<Vec<String>, String
     imports
 }
 
-/// The file in which a path is defined, whoever re-exports it.
+/// The file in which a path is defined, whichever files re-export it.
 fn home(path: &[String], all: &BTreeMap<Vec<String>, Imports>) -> Option<Vec<String>> {
     let length = (0..=path.len())
         .rev()
@@ -184,7 +184,7 @@ fn home(path: &[String], all: &BTreeMap<Vec<String>, Imports>) -> Option<Vec<Str
     }
 }
 
-/// Files that import each other, be it through others.
+/// Files that import each other, directly or through others.
 fn circles(sources: &str) -> Vec<String> {
     let modules = modules(sources);
     let all: BTreeMap<Vec<String>, Imports> = modules
@@ -202,7 +202,7 @@ fn circles(sources: &str) -> Vec<String> {
         arrows.values().map(BTreeSet::len).sum::<usize>() > 100,
         "{sources} was not read"
     );
-    // What imports nothing that is left is in no circle.
+    // A file that imports no remaining file is in no cycle.
     loop {
         let left: BTreeSet<Vec<String>> = arrows.keys().cloned().collect();
         let before = arrows.len();
@@ -211,7 +211,7 @@ fn circles(sources: &str) -> Vec<String> {
             break;
         }
     }
-    // Nor is what nobody imports who is left.
+    // Nor is a file that no remaining file imports.
     loop {
         let wanted: BTreeSet<Vec<String>> = arrows.values().flatten().cloned().collect();
         let before = arrows.len();

@@ -1,4 +1,4 @@
-//! What holds of all that `lint --fix` and `default --write` write, whatever is in the files.
+//! What holds for everything that `lint --fix` and `default --write` write, whatever is in the files.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,8 +14,8 @@ use crate::support::program;
 /// How many manifests are written in one run of the program.
 const BATCH: usize = 20;
 
-/// A field in one of its spellings, or not at all, with one of the values. `*d` is an alias of a value that is in its
-/// turn a mistake in most places.
+/// A field in one of its spellings, or missing, with one of the values. `*d` is an alias of a value that is itself
+/// a mistake in most fields.
 fn field(
     indent: usize,
     names: &'static [&'static str],
@@ -166,7 +166,7 @@ fn any_pool() -> impl Strategy<Value = String> {
     )
 }
 
-/// The same pools where nothing is to be written: as patches, encrypted, as templates.
+/// The same pools in forms that must not be edited: as patches, encrypted, as templates.
 fn untouchable(pools: &[String]) -> Vec<(String, String)> {
     let kinds = |(number, text): (usize, &String)| {
         [
@@ -210,7 +210,7 @@ impl Report {
     }
 }
 
-/// How many places the summary says were fixed.
+/// How many fixes the summary reports.
 fn fixed(summary: &str) -> usize {
     let told = summary
         .split("; ")
@@ -232,7 +232,7 @@ fn texts(folder: &Path, files: &[(String, String)]) -> Vec<(String, String)> {
     files.iter().map(|(name, _)| (name.clone(), read(name))).collect()
 }
 
-/// A folder with these pools, each a file, and what their names are.
+/// A folder with these pools, one per file, and the names of the files.
 fn folder_of(pools: &[String]) -> (tempfile::TempDir, Vec<(String, String)>) {
     let folder = tempfile::tempdir().expect("a directory");
     let named = |(number, text): (usize, &String)| (format!("{number}.yaml"), text.clone());

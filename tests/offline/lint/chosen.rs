@@ -1,4 +1,4 @@
-//! What a run is about, of all that could be told: files, rules, counts, differences.
+//! How to restrict a run: files, rules, counts, differences.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `--cluster` where there is no cluster to read.
+//! `--cluster` without a cluster to read.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::no_cluster::{kubeconfig, refusing};
 use crate::support::process::{self, Outcome};
 use crate::support::program::poolgate;
 
-/// Runs lint where nothing of the machine's leads to a cluster.
+/// Runs lint with no kubeconfig or service account on the machine in reach.
 fn lint(arguments: &[&str]) -> Outcome {
     let directory = tempfile::tempdir().expect("a directory");
     let mut command = poolgate(&[&["lint"], arguments].concat());

@@ -1,4 +1,4 @@
-//! Manifests written by real people, all in one run.
+//! Manifests written by real users, all in one run.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ const FORMATS: [&str; 8] = [
     "human", "concise", "github", "gitlab", "json", "junit", "rdjson", "sarif",
 ];
 
-/// The rule whose notes lint tells once in a run.
+/// The rule whose notes lint reports once per run.
 const ONCE: &str = "replicas-gate";
 
 #[test]
@@ -69,7 +69,7 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
         .as_array()
         .expect("results")
         .iter()
-        // What lint says by itself is left out, and what it says once in a run.
+        // Without lint's own findings, and those that it reports once per run.
         .filter(|result| {
             let rule = result["rule"].as_str().expect("a rule");
             !rule.starts_with("manifest-") && rule != ONCE
@@ -104,13 +104,13 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
                 old: None,
                 claims: None,
             };
-            // Of v1beta1 the last release that serves it is the judge, where none is named.
+            // v1beta1 is checked for the last release that serves it, unless one is named.
             let karpenter = match version {
                 "v1beta1" => KarpenterVersion::LAST_OF_V1BETA1.into(),
                 _ => Karpenter::default(),
             };
             let report = review(&request, &Policy::default(), &karpenter).report;
-            // What another program fills in is not judged.
+            // What another program fills in is not checked.
             let is_open = |finding: &&Diagnostic| {
                 let value = finding.path.find(object).and_then(Json::as_str);
                 value.is_some_and(|value| value.contains("${"))

@@ -7,7 +7,7 @@ use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::process;
 
-/// Mistakes of every kind that can be fixed for certain, in several notations, with comments.
+/// Mistakes of every kind that can certainly be fixed, in several notations, with comments.
 const BROKEN: &str = "\
 # the pool 池
 apiVersion: karpenter.sh/v1
@@ -96,7 +96,7 @@ fn json_stays_json() {
     assert_eq!(fixed, json.replace("\"7\"", "7"));
 }
 
-/// A pool whose values are right as soon as they are in quotes, some of them, and some not even then.
+/// A pool whose values are correct once they are in quotes, some of them, and others not even then.
 const UNQUOTED: &str = "\
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -201,14 +201,14 @@ fn a_name_is_not_put_right_where_that_shows_another_mistake() {
     }
 }
 
-/// A limit on the size of files is met as a full disk is: a write that fails half way.
+/// A limit on the size of files has the same effect as a full disk: a write that fails half-way.
 #[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_written_in_full_stays_as_it_is() {
     let text = format!("{}{}", "# a comment\n".repeat(10_000), SOUND.replace("1m", "1d"));
     let directory = directory(&[("pools/a.yaml", &text)]);
     let folder = directory.path().join("pools");
-    // Who ignores the signal gets the error.
+    // A process that ignores the signal gets the error.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
     for arguments in [["lint", "--fix", "a.yaml"], ["default", "--write", "a.yaml"]] {
         let mut command = std::process::Command::new("sh");

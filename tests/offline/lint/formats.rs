@@ -1,4 +1,4 @@
-//! What each format looks like.
+//! The output of each format.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,7 +74,7 @@ pub(super) const SARIF: &str = "tests/data/formats/sarif-2.1.0.schema.json";
 const RDJSON: &str = "tests/data/formats/rdjson.schema.json";
 pub(super) const OURS: &str = "docs/lint-report.schema.json";
 
-/// The report is valid by a published schema, and says nothing that the schema does not know.
+/// The report is valid by a published schema, and contains nothing that the schema does not know.
 #[track_caller]
 pub(super) fn assert_valid(schema: &str, report: &Value) {
     let schema = fs::read_to_string(root().join(schema)).expect("a schema");
@@ -320,7 +320,7 @@ fn one_run_writes_several_formats() {
     );
 }
 
-/// The schema knows every field that is printed: else it would be of no use to who reads it.
+/// The schema knows every field that is printed: otherwise it would be useless to its readers.
 #[track_caller]
 fn assert_names_are_described(report: &Value) {
     let schema = include_str!("../../../docs/lint-report.schema.json");

@@ -1,5 +1,5 @@
-//! Texts made to hurt end soon, with a clean exit code and in every format. `bench/lint` measures the like in the
-//! release program.
+//! Malicious texts are handled quickly, with a clean exit code and in every format. `bench/lint` measures similar
+//! ones in the release program.
 
 use super::lint_in;
 use crate::support::files::directory;
@@ -82,7 +82,7 @@ fn nothing_in_a_manifest_or_its_name_reaches_the_terminal_as_it_is() {
         let outcome = lint_in(directory.path(), &["--format", format, "."], "");
         assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
         let forged = outcome.stdout.lines().any(|line| line.starts_with("::error::"));
-        // JSON escapes what controls a terminal, and is otherwise the data as it is.
+        // JSON escapes control characters of a terminal, and otherwise has the data unchanged.
         let turned = |c: char| c == '\u{202e}' && format != "json";
         let raw = |text: &str| text.chars().any(|c| (c.is_control() && c != '\n') || turned(c));
         assert!(

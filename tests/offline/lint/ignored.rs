@@ -1,4 +1,4 @@
-//! What is not told again: by comments in the text, and by a baseline.
+//! What is not reported again: because of comments in the text, or a baseline.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What is looked at, what is passed over, and what the exit code says.
+//! Which files are read, which are skipped, and the exit code.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +10,7 @@ use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program::poolgate;
 
-/// A pool with one error, which is the only one of its text.
+/// A pool with one error, the only finding in its text.
 fn wrong() -> String {
     SOUND.replace("100Gi", "-1Gi")
 }

@@ -1,4 +1,4 @@
-//! What `--fix` leaves to the author, and says so.
+//! What `--fix` leaves to the author, and reports.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `poolgate lint`, the real program: files in, findings with their places out.
+//! `poolgate lint`, the real program: files in, findings with their positions out.
 
 mod chosen;
 mod cluster;
@@ -27,7 +27,7 @@ fn lint_in(directory: &Path, arguments: &[&str], stdin: &str) -> Outcome {
     program::run_in(directory, &[&["lint"], arguments].concat(), stdin)
 }
 
-/// What is printed for one file of this text, a line for each finding.
+/// The output for one file with this text, a line for each finding.
 fn concise(text: &str) -> Outcome {
     let directory = directory(&[("pool.yaml", text)]);
     lint_in(directory.path(), &["--format", "concise", "pool.yaml"], "")

@@ -1,4 +1,4 @@
-//! The policy that lies nearest to a file, and who wins over it.
+//! The policy nearest to a file, and what has priority over it.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program;
 
-/// A policy that allows so many processors.
+/// A policy that allows this many processors.
 fn at_most(cpu: u32) -> String {
     format!(
         "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nbounds:\n  limits:\n    max:\n      cpu: {cpu}\n"
     )
 }
 
-/// Three pools of 100 processors in a repository, a folder of which has a policy of its own.
+/// Three pools of 100 processors in a repository, one folder of which has its own policy.
 fn repository() -> TempDir {
     let strict = at_most(50);
     let lax = at_most(500);
@@ -139,7 +139,7 @@ fn defaults_are_those_of_the_nearest_policy() {
     assert!(outcome.stdout.contains("consolidateAfter: 0s\n"), "{outcome:?}");
 }
 
-/// What answers for a cluster, or as one, is told its policy: a pull request must not bring its own.
+/// A command that checks for a cluster, or as one, gets its policy by flag: a pull request must not bring its own.
 #[test]
 fn what_judges_for_a_cluster_looks_for_no_policy() {
     let directory = repository();

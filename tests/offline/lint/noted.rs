@@ -1,4 +1,4 @@
-//! What lint says by itself of an object: no name, what only the webhook completes, JSON that is none.
+//! Lint's own findings on an object: no name, what only the webhook completes, invalid JSON.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn what_only_the_webhook_completes_is_a_note_of_the_releases_that_deny_it() {
     }
 }
 
-/// kubectl reads a file that is no JSON as YAML, whatever its name.
+/// kubectl reads a file that is not JSON as YAML, whatever its name.
 #[test]
 fn a_file_named_as_json_that_is_only_yaml_is_a_warning() {
     let json = "{\"apiVersion\": \"karpenter.sh/v1\", \"kind\": \"NodePool\", \"metadata\": {\"name\": \"a\"},\n \

@@ -3,7 +3,7 @@
 use super::concise;
 use crate::support::nodepool::SOUND;
 
-/// Stands before each place that a finding must point at.
+/// Marks each position that a finding must point at.
 const HERE: char = '▸';
 
 /// Six mistakes, in the order of the text.
@@ -45,7 +45,7 @@ const RULES: [&str; 6] = [
     "field-required",
 ];
 
-/// The text without its marks, and the line and column of each.
+/// The text without its marks, and the line and column of each mark.
 fn unmarked(text: &str) -> (String, Vec<(usize, usize)>) {
     let mut places = Vec::new();
     let mut plain = String::new();

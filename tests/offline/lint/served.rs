@@ -1,4 +1,4 @@
-//! Objects that the cluster does not take, and the release that decides.
+//! Objects that the cluster does not accept, and the release that decides.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `--together`: what shows only across objects, where the user says that they are all there.
+//! `--together`: what shows only across objects, if the user says that all of them are given.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::support::nodepool::SOUND;
 use crate::support::process::Outcome;
 use crate::support::program::root;
 
-/// The rules that no review asks.
+/// The rules that no review applies.
 const ACROSS: &str = "nodepool-repeated,node-class-missing,nodepool-overlap,nodepools-frozen";
 
 const CLASS: &str = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata:\n  name: default\n";
@@ -20,7 +20,7 @@ fn pool(name: &str) -> String {
     SOUND.replace("name: general", &format!("name: {name}"))
 }
 
-/// What the rules across objects say of these files, a line for each finding.
+/// The findings of the rules across objects in these files, a line for each finding.
 fn told(files: &[(&str, &str)], arguments: &[&str]) -> Outcome {
     let directory = directory(files);
     let ours = ["--together", "--format=concise", "--select", ACROSS, "."];

@@ -1,4 +1,4 @@
-//! Variables that another program fills in, as Flux and envsubst do.
+//! Variables that another program fills in, such as Flux and envsubst.
 
 use std::fs;
 

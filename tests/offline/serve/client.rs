@@ -1,5 +1,5 @@
-//! An HTTPS client that does as it is told, in pieces and slowly if need be. It reads even if it can no longer
-//! write, as a client must that wants to know why.
+//! An HTTPS client under full control, in pieces and slowly if need be. It reads even if it can no longer write, as
+//! a client must to learn why.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -20,7 +20,7 @@ use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::running::{dial, patient, status};
 
-/// The most that one TLS record holds.
+/// The most bytes in one TLS record.
 const RECORD_BYTES: usize = 16 * 1024;
 
 pub(super) struct Connection {
@@ -51,12 +51,12 @@ impl Response {
 }
 
 impl Connection {
-    /// Connects to a server with a certificate of its own, and shakes hands.
+    /// Connects to a server with its own certificate, and does the handshake.
     pub(super) fn to(server: &Poolgate) -> Self {
         Self::trusting(server, &server.ca())
     }
 
-    /// Connects and shakes hands, trusting `ca` alone.
+    /// Connects and does the handshake, trusting only `ca`.
     pub(super) fn trusting(server: &Poolgate, ca: &str) -> Self {
         Self::negotiate(server.admission(), ca, &["http/1.1"]).expect("a handshake")
     }
@@ -66,19 +66,19 @@ impl Connection {
         Self::shake_hands(dial(address)?, ca, protocols)
     }
 
-    /// Connects to a server from another address of this machine, and shakes hands.
+    /// Connects to a server from another address of this machine, and does the handshake.
     pub(super) fn from(source: Ipv4Addr, server: &Poolgate, ca: &str) -> io::Result<Self> {
         Self::shake_hands(dial_from(source, server.admission())?, ca, &["http/1.1"])
     }
 
-    /// Shakes hands on a connection that is there.
+    /// Does the handshake on an existing connection.
     pub(super) fn shake_hands(socket: TcpStream, ca: &str, protocols: &[&str]) -> io::Result<Self> {
         let mut config = trusting(ca, ALL_VERSIONS).with_no_client_auth();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         Self::as_configured(socket, Arc::new(config))
     }
 
-    /// The same as `config` says.
+    /// The same with `config`.
     pub(super) fn as_configured(mut socket: TcpStream, config: Arc<ClientConfig>) -> io::Result<Self> {
         let name = ServerName::from(socket.peer_addr()?.ip());
         let mut tls = ClientConnection::new(config, name).expect("a client");
@@ -143,7 +143,7 @@ impl Connection {
         Ok(response)
     }
 
-    /// Waits until the server closes the connection, which it must do without a further word.
+    /// Waits until the server closes the connection, which it must do without sending anything more.
     pub(super) fn wait_for_end(&mut self) {
         match self.receive() {
             Err(error) if is_end(&error) => {}
@@ -174,7 +174,7 @@ impl Connection {
     }
 }
 
-/// The configuration of a client that trusts `ca` alone, all but the certificate that it shows.
+/// The configuration of a client that trusts only `ca`, except for the certificate that it shows.
 pub(super) fn trusting(
     ca: &str,
     versions: &[&'static SupportedProtocolVersion],
@@ -212,7 +212,7 @@ pub(super) fn head(path: &str, length: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Whether the other side has closed the connection, gently or not.
+/// Whether the other side has closed the connection, cleanly or not.
 pub(super) fn is_end(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -224,12 +224,12 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
-/// A review of a NodePool that is fine.
+/// A review of a NodePool without mistakes.
 pub(super) fn good_review(uid: &str) -> Vec<u8> {
     review(uid, &json!({}))
 }
 
-/// A review of a NodePool that no release takes.
+/// A review of a NodePool that every release rejects.
 pub(super) fn bad_review(uid: &str) -> Vec<u8> {
     review(uid, &json!({"disruption": {"budgets": [{"nodes": "deny"}]}}))
 }
@@ -251,7 +251,7 @@ pub(super) fn review_of(uid: &str, object: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The server still does what it is for.
+/// Asserts that the server still works.
 pub(super) fn assert_works(server: &Poolgate) {
     let answer = Connection::to(server).post("/validate", &good_review("still-here"));
     assert_eq!(answer.status, 200, "{answer:?}");

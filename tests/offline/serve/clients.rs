@@ -1,4 +1,4 @@
-//! `--client-ca`: only clients that show a certificate of that authority are answered.
+//! `--client-ca`: only clients with a certificate of that CA are answered.
 
 use std::io;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Guarded {
         Self { server, mount }
     }
 
-    /// What a client does that shows this certificate, or none.
+    /// The configuration of a client with this certificate, or with none.
     fn config(
         &self,
         shown: Option<&Issued>,
@@ -51,7 +51,7 @@ impl Guarded {
         })
     }
 
-    /// Sends a review on a connection of its own. With TLS 1.3 a client learns only by the answer that it is denied.
+    /// Sends a review on a new connection. With TLS 1.3 a client learns only from the answer that it is denied.
     fn ask(&self, config: &Arc<ClientConfig>) -> io::Result<Response> {
         let socket = dial(self.server.admission())?;
         let mut connection = Connection::as_configured(socket, Arc::clone(config))?;
@@ -65,7 +65,7 @@ impl Guarded {
             .is_ok_and(|answer| answer.status == 200)
     }
 
-    /// A client may learn that it is denied before that is counted and logged.
+    /// A client may learn that it is denied before the denial is counted and logged.
     fn expect_denied(&self, reason: &str, times: f64) {
         let name = format!("poolgate_clients_denied_total{{reason=\"{reason}\"}}");
         wait_for("the denial to be counted", || {
@@ -73,7 +73,7 @@ impl Guarded {
         });
     }
 
-    /// The lines about denials, which must be so many.
+    /// The log lines about denials; there must be this many.
     fn told(&self, lines: usize) -> Vec<Value> {
         wait_for("the denials to be logged", || {
             let told = self.server.logged("client denied");
@@ -102,7 +102,7 @@ fn who_shows_no_certificate_of_the_authority_gets_no_handshake() {
             guarded.expect_denied(reason, count);
         }
     }
-    // Once for each reason in a while, with who it was.
+    // Once for each reason in a while, with the client's address.
     let lines = guarded.told(2);
     assert_eq!(lines.len(), 2, "{lines:?}");
     for line in lines {
@@ -170,7 +170,7 @@ fn a_new_authority_takes_the_place_of_the_old_one_and_a_broken_one_does_not() {
 
     guarded.mount.swap(&[("ca.crt", &new.pem())]);
     wait_for("the new authority", || guarded.answers(&by_new).then_some(()));
-    // A client that has been here before would resume its session, if it could.
+    // A returning client would resume its session, if it could.
     assert!(guarded.ask(&returning).is_err());
     for (metric, value) in [
         ("loads_total", 2.0),

@@ -1,11 +1,11 @@
-//! What is said to somebody who starts the server the wrong way, and that it is said at once.
+//! Messages for users who start the server with wrong arguments, printed at once.
 
 use std::net::TcpListener;
 
 use crate::support::process;
 use crate::support::program::poolgate;
 
-/// Runs `poolgate serve` to its end: the exit code and what it says.
+/// Runs `poolgate serve` to its end: the exit code and its output.
 fn serve(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
     let mut command = poolgate(&["serve"]);
     command.args(arguments).envs(variables.iter().copied());

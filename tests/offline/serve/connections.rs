@@ -1,4 +1,4 @@
-//! What happens below a request: handshakes, silence, idling.
+//! Everything below requests: handshakes, silence, idling.
 
 use std::io::{Read, Write};
 use std::thread::sleep;
@@ -64,7 +64,7 @@ fn a_client_that_does_not_trust_us_is_told_apart() {
     assert_works(&server);
     let rejected = server.metric(r#"poolgate_handshake_failures_total{reason="client_refused"}"#);
     let left = server.metric(r#"poolgate_handshake_failures_total{reason="client_left"}"#);
-    // The alert may be lost on the way.
+    // The alert may be lost on its way.
     assert!(
         matches!((rejected, left), (Some(1.0), None) | (None, Some(1.0))),
         "{rejected:?} {left:?}"
@@ -101,7 +101,8 @@ fn a_head_that_dribbles_in_is_cut_off_though_bytes_keep_coming() {
     );
 }
 
-/// Uses two connections again after each pause of so many seconds, one of them for the first time after the first.
+/// Uses two connections again after each pause of this many seconds, one of them for the first time after the first
+/// pause.
 fn assert_kept(pauses: &[u64]) {
     let server = Poolgate::serve();
     let (mut connection, mut unused) = (Connection::to(&server), Connection::to(&server));
@@ -135,7 +136,7 @@ fn an_idle_connection_is_kept_for_as_long_as_the_api_server_keeps_it() {
     assert_kept(&[12, 35, 100]);
 }
 
-/// A unit test with a clock of its own stands for this one in the usual run.
+/// In the usual run, a unit test with its own clock replaces this one.
 #[test]
 #[ignore = "long: tests/run --full"]
 fn silence_after_the_handshake_is_ended() {
@@ -159,7 +160,7 @@ fn connections_that_have_ended_leave_nothing_behind() {
     assert_works(&server);
 }
 
-/// A limit of the server was not cut short. Which limit ended the wait, the metrics say.
+/// A limit of the server was not cut short. The metrics say which limit ended the wait.
 #[track_caller]
 fn assert_waited(began: Instant, seconds: u64) {
     let waited = began.elapsed();

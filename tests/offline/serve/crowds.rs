@@ -1,4 +1,4 @@
-//! Many connections of one client: whatever they do, another client is answered.
+//! Many connections of one client: whatever they do, other clients are answered.
 
 use std::net::Ipv4Addr;
 
@@ -24,7 +24,7 @@ fn more_idle_connections_than_there_are_places_leave_room_for_others() {
     assert_eq!(early.post("/validate", &good_review("kept")).status, 200);
     let mut late = Connection::to(&server);
     assert_eq!(late.post("/validate", &good_review("late")).status, 200);
-    // The stranger has its share, and the longest idle ones of its connections gave way to its later ones.
+    // The stranger has its share, and its longest idle connections were closed for its later ones.
     idle[0].wait_for_end();
     let newest = idle.last_mut().expect("a connection");
     assert_eq!(newest.post("/validate", &good_review("newest")).status, 200);
@@ -55,7 +55,7 @@ fn connections_that_never_speak_leave_room_for_others() {
 #[test]
 fn idle_connections_to_the_probe_port_leave_room_for_probes() {
     let server = Poolgate::serve();
-    // From another address than the kubelet's, and from the same.
+    // From an address other than the kubelet's, and from the same.
     for source in [STRANGER, CLIENT] {
         let idle: Vec<_> = (0..70)
             .map(|_| dial_from(source, server.address("probe")).expect("a connection"))
@@ -79,7 +79,7 @@ fn half_sent_bodies_leave_room_for_others() {
     let half_sent: Vec<_> = (0..10)
         .map(|_| {
             let mut connection = Connection::from(STRANGER, &server, &ca).expect("a handshake");
-            // Who exceeds the stranger's share is rejected before all of it is sent.
+            // A request beyond the stranger's share is rejected before all of it is sent.
             let _ = connection.send(&head("/validate?timeout=30s", size + 1));
             let _ = connection.send(&vec![b' '; size]);
             connection

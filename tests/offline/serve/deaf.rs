@@ -1,4 +1,4 @@
-//! Nobody reads what the server logs.
+//! The server's log is not read.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -17,7 +17,7 @@ fn a_log_that_nobody_reads_keeps_nobody_waiting() {
     let path = |name: &str| directory.path().join(name);
     let (pipe, ca) = (path("pipe"), path("ca.crt"));
     run(Command::new("mkfifo").arg(&pipe), "").success();
-    // Open in both directions, it has a reader, who reads no more than the first line.
+    // Open in both directions, it has a reader, which reads only the first line.
     let reader = OpenOptions::new()
         .read(true)
         .write(true)

@@ -1,4 +1,4 @@
-//! How much memory reviews take that are as large and as intricate as they can be.
+//! How much memory the largest and most complex reviews take.
 
 use std::fs;
 use std::thread;
@@ -6,13 +6,13 @@ use std::thread;
 use super::client::{Connection, assert_works, review_of};
 use crate::support::poolgate::Poolgate;
 
-/// What the pod may have, in KiB.
+/// The memory of the pod, in KiB.
 const POD: u64 = 256 * 1024;
 
 /// What one review may add to it.
 const REVIEW: u64 = 64 * 1024;
 
-/// A line of the kernel's account of the server's memory, in KiB: `VmRSS`, or `VmHWM` for the most that it ever was.
+/// A line of the kernel's statistics of the server's memory, in KiB: `VmRSS`, or `VmHWM` for its peak.
 pub(super) fn memory_kib(server: &Poolgate, line: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.process.id())).expect("a status");
     let rest = status
@@ -31,7 +31,7 @@ fn review(spec: &str) -> Vec<u8> {
     review_of("large", &object)
 }
 
-/// Specs of so many KiB that become as much memory as they can, in several places.
+/// Specs of this many KiB that take as much memory as possible, in several fields.
 fn specs(kib: usize) -> Vec<(&'static str, String)> {
     let list = |piece: &str| {
         format!(
@@ -125,7 +125,7 @@ fn several_of_the_largest_reviews_at_once_fit_into_the_pod() {
     assert_works(&server);
 }
 
-/// Makes `VmHWM` begin again at what is in use.
+/// Resets `VmHWM` to the current use.
 fn forget_peak(server: &Poolgate) {
     fs::write(format!("/proc/{}/clear_refs", server.process.id()), "5").expect("the peak can be reset");
 }

@@ -1,5 +1,5 @@
-//! What comes in at the door of `poolgate serve`: the real server over real sockets, with clients that behave as they should and
-//! clients that do not. Each test starts a server of its own on ports of its own.
+//! The network side of `poolgate serve`: the real server over real sockets, with correct and with faulty clients.
+//! Each test starts its own server on its own ports.
 
 mod client;
 mod clients;

@@ -1,4 +1,4 @@
-//! A policy that changes while the server runs, as a ConfigMap volume brings it.
+//! A policy that changes while the server runs, as a ConfigMap volume delivers it.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What happens to a request that is not as it should be: it gets its answer, and the server goes on.
+//! What happens to a faulty request: it gets its answer, and the server continues.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::client::{Connection, Response, assert_works, good_review, head, revie
 use super::memory::memory_kib;
 use crate::support::poolgate::Poolgate;
 
-/// Sends a request as it stands.
+/// Sends a request unchanged.
 fn ask(connection: &mut Connection, request: &str) -> Response {
     connection.send(request.as_bytes()).expect("sent");
     connection.response().expect("an answer")
@@ -177,7 +177,7 @@ fn a_body_that_does_not_come_is_waited_for_as_long_as_the_caller_says() {
     assert_eq!((answer.status, answer.header("connection")), (408, Some("close")));
     assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
     hasty.wait_for_end();
-    // Who came earlier and waits longer is still waited for.
+    // A client that came earlier and waits longer is still waited for.
     patient.send(rest).expect("sent");
     let answer = patient.response().expect("an answer");
     assert_eq!(answer.json()["response"]["uid"], "patient");

@@ -1,4 +1,4 @@
-//! New certificates for a running server, as a Secret volume brings them.
+//! New certificates for a running server, as a Secret volume delivers them.
 
 use std::time::{Duration, SystemTime};
 
@@ -36,7 +36,7 @@ impl Secret {
         self.issue_for(Duration::from_hours(1))
     }
 
-    /// A pair that holds for so long from now on.
+    /// A pair that is valid for this long from now on.
     fn issue_for(&self, life: Duration) -> Pair {
         let mut params = CertificateParams::new(vec!["127.0.0.1".into()]).expect("a name");
         params.not_after = (SystemTime::now() + life).into();
@@ -54,7 +54,7 @@ impl Secret {
     }
 }
 
-/// A server with a mounted Secret, and the leaf that it has at first.
+/// A server with a mounted Secret, and its first leaf.
 fn serve() -> (Poolgate, Secret, Vec<u8>) {
     let mut secret = Secret::mount();
     let first = secret.issue();

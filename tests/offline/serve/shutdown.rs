@@ -1,4 +1,4 @@
-//! How the server ends: no request that it has begun, or that is still sent to it, is lost.
+//! How the server stops: no request that it has begun, or that is still sent to it, is lost.
 
 use std::os::unix::process::ExitStatusExt;
 use std::thread::sleep;
@@ -34,7 +34,7 @@ fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
     let answer = Connection::to(&server).post("/nowhere", b"");
     assert_eq!((answer.status, answer.header("connection")), (404, Some("close")));
 
-    // The delay is over: what idles is closed, what has begun is not.
+    // The delay is over: idle connections are closed, requests that have begun are not.
     idle.wait_for_end();
     unused.wait_for_end();
     sleep(Duration::from_secs(1));
@@ -46,8 +46,8 @@ fn sigterm_answers_what_comes_and_ends_when_all_is_answered() {
     assert_eq!(server.logged("stopped").len(), 1, "{}", server.log());
 }
 
-/// The server stands still while its shutdown delay ends and clients connect, so that it meets the end of the delay with
-/// connections of every kind on which no request has come.
+/// The server is paused while its shutdown delay ends and clients connect, so that at the end of the delay it has
+/// connections of every kind on which no request has arrived.
 #[test]
 fn who_was_connected_before_the_end_is_still_answered() {
     let mut server = Poolgate::serve_with(&["--shutdown-delay", "5s"]);
@@ -83,7 +83,7 @@ fn a_request_that_never_ends_does_not_hold_the_server() {
     let mut slow = Connection::to(&server);
     slow.send(&head("/validate?timeout=30s", 100)).expect("sent");
     slow.send(b"{").expect("sent");
-    // The head has surely arrived when a later connection has been answered.
+    // The head has certainly arrived when a later connection has been answered.
     assert_works(&server);
     let began = Instant::now();
     assert_eq!(server.terminate().code(), Some(0));
@@ -102,7 +102,7 @@ fn a_request_that_never_ends_does_not_hold_the_server() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    // No test waits for that long.
+    // No test waits that long.
     let mut server = Poolgate::serve_with(&["--shutdown-delay", "10m"]);
     server.signal("TERM");
     wait_for("the first signal", || server.logged("shutting down").pop());

@@ -1,4 +1,4 @@
-//! A cluster that does not answer: poolgate starts and judges all the same, and says so once.
+//! A cluster that does not answer: poolgate starts and checks objects all the same, and logs it once.
 
 use super::super::no_cluster::{kubeconfig, port, refusing, silent};
 use super::client::{Connection, bad_review, good_review};
@@ -17,7 +17,8 @@ fn a_cluster_that_does_not_answer_delays_nothing() {
         assert_eq!(connection.post("/mutate", &good_review("a")).status, 200);
         assert_eq!(connection.post("/validate", &bad_review("b")).status, 200);
         assert_eq!(server.probe("/readyz").0, 200);
-        // It gives up on the cluster later than it begins to serve: a connection that nobody answers, after ten seconds.
+        // It gives up on the cluster after it has begun to serve: a connection without an answer, after ten
+        // seconds.
         wait_for("the cluster to be given up", || {
             server.logged("not watching").pop()
         });
