@@ -12,13 +12,13 @@ import (
 )
 
 type admitAnswer struct {
-	// Incoming is the object as the mutating webhooks are shown it.
+	// Incoming is the object as the mutating webhooks receive it.
 	Incoming *unstructured.Unstructured `json:"incoming,omitempty"`
-	// Stored is the old object as the webhooks are shown it.
+	// Stored is the old object as the webhooks receive it.
 	Stored *unstructured.Unstructured `json:"stored,omitempty"`
 	// Undecodable says why no webhook is called.
 	Undecodable string `json:"undecodable,omitempty"`
-	// Unstorable says why the old object cannot have come into the store.
+	// Unstorable says why the old object cannot have been stored.
 	Unstorable string `json:"unstorable,omitempty"`
 }
 

@@ -18,16 +18,16 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 )
 
-// aftermath is what becomes of a NodePool that the API server has stored. Each step is taken only if the one
-// before it went well.
+// aftermath is what happens to a NodePool that the API server has stored. Each step is only taken if the one before
+// it succeeded.
 type aftermath struct {
-	// Followed says that there is anything to tell: the linked Karpenter has types for the object.
+	// Followed says that the rest is meaningful: the linked Karpenter has types for the object.
 	Followed bool `json:"followed"`
 	// Decode is why Karpenter cannot read the object. It reads all NodePools as one list, so then it reads none.
 	Decode []finding `json:"decode,omitempty"`
-	// Runtime is why Karpenter sets the pool aside.
+	// Runtime is why Karpenter ignores the pool.
 	Runtime []finding `json:"runtime,omitempty"`
-	// Launch is the panic that ends Karpenter when it makes a NodeClaim of the pool.
+	// Launch is the panic that crashes Karpenter when it makes a NodeClaim of the pool.
 	Launch string `json:"launch,omitempty"`
 	// Claim is why the API server rejects that NodeClaim.
 	Claim []finding `json:"claim,omitempty"`
@@ -47,7 +47,7 @@ func isFollowed(object *unstructured.Unstructured) bool {
 	return scheme.Scheme.Recognizes(object.GroupVersionKind())
 }
 
-// follow knows the versions that the linked Karpenter has types for; of others there is nothing to say.
+// follow knows the versions that the linked Karpenter has types for; it returns nothing for others.
 func follow(definitions definitions, object *unstructured.Unstructured) (aftermath, error) {
 	if !isFollowed(object) {
 		return aftermath{}, nil
@@ -83,7 +83,7 @@ func launch(pool *karpenter.NodePool) (claim *karpenter.NodeClaim, panicked stri
 	return claimOf(template, pool), ""
 }
 
-// instanceTypes are those that the pool names, or else any, of every capacity type: as many as minValues asks for.
+// instanceTypes are those that the pool names, or else any, of every capacity type: as many as minValues requires.
 func instanceTypes(template *scheduling.NodeClaimTemplate) cloudprovider.InstanceTypes {
 	wanted := template.Requirements.Get(corev1.LabelInstanceTypeStable)
 	names := []string{"any"}

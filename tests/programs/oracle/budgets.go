@@ -11,7 +11,7 @@ import (
 type budgetsAnswer struct {
 	// Budgets are in the order of the NodePool.
 	Budgets []budgetAnswer `json:"budgets"`
-	// Allowed is by disruption reason; 2147483647 where nothing limits.
+	// Allowed is by disruption reason; 2147483647 if nothing limits.
 	Allowed map[karpenter.DisruptionReason]allowedAnswer `json:"allowed"`
 }
 
@@ -21,12 +21,12 @@ type budgetAnswer struct {
 }
 
 type allowedAnswer struct {
-	// Nodes is what Karpenter acts on: zero where a budget cannot be read.
+	// Nodes is what Karpenter acts on: zero if a budget cannot be read.
 	Nodes int    `json:"nodes"`
 	Error string `json:"error,omitempty"`
 }
 
-// budgets asks a NodePool's budgets at a time, for a pool of so many nodes. Only spec.disruption is looked at.
+// budgets computes a NodePool's budgets at a time, for a pool of this many nodes. Only spec.disruption is read.
 func budgets(object json.RawMessage, at time.Time, nodes int) (any, error) {
 	pool := &karpenter.NodePool{}
 	if err := json.Unmarshal(object, pool); err != nil {
@@ -45,7 +45,7 @@ func budgets(object json.RawMessage, at time.Time, nodes int) (any, error) {
 	return answer, nil
 }
 
-// text is that of an error, or empty.
+// text is the text of an error, or empty.
 func text(err error) string {
 	if err == nil {
 		return ""

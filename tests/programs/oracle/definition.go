@@ -27,17 +27,17 @@ type strategy interface {
 	ValidateUpdate(ctx context.Context, object, old runtime.Object) field.ErrorList
 }
 
-// definition is one version of a custom resource definition, as the API server holds it.
+// definition is one version of a custom resource definition, as the API server has it in memory.
 type definition struct {
 	structural *schema.Structural
 	strategy   strategy
-	// shape is what of the schema no release was ever without.
+	// shape is the part of the schema that every release has had.
 	shape validation.SchemaValidator
 }
 
 type definitions map[apischema.GroupVersionKind]definition
 
-// loadDefinitions takes the linked Karpenter's definitions, and from the files the versions that those lack.
+// loadDefinitions reads the linked Karpenter's definitions, and from the files the versions that those lack.
 func loadDefinitions(files []string) (definitions, error) {
 	loaded := definitions{}
 	for _, written := range [][]byte{apis.NodePoolCRD, apis.NodeClaimCRD} {
@@ -76,7 +76,7 @@ func (d definitions) add(written []byte) error {
 	return nil
 }
 
-// define does what the API server's handler of custom resources does when a definition comes into force.
+// define does what the API server's handler of custom resources does when a definition is established.
 func define(kind apischema.GroupVersionKind, version *apiextensionsv1.CustomResourceDefinitionVersion) (definition, error) {
 	internal := &apiextensions.CustomResourceValidation{}
 	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(version.Schema, internal, nil); err != nil {
@@ -103,7 +103,7 @@ func define(kind apischema.GroupVersionKind, version *apiextensionsv1.CustomReso
 	if err != nil {
 		return definition{}, err
 	}
-	// The status has a validator of its own, which only its subresource asks.
+	// The status has its own validator, which only its subresource uses.
 	return definition{structural, customresource.NewStrategy(nil, false, kind, validator, nil, structural,
 		subresources.Status, subresources.Scale, version.SelectableFields), shape}, nil
 }

@@ -17,15 +17,15 @@ func asKarpenter(object *unstructured.Unstructured) (any, error) {
 	return read(stored)
 }
 
-// unreadable names the fields that keep an object from being decoded, for the decoder does not: they are those
-// that cannot be decoded alone either.
+// unreadable names the fields because of which an object cannot be decoded; the decoder does not name them. They
+// are the fields that cannot be decoded alone either.
 func unreadable(object *unstructured.Unstructured, whole error) []finding {
 	var found []finding
 	walk(object.Object["spec"], "spec", func(leaf any) any { return leaf }, func(field string, alone any) {
 		part := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(), "spec": alone,
 		}}
-		// Conversion dies of what else is missing; that is no finding.
+		// Conversion panics if other fields are missing; that is not a finding.
 		defer func() { _ = recover() }()
 		if _, err := asKarpenter(part); err != nil {
 			found = append(found, finding{Field: field, Detail: err.Error()})
@@ -37,8 +37,8 @@ func unreadable(object *unstructured.Unstructured, whole error) []finding {
 	return found
 }
 
-// walk visits every value that holds no others, with its field and a spec that holds nothing else. within puts a
-// value into what is around it.
+// walk visits every leaf value, with its field and a spec that contains nothing else. within puts a value into its
+// surroundings.
 func walk(value any, field string, within func(any) any, visit func(field string, alone any)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -54,8 +54,8 @@ func walk(value any, field string, within func(any) any, visit func(field string
 	}
 }
 
-// setAside names the fields for which Karpenter's validation rejects a pool, for its errors do not: they are those
-// that it rejects alone, too, and of taints that repeat each other the later one.
+// setAside names the fields because of which Karpenter's validation rejects a pool; its errors do not name them.
+// They are the fields that it rejects alone, too, and of repeated taints the later one.
 func setAside(pool *karpenter.NodePool, whole error) []finding {
 	var found []finding
 	check := func(field string, spec karpenter.NodeClaimTemplateSpec, labels map[string]string) {

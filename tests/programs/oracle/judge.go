@@ -12,11 +12,11 @@ import (
 )
 
 type judgeAnswer struct {
-	// Metadata is what the API server says of metadata, as it does of every kind.
+	// Metadata is what the API server says about metadata, for every kind.
 	Metadata []finding `json:"metadata"`
 	// Schema is what the definition says: types, patterns, CEL rules.
 	Schema []finding `json:"schema"`
-	// The rest is only asked where the definition has nothing to say.
+	// The rest is only determined if the definition rejects nothing.
 	aftermath
 }
 
@@ -26,11 +26,11 @@ type finding struct {
 	Detail string          `json:"detail"`
 }
 
-// unchecked begins what the API server says where findings keep it from evaluating CEL rules. Behind a finding
-// on metadata alone it says nothing about the definition.
+// unchecked is the beginning of the API server's message if findings keep it from evaluating CEL rules. After a
+// finding on metadata alone it reports nothing about the definition.
 const unchecked = "some validation rules were not checked"
 
-// judge does what the API server does behind the mutating webhooks, and then what Karpenter does.
+// judge does what the API server does after the mutating webhooks, and then what Karpenter does.
 func judge(definitions definitions, object, old json.RawMessage) (any, error) {
 	decoded, defined, err := decode(definitions, object)
 	if err != nil {

@@ -1,49 +1,47 @@
-// Command oracle answers what Karpenter and the API server make of a NodePool, out of their own packages, so
-// that poolgate can be held to them.
+// Command oracle answers how Karpenter and the API server treat a NodePool, by their own packages, so that poolgate
+// can be compared with them.
 //
 //	oracle DEFINITION.yaml…
 //
-// The arguments are custom resource definitions of older Karpenters; of each, the versions are served that
-// the linked Karpenter's own definitions lack.
+// The arguments are custom resource definitions of older Karpenters; from each, the versions are served that the
+// linked Karpenter's own definitions lack.
 //
 // # Protocol, version 3
 //
-// One JSON object a line, on standard input the questions, on standard output the answers, in the same order.
+// One JSON object per line: questions on standard input, answers on standard output, in the same order.
 // The first line of output names the protocol and what is linked in:
 //
 //	{"protocol":3,"karpenter":"v1.15.0","apiserver":"v0.36.1"}
 //
 // Every question names its "kind"; every kind is a function in a file of its own name:
 //
-//	admit     {object, old?}         what the webhooks are shown: pruned and defaulted
+//	admit     {object, old?}         what the webhooks receive: pruned and defaulted
 //	                                 → {incoming, stored?} | {undecodable} | {unstorable}
-//	judge     {object, old?}         what becomes of the object behind the mutating webhooks
+//	judge     {object, old?}         what happens to the object after the mutating webhooks
 //	                                 → {metadata[], schema[], followed, decode[], runtime[], launch?, claim[]}
-//	suffer    {object}               what Karpenter makes of an object that is stored, whatever the definition says
+//	suffer    {object}               how Karpenter treats a stored object, whatever the definition says
 //	                                 → {followed, decode[], runtime[], launch?, claim[]}
 //	budgets   {object, at, nodes}    which budgets are active, and how many nodes each reason may disrupt
 //	                                 → {budgets[{active, error?}], allowed{reason: {nodes, error?}}}
 //	provision {object, count, intolerant?}
-//	                                 which nodes Karpenter launches for so many pods that each need one
+//	                                 which nodes Karpenter launches for this many pods that each need one
 //	                                 → {managed, launched[{labels, annotations, instanceTypes}], rejected?, panic?}
-//	static    {object}               how many nodes a static pool may have, and beside all of them
+//	static    {object}               how many nodes a static pool may have, and how many more
 //	                                 → {granted, spare}
-//	limits    {object, usage}        whether a pool that has so much may have another node
+//	limits    {object, usage}        whether a pool with this usage may have another node
 //	                                 → {exceeded?}
 //	cron      {text, at, count}      fire times of a schedule as a budget reads it
-//	                                 → {error} | {next[]}; fewer than count where it never fires again
+//	                                 → {error} | {next[]}; fewer than count if it never fires again
 //	duration  {text}                 → {error} | {nanos}
-//	quantity  {text}                 → {error} | {nanos}; as decimal text, for it may be long
+//	quantity  {text}                 → {error} | {nanos}; as decimal text, because it may be long
 //
-// "old" is the stored object of an update, as admit answered it in "stored". Times are RFC 3339. A finding in
-// a list is {type, field, detail}, as the API server has it in its ErrorList; Karpenter names no fields, so the oracle
-// looks for those that it rejects alone, too, and names those. Of a version of which the linked Karpenter has no types
-// nothing is followed.
+// "old" is the stored object of an update, as admit returned it in "stored". Times are RFC 3339. A finding in a list
+// is {type, field, detail}, as in the API server's ErrorList; Karpenter names no fields, so the oracle finds those that
+// it rejects alone, too, and names them. "followed" is false for versions that the linked Karpenter has no types for.
 //
-// A question that cannot be read ends the program with status 4: the asker is wrong, not the object. A question
-// on which Karpenter would spend more than a second of processor time is answered {"harmed": REASON}, and the
-// program ends with status 3, for nothing stops a goroutine that does not come back. Status 0 follows the
-// end of input.
+// A question that cannot be read ends the program with status 4: the caller is wrong, not the object. A question on
+// which Karpenter would spend more than a second of processor time is answered {"harmed": REASON}, and the program
+// ends with status 3, because a hanging goroutine cannot be stopped. At the end of input the status is 0.
 package main
 
 import (
@@ -68,7 +66,7 @@ const (
 	exitUnreadable = 4
 )
 
-// question holds the fields of all kinds.
+// question has the fields of all kinds.
 type question struct {
 	Kind   string          `json:"kind"`
 	Object json.RawMessage `json:"object"`
@@ -77,7 +75,7 @@ type question struct {
 	At     instant         `json:"at"`
 	Count  int             `json:"count"`
 	Nodes  int             `json:"nodes"`
-	// Intolerant is of pods.
+	// Intolerant applies to pods.
 	Intolerant bool `json:"intolerant"`
 	// Usage is by resource.
 	Usage corev1.ResourceList `json:"usage"`
@@ -93,7 +91,7 @@ type greeting struct {
 func main() {
 	// Answers are small and memory is not scarce: collecting garbage at every doubling costs a third of the time.
 	debug.SetGCPercent(800)
-	// What Karpenter would log goes nowhere; without a word, controller-runtime complains of that with a stack trace.
+	// Karpenter's log is dropped; without this line, controller-runtime complains about that with a stack trace.
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	definitions, err := loadDefinitions(os.Args[1:])

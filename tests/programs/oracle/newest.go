@@ -14,7 +14,7 @@ import (
 	requirements "sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// reasons are those that a budget of this Karpenter knows.
+// reasons are those that a budget of this Karpenter can have.
 var reasons = []karpenter.DisruptionReason{
 	karpenter.DisruptionReasonUnderutilized,
 	karpenter.DisruptionReasonEmpty,
@@ -22,7 +22,7 @@ var reasons = []karpenter.DisruptionReason{
 	karpenter.DisruptionReasonUnhealthy,
 }
 
-// read decodes an object as Karpenter does that lists it.
+// read decodes an object as Karpenter does when it lists them.
 func read(stored []byte) (any, error) {
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(stored, nil, nil)
 	return object, err
@@ -53,7 +53,8 @@ func offerings() cloudprovider.Offerings {
 	return offerings
 }
 
-// allowed is how many nodes may go for a reason: what Karpenter acts on, and why it cannot say more.
+// allowed is how many nodes may be disrupted for a reason: what Karpenter acts on, and the error if it cannot
+// compute it.
 func allowed(pool *karpenter.NodePool, clock clock.Clock, nodes int, reason karpenter.DisruptionReason) (int, error) {
 	_, err := pool.GetAllowedDisruptionsByReason(clock, nodes, reason)
 	return pool.MustGetAllowedDisruptions(clock, nodes, reason), err

@@ -45,15 +45,15 @@ type provisionAnswer struct {
 	Launched []launchedNode `json:"launched"`
 	// Rejected says why it would launch none for some pod.
 	Rejected string `json:"rejected,omitempty"`
-	// Panic ends Karpenter when it does.
+	// Panic is the panic that crashes Karpenter when it launches them.
 	Panic string `json:"panic,omitempty"`
 }
 
 type launchedNode struct {
-	// Labels and Annotations are those that Karpenter itself gives the NodeClaim.
+	// Labels and Annotations are those that Karpenter itself puts on the NodeClaim.
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
-	// InstanceTypes is how many suit it.
+	// InstanceTypes is how many of them match.
 	InstanceTypes int `json:"instanceTypes"`
 }
 
@@ -67,8 +67,8 @@ var provider = sync.OnceValues(func() (*kwok.CloudProvider, error) {
 	return kwok.NewCloudProvider(ctx, nil, instanceTypes), nil
 })
 
-// provision asks Karpenter's scheduler for pods that each need a node of their own, where there is no other pool and no
-// node yet. They tolerate every taint, or none.
+// provision runs Karpenter's scheduler for pods that each need a separate node, with no other pool and no node yet.
+// They tolerate every taint, or none.
 func provision(object json.RawMessage, pods int, intolerant bool) (answered any, failed error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -118,7 +118,7 @@ func provision(object json.RawMessage, pods int, intolerant bool) (answered any,
 	return answer, nil
 }
 
-// waitingPods take the same port of their node, so that no two of them share one.
+// waitingPods use the same port of their node, so that no two of them share one.
 func waitingPods(count int, intolerant bool) []*corev1.Pod {
 	tolerations := []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 	if intolerant {
@@ -145,20 +145,20 @@ func waitingPods(count int, intolerant bool) []*corev1.Pod {
 	return pods
 }
 
-// silence is a recorder of events that nobody reads.
+// silence is a recorder that drops events.
 type silence struct{}
 
 // Publish drops the events.
 func (silence) Publish(...events.Event) {}
 
 type staticAnswer struct {
-	// Granted is how many nodes the pool may have of those that it wants, where it has none.
+	// Granted is how many of the nodes that it wants the pool may have, if it has none.
 	Granted int64 `json:"granted"`
 	// Spare is whether it may then have one more, to replace one that has drifted.
 	Spare int64 `json:"spare"`
 }
 
-// static asks Karpenter's count of a static pool's nodes as its controllers of static pools do.
+// static computes a static pool's nodes as Karpenter's controllers of static pools do.
 func static(object json.RawMessage) (any, error) {
 	pool := &karpenter.NodePool{}
 	if err := json.Unmarshal(object, pool); err != nil {
@@ -183,7 +183,7 @@ type limitsAnswer struct {
 	Exceeded string `json:"exceeded,omitempty"`
 }
 
-// limits asks what Karpenter asks before it makes a NodeClaim: whether what the pool has exceeds its limits.
+// limits checks what Karpenter checks before it makes a NodeClaim: whether the pool's usage exceeds its limits.
 func limits(object json.RawMessage, usage corev1.ResourceList) (any, error) {
 	pool := &karpenter.NodePool{}
 	if err := json.Unmarshal(object, pool); err != nil {

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// lateComers are required by some releases only: Karpenter 1.15 no longer demands them.
+// lateComers are required by some releases only: Karpenter 1.15 no longer requires them.
 var lateComers = []string{"consolidateAfter"}
 
 // shapeAlone is a schema without what releases add, widen and narrow: types and required fields remain. No object
-// comes into the store without them, whichever release's definition was in force at the time.
+// can be stored without them, whichever release's definition applied at the time.
 func shapeAlone(full *apiextensions.JSONSchemaProps) *apiextensions.JSONSchemaProps {
 	if full == nil {
 		return nil
@@ -44,7 +44,7 @@ func shapeAlone(full *apiextensions.JSONSchemaProps) *apiextensions.JSONSchemaPr
 	return shape
 }
 
-// unstorable says why the object cannot be what some API server once stored; empty where it can.
+// unstorable says why no API server can have stored the object; empty if one can.
 func (d definition) unstorable(object *unstructured.Unstructured) string {
 	findings := validation.ValidateCustomResource(nil, object.UnstructuredContent(), d.shape)
 	if len(findings) == 0 {

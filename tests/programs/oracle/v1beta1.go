@@ -20,18 +20,18 @@ import (
 	requirements "sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// reasons are those that a budget of this Karpenter knows.
+// reasons are those that a budget of this Karpenter can have.
 var reasons = []karpenter.DisruptionReason{
 	karpenter.DisruptionReasonUnderutilized,
 	karpenter.DisruptionReasonEmpty,
 	karpenter.DisruptionReasonDrifted,
 }
 
-// nodeClasses say to Karpenter's conversion what a nodeClassRef without a kind means.
+// nodeClasses tell Karpenter's conversion what a nodeClassRef without a kind means.
 var nodeClasses = []schema.GroupVersionKind{{Group: "karpenter.kwok.sh", Version: "v1alpha1", Kind: "KWOKNodeClass"}}
 
-// read decodes an object as Karpenter does that lists it. What was written as v1beta1, its conversion webhook has
-// made v1 before it was stored.
+// read decodes an object as Karpenter does when it lists them. Objects written as v1beta1 were converted to v1 by
+// its conversion webhook before they were stored.
 func read(stored []byte) (any, error) {
 	object, kind, err := scheme.Codecs.UniversalDeserializer().Decode(stored, nil, nil)
 	if err != nil || kind.Version != "v1beta1" {
@@ -70,17 +70,18 @@ func minValues(requirement *requirements.Requirement) *int {
 	return requirement.MinValues
 }
 
-// offerings are none: a NodeClaim of this Karpenter says nothing of them.
+// offerings are none: a NodeClaim of this Karpenter does not contain them.
 func offerings() cloudprovider.Offerings {
 	return nil
 }
 
-// launchKinds are the questions about launching nodes. They are asked of the newest Karpenter alone.
+// launchKinds are the questions about launching nodes. Only the newest Karpenter answers them.
 func launchKinds(question) (any, error) {
 	return nil, errors.New("this oracle launches nothing")
 }
 
-// allowed is how many nodes may go for a reason: what Karpenter acts on, and why it cannot say more.
+// allowed is how many nodes may be disrupted for a reason: what Karpenter acts on, and the error if it cannot
+// compute it.
 func allowed(pool *karpenter.NodePool, clock clock.Clock, nodes int, reason karpenter.DisruptionReason) (int, error) {
 	_, err := pool.GetAllowedDisruptionsByReason(context.Background(), clock, nodes)
 	return pool.MustGetAllowedDisruptions(context.Background(), clock, nodes)[reason], err

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// patience is how much processor time a question may take. Processor time, because the clock on the wall says
-// nothing on a busy machine; ordinary questions take some hundred microseconds.
+// patience is how much processor time a question may take. Not wall-clock time, because that says nothing on a busy
+// machine; ordinary questions take some hundred microseconds.
 const patience = time.Second
 
-// answers writes lines whole, whoever writes.
+// answers writes whole lines, whichever goroutine writes.
 type answers struct {
 	mutex sync.Mutex
 	out   io.Writer

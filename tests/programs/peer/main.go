@@ -1,5 +1,5 @@
 // Command peer is an admission webhook for NodePools as one would write it in Go: controller-runtime's server, and
-// Karpenter's own types and RuntimeValidate. The benchmark of poolgate's server is measured beside it.
+// Karpenter's own types and RuntimeValidate. The benchmark compares poolgate's server with it.
 //
 //	peer DIRECTORY
 //
@@ -26,7 +26,7 @@ import (
 // policy does what poolgate does to a NodePool, as far as Karpenter's own code does it.
 type policy struct{}
 
-// Default writes the defaults that poolgate writes, but for nodeLimitMode, which Karpenter's types lack.
+// Default writes the defaults that poolgate writes, except nodeLimitMode, which Karpenter's types lack.
 func (policy) Default(_ context.Context, pool *karpenter.NodePool) error {
 	disruption := &pool.Spec.Disruption
 	if disruption.Budgets == nil {
@@ -42,17 +42,17 @@ func (policy) Default(_ context.Context, pool *karpenter.NodePool) error {
 	return nil
 }
 
-// ValidateCreate says what Karpenter itself would say later.
+// ValidateCreate returns what Karpenter itself would report later.
 func (policy) ValidateCreate(ctx context.Context, pool *karpenter.NodePool) (admission.Warnings, error) {
 	return nil, pool.RuntimeValidate(ctx)
 }
 
-// ValidateUpdate says the same of the new object.
+// ValidateUpdate does the same for the new object.
 func (policy) ValidateUpdate(ctx context.Context, _, pool *karpenter.NodePool) (admission.Warnings, error) {
 	return nil, pool.RuntimeValidate(ctx)
 }
 
-// ValidateDelete has nothing to say.
+// ValidateDelete accepts everything.
 func (policy) ValidateDelete(context.Context, *karpenter.NodePool) (admission.Warnings, error) {
 	return nil, nil
 }
@@ -63,7 +63,7 @@ func run(directory string) error {
 	group := schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}
 	scheme.AddKnownTypes(group, &karpenter.NodePool{}, &karpenter.NodePoolList{})
 
-	// The server takes no listener, so a free port is looked for first.
+	// The server accepts no listener, so a free port is searched first.
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Command crd-record writes down what the NodePool definition of each Karpenter release demands, so that poolgate's
-// table of releases can be held to it without a network. Descriptions and status are left out; a release whose
-// definition says the same as the one before it shares its line.
+// Command crd-record records what the NodePool definition of each Karpenter release requires, so that poolgate's
+// table of releases can be compared with it without a network. Descriptions and status are left out; a release
+// whose definition is the same as the one before it shares its line.
 //
 //	GOTOOLCHAIN=auto go run . >../karpenter-crds.jsonl
 package main
@@ -20,7 +20,7 @@ import (
 // modulePath is where Karpenter publishes its definitions, checked against the public sum database.
 const modulePath = "sigs.k8s.io/karpenter"
 
-// releases are those at which the definition changes or might have, as far as they are published as modules.
+// releases are those at which the definition changed or might have, as far as they are published as modules.
 var releases = []string{
 	"0.32.0", "0.33.0", "0.34.0", "0.35.0", "0.36.0", "0.37.0", "0.37.1",
 	"1.0.0", "1.0.2", "1.0.8", "1.1.0", "1.2.0", "1.4.0", "1.5.0", "1.6.0", "1.7.0", "1.8.0", "1.9.0", "1.10.0",
@@ -58,10 +58,10 @@ func main() {
 	}
 }
 
-// download returns the directory of a release's module, and the sum under which it is known.
+// download returns the directory of a release's module, and its recorded sum.
 func download(release string) (string, string) {
 	command := exec.Command("go", "mod", "download", "-json", modulePath+"@v"+release)
-	// Not in this module's directory, where go.mod would have a say.
+	// Not in this module's directory, where go.mod would take effect.
 	command.Dir, command.Stderr = os.TempDir(), os.Stderr
 	answer, err := command.Output()
 	if err != nil {
@@ -72,7 +72,7 @@ func download(release string) (string, string) {
 	return module.Dir, module.Sum
 }
 
-// read returns what a definition demands.
+// read returns what a definition requires.
 func read(path string) map[string]any {
 	text, err := os.ReadFile(path)
 	check(err)
@@ -80,7 +80,7 @@ func read(path string) map[string]any {
 	check(yaml.Unmarshal(text, &crd))
 	delete(crd, "status")
 	metadata := crd["metadata"].(map[string]any)
-	// The generator's version changes where nothing else does.
+	// The generator's version may change alone.
 	crd["metadata"] = map[string]any{"name": metadata["name"]}
 	spec := crd["spec"].(map[string]any)
 	for _, element := range spec["versions"].([]any) {

@@ -1,5 +1,6 @@
 // Command quantity-oracle records what Kubernetes says about quantities and what Go says about durations, so that
-// poolgate can be held to it without running Go. The texts come from a fixed seed: two runs write the same files.
+// poolgate can be compared with them without running Go. The texts come from a fixed seed: two runs write the same
+// files.
 //
 //	go run . ../quantity-oracle.jsonl ../duration-oracle.jsonl
 package main
@@ -22,7 +23,7 @@ import (
 // pattern is the one of Karpenter's CRD for the values of limits.
 var pattern = regexp.MustCompile(`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`)
 
-// exponent finds what ParseQuantity may take for a decimal exponent.
+// exponent finds what ParseQuantity may read as a decimal exponent.
 var exponent = regexp.MustCompile(`[eE][+-]?0*([0-9]+)$`)
 
 // largestExponent keeps the program from hanging, as ParseQuantity does on exponents beyond it, and the file short.
@@ -30,7 +31,7 @@ const largestExponent = 300
 
 type quantityVerdict struct {
 	Text string `json:"text"`
-	// CRD says whether the pattern takes it.
+	// CRD says whether the pattern accepts it.
 	CRD bool `json:"crd"`
 	// Nano is the value in units of 10^-9; absent where ParseQuantity refuses the text.
 	Nano *string `json:"nano,omitempty"`

@@ -1,5 +1,5 @@
-// Command requirement-oracle records what Karpenter says about lists of requirements, so that poolgate can be held to
-// it without running Go. The lists come from a fixed seed: two runs write the same file.
+// Command requirement-oracle records what Karpenter says about lists of requirements, so that poolgate can be
+// compared with it without running Go. The lists come from a fixed seed: two runs write the same file.
 //
 //	go run . ../requirement-oracle.jsonl
 package main
@@ -32,9 +32,9 @@ type requirement struct {
 type verdict struct {
 	Requirements []requirement     `json:"requirements"`
 	Labels       map[string]string `json:"labels"`
-	// Rejected says whether RuntimeValidate has something against the list.
+	// Rejected says whether RuntimeValidate rejects the list.
 	Rejected bool `json:"rejected"`
-	// Allowed tells for each label which of the values above pass together; absent where the list is rejected.
+	// Allowed lists for each label which of the values above pass together; absent if the list is rejected.
 	Allowed map[string][]string `json:"allowed,omitempty"`
 	// Absent names the labels that nodes must not have.
 	Absent []string `json:"absent,omitempty"`
@@ -147,7 +147,7 @@ func main() {
 		var drawn []requirement
 		for range 1 + random.Intn(5) {
 			one := draw(random)
-			// Entries of one label are what the algebra is about.
+			// Mostly several entries of one label, because combining those is what is tested.
 			if len(drawn) > 0 && random.Intn(3) != 0 {
 				one.Key = drawn[len(drawn)-1].Key
 			}
