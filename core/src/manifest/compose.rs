@@ -156,7 +156,7 @@ impl<'t> Composer<'t> {
     }
 
     /// A sequence in block style begins at its first dash. If that is not indented deeper than the key above, the
-    /// parser reports the position after it.
+    /// parser reports the position after the dash.
     fn dash_before(&self, span: Span, style: Style) -> Span {
         let below_key = self
             .open

@@ -44,7 +44,7 @@ pub(crate) enum Violation {
     TooMany,
     /// A denial although there was room all the time.
     WrongDenial,
-    /// A place that no claim or reservation needs cannot be used.
+    /// A place that no claim or reservation holds cannot be used.
     HeldForEver,
     /// More than `limit - claims` could be created.
     TooManyAfterwards,

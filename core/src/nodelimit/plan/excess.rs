@@ -60,7 +60,7 @@ pub(super) fn decide<'p>(now: &Situation<'p>) -> Termination<'p> {
     }
 }
 
-/// Decides which claims are chosen, or deleted, if this many are too many.
+/// Decides which claims are chosen, or deleted, if `excess` claims are too many.
 fn reduce<'p>(now: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> Termination<'p> {
     let listed = &now.state.ledger.victims;
     let listed: HashSet<&str> = listed.iter().map(|uid| &**uid).collect();

@@ -138,8 +138,8 @@ fn is_quiet(now: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {
     !(now.is_draining || now.is_awaited && is_served)
 }
 
-/// How many nodes Karpenter may begin to disrupt at once for reasons that need replacements, if this many use up
-/// budgets already; `None` if nothing limits.
+/// How many nodes Karpenter may begin to disrupt at once for reasons that need replacements, if `disrupting`
+/// nodes use up budgets already; `None` if nothing limits.
 fn at_once(now: &Situation<'_>, disrupting: u32) -> Option<u32> {
     Reason::ALL
         .into_iter()

@@ -180,7 +180,7 @@ fn within_week(item: &RangeItem) -> Option<String> {
     }
 }
 
-/// A range that wraps around the end of its field, split into two; if names were used, into names.
+/// A range that wraps around the end of its field, split into two; if names were used, listed name by name.
 fn wrapped(item: &RangeItem) -> Option<String> {
     let field = item.field;
     let (low, high) = (u8::try_from(item.low).ok()?, u8::try_from(item.high).ok()?);
