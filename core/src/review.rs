@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_always_compared_stands_in_the_outline() {
+    fn what_is_always_compared_is_in_the_outline() {
         let annotation = |name: &str, value: &str| json!({ name: value });
         let mode = || annotation("poolgate.dev/node-limit-mode", "Soft");
         let class = json!({"group": "a.example", "kind": "A", "name": "default"});

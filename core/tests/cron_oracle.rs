@@ -82,7 +82,7 @@ fn all_recorded_verdicts_are_ours() {
 }
 
 #[test]
-fn an_overlong_delay_is_told_from_a_misspelt_one() {
+fn an_overlong_delay_is_distinguished_from_a_misspelt_one() {
     let overlong = Schedule::parse("@every 3000000h");
     let source = GoDurationError::Overflow;
     let delay = "3000000h".to_owned();

@@ -212,7 +212,7 @@ fn spellings_of_one_value_are_equal() {
 }
 
 #[test]
-fn rejections_are_told_apart() {
+fn rejections_are_distinguished() {
     for (text, expected) in REJECTED {
         let error = Quantity::parse(text).unwrap_err();
         assert_eq!(class(&error), expected, "{text:?}");

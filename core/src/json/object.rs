@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_renamed_stands_in_the_order_of_the_keys() {
+    fn renamed_keys_are_in_order() {
         let mut renamed = object(&[("a", 1), ("b", 2), ("c", 3)]);
         assert!(renamed.rename("a", "d"));
         assert_eq!(renamed, object(&[("b", 2), ("c", 3), ("d", 1)]));

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_right_together_is_reported_with_what_was_meant() {
+    fn groups_and_kinds_that_do_not_match_are_reported_with_the_probable_ones() {
         let ec2 = Some(("karpenter.k8s.aws", "EC2NodeClass"));
         for (group, kind) in [
             ("karpenter.k8s.aws", "Ec2NodeClass"),

@@ -72,13 +72,13 @@ pub enum ProblemKind {
         text: String,
     },
     /// An alias without an anchor.
-    #[error("no anchor of the name {} is above; quote the value if it is meant to begin with `*`", quoted(.name))]
+    #[error("no anchor named {} is above; quote the value if it should begin with `*`", quoted(.name))]
     UnknownAlias {
         /// The name after `*`.
         name: String,
     },
     /// An alias inside of its own target.
-    #[error("the alias is inside of what it stands for")]
+    #[error("the alias is inside its own anchor")]
     RecursiveAlias,
     /// More nesting than [`super::Limits::depth`].
     #[error("nested deeper than {limit} levels")]

@@ -19,7 +19,7 @@ pub enum SyntaxError {
     #[error("a bracket is not closed before this place")]
     UnclosedBracket,
     /// A bracket closed by one of the other kind, or one that was never opened.
-    #[error("this bracket closes none of its kind")]
+    #[error("this bracket does not match an open one")]
     StrayBracket,
     /// A list or mapping in brackets without a comma.
     #[error("a comma or a closing bracket is missing before this place")]

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_left_to_poolgate_holds_whatever_stands_in_the_spec() {
+    fn a_limit_that_is_left_to_poolgate_holds_whatever_is_in_the_spec() {
         for nodes in [json!(null), json!("8"), json!("20")] {
             let annotations = json!({"poolgate.dev/node-limit": "10"});
             let pool =

@@ -317,7 +317,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_are_judged_as_the_patterns_of_the_api_judge_them(
+        fn texts_are_checked_as_by_the_patterns_of_the_api(
             text in "[a-cA-B0-1./_ -]{0,12}|.{0,6}"
         ) {
             let word = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";

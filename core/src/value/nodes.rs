@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_apart_and_corrected_where_that_is_certain() {
+    fn each_mistake_is_distinguished_and_corrected_if_that_is_certain() {
         use BudgetNodesError as E;
         type Kind = fn(String) -> E;
         let too_large = Some("write 100% if all nodes may go at once");

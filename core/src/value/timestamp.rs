@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn near_misses_are_told_and_corrected() {
+    fn near_misses_are_reported_and_corrected() {
         assert_eq!(
             check_timestamp("2026-01-02t03:04:05z"),
             Err(TimestampError::LowerCase)
@@ -237,7 +237,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_judged(text in r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.,x][0-9]{0,3})?(Z|z|[+-][0-9]{2}:[0-9]{2})|\PC*") {
+        fn any_text_is_checked(text in r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.,x][0-9]{0,3})?(Z|z|[+-][0-9]{2}:[0-9]{2})|\PC*") {
             let _ = corrected_timestamp(&text);
             prop_assert!(check_timestamp(&text).is_err() || crd_accepts_timestamp(&text));
         }

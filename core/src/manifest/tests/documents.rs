@@ -138,7 +138,7 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ),
         (
             "a: *.example.com\n",
-            "1:4 no anchor of the name \".example.com\" is above; quote the value if it is meant to begin with `*`",
+            "1:4 no anchor named \".example.com\" is above; quote the value if it should begin with `*`",
         ),
         (
             "a: .inf\n",

@@ -86,7 +86,7 @@ fn what_is_not_there_has_no_place() {
 }
 
 #[test]
-fn an_alias_is_pointed_at_where_it_stands() {
+fn an_alias_is_pointed_at_by_its_own_position() {
     let text = "base: &base {nodes: 1}\nlist: [*base]\nmap:\n  <<: *base\n  x: 2\n";
     let document = one(text);
     let place = document.locate(&path("list.0.nodes")).unwrap();
@@ -99,7 +99,7 @@ fn an_alias_is_pointed_at_where_it_stands() {
 }
 
 #[test]
-fn of_several_writers_the_place_is_that_of_the_one_who_counts() {
+fn of_several_values_the_position_is_that_of_the_one_that_counts() {
     let text =
         "x: &x {a: 1}\ny: &y {a: 2, b: 3}\nz: {<<: [*x, *y], b: 4}\nw: {b: 5, <<: *y}\nv: {c: 6, c: 7}\n";
     let document = one(text);

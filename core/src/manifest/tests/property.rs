@@ -162,7 +162,7 @@ proptest! {
 
     /// What a comment contains never changes what is read beside it.
     #[test]
-    fn a_text_is_read_alike_without_its_comments(text in yamlish()) {
+    fn a_text_is_read_the_same_without_its_comments(text in yamlish()) {
         let unheard = Limits { comments: 0, ..Limits::default() };
         let read = |limits: &Limits| -> Vec<_> {
             let documents = parse(&text, limits);

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_ledger_is_as_old_as_its_first_sight_and_opens_anew() {
+    fn a_closed_ledger_is_as_old_as_its_first_sight_and_opens_again() {
         let open = Ledger::default();
         let mut first_seen = FirstSeen::default();
         first_seen.observe(&Ledger::closed(), second(10));

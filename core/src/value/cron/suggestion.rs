@@ -93,7 +93,7 @@ fn field_count(cause: CountCause) -> Option<String> {
         CountCause::Comment => Some("remove the comment".into()),
         CountCause::MacroWithoutAt(name) => Some(format!("write {name}")),
         CountCause::TooMany => {
-            Some("remove what is too much: there is no field for seconds and none for years".into())
+            Some("remove the extra fields: there is no field for seconds and none for years".into())
         }
         CountCause::TooFew => None,
     }
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_meant_is_a_whole_schedule_or_nothing() {
+    fn a_suggestion_is_a_whole_schedule_or_nothing() {
         for (text, meant) in [
             ("0 9 * * sat-sun", Some("0 9 * * sat,sun")),
             ("0 9 * * 5-7", Some("0 9 * * 5,6,0")),
@@ -322,7 +322,7 @@ mod tests {
             ("0 9 * * 1-5 # weekdays", "remove the comment"),
             (
                 "0 0 9 * * *",
-                "remove what is too much: there is no field for seconds and none for years",
+                "remove the extra fields: there is no field for seconds and none for years",
             ),
             ("'0 9 * * *'", "remove the inner quotes"),
             ("0 0 L * *", "write the days out: Karpenter knows no L, W, # or H"),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_over_the_end_of_the_week_goes_on_at_its_beginning() {
+    fn a_window_over_the_end_of_the_week_continues_at_its_beginning() {
         let mut both = week("0 12 * * 6", 24 * 60).unwrap();
         both.add(&week("0 12 * * 0", 6 * 24 * 60).unwrap());
         assert!(both.is_whole_week());

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_apart_and_corrected_where_that_is_certain() {
+    fn each_mistake_is_distinguished_and_corrected_if_that_is_certain() {
         use BudgetDurationError as E;
         type Kind = fn(String) -> E;
         let cases: [(&str, Kind, Option<&str>); 28] = [

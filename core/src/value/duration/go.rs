@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_apart() {
+    fn mistakes_are_distinguished() {
         let error = |text: &str| GoDuration::parse(text).unwrap_err().to_string();
         assert_eq!(error(""), "a duration is missing");
         assert_eq!(error("-"), "a duration is missing");

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_told_apart_and_corrected_where_that_is_certain() {
+    fn each_mistake_is_distinguished_and_corrected_if_that_is_certain() {
         for (text, error, suggestion) in [
             ("", E::Empty, None),
             ("never", E::NeverMisspelt, Some("write Never")),

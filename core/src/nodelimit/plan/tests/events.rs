@@ -22,7 +22,7 @@ const BLOCKED: &str =
     "DisruptionBlocked: No allowed disruptions for disruption reason Drifted due to node hard limit";
 
 #[test]
-fn a_disruption_that_the_limit_forbids_is_reported_once_until_it_comes_anew() {
+fn a_disruption_that_the_limit_forbids_is_reported_once_until_it_happens_again() {
     let mut world = World::new(2).with_full_nodes(2);
     for machine in &mut world.claims {
         machine.claim.conditions.consolidatable = false;
@@ -57,7 +57,7 @@ fn consolidation_that_the_limit_forbids_is_reported_only_where_there_is_any() {
 }
 
 #[test]
-fn pods_that_wait_for_a_node_of_a_full_pool_are_told_of_once() {
+fn pods_that_wait_for_a_node_of_a_full_pool_are_reported_once() {
     let mut world = World::new(2).with_full_nodes(2);
     world.pool.consolidates_underutilized = false;
     world.claims[1].claim.conditions.initialized = false;
@@ -159,7 +159,7 @@ fn a_termination_is_announced_and_named() {
 }
 
 #[test]
-fn pools_that_are_left_alone_are_told_nothing() {
+fn pools_that_are_left_alone_get_no_events() {
     let mut world = World::new(2).with_full_nodes(5);
     world.pending.push(needs("1"));
     world.pool.is_static = true;

@@ -167,7 +167,7 @@ fn a_node_that_a_denial_closes_leaves_its_place_at_once() {
 }
 
 #[test]
-fn a_mark_that_somebody_broke_is_repaired() {
+fn a_broken_mark_is_repaired() {
     let mut world = World::new(2).with_full_nodes(2);
     world.step(noon());
     world.claims[0].node.as_mut().unwrap().marks.do_not_disrupt = false;

@@ -129,7 +129,7 @@ fn finished_pods_take_no_room_and_leaving_ones_still_do() {
 }
 
 #[test]
-fn of_pods_of_one_size_the_choosy_ones_do_not_depend_on_who_comes_first() {
+fn of_pods_of_one_size_the_choosy_ones_do_not_depend_on_the_order() {
     let taint = Taint {
         key: "team".to_owned(),
         value: "red".to_owned(),
@@ -155,7 +155,7 @@ fn of_pods_of_one_size_the_choosy_ones_do_not_depend_on_who_comes_first() {
 }
 
 #[test]
-fn a_large_pool_of_all_different_pods_is_judged_within_bounds() {
+fn a_large_pool_of_all_different_pods_is_packed_within_bounds() {
     let mut world = World::new(2_000);
     for index in 0..2_000_usize {
         let mut machine = Machine::new(index);

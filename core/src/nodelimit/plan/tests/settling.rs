@@ -79,7 +79,7 @@ fn a_mistake_that_is_fixed_before_the_settle_time_is_over_deletes_nothing() {
 }
 
 #[test]
-fn what_stands_for_the_settle_time_is_meant() {
+fn a_limit_that_lasts_for_the_settle_time_is_acted_on() {
     for (what, mut world) in slips() {
         world.step(noon());
         let plan = world.step(noon() + settle());
@@ -113,7 +113,7 @@ fn a_limit_that_changes_all_the_time_is_kept_as_it_was_one_settle_time_ago() {
 }
 
 #[test]
-fn victims_that_a_slip_upwards_spares_are_listed_anew() {
+fn victims_that_a_slip_upwards_spares_are_listed_again() {
     let mut world = World::new(5).with_full_nodes(8).terminating();
     assert_eq!(world.step(noon()).victims.map(|victims| victims.len()), Some(3));
     limit(&mut world).nodes = 50;

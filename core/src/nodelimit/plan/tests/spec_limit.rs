@@ -39,7 +39,7 @@ fn nodes_that_are_going_are_taken_off_a_hard_limit_and_no_other() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_put_right_and_what_is_right_is_not_written() {
+fn a_wrong_value_is_corrected_and_a_right_one_is_not_written() {
     for wrong in [json!(null), json!("7"), json!("4"), json!("4500m"), json!("-5")] {
         assert_eq!(written(&left(5, "Hard", &wrong)), Some(5), "{wrong}");
     }

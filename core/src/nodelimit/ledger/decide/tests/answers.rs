@@ -157,7 +157,7 @@ fn a_full_pool_stays_full_while_its_claims_take_long_to_list() {
 }
 
 #[test]
-fn nobody_comes_in_by_an_outdated_view_however_late_the_list_is() {
+fn no_claim_is_admitted_by_an_outdated_view_however_late_the_list_is() {
     let mut pool = known(&["a"], &[]);
     pool.ledger.as_mut().unwrap().seen = 1_000;
     pool.listed = None;

@@ -126,7 +126,7 @@ fn a_closed_ledger_opens_after_a_lifetime_by_a_list_begun_since() {
 }
 
 #[test]
-fn a_limit_older_than_the_one_in_force_is_read_anew() {
+fn a_limit_older_than_the_one_in_force_is_read_again() {
     let mut pool = known(&[], &[]);
     pool.ledger.as_mut().unwrap().limit = Some(LimitInForce {
         pool_version: 4,
