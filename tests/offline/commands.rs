@@ -8,8 +8,8 @@ use crate::examples::{Scene, is_for_a_cluster};
 use crate::support::process::run;
 use crate::support::program::root;
 
-/// One block per line: its page, one of its lines, and what runs it: `here` (the test below), `test NAME`, or `not
-/// run: REASON`.
+/// One block per line: its page, one of its lines, and what runs it: `here` (the test below), `test NAME`, or
+/// `not run: REASON`.
 const BLOCKS: &str = include_str!("commands.tsv");
 
 /// The entries: page, line, and what runs the block.

@@ -1,5 +1,5 @@
-//! Points in time as a typed Kubernetes client reads them (RFC 3339 by Go's `time.Parse`). A CRD's `format:
-//! date-time` accepts slightly different texts.
+//! Points in time as a typed Kubernetes client reads them (RFC 3339 by Go's `time.Parse`). A CRD's
+//! `format: date-time` accepts slightly different texts.
 
 use jiff::civil::Date;
 

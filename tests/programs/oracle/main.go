@@ -35,9 +35,10 @@
 //	duration  {text}                 → {error} | {nanos}
 //	quantity  {text}                 → {error} | {nanos}; as decimal text, because it may be long
 //
-// "old" is the stored object of an update, as admit returned it in "stored". Times are RFC 3339. A finding in a list
-// is {type, field, detail}, as in the API server's ErrorList; Karpenter names no fields, so the oracle finds those that
-// it rejects alone, too, and names them. "followed" is false for versions that the linked Karpenter has no types for.
+// "old" is the stored object of an update, as admit returned it in "stored". Times are RFC 3339. A finding in a
+// list is {type, field, detail}, as in the API server's ErrorList; Karpenter names no fields, so the oracle finds
+// those that it rejects alone, too, and names them. "followed" is false for versions that the linked Karpenter has
+// no types for.
 //
 // A question that cannot be read ends the program with status 4: the caller is wrong, not the object. A question on
 // which Karpenter would spend more than a second of processor time is answered {"harmed": REASON}, and the program

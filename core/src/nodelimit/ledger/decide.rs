@@ -56,9 +56,9 @@ pub struct Request<'a> {
 ///   limit is read after the request arrived, even to admit it.
 /// - Limits are ordered by the NodePool's version. A replica whose watch of the pool lags would bring back an
 ///   outdated limit, so if the ledger knows a newer one, the pool is read.
-/// - Everything that a denial is based on must be read after the request arrived. Too high a count denies a claim for
-///   which there is room, and that costs Karpenter minutes. But if a LIST takes longer than a request can wait and
-///   everything known says full, admitting would be no better: the request is denied by what is known.
+/// - Everything that a denial is based on must be read after the request arrived. Too high a count denies a claim
+///   for which there is room, and that costs Karpenter minutes. But if a LIST takes longer than a request can wait
+///   and everything known says full, admitting would be no better: the request is denied by what is known.
 /// - Versions ahead of reads begun after the ledger arrived belong to another history (a backup restored, a ledger
 ///   copied from elsewhere): the read is believed and the ledger fixed, or no claim would be admitted again.
 pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {

@@ -31,9 +31,8 @@ pub struct Quantity {
 impl Quantity {
     /// Reads a quantity such as `1000`, `500m`, `1.5Gi` or `1e3`.
     ///
-    /// Fractions of a nano are rounded away from zero; values with binary suffixes (`Ki` to `Ei`) are at most 2^63
-    /// - 1. Reads what both the CRD's pattern and `ParseQuantity` accept, up to [`MAX_LENGTH`] and
-    /// [`MAX_EXPONENT`].
+    /// Fractions of a nano are rounded away from zero; binary suffixes (`Ki` to `Ei`) give at most 2^63 - 1. Reads
+    /// what both the CRD's pattern and `ParseQuantity` accept, up to [`MAX_LENGTH`] and [`MAX_EXPONENT`].
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         parse::nanos(text).map(|nanos| Self { nanos })
     }
