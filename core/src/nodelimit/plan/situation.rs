@@ -124,7 +124,7 @@ impl<'p> Situation<'p> {
     }
 
     /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its
-    /// replacement. False if the node is held already.
+    /// replacement. False if the node is closed already.
     pub(super) fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
         let is_open = claim
             .node
