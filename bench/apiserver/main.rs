@@ -24,6 +24,7 @@ mod process;
 )]
 #[path = "../../tests/support"]
 mod support {
+    pub(crate) mod accounts;
     pub(crate) mod assets;
     pub(crate) mod authority;
     pub(crate) mod client;
