@@ -86,7 +86,7 @@ enum OverLimitChoice {
 }
 
 impl ReconcileArgs {
-    /// What to do with nodes above a limit, where the pool does not say so; none for what the policy says.
+    /// What to do with nodes above a limit if the pool does not say; `None` to follow the policy.
     pub(super) fn over_limit(&self) -> Option<OverLimit> {
         self.over_limit.map(|choice| match choice {
             OverLimitChoice::Report => OverLimit::Report,

@@ -1,4 +1,4 @@
-//! When which pool is reconciled, and in which order its plan is carried out.
+//! When each pool is reconciled, and in which order its plan is carried out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,24 +21,24 @@ use super::seen::Seen;
 use crate::cluster::{Leadership, PoolLedgers};
 use crate::policy_file::PolicyInForce;
 
-/// How often the policy is compared with the one that pools were read by.
+/// How often the policy is compared with the one that pools were read under.
 const POLICY_POLL: Duration = Duration::from_secs(1);
 
-/// After how long a pool is reconciled of which nothing has changed.
+/// How often a pool is reconciled that has not changed.
 const RESYNC: Duration = Duration::from_mins(10);
 
-/// What the user wants.
+/// The user's settings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
-    /// What becomes of nodes above a limit; none for what the policy says.
+    /// What to do with nodes above a limit; `None` to follow the policy.
     pub(super) over_limit: Option<OverLimit>,
-    /// For how long all must have been steady before anything is terminated.
+    /// How long everything must have been steady before anything is terminated.
     pub(super) settle: Duration,
     /// How many claims may be terminated in a minute.
     pub(super) terminations: u32,
 }
 
-/// Looks at pools and does what is to be done.
+/// Reconciles pools one by one.
 pub(super) struct Controller {
     pub(super) seen: Seen,
     pub(super) writer: Writer,
@@ -56,7 +56,7 @@ pub(super) struct Controller {
     memories: HashMap<Arc<str>, Memory>,
     /// The term in which this replica leads, and since when.
     leading: Option<(u64, Moment)>,
-    /// Since when nothing was missed, as it was last known.
+    /// Since when no watch has missed anything, as last seen.
     steady: Option<Moment>,
     /// Whether every watch has been complete at least once.
     knows: bool,
@@ -97,7 +97,7 @@ impl Controller {
         }
     }
 
-    /// Looks at pools until the end. What has begun is brought to its end.
+    /// Reconciles pools until `end`. A pool in progress is finished first.
     pub(super) async fn run(mut self, end: CancellationToken, known: impl Fn()) {
         while !end.is_cancelled() {
             self.follow_policy();
@@ -183,8 +183,8 @@ impl Controller {
         self.look_at_all();
     }
 
-    /// A pool that was looked at while a watch was down does not know when it may go on: nothing of it need change
-    /// when the watch is back.
+    /// Queues all pools when a watch has failed or is complete again. A pool reconciled while a watch was down does
+    /// not know when to continue, and perhaps nothing of the pool changes when the watch is back.
     fn follow_steadiness(&mut self) {
         let steady = self.seen.steady_since();
         if steady != self.steady {
@@ -211,7 +211,7 @@ impl Controller {
                 self.failures.remove(&pool);
                 self.queue.push_at(pool, again_at);
             }
-            // Whoever leads now does it.
+            // The replica that leads now does it.
             Err(WriteError::NotLeading) => {}
             Err(error) => {
                 self.metrics.reconciled(now - begun, false);
@@ -225,14 +225,14 @@ impl Controller {
         }
     }
 
-    /// Does what is to be done about a pool. When to look again.
+    /// Carries out the plan for a pool. Returns when to reconcile it again.
     async fn reconcile(&mut self, pool: &Arc<str>) -> Result<Instant, WriteError> {
         let snapshot = self.seen.look(|index| index.snapshot(pool));
         let memory = self.memories.get(pool).cloned().unwrap_or_default();
         let now = self.now();
         let plan = plan(&snapshot.state(self.inputs(&snapshot)), &memory, now);
         self.metrics.pools().show(pool, &plan.numbers);
-        // First: until it is written, Karpenter asks for what must be denied.
+        // First: until it is written, Karpenter requests nodes that must be denied.
         let limited = match plan.spec_limit {
             Some(nodes) => self.writer.limit_nodes(&snapshot.pool, nodes).await,
             None => Ok(()),

@@ -1,4 +1,5 @@
-//! Whether this account may delete NodeClaims. The right is a component of its own, so a cluster may well do without.
+//! Whether this account may delete NodeClaims. The right is a separate component of the manifests, so a cluster may
+//! not grant it.
 
 use std::time::Duration;
 
@@ -10,16 +11,16 @@ use tokio::time::{Instant, timeout};
 
 use super::apply::{CALL, WriteError, Writer};
 
-/// How often it is asked.
+/// How often the API server is asked.
 const PERIOD: Duration = Duration::from_mins(1);
 
 /// What the API server said last.
 pub(super) struct DeletionRight {
     client: Client,
-    /// As long as nothing is known, the API server denies what is not allowed.
+    /// True until the first answer: the API server itself denies what is not allowed.
     is_granted: bool,
     ask_at: Option<Instant>,
-    /// The last failure to ask, so that each is logged once.
+    /// The last failed request, so that each failure is logged once.
     failure: Option<String>,
 }
 
@@ -34,7 +35,7 @@ struct ReviewStatus {
 }
 
 impl DeletionRight {
-    /// Nothing is asked where nothing is written.
+    /// With `--observe` the API server is not asked.
     pub(super) fn of(writer: &Writer) -> Self {
         Self {
             client: writer.client().clone(),
@@ -48,7 +49,7 @@ impl DeletionRight {
         self.is_granted
     }
 
-    /// Asks again, if it is time to. Whether the answer is another one.
+    /// Asks again if it is time to. Returns whether the answer has changed.
     pub(super) async fn follow(&mut self) -> bool {
         let now = Instant::now();
         if self.ask_at.is_none_or(|at| at > now) {

@@ -2,8 +2,8 @@
 //! above it.
 //!
 //! Watches fill an index; a queue says which pool is due; core's plan says what to do about it; `apply` does it.
-//! Nothing that is needed for safety lies in memory: marks are on the nodes, victims in the ledger, and whoever
-//! takes over sees both.
+//! Nothing that is needed for safety is kept in memory only: marks are on the nodes, victims in the ledger, and the
+//! replica that takes over reads both.
 
 mod apply;
 mod args;

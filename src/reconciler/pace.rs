@@ -1,11 +1,11 @@
-//! How many claims may be deleted in a minute. Time is handed in.
+//! How many claims may be deleted in a minute. The caller passes the time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The time in which they are counted.
+/// The period in which they are counted.
 const WINDOW: Duration = Duration::from_mins(1);
 
 /// The terminations of the last minute.
@@ -36,7 +36,7 @@ impl Pace {
         self.most - self.deleted.len().min(self.most)
     }
 
-    /// When there may be one more; none if there may be now, or never.
+    /// When one more is allowed; `None` if one is allowed now, or never.
     pub(super) fn next_at(&mut self, now: Instant) -> Option<Instant> {
         if self.left(now) > 0 {
             return None;

@@ -1,5 +1,5 @@
-//! Which pool is looked at next, and when: each at most so often, all together at most so often, what fails ever
-//! more rarely. Time is handed in. Knows nothing of pools but their names.
+//! Which pool is reconciled next, and when. The rate is limited for each pool and for all together; failures back
+//! off. The caller passes the time. Of pools only the names are known here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The least time between two looks at one pool.
+/// The least time between two runs for one pool.
 const PER_POOL: Duration = Duration::from_millis(500);
 
-/// How many looks there may be in a second, for long, and at once after a quiet time.
+/// How many pools may be reconciled in a second: lastingly, and at once after a quiet time.
 const PER_SECOND: u32 = 100;
 const AT_ONCE: u32 = 200;
 
@@ -18,15 +18,15 @@ const AT_ONCE: u32 = 200;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// Pools that wait to be looked at.
+/// Pools that wait to be reconciled.
 #[derive(Debug)]
 pub(super) struct Queue {
     /// When each pool is due.
     due: BTreeMap<Arc<str>, Instant>,
     by_time: BTreeSet<(Instant, Arc<str>)>,
-    /// When each pool was looked at last, as long as that holds it back, and how often that failed in a row.
+    /// When each pool was last reconciled, kept while that delays it, and how often that failed in a row.
     last: BTreeMap<Arc<str>, Last>,
-    /// How many looks may be had, and when that was computed.
+    /// How many pools may be reconciled now, and when that was computed.
     tokens: f64,
     computed: Instant,
 }
@@ -48,7 +48,7 @@ impl Queue {
         }
     }
 
-    /// A pool has changed: it is due as soon as it may be looked at again. What fails waits its time out.
+    /// A pool has changed: it is due as soon as its rate limit allows. After a failure, the full pause is waited.
     pub(super) fn push(&mut self, pool: Arc<str>, now: Instant) {
         let at = self
             .last
@@ -57,7 +57,7 @@ impl Queue {
         self.push_at(pool, at);
     }
 
-    /// A pool is due at that time, if not before.
+    /// A pool is due at that time, or earlier if it already was.
     pub(super) fn push_at(&mut self, pool: Arc<str>, at: Instant) {
         match self.due.get(&pool) {
             Some(due) if *due <= at => return,
@@ -82,7 +82,7 @@ impl Queue {
         Some(pool)
     }
 
-    /// When there may be a next one.
+    /// When the next pool may be taken.
     pub(super) fn next_at(&self) -> Option<Instant> {
         let (due, _) = self.by_time.first()?;
         if self.tokens >= 1.0 {
@@ -92,14 +92,14 @@ impl Queue {
         Some((*due).max(self.computed + Duration::from_secs_f64(lacking)))
     }
 
-    /// What was done about a pool has succeeded.
+    /// A pool was reconciled successfully.
     pub(super) fn succeeded(&mut self, pool: &str) {
         if let Some(last) = self.last.get_mut(pool) {
             last.failures = 0;
         }
     }
 
-    /// It has failed: it is done again, ever later.
+    /// Reconciling a pool has failed: it is tried again, each time after a longer pause.
     pub(super) fn failed(&mut self, pool: &Arc<str>, now: Instant) {
         let last = self
             .last
@@ -111,7 +111,7 @@ impl Queue {
         self.push_at(Arc::clone(pool), at);
     }
 
-    /// A pool of which nothing is left.
+    /// Forgets a pool of which nothing is left.
     pub(super) fn forget(&mut self, pool: &str) {
         self.last.remove(pool);
     }

@@ -22,7 +22,7 @@ use crate::policy_file::{IfUnusable, LoadError};
 use crate::probes::Process;
 use crate::telemetry::{LoggingError, Registry};
 
-/// How long what has begun may take after the first signal. Below the grace period that the Deployment gives.
+/// How long work in progress may take after the first signal. Shorter than the Deployment's grace period.
 const DRAIN: Duration = Duration::from_secs(20);
 
 /// Why the reconciler did not start, or stopped.
@@ -34,13 +34,13 @@ pub(crate) enum ReconcileError {
     /// The policy file cannot be used.
     #[error(transparent)]
     Policy(#[from] LoadError),
-    /// There is no cluster.
+    /// No cluster was found to connect to.
     #[error(transparent)]
     Cluster(#[from] ConnectError),
-    /// No client can be made for it.
+    /// No client can be made for the cluster.
     #[error("no client for the cluster: {0}")]
     Client(String),
-    /// Whether a reconciler still runs is not known.
+    /// It is not known whether a reconciler still runs.
     #[error("the Lease cannot be read: {0}")]
     Lease(#[from] LeaseError),
     /// Not every mark could be removed.
@@ -52,7 +52,7 @@ pub(crate) enum ReconcileError {
     /// Threads or signal handlers cannot be set up.
     #[error("threads or signal handlers cannot be set up")]
     System(#[from] io::Error),
-    /// A part has stopped that must run as long as the process.
+    /// A part of the process has stopped that must run as long as the process does.
     #[error(transparent)]
     Part(#[from] PartError),
 }
@@ -143,7 +143,7 @@ fn options(args: &ReconcileArgs) -> Options {
     }
 }
 
-/// A name that no other process has: two containers may have one host name.
+/// A name that no other process has: two containers may have the same host name.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
     let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());

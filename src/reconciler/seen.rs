@@ -1,4 +1,4 @@
-//! What all watches have seen, and since when they have seen it without a gap. On one thread: no lock.
+//! What all watches have seen, and since when without a gap. Used by one thread only, so there is no lock.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Watched {
     }
 }
 
-/// What was seen; clones share it.
+/// What the watches have seen; clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct Seen(Rc<Inner>);
 
@@ -60,7 +60,7 @@ struct Inner {
     index: RefCell<Index>,
     /// Since when each watch that runs has been complete.
     up: RefCell<BTreeMap<Watched, Moment>>,
-    /// When the definition changed last.
+    /// When the definition last changed.
     defined: RefCell<Option<Moment>>,
     clock: Clock,
     changed: Notify,
@@ -81,17 +81,17 @@ impl Seen {
         }))
     }
 
-    /// The time by which everything here is reported.
+    /// The current time on the clock that is used for everything here.
     pub(super) fn now(&self) -> Moment {
         self.0.clock.now()
     }
 
-    /// Looks at the index.
+    /// Reads the index.
     pub(super) fn look<T>(&self, at: impl FnOnce(&Index) -> T) -> T {
         at(&self.0.index.borrow())
     }
 
-    /// Changes the index, and notifies whoever waits for a change.
+    /// Changes the index, and wakes the tasks that wait for a change.
     pub(super) fn change<T>(&self, how: impl FnOnce(&mut Index) -> T) -> T {
         let mut index = self.0.index.borrow_mut();
         let result = how(&mut index);
@@ -109,7 +109,7 @@ impl Seen {
         self.0.changed.notified().await;
     }
 
-    /// Waits until nodes must be listed again. A list that has begun since it was told so will do.
+    /// Waits until nodes must be listed again. A list that began after the request is enough.
     pub(super) async fn wants_nodes_again(&self) {
         while !self.look(Index::wants_other_labels) {
             self.0.relist_nodes.notified().await;
@@ -150,7 +150,8 @@ impl Seen {
         self.0.up.borrow().len() == Watched::ALL.len()
     }
 
-    /// Since when all watches have been complete and the definition has been the same; none while one watch is down.
+    /// Since when all watches have been complete and the definition has been the same; `None` while a watch is
+    /// down.
     pub(super) fn steady_since(&self) -> Option<Moment> {
         if !self.is_complete() || !self.look(Index::is_whole) {
             return None;

@@ -1,6 +1,6 @@
-//! Deletes claims above a limit. The ledger lists them before any is deleted, and everything that the decision depends
-//! on is read again right before each one: a watch that is silent, or another replica that has decided otherwise, deletes
-//! nothing.
+//! Deletes claims above a limit. The ledger lists them before any is deleted. Right before each deletion,
+//! everything the decision depends on is read again, so that a watch that lags, or another replica that decided
+//! otherwise, does not lead to a wrong deletion.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Controller {
             return Ok(());
         }
         if !snapshot.exists {
-            // The ledger goes with its pool.
+            // The ledger is deleted with its pool.
             return Ok(());
         }
         let owner = (&*pool.name, &*pool.uid);
@@ -39,7 +39,7 @@ impl Controller {
         };
         self.metrics.written(Write::Victims, outcome);
         match written {
-            // What the other replica wrote is seen soon, and a new plan is made then.
+            // The watch shows soon what the other replica wrote, and then a new plan is made.
             Err(WriteError::Ledger(error)) if error.is_conflict() => Ok(()),
             Ok(()) => {
                 tracing::info!(nodepool = &*pool.name, ?victims, "listed for termination");
@@ -49,7 +49,7 @@ impl Controller {
         }
     }
 
-    /// Deletes victims one after the other, as long as plans made of what is read before each one want that.
+    /// Deletes victims one by one. Before each, the state is read again and a new plan must still want it.
     pub(super) async fn terminate(
         &mut self,
         mut snapshot: Snapshot,
@@ -59,7 +59,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Deletes the next victim, if there is one still. Whether it did.
+    /// Deletes the next victim, if there still is one. Returns whether it did.
     async fn terminate_one(
         &mut self,
         snapshot: &mut Snapshot,
@@ -93,7 +93,7 @@ impl Controller {
         Ok(is_deleted)
     }
 
-    /// Reads pool, claims and ledger as they are stored now. False where it is too early to judge.
+    /// Reads pool, claims and ledger as they are stored now. False if it is too early to decide.
     async fn read_again(&self, snapshot: &mut Snapshot) -> Result<bool, WriteError> {
         let name = Arc::clone(&snapshot.pool.name);
         let Some(pool) = self.writer.read_pool(&name).await? else {

@@ -1,4 +1,4 @@
-//! The thread on which the cluster is watched and written to: watches, election and controller side by side.
+//! The thread that watches the cluster and writes to it: watches, leader election and controller run concurrently.
 
 use std::io;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ use crate::lifecycle::{Detail, Readiness, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
-/// The Lease that the replica holds which writes.
+/// The Lease of the leader: only its holder writes.
 pub(super) const LEASE: &str = "poolgate-reconciler";
 
-/// What holds while something is not watched.
+/// What is reported while a watch is down.
 const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
 
-/// All that the thread needs.
+/// Everything that the thread needs.
 pub(super) struct Work {
     pub(super) connector: Connector,
     pub(super) policy: PolicyInForce,
@@ -81,7 +81,7 @@ impl Lines {
 }
 
 impl Work {
-    /// Starts the thread. What is returned ends when the thread does.
+    /// Starts the thread. The returned future ends when the thread does.
     pub(super) fn start(self) -> io::Result<impl Future<Output = ()> + Send + 'static> {
         on_own_thread("reconciler", || self.run())
     }
@@ -123,7 +123,7 @@ impl Work {
         }
     }
 
-    /// Stands for election, where anything is written at all.
+    /// Takes part in leader election, unless `--observe` is set.
     fn election(
         &self,
         client: &Client,
@@ -151,7 +151,7 @@ impl Work {
         (election, leadership)
     }
 
-    /// Watches for ever.
+    /// Runs all watches for ever.
     async fn watch(&self, client: &Client, seen: &Seen) {
         let definitions = Collection::new(client.clone(), DEFINITIONS);
         let pools = Collection::new(client.clone(), NODE_POOLS);
@@ -168,8 +168,8 @@ impl Work {
             self.one(Watched::Claims)
                 .run(claims, KindFollower::new(seen, Claims::default())),
             async {
-                // Pods say which labels of nodes are kept. Without them every node would be listed twice at the start,
-                // and judged by half of what it offers in between.
+                // Pods decide which node labels are kept. Without them every node would be listed twice at the
+                // start, and in between the index would know only some of its labels.
                 seen.completed(Watched::Pods).await;
                 self.one(Watched::Nodes)
                     .run(nodes, KindFollower::new(seen, Nodes::default()))

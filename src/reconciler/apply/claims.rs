@@ -1,4 +1,4 @@
-//! Deletes NodeClaims, and reads what is read right before.
+//! Deletes NodeClaims, and reads the objects that are checked right before.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use crate::objects::{NODE_CLAIMS, NODE_POOLS, NodeClaim};
 use crate::reconciler::metrics::Write;
 use crate::reconciler::objects::PoolObject;
 
-/// How many claims a page of a list brings.
+/// How many claims are in one page of a list.
 const PAGE: u32 = 500;
 
-/// Which claims of a pool exist, by UID, and since when each is on its way out.
+/// The claims of a pool, by UID, and since when each is being deleted.
 pub(in crate::reconciler) type Listed = HashMap<Box<str>, Option<Timestamp>>;
 
 impl Writer {
-    /// The pool as it is stored now; none if it is gone.
+    /// The pool as it is stored now; `None` if it is gone.
     pub(in crate::reconciler) async fn read_pool(
         &self,
         name: &str,
@@ -39,7 +39,7 @@ impl Writer {
             let page = self.call(claims.list(&params)).await?;
             for claim in page.items {
                 let deleted = claim.metadata.deletion_timestamp.as_deref();
-                // One that cannot be read is still a deletion.
+                // An unreadable time still means that it is being deleted.
                 let deleted = deleted.map(|at| at.parse().unwrap_or(Timestamp::UNIX_EPOCH));
                 listed.insert(claim.metadata.uid, deleted);
             }
@@ -49,7 +49,7 @@ impl Writer {
         }
     }
 
-    /// Deletes a claim, if it is still the one that was judged. Whether it did.
+    /// Deletes a claim, if it is still the one the plan chose. Returns whether it did.
     pub(in crate::reconciler) async fn terminate(&self, claim: &ClaimRef) -> Result<bool, WriteError> {
         if self.observe {
             tracing::info!(nodeclaim = &*claim.name, "would terminate");

@@ -1,5 +1,5 @@
-//! Events on NodePools. The name of an event is made of what it says, so that none is written twice: not by
-//! two replicas, and not by one that has restarted.
+//! Events on NodePools. The name of an event is made from its content, so that none is written twice: not by two
+//! replicas, and not by one that has restarted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use super::{MANAGER, WriteError, Writer};
 use crate::reconciler::metrics::Write;
 use crate::sha256::hashed_name;
 
-/// Where events on objects without a namespace lie.
+/// The namespace of events on objects that have none.
 const NAMESPACE: &str = "default";
 
-/// How many bytes of a pool's name are in the name of its event: both together fit a name.
+/// How many bytes of a pool's name are in the name of its event, so that the whole is a valid name.
 const MOST_OF_NAME: usize = 200;
 
 /// How many events of one pool are remembered.
 const MOST_KNOWN: usize = 64;
 
-/// Which events this process knows to be there.
+/// The events that this process knows to exist.
 #[derive(Debug, Default)]
 pub(in crate::reconciler) struct PublishedEvents(HashMap<Arc<str>, HashSet<String>>);
 
 impl PublishedEvents {
-    /// Writes events. An event that somebody wrote before this process began is left as it is; one that this process
-    /// writes again is counted up.
+    /// Writes events. An event that was there before this process began is left as it is; if this process writes an
+    /// event again, its count goes up.
     pub(in crate::reconciler) async fn publish(
         &mut self,
         writer: &Writer,
@@ -86,7 +86,7 @@ impl Writer {
         }
         let events: Api<EventObject> = Api::namespaced(self.client.clone(), NAMESPACE);
         let Some(stored) = self.call(events.get_opt(name)).await? else {
-            // Events live for an hour or so.
+            // The API server deletes events after an hour or so.
             return self.create(name, pool, event).await;
         };
         let patch = json!({

@@ -1,5 +1,5 @@
-//! `spec.limits.nodes` of pools that leave it to poolgate. Applied server-side by a manager of its own, so that the API
-//! server knows whose it is. The number of the annotation is the one that holds: see the gate.
+//! `spec.limits.nodes` of pools that leave it to poolgate. It is applied server-side with a separate field manager,
+//! so that the API server knows the owner. The number of the annotation is the limit in force: see the gate.
 
 use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
@@ -18,11 +18,11 @@ use crate::reconciler::objects::PoolObject;
 /// The name by which poolgate owns these limits.
 const MANAGER: &str = "poolgate-node-limit";
 
-/// How many pools a page of a list brings.
+/// How many pools are in one page of a list.
 const PAGE: u32 = 500;
 
 impl Writer {
-    /// Writes the limit by which Karpenter plans.
+    /// Writes the limit that Karpenter plans with.
     pub(in crate::reconciler) async fn limit_nodes(&self, pool: &Pool, nodes: u32) -> Result<(), WriteError> {
         if self.observe {
             tracing::info!(nodepool = &*pool.name, nodes, "would write spec.limits.nodes");
@@ -31,11 +31,11 @@ impl Writer {
         let object = json!({
             "apiVersion": "karpenter.sh/v1",
             "kind": "NodePool",
-            // A pool of the same name that was made since is another one.
+            // A new pool of the same name has another UID.
             "metadata": {"name": &*pool.name, "uid": &*pool.uid},
             "spec": {"limits": {"nodes": nodes.to_string()}},
         });
-        // Whoever wrote it before, the annotation says that it is poolgate's.
+        // The annotation says that the field is poolgate's, so it is taken from any other manager.
         let params = PatchParams::apply(MANAGER).force();
         let patch = Patch::Apply(&object);
         let pools = self.of_kind("NodePool");
@@ -53,8 +53,8 @@ impl Writer {
     }
 }
 
-/// Writes the whole limit into every pool that leaves it to poolgate: nobody is there to raise it again. How many it was
-/// written into.
+/// Writes the full limit into every pool that leaves it to poolgate, because no reconciler is left to raise it
+/// again. Returns the number of pools written.
 pub(in crate::reconciler) async fn restore_limits(
     writer: &Writer,
     client: &Client,

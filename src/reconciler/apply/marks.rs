@@ -1,7 +1,7 @@
-//! Marks on nodes: what keeps Karpenter from disrupting them, and what tells poolgate's own from a user's.
+//! Marks on nodes: one keeps Karpenter from disrupting them, the others show that it was set by poolgate.
 //!
 //! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
-//! not taken: ours is beside it, and goes alone.
+//! not taken over: both own it, and only our share is removed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::reconciler::metrics::Write;
 /// How many nodes are written to at the same time.
 const AT_ONCE: usize = 8;
 
-/// How many nodes are remembered that somebody else has marked in a way that cannot be joined.
+/// How many nodes to remember that cannot be held because of another manager's mark.
 const MOST_LOGGED: usize = 1_000;
 
-/// How many nodes a page of a list brings.
+/// How many nodes are in one page of a list.
 const PAGE: u32 = 500;
 
 /// What is in the annotation: why the node is held.
@@ -34,12 +34,12 @@ const WHY: &str = "node-limit";
 /// Writes marks.
 #[derive(Debug, Default)]
 pub(in crate::reconciler) struct Marker {
-    /// UIDs of nodes of which it was logged that they cannot be held.
+    /// UIDs of nodes for which it was logged that they cannot be held.
     logged: HashSet<Arc<str>>,
 }
 
 impl Marker {
-    /// Holds nodes. The first error counts; the other nodes are written to all the same.
+    /// Holds nodes. After an error the other nodes are still written; the first error is returned.
     pub(in crate::reconciler) async fn hold(
         &mut self,
         writer: &Writer,
@@ -67,7 +67,7 @@ impl Marker {
         first
     }
 
-    /// Unholds nodes. The first error counts; the other nodes are written to all the same.
+    /// Unholds nodes. After an error the other nodes are still written; the first error is returned.
     pub(in crate::reconciler) async fn unhold(
         &self,
         writer: &Writer,
@@ -94,7 +94,7 @@ impl Marker {
 }
 
 impl Writer {
-    /// Applies poolgate's whole share of a node's metadata: what it does not name any more goes.
+    /// Applies poolgate's whole share of a node's metadata: whatever `share` no longer names is removed.
     async fn apply(&self, node: &NodeRef, what: Write, share: Value) -> Result<Option<Left>, WriteError> {
         if self.observe {
             tracing::info!(node = &*node.name, what = what.as_str(), "would write");
@@ -103,7 +103,7 @@ impl Writer {
         let mut metadata = share;
         if let Some(metadata) = metadata.as_object_mut() {
             metadata.insert("name".into(), (*node.name).into());
-            // A node of the same name that was made since is another one.
+            // A new node of the same name has another UID.
             metadata.insert("uid".into(), (*node.uid).into());
         }
         let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata});
@@ -134,14 +134,14 @@ impl Writer {
         match self.apply(node, Write::Unhold, share).await {
             Ok(Some(Left { marks: true, version })) => self.strip(node, version).await,
             Ok(_) => Ok(()),
-            // Gone, or another one by now: nothing of ours is on it.
+            // Gone or replaced: it has none of our marks.
             Err(error) if error.is_gone() || error.is_conflict() => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Takes off label and annotation that the API server does not know to be ours: somebody has written the whole
-    /// node, or set them by hand.
+    /// Removes label and annotation that the API server does not know to be ours: another client has written the
+    /// whole node, or a user has set them by hand.
     async fn strip(&self, node: &NodeRef, version: Option<String>) -> Result<(), WriteError> {
         let patch = json!({"metadata": {
             "uid": &*node.uid,
@@ -160,7 +160,7 @@ impl Writer {
     }
 }
 
-/// Takes back every mark. How many nodes had one.
+/// Removes every mark. Returns how many nodes had one.
 pub(in crate::reconciler) async fn unhold_all(
     writer: &Writer,
     nodes: &Api<Node>,
@@ -200,7 +200,7 @@ pub(in crate::reconciler) async fn unhold_all(
 
 /// What a node looks like after a write.
 struct Left {
-    /// Whether label or annotation of poolgate's are on it.
+    /// Whether poolgate's label or annotation is on it.
     marks: bool,
     version: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! How what was decided is written: each write with a deadline, only while this replica leads, and bound to the UID
-//! of the object that was judged. Knows nothing of why.
+//! Writes what a plan decided: each write has a deadline, happens only while this replica leads, and is bound to
+//! the UID of the object that the plan saw. The reasons are not known here.
 
 mod claims;
 mod events;
@@ -23,10 +23,10 @@ pub(super) use marks::{Marker, unhold_all};
 /// How long a call may take.
 pub(super) const CALL: Duration = Duration::from_secs(10);
 
-/// The name by which poolgate owns what it applies.
+/// The field manager of what poolgate applies.
 const MANAGER: &str = "poolgate";
 
-/// HTTP statuses that a write may meet without anything being wrong.
+/// HTTP statuses of a write that are not errors.
 const NOT_FOUND: u16 = 404;
 const CONFLICT: u16 = 409;
 const INVALID: u16 = 422;
@@ -34,16 +34,16 @@ const INVALID: u16 = 422;
 /// Why something was not written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WriteError {
-    /// Another replica leads, or may.
+    /// Another replica leads, or may lead.
     #[error("this replica does not lead")]
     NotLeading,
-    /// The API server did not do it.
+    /// The API server refused the call, or it failed.
     #[error("{}", described(.0))]
     Client(#[from] kube::Error),
     /// A ledger was not read or not written.
     #[error(transparent)]
     Ledger(#[from] VictimError),
-    /// It did not answer.
+    /// The API server did not answer.
     #[error("no answer from the API server within {} s", CALL.as_secs())]
     NoAnswer,
 }
@@ -56,17 +56,17 @@ impl WriteError {
         }
     }
 
-    /// Whether what was to be written to is not there any more.
+    /// Whether the object to write to no longer exists.
     fn is_gone(&self) -> bool {
         self.status() == Some(NOT_FOUND)
     }
 
-    /// Whether it is another one by now, or somebody else's.
+    /// Whether the object was replaced or changed, or another manager owns the field.
     fn is_conflict(&self) -> bool {
         self.status() == Some(CONFLICT) || self.is_of_another_uid()
     }
 
-    /// Whether a patch met an object of another UID: to the API server that is a change of the UID.
+    /// Whether the object has another UID than the patch: the API server takes that as a change of the UID.
     fn is_of_another_uid(&self) -> bool {
         let Self::Client(kube::Error::Api(status)) = self else {
             return false;
@@ -85,7 +85,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Writes while `leadership` holds; with `observe` nothing at all.
+    /// Writes while `leadership` holds; with `observe`, writes nothing.
     pub(super) fn new(
         client: Client,
         leadership: Leadership,
@@ -109,7 +109,7 @@ impl Writer {
         self.observe
     }
 
-    /// The objects of a kind of Karpenter's.
+    /// The objects of one of Karpenter's kinds.
     fn of_kind(&self, kind: &str) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("karpenter.sh", "v1", kind);
         Api::all_with(self.client.clone(), &kube::api::ApiResource::from_gvk(&kind))
@@ -133,7 +133,7 @@ impl Writer {
 
     /// Makes a call.
     pub(super) async fn call<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
-        // What was begun while leading may end a little later: others wait longer than that.
+        // A call begun while leading may end a little later: other replicas wait longer than that.
         let Some(until) = self.leadership.until() else {
             return Err(WriteError::NotLeading);
         };

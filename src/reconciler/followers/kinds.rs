@@ -1,4 +1,4 @@
-//! What becomes of objects of each kind.
+//! How objects of each kind enter the index.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::reconciler::objects::{
 };
 use crate::reconciler::seen::{Seen, Watched};
 
-/// The definition of NodePools: how it reads is not asked, only whether it changes.
+/// The definition of NodePools: its content is not read, only whether it changes.
 #[derive(Default)]
 pub(in crate::reconciler) struct Definitions {
-    /// Which one is known, and which generation of it.
+    /// The UID and generation of the known definition.
     known: Option<(Box<str>, Option<i64>)>,
 }
 
@@ -176,12 +176,12 @@ impl Kind for Pods {
     }
 }
 
-/// The ledgers. One that cannot be read counts as missing, so that nothing is terminated by it.
+/// The ledgers. An unreadable one counts as missing, so that nothing is terminated because of it.
 #[derive(Default)]
 pub(in crate::reconciler) struct Ledgers {
     /// The pools of ledgers, by the names of the objects.
     pools: HashMap<Box<str>, Box<str>>,
-    /// What was logged of one that cannot be read.
+    /// The error that was logged for each unreadable ledger.
     logged: HashMap<Box<str>, String>,
 }
 

@@ -12,25 +12,25 @@ use crate::cluster::{Follower, Versioned};
 
 pub(super) use kinds::{Claims, Definitions, Ledgers, Nodes, Pods, Pools};
 
-/// What is done with objects of one kind.
+/// How objects of one kind are handled.
 pub(super) trait Kind {
-    /// The objects as they come.
+    /// The objects as the watch delivers them.
     type Object: Versioned + Clone + serde::de::DeserializeOwned + std::fmt::Debug;
-    /// Which watch brings them.
+    /// The watch that delivers them.
     const WATCHED: Watched;
-    /// What tells them apart.
+    /// What identifies an object.
     type Key: Eq + Hash;
-    /// What tells this one from others.
+    /// The key of this object.
     fn key(object: &Self::Object) -> Self::Key;
-    /// A list is about to begin. What is known: what the list lacks of it is gone.
+    /// A list is about to begin. Returns the known objects: those missing from the list are gone.
     fn begin(&mut self, seen: &Seen) -> HashSet<Self::Key>;
-    /// Waits until there is reason to list them again.
+    /// Waits until the objects must be listed again.
     fn wants_list(_: &Seen) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::pending())
     }
-    /// One is new or has changed.
+    /// An object is new or has changed.
     fn put(&mut self, seen: &Seen, object: Self::Object);
-    /// One is gone.
+    /// An object is gone.
     fn remove(&mut self, seen: &Seen, key: &Self::Key);
 }
 
@@ -38,7 +38,7 @@ pub(super) trait Kind {
 pub(super) struct KindFollower<K: Kind> {
     seen: Seen,
     kind: K,
-    /// What was known when the list began and has not been listed yet.
+    /// Objects that were known when the list began and have not been listed yet.
     unlisted: HashSet<K::Key>,
 }
 

@@ -1,9 +1,9 @@
-//! All that is known of the cluster: pools, their claims, the nodes of these, and the pods on them, each found from
-//! the one before, and which pools have changed since somebody looked. Knows nothing of watches, nor of what is done
-//! about a pool.
+//! The known state of the cluster: pools, their claims, the claims' nodes, and the pods on them, each found from
+//! the one before; and which pools have changed since the last call of [`Index::take_changed`]. Does not depend on
+//! watches or on what is done about a pool.
 //!
-//! Memory is bounded: of each kind only so many objects are kept. Where there are more, the index says that it is
-//! not whole, and nothing may be terminated by it.
+//! Memory is bounded: there is a maximum number of objects of each kind. If there are more, the index says that it
+//! is not whole, and nothing may be terminated because of it.
 
 mod claims;
 mod nodes;
@@ -42,10 +42,10 @@ pub(super) const BOUNDS: Bounds = Bounds {
     pods: 1_000_000,
 };
 
-/// By how many labels pods may select nodes. A label beyond that counts as one that no node has.
+/// How many different labels pods may select nodes by. Any further label counts as one that no node has.
 const MOST_SELECTED: usize = 256;
 
-/// What is known of the cluster.
+/// The known state of the cluster.
 #[derive(Debug)]
 pub(super) struct Index {
     bounds: Bounds,
@@ -62,13 +62,13 @@ pub(super) struct Index {
     nodes: HashMap<Arc<str>, SeenNode>,
     /// The names of nodes, by machine.
     node_of_machine: HashMap<Key, Arc<str>>,
-    /// The names of nodes with marks of poolgate's, by pool.
+    /// The names of nodes with poolgate's marks, by pool.
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
     placements: HashMap<Key, PodPlacement>,
     /// The pods on each node, by its name.
     pods_on: HashMap<Arc<str>, Vec<Arc<Pod>>>,
-    /// What pods without a node need, and how many of them do.
+    /// The needs of pods without a node, and how many pods have each.
     pending: HashMap<Arc<Needs>, usize>,
     /// The labels by which pods select nodes.
     selected: BTreeSet<Box<str>>,
@@ -78,13 +78,13 @@ pub(super) struct Index {
     ledgers: HashMap<Box<str>, KnownLedger>,
     /// Pools that have changed since [`Index::take_changed`].
     changed: BTreeSet<Arc<str>>,
-    /// What there is more of than is kept.
+    /// The kinds with more objects than are kept.
     left_out: BTreeSet<&'static str>,
 }
 
 #[derive(Debug)]
 struct KnownPool {
-    /// From which it is read again under another policy. As text it takes a tenth of the memory.
+    /// The object, read again under each new policy. As text it takes a tenth of the memory.
     object: Box<str>,
     pool: Arc<Pool>,
 }
@@ -110,7 +110,7 @@ enum PodPlacement {
 }
 
 impl Index {
-    /// Of a cluster of which nothing is known yet.
+    /// An empty index.
     pub(super) fn new(policy: Arc<Policy>, bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -133,7 +133,7 @@ impl Index {
         }
     }
 
-    /// The pools that have changed since this was asked last.
+    /// The pools that have changed since the last call.
     pub(super) fn take_changed(&mut self) -> BTreeSet<Arc<str>> {
         std::mem::take(&mut self.changed)
     }
@@ -143,7 +143,7 @@ impl Index {
         !self.changed.is_empty()
     }
 
-    /// All pools about which there may be something to do.
+    /// All pools that may need something done.
     pub(super) fn concerned(&self) -> BTreeSet<Arc<str>> {
         let pools = self.pools.iter().filter(|(_, known)| known.pool.limit.is_some());
         pools
@@ -152,17 +152,17 @@ impl Index {
             .collect()
     }
 
-    /// Whether more was seen than is kept.
+    /// Whether everything that was seen is kept.
     pub(super) fn is_whole(&self) -> bool {
         self.left_out.is_empty()
     }
 
-    /// How many nodes carry marks of poolgate's.
+    /// How many nodes have poolgate's marks.
     pub(super) fn marked_nodes(&self) -> usize {
         self.marked.values().map(BTreeSet::len).sum()
     }
 
-    /// Notes that something of this pool has changed, if anything is to be done about the pool at all.
+    /// Marks this pool as changed, if the reconciler has anything to do with the pool.
     fn note(&mut self, pool: &Arc<str>) {
         let is_limited = self
             .pools
@@ -178,7 +178,7 @@ impl Index {
         self.changed.extend(all);
     }
 
-    /// Whether there is room for one more of what there are so many.
+    /// Whether one more object of this kind may be kept.
     fn has_room(&mut self, kind: &'static str, count: usize, bound: usize) -> bool {
         if count < bound {
             return true;

@@ -58,7 +58,7 @@ impl Index {
         }
     }
 
-    /// The name of a node, as whatever is known of it has it: kept once.
+    /// The name of a node, shared with the entries that already have it: kept once.
     pub(super) fn node_name(&self, name: &str) -> Arc<str> {
         let of_pods = self.pods_on.get_key_value(name).map(|(name, _)| name);
         let own = || self.nodes.get_key_value(name).map(|(name, _)| name);
@@ -70,18 +70,18 @@ impl Index {
         self.nodes.keys()
     }
 
-    /// The labels of nodes that are to be kept.
+    /// The node labels to keep.
     pub(in crate::reconciler) fn selected_labels(&mut self) -> BTreeSet<Box<str>> {
         self.relist_nodes = false;
         self.selected.clone()
     }
 
-    /// Whether labels are to be kept that were not before.
+    /// Whether there are labels to keep that were not kept before.
     pub(in crate::reconciler) fn wants_other_labels(&self) -> bool {
         self.relist_nodes
     }
 
-    /// Nodes of a pool with marks of poolgate's whose machine belongs to no claim: no plan covers them.
+    /// Nodes of a pool with poolgate's marks whose machine belongs to no claim: no plan covers them.
     pub(super) fn strays(&self, pool: &str) -> impl Iterator<Item = &SeenNode> {
         let marked = self.marked.get(pool).into_iter().flatten();
         marked.filter_map(|name| self.nodes.get(name)).filter(|seen| {

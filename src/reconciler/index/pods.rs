@@ -40,7 +40,7 @@ impl Index {
         }
     }
 
-    /// A pod is gone, or is nowhere where a plan would look.
+    /// A pod is gone, or no plan depends on it.
     pub(in crate::reconciler) fn remove_pod(&mut self, key: Key) {
         match self.placements.remove(&key) {
             None => {}

@@ -43,11 +43,11 @@ impl Index {
         self.pools.keys()
     }
 
-    /// Another policy is in force: pools mean something else.
+    /// Another policy is in force: all pools are read again.
     pub(in crate::reconciler) fn set_policy(&mut self, policy: Arc<Policy>) {
         self.note_all();
         for known in self.pools.values_mut() {
-            // It was written by ourselves.
+            // We wrote this text ourselves.
             let object = serde_json::from_str(&known.object).unwrap_or_default();
             known.pool = Arc::new(Pool::of(&object, &policy));
         }
@@ -55,8 +55,8 @@ impl Index {
         self.note_all();
     }
 
-    /// A pool's ledger is new or has changed. `changed_at` is the time; none for what was there before anybody looked:
-    /// the last denial in it may be of any age.
+    /// A pool's ledger is new or has changed. `changed_at` is the time; `None` if the ledger was there before the
+    /// watch: its last denial may be of any age.
     pub(in crate::reconciler) fn put_ledger(
         &mut self,
         pool: &str,
@@ -83,7 +83,7 @@ impl Index {
         }
     }
 
-    /// The pool of this name; one without a limit where there is none.
+    /// The pool of this name; a pool without a limit if it does not exist.
     pub(super) fn pool(&self, name: &str) -> Arc<Pool> {
         let known = self.pools.get(name);
         known.map_or_else(
@@ -97,7 +97,7 @@ impl Index {
         self.pools.contains_key(name)
     }
 
-    /// The policy by which pools are read.
+    /// The policy under which pools are read.
     pub(in crate::reconciler) fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }

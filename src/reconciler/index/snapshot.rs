@@ -1,4 +1,4 @@
-//! All that belongs to one pool at one moment, so that it can be judged while the index goes on changing.
+//! Everything about one pool at one moment, so that a plan can be made while the index keeps changing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use poolgate_core::nodelimit::plan::{
 
 use super::Index;
 
-/// A claim, its node, and the pods on that.
+/// A claim, its node, and the pods on the node.
 #[derive(Debug, Clone)]
 struct WholeClaim {
     claim: Arc<Claim>,
@@ -26,18 +26,18 @@ struct WholeClaim {
 #[derive(Debug, Clone)]
 pub(in crate::reconciler) struct Snapshot {
     pub(in crate::reconciler) pool: Arc<Pool>,
-    /// Whether the pool is there.
+    /// Whether the pool exists.
     pub(in crate::reconciler) exists: bool,
     claims: Vec<WholeClaim>,
     pending: Vec<Arc<Needs>>,
     /// What its ledger says.
     pub(in crate::reconciler) ledger: LedgerState,
     denied_at: Option<Moment>,
-    /// Nodes with marks of poolgate's that no claim of the pool is behind.
+    /// Nodes with poolgate's marks that belong to no claim of the pool.
     pub(in crate::reconciler) strays: Vec<NodeRef>,
 }
 
-/// What a plan gets beside what is seen.
+/// The inputs of a plan besides the state of the cluster.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::reconciler) struct PlanInputs {
     pub(in crate::reconciler) steady_since: Option<Moment>,
@@ -79,7 +79,7 @@ impl Index {
 }
 
 impl Snapshot {
-    /// The same as a plan takes it.
+    /// The same in the form that a plan takes.
     pub(in crate::reconciler) fn state(&self, inputs: PlanInputs) -> PoolState<'_> {
         PoolState {
             pool: &self.pool,
@@ -101,13 +101,13 @@ impl Snapshot {
         }
     }
 
-    /// Whether nothing of the pool is left, so that it need not be looked at again.
+    /// Whether nothing of the pool is left, so that it need not be reconciled again.
     pub(in crate::reconciler) fn is_over(&self) -> bool {
         !self.exists && self.claims.is_empty() && self.strays.is_empty()
     }
 
-    /// When the pool was last given a node that it was not to have: while nodes come in over a Hard limit, the gate
-    /// is not there, and what is above the limit is no steady sight.
+    /// When the pool last got a node above its Hard limit: while such nodes are added, the gate is not there, and
+    /// the excess is not steady.
     pub(in crate::reconciler) fn grown_at(&self) -> Moment {
         let hard = self.pool.limit.filter(|limit| limit.mode == NodeLimitMode::Hard);
         let last = self.claims.iter().map(|claim| claim.since).max();
@@ -115,8 +115,8 @@ impl Snapshot {
         last.filter(|_| is_above).unwrap_or_default()
     }
 
-    /// Takes over what a list says that was just read: claims that it lacks are gone, and what is on its way out by
-    /// its word is so. False if it shows a claim that is not known yet: then it is too early to judge.
+    /// Applies a list that was just read: claims missing from it are gone, and those it shows as being deleted are
+    /// being deleted. False if it has a claim that is not known here yet: then it is too early to decide.
     pub(in crate::reconciler) fn agree_with(
         &mut self,
         listed: &HashMap<Box<str>, Option<Timestamp>>,

@@ -97,7 +97,7 @@ impl World {
             .collect()
     }
 
-    /// Of each claim of a pool: its name, that of its node, and how many pods are on it.
+    /// For each claim of a pool: its name, the name of its node, and how many pods are on it.
     fn claims(&self, pool: &str) -> Vec<(String, Option<String>, usize)> {
         let snapshot = self.index.snapshot(pool);
         let state: PoolState<'_> = snapshot.state(NOTHING);

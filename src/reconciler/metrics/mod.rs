@@ -14,7 +14,7 @@ use crate::telemetry::Registry;
 
 pub(super) use pools::PoolMetrics;
 
-/// What is counted of the reconciler.
+/// The reconciler's metrics.
 #[derive(Debug, Clone)]
 pub(super) struct ReconcileMetrics {
     pools: PoolMetrics,
@@ -81,9 +81,9 @@ impl Write {
 pub(super) enum CallResult {
     /// It was done.
     Done,
-    /// What was to be written to is gone, or another one by now.
+    /// The object to write to is gone, or has been replaced or changed.
     Stale,
-    /// It was not done, and is tried again.
+    /// It failed, and is tried again.
     Failed,
 }
 
@@ -134,7 +134,7 @@ impl ReconcileMetrics {
         self.writes.get_or_create(&labels).inc();
     }
 
-    /// A pool was looked at.
+    /// A pool was reconciled.
     pub(super) fn reconciled(&self, took: Duration, success: bool) {
         let result = if success { "success" } else { "error" };
         self.reconciles.get_or_create(&ResultLabel { result }).inc();

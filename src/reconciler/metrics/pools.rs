@@ -12,10 +12,10 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::telemetry::Registry;
 
-/// What Karpenter's own metric shows where nothing limits disruption.
+/// What Karpenter's own metric shows if nothing limits disruption.
 const UNLIMITED: i64 = 2_147_483_647;
 
-/// What is shown of pools.
+/// The metrics of pools.
 #[derive(Debug, Clone, Default)]
 pub(in crate::reconciler) struct PoolMetrics {
     nodes: Family<PoolLabel, Gauge>,
@@ -25,7 +25,7 @@ pub(in crate::reconciler) struct PoolMetrics {
     held: Family<PoolLabel, Gauge>,
     mode: Family<ModeLabels, Gauge>,
     allowed: Family<ReasonLabels, Gauge>,
-    /// The pools of which something is shown.
+    /// The pools that have metrics.
     shown: Arc<Mutex<HashSet<Arc<str>>>>,
 }
 
@@ -73,7 +73,7 @@ impl PoolMetrics {
         }
     }
 
-    /// Shows the numbers of a pool; those of one without a limit vanish.
+    /// Shows the numbers of a pool; those of a pool without a limit are removed.
     pub(in crate::reconciler) fn show(&self, pool: &Arc<str>, numbers: &Numbers) {
         let Some(limit) = numbers.limit else {
             return self.forget(pool);
@@ -104,7 +104,7 @@ impl PoolMetrics {
         }
     }
 
-    /// Shows nothing of a pool any more.
+    /// Removes the numbers of a pool.
     pub(in crate::reconciler) fn forget(&self, pool: &str) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if !shown.remove(pool) {
@@ -130,7 +130,7 @@ impl PoolMetrics {
         }
     }
 
-    /// Shows nothing of any pool: another replica leads.
+    /// Removes the numbers of all pools: another replica leads.
     pub(in crate::reconciler) fn forget_all(&self) {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for pool in shown {

@@ -34,12 +34,12 @@ pub(crate) struct SeenClaim {
     pub(crate) claim: Arc<Claim>,
     /// The name of its pool.
     pub(crate) pool: Arc<str>,
-    /// Its machine; none where none was ordered.
+    /// Its machine; `None` if none was ordered.
     pub(crate) machine: Option<Key>,
 }
 
 impl ClaimObject {
-    /// What is kept of it; none where it belongs to no pool.
+    /// What is kept of the claim; `None` if it belongs to no pool.
     pub(crate) fn seen(self, names: &mut Interned<str>) -> Option<SeenClaim> {
         let pool = names.share(self.metadata.labels.pool.as_deref()?);
         let conditions = conditions(&self.status.conditions);

@@ -1,18 +1,18 @@
-//! Values that many objects have in common, kept once.
+//! Values that many objects share, kept once.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Below this many values nothing is swept.
+/// With fewer values than this, unused ones are not removed.
 const FEW: usize = 1_024;
 
-/// Values that are shared. Those that nobody uses any more are dropped now and then.
+/// Shared values. Those no longer used are dropped now and then.
 #[derive(Debug)]
 pub(crate) struct Interned<T: ?Sized> {
     values: HashSet<Arc<T>>,
-    /// At how many values unused ones are looked for.
+    /// The number of values at which unused ones are removed next.
     sweep_at: usize,
 }
 

@@ -1,16 +1,16 @@
-//! What tells objects apart, in sixteen bytes whatever the text.
+//! An identifier of an object in sixteen bytes, however long its text is.
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-/// Stands for a text that names something and is never shown, such as the UID of a pod. Half of a SHA-256: no two texts
-/// are found that have the same.
+/// Replaces a text that identifies something and is never shown, such as the UID of a pod. Half of a SHA-256, so
+/// two texts do not collide in practice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key([u8; Self::BYTES]);
 
 impl Key {
     const BYTES: usize = 16;
 
-    /// Of this text.
+    /// The key of this text.
     pub(crate) fn of(text: &str) -> Self {
         let hash = digest(&SHA256, text.as_bytes());
         let half = hash.as_ref().first_chunk().copied();

@@ -1,6 +1,6 @@
 //! Objects of the cluster, as far as a plan depends on them: each is read into a struct of the few fields needed,
 //! and turned at once into the plan's own type. Fields of a type that the API server would not store count as
-//! missing. Knows nothing of where the objects come from.
+//! missing. Does not know which watch delivers the objects.
 
 mod claim;
 mod interned;

@@ -45,11 +45,11 @@ pub(crate) struct SeenNode {
     pub(crate) node: Arc<Node>,
     /// The name of its pool.
     pub(crate) pool: Arc<str>,
-    /// Its machine; none where it has none yet.
+    /// Its machine; `None` if it has none yet.
     pub(crate) machine: Option<Key>,
 }
 
-/// What nodes have in common: there are a few kinds of machines.
+/// Values that nodes share: there are only a few kinds of machines.
 #[derive(Debug, Default)]
 pub(crate) struct NodeKinds {
     names: Interned<str>,
@@ -59,7 +59,7 @@ pub(crate) struct NodeKinds {
 }
 
 impl NodeObject {
-    /// What is kept of it, of its labels only those that `selected` names; none where it belongs to no pool.
+    /// What is kept of the node; of its labels only those in `selected`. `None` if it belongs to no pool.
     pub(crate) fn seen(self, kinds: &mut NodeKinds, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
         let pool = kinds.names.share(self.metadata.label(NODEPOOL_LABEL)?);
         let marks = Marks::of(

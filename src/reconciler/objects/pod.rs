@@ -12,7 +12,7 @@ use super::pod_needs::Spec;
 use super::{Interned, Key};
 use crate::objects::{Conditions, Metadata, Object, Texts, instant};
 
-/// The annotation of a mirror of a static pod.
+/// The annotation of the mirror pod of a static pod.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The fields of a Pod that are read.
@@ -39,11 +39,11 @@ pub(crate) struct SeenPod {
 pub(crate) enum PodLocation {
     /// On the node of this name.
     Bound(Box<str>, Arc<Pod>),
-    /// Nowhere: the scheduler finds no node for it.
+    /// On no node: the scheduler finds none for it.
     Unschedulable(Arc<Needs>),
 }
 
-/// What pods have in common: those of one workload are alike.
+/// Values that pods share: pods of one workload are mostly equal.
 #[derive(Debug, Default)]
 pub(crate) struct PodKinds {
     names: Interned<str>,
@@ -52,7 +52,7 @@ pub(crate) struct PodKinds {
 }
 
 impl PodObject {
-    /// What is kept of it; none where no plan depends on it.
+    /// What is kept of the pod; `None` if no plan depends on it.
     pub(crate) fn seen(self, key: Key, kinds: &mut PodKinds) -> Option<SeenPod> {
         let mut needs = || kinds.needs.share(self.spec.needs(&mut kinds.names));
         let location = match self.spec.node_name() {
@@ -79,7 +79,7 @@ impl PodObject {
             is_terminal: matches!(self.status.phase.as_str(), "Succeeded" | "Failed"),
             is_leaving: meta.deleted().is_some() && !meta.is_owned_by("StatefulSet"),
             do_not_disrupt,
-            // What nothing depends on would tell pods apart that are alike.
+            // Kept only if something depends on it: otherwise equal pods would differ by it.
             started: instant(start.filter(|_| matches!(do_not_disrupt, Some(DoNotDisrupt::For(_))))),
             deletion_cost: meta
                 .annotation(DELETION_COST_ANNOTATION)

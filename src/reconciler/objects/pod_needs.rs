@@ -1,4 +1,4 @@
-//! What a pod demands of a node, read from its spec.
+//! What a pod needs from a node, read from its spec.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ impl Spec {
         self.priority
     }
 
-    /// What the pod demands of a node.
+    /// What the pod needs from a node.
     pub(super) fn needs(&self, names: &mut Interned<str>) -> Needs {
         Needs {
             requests: self.requests(names),
@@ -120,7 +120,7 @@ impl Spec {
         }
     }
 
-    /// What all containers ask for together, as the scheduler computes it: sidecars run beside the rest, init
+    /// The requests of all containers together, as the scheduler computes them: sidecars run beside the rest, init
     /// containers one by one beside the sidecars that were started before them.
     fn requests(&self, names: &mut Interned<str>) -> Resources {
         let mut sidecars = Resources::default();
@@ -142,7 +142,7 @@ impl Spec {
         }
         requests.raise(&starting);
         if let Some(whole) = &self.resources {
-            // What the pod asks for as a whole is no less than its containers do.
+            // The pod-level requests are no less than those of its containers.
             requests.raise(&whole.read(names));
         }
         if let Some(overhead) = &self.overhead {
@@ -202,7 +202,7 @@ impl Required {
 }
 
 impl Volume {
-    /// Whether where the pod may run depends on the volume.
+    /// Whether the volume restricts where the pod may run.
     fn has_place(&self) -> bool {
         self.persistent_volume_claim.is_some() || self.ephemeral.is_some()
     }

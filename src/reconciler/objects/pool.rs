@@ -8,14 +8,15 @@ use serde_json::{Value, json};
 
 use crate::objects::NodePool;
 
-/// The fields of a NodePool that are read; those that users write of any type, so that no pool stops the watch.
+/// The fields of a NodePool that are read. Those that users write may have any type, so that no pool stops the
+/// watch.
 pub(crate) type PoolObject = NodePool<Value>;
 
 impl PoolObject {
-    /// What is kept of it, from which [`Pool`] is read under every new policy.
+    /// What is kept of the object. [`Pool`] is read from it again under every new policy.
     pub(crate) fn kept(self) -> Value {
         let meta = self.metadata;
-        // Where it is null, the pool is not on its way out.
+        // If it is null, the pool is not being deleted.
         let metadata = json!({
             "name": meta.name,
             "uid": meta.uid,
@@ -25,7 +26,7 @@ impl PoolObject {
         json!({"metadata": metadata, "spec": self.spec})
     }
 
-    /// A pool that is not there any more: what was done for it is taken back.
+    /// A pool that no longer exists: whatever was done for it is undone.
     pub(crate) fn departed(name: &str, policy: &Policy) -> Arc<Pool> {
         Arc::new(Pool::of(&json!({"metadata": {"name": name}}), policy))
     }

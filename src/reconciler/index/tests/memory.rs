@@ -1,4 +1,4 @@
-//! What is kept of each object, and that nothing is kept twice.
+//! How much memory each object takes, and that nothing is kept twice.
 
 use poolgate_core::nodelimit::plan::{Claim, Node, Pod};
 use proptest::collection::vec;
@@ -8,8 +8,8 @@ use serde_json::json;
 use super::super::*;
 use super::{NOTHING, World};
 
-/// A cluster of 100,000 nodes with three pods each takes so many bytes a node, names and the spare places of tables not
-/// counted: what objects have in common is kept once.
+/// How many bytes a node takes in a cluster of 100,000 nodes with three pods each, not counting names and the spare
+/// capacity of tables: values that objects share are kept once.
 #[test]
 fn a_node_with_its_claim_and_pods_takes_no_more_memory_than_this() {
     let counted = 2 * size_of::<usize>();

@@ -19,7 +19,7 @@ fn sidecar(cpu: &str) -> Value {
 fn requests_are_reckoned_as_the_scheduler_does() {
     for (spec, millis) in [
         (json!({"containers": [container("1"), container("500m")]}), 1_500),
-        // The init container runs alone, and needs more than all that come after it.
+        // The init container runs alone, and needs more than all the containers after it.
         (
             json!({"initContainers": [container("4")], "containers": [container("1")]}),
             4_000,
