@@ -1,4 +1,4 @@
-//! What is known of a cluster at one moment: what was read, what webhooks answered, and why the rest is not known.
+//! The state of a cluster at one moment: what was read, what webhooks answered, and why the rest is not known.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::objects::{Metadata, NodeClaim, NodePool, Object, Texts};
 /// What was read, or why it was not.
 pub(super) type Read<T> = Result<T, String>;
 
-/// A NodePool; of any shape, as the API server gives it.
+/// A NodePool of any shape, as the API server returns it.
 pub(super) type PoolObject = NodePool<Value>;
 
 /// A NodeClaim.
@@ -78,12 +78,12 @@ pub(super) struct Asked {
     pub(super) error: Option<String>,
 }
 
-/// The self report of a webhook, by its words.
+/// The self report of a webhook: its words by key.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SelfReport(BTreeMap<String, String>);
 
 impl SelfReport {
-    /// The self report in a warning; none if the warning is not of poolgate.
+    /// The self report in a warning; `None` if the warning is not from poolgate.
     pub(super) fn of(warning: &str) -> Option<Self> {
         let (_, words) = warning.split_once(crate::admission::inquiry::BEGINNING)?;
         let words = words.split(['"', ' ']).filter_map(|word| word.split_once('='));
@@ -98,14 +98,14 @@ impl SelfReport {
     }
 }
 
-/// All that is known.
+/// Everything that is known.
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) now: Timestamp,
     /// The namespace that poolgate is in.
     pub(super) namespace: String,
     pub(super) webhooks: Read<Vec<Webhook>>,
-    /// The answer about a NodePool; none if no webhook was asked.
+    /// The answer about a NodePool; `None` if no webhook was asked.
     pub(super) asked: Option<Read<Asked>>,
     /// The answers about a NodeClaim of each pool, and of a pool that does not exist.
     pub(super) asked_of_claims: BTreeMap<String, Read<Asked>>,

@@ -31,7 +31,7 @@ const PAGE: u32 = 500;
 /// How many pools are asked about at once.
 const AT_ONCE: usize = 4;
 
-/// Where poolgate is unless its webhooks say otherwise.
+/// The namespace of poolgate, unless its webhooks say otherwise.
 const NAMESPACE: &str = "poolgate-system";
 
 /// How to read the cluster.
@@ -46,7 +46,7 @@ pub(super) struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Looks once.
+    /// Reads the cluster once.
     pub(super) async fn once(&self) -> Facts {
         let webhooks = self.webhooks().await;
         let namespace = self.namespace.map(str::to_owned);

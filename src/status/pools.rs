@@ -1,4 +1,4 @@
-//! The report on each NodePool: how many nodes it has, how many it may have, and what waits.
+//! The report on each NodePool: how many nodes it has and may have, and what is waiting.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use super::reconciler::Reconciler;
 use crate::cluster::ledgers::Stored;
 use crate::objects::instant;
 
-/// Who writes the events that count.
+/// The component whose events are reported.
 const COMPONENT: &str = "poolgate";
 
 /// The report on a NodePool.
@@ -30,7 +30,7 @@ pub(super) struct PoolReport {
     /// What the gate would decide on a creation.
     pub(super) next: Option<String>,
     pub(super) denied: Option<DenialReport>,
-    /// What waits, why, and other notes, a sentence each.
+    /// What is waiting and why, and other notes, a sentence each.
     pub(super) notes: Vec<String>,
     /// What is wrong.
     pub(super) problems: Vec<String>,
@@ -55,7 +55,7 @@ pub(super) struct DenialReport {
     pub(super) at: Option<Timestamp>,
 }
 
-/// Of every pool, by name.
+/// The reports on all pools, by name.
 pub(super) fn of_pools(
     facts: &Facts,
     policy: &Policy,

@@ -17,7 +17,7 @@ pub(super) struct Reconciler {
 }
 
 impl Reconciler {
-    /// By the Lease, as it is at this moment.
+    /// The holder that the Lease names, at this moment.
     pub(super) fn of(lease: &LeaseObject, now: Timestamp) -> Self {
         let spec = &lease.spec;
         let holder = spec.holder_identity.clone().unwrap_or_default();

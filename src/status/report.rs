@@ -57,11 +57,11 @@ pub(super) enum Answers {
 /// The policy that is stored, and those that servers report as in force.
 #[derive(Debug, Default)]
 pub(super) struct PolicyReport {
-    /// The SHA-256 of the stored one; none for the built-in one.
+    /// The SHA-256 of the stored policy; `None` for the built-in one.
     pub(super) stored: Option<String>,
-    /// What the stored one does with mistakes.
+    /// What the stored policy does with mistakes.
     pub(super) enforcement: &'static str,
-    /// Those in force, each once.
+    /// The policies in force, each once.
     pub(super) in_force: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ pub(super) fn of(report: &Report) -> String {
     } else {
         text += &aligned(webhooks(&report.webhooks));
     }
-    // A String takes everything.
+    // Writing to a String cannot fail.
     let _ = write!(
         text,
         "\nPolicy      {}\nReconciler  {}\n\n",
@@ -98,7 +98,7 @@ fn pools(pools: &[PoolReport]) -> Vec<Vec<String>> {
     with_head(&head, rows)
 }
 
-/// What is said below the table.
+/// The lines below the table.
 fn said(pool: &PoolReport) -> Vec<String> {
     let denied = pool.denied.as_ref().map(|denied| {
         let at = denied.at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
@@ -141,7 +141,7 @@ fn with_head(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Vec<Vec<
     std::iter::once(head).chain(rows).collect()
 }
 
-/// Rows with their cells below each other.
+/// Rows with their cells aligned in columns.
 fn aligned(rows: Vec<Vec<String>>) -> String {
     let mut widths: Vec<usize> = Vec::new();
     for row in &rows {

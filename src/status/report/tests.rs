@@ -49,7 +49,7 @@ fn now() -> Timestamp {
     "2026-11-23T12:00:00Z".parse().expect("a time")
 }
 
-/// A cluster in which all is well: every webhook answers.
+/// A cluster without problems: every webhook answers.
 fn well() -> Facts {
     let bundle = bundle(24 * 90 * HOUR);
     let answered = |paths: &[&str]| {
