@@ -1,8 +1,8 @@
-//! What would change in a file.
+//! The changes that would be made to a file.
 
 use diffy::DiffOptions;
 
-/// The difference between an old and a new text, as `patch -p0` reads it.
+/// The difference between an old and a new text, in the format of `patch -p0`.
 pub(crate) fn diff(name: &str, with: &str, before: &str, after: &str) -> String {
     DiffOptions::new()
         .set_original_filename(name.to_owned())

@@ -1,4 +1,4 @@
-//! What is skipped although it is given, or is below a directory that is given.
+//! Files that are skipped although they, or a directory above them, were given.
 
 use std::env;
 use std::path::Path;
@@ -15,7 +15,7 @@ impl Excluded {
         Self(Gitignore::empty())
     }
 
-    /// What any of the patterns matches, with all below.
+    /// Skips what any of the patterns matches, with everything below it.
     pub(crate) fn matching(patterns: &[String]) -> Result<Self, ignore::Error> {
         let mut builder = GitignoreBuilder::new(env::current_dir().unwrap_or_default());
         for pattern in patterns {

@@ -16,7 +16,7 @@ use super::language::Language;
 use super::read::{ReadError, read_text};
 use super::stdin::stdin;
 
-/// Most files and directories that one run looks at.
+/// Most files and directories that one run visits.
 const MAX_ENTRIES: usize = 1_000_000;
 
 /// Deepest directory below one that is named.
@@ -25,7 +25,7 @@ const MAX_DEPTH: usize = 100;
 /// The name of standard input in the output.
 const STDIN: &str = "<stdin>";
 
-/// Something to look at.
+/// A text to read.
 #[derive(Debug)]
 pub(crate) struct Input {
     /// Its name as it is printed.
@@ -40,9 +40,9 @@ pub(crate) enum Source {
     File(PathBuf),
     /// This text, not a file.
     Text(String),
-    /// What was standard input, or why that could not be read.
+    /// The text of standard input, or why it could not be read.
     Held(Result<String, String>),
-    /// It cannot be read, and why.
+    /// It cannot be read, for this reason.
     Nowhere(String),
 }
 
@@ -84,18 +84,18 @@ impl Input {
     }
 }
 
-/// All that a run looks at.
+/// All inputs of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    /// In the order of their names, each once; what could not even be found among them.
+    /// In the order of their names, each once, including those that were not found.
     pub(crate) files: Vec<Input>,
     /// Helm template folders that were skipped: their files are not YAML yet.
     pub(crate) template_folders: usize,
 }
 
-/// Looks for the inputs. A given file is one with any extension; below a directory those that end in
-/// `.yaml`, `.yml` or `.json` are, unless git ignores them or their name begins with a dot. Standard input goes by
-/// `stdin_name`, where one is given.
+/// Finds the inputs. A given file is read whatever its extension; below a directory those that end in `.yaml`,
+/// `.yml` or `.json` are read, unless git ignores them or their name begins with a dot. Standard input is named
+/// `stdin_name`, if that is given.
 pub(crate) fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
     let mut search = Search {
         excluded,
@@ -178,7 +178,7 @@ impl Search<'_> {
     }
 }
 
-/// What an error of the walk is about.
+/// The path that an error of the walk is about.
 fn path_of(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } | ignore::Error::Loop { child: path, .. } => Some(path),
@@ -187,7 +187,7 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// What it says beside that.
+/// The error without its path.
 fn why(error: &ignore::Error) -> String {
     match error {
         ignore::Error::WithPath { err, .. }

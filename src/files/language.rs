@@ -5,10 +5,10 @@ use std::path::Path;
 
 use poolgate_core::karpenter::GROUP;
 
-/// A language whose files say nothing before they are run.
+/// A language whose files are not manifests until they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
-    /// That of Terraform.
+    /// The language of Terraform.
     Hcl,
     /// Jsonnet, as Tanka uses it.
     Jsonnet,

@@ -1,7 +1,7 @@
-//! The user's files: which are read, their names in output, which are only parts, how one is read, compared and replaced,
-//! and how an object is written as one.
+//! The user's files: which are read, how they are named in output, which are patches; how a file is read, compared
+//! and replaced, and how an object is written as YAML.
 //!
-//! Knows of NodePools only the name of their group.
+//! Of NodePools only the name of their group is known here.
 
 mod diff;
 mod excluded;

@@ -1,5 +1,5 @@
-//! Which files are patches of a kustomization. A patch is a part of an object: what it lacks is not a mistake, and nothing is
-//! written into it.
+//! Which files are patches of a kustomization. A patch is a part of an object: a missing field is not a mistake,
+//! and nothing is written into it.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -21,9 +21,9 @@ const FOLDERS: usize = 4;
 /// Whether the objects of a file are complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whole {
-    /// Each is what would be applied.
+    /// Each object is what would be applied.
     Whole,
-    /// Each is a patch: what it lacks is elsewhere.
+    /// Each object is a patch: its missing fields are in another file.
     Part,
 }
 
@@ -53,7 +53,7 @@ impl Patches {
         Self(patches)
     }
 
-    /// Whether what is in an input is whole.
+    /// Whether the objects of an input are complete.
     pub(crate) fn whole(&self, input: &Input) -> Whole {
         let is_patch = |path: &Path| fs::canonicalize(path).is_ok_and(|path| self.0.contains(&path));
         match &input.source {
@@ -63,7 +63,8 @@ impl Patches {
     }
 }
 
-/// The patches that the kustomization of a folder names. One that cannot be read names none: kustomize itself reports it.
+/// The patches that the kustomization of a folder names. One that cannot be read names none: kustomize itself
+/// reports it.
 fn named_in(folder: &Path) -> Vec<PathBuf> {
     NAMES
         .iter()

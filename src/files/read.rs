@@ -1,4 +1,4 @@
-//! Bytes from a file or a pipe to text.
+//! Reads text from a file or a pipe.
 
 use std::io::{self, Read};
 
@@ -18,16 +18,16 @@ pub(crate) enum ReadError {
         /// The bound.
         limit: usize,
     },
-    /// Something else than text.
+    /// It is not text.
     #[error("is not UTF-8: the byte at offset {offset} belongs to no character")]
     NotUtf8 {
         /// The first byte at fault, from 0.
         offset: usize,
     },
-    /// The same as when it was read before.
+    /// The same error as when it was first read.
     #[error("{0}")]
     Held(String),
-    /// Text that generates a manifest and is not one.
+    /// Text that generates a manifest but is not one.
     #[error("is {0}")]
     Foreign(Language),
 }

@@ -1,10 +1,10 @@
-//! A new text in the place of a file.
+//! Replaces the text of a file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Puts a new text in a file's place, whole or not at all, with the rights of the old one.
+/// Replaces a file's text atomically, and keeps its permissions.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -19,7 +19,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
         fs::rename(&temporary, &path)
     })();
     match written {
-        // Before that, a machine that crashes may still have the old text.
+        // Until this is done, a crash of the machine may bring back the old text.
         Ok(()) => File::open(folder)?.sync_all(),
         Err(error) => {
             // The temporary file is useless; if it cannot be removed, that changes nothing.

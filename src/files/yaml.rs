@@ -1,4 +1,4 @@
-//! Values as YAML in block style. Texts are in quotes unless they are plain words.
+//! Values as YAML in block style. Texts are quoted unless they are plain words.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ pub(crate) fn entry(key: &str, value: &Value) -> String {
     lines.join("\n")
 }
 
-/// An object, a field a line.
+/// An object, one field a line.
 pub(crate) fn object(fields: &Map<String, Value>) -> String {
     let mut lines = Vec::new();
     for (key, value) in fields {
