@@ -1,6 +1,7 @@
-//! What was found before and is not to be reported again: a file that is written once and kept beside the manifests.
+//! Known findings that are not reported again: a file that is written once and kept beside the manifests.
 //!
-//! A finding is known by its file, rule, object and field, not by its line, so that it stays known while lines move.
+//! A finding is identified by its file, rule, object and field, not by its line, so that it stays known while lines
+//! move.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -18,7 +19,7 @@ const KIND: &str = "LintBaseline";
 /// Most bytes of a baseline file.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What a finding is known by.
+/// What identifies a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BaselineEntry {
@@ -26,7 +27,7 @@ pub(super) struct BaselineEntry {
     rule: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     object: Option<String>,
-    /// The field; of a mistake in the text itself the message.
+    /// The field; for a mistake in the text itself, the message.
     field: String,
 }
 
@@ -42,7 +43,7 @@ struct BaselineFile {
 struct Entry {
     #[serde(flatten)]
     known: BaselineEntry,
-    /// How many of them there are.
+    /// How many findings have this identity.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     count: usize,
 }
@@ -56,7 +57,7 @@ const fn is_one(count: &usize) -> bool {
     *count == 1
 }
 
-/// What is known, how often.
+/// The known findings, and how many there are of each.
 #[derive(Debug, Default)]
 pub(super) struct Baseline {
     known: HashMap<BaselineEntry, usize>,
@@ -92,7 +93,7 @@ impl Baseline {
         self.known.values().sum()
     }
 
-    /// Takes the known ones out of the findings of a file and says how many they were.
+    /// Removes the known findings from those of a file. Returns how many it removed.
     pub(super) fn subtract(&self, file: &str, findings: &mut Vec<Finding>) -> usize {
         if self.known.is_empty() {
             return 0;
@@ -112,12 +113,12 @@ impl Baseline {
     }
 }
 
-/// What is to be known from now on.
+/// A new baseline.
 #[derive(Debug, Default)]
 pub(super) struct NewBaseline(BTreeMap<BaselineEntry, usize>);
 
 impl NewBaseline {
-    /// Takes all but notes out of the findings of a file.
+    /// Moves all findings of a file but notes into entries.
     pub(super) fn entries(file: &str, findings: &mut Vec<Finding>) -> Vec<BaselineEntry> {
         let (notes, held): (Vec<Finding>, Vec<Finding>) = std::mem::take(findings)
             .into_iter()

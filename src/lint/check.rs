@@ -1,4 +1,4 @@
-//! The text of a file to its findings.
+//! From the text of a file to its findings.
 
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Problem, Severity};
 use poolgate_core::policy::Policy;
@@ -22,31 +22,30 @@ use crate::text_rules;
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, LeftAlone, Lines, ManifestProblem, ProblemKind, Span};
 
-/// How many findings of one file are kept. Nobody reads more, and a file can be made of nothing else.
+/// How many findings of one file are kept. More would not be read, and a hostile file could have any number.
 pub(super) const MAX_KEPT: usize = 1000;
 
-/// The group of NodePools: a text without it holds none, unless it is written with escapes.
+/// The group of NodePools: a text without it has none, unless it is written with escapes.
 const MARK: &str = "karpenter.sh";
 
-/// A field that only NodePools and NodeClaims have: one that lacks its `apiVersion` holds it.
+/// A field that only NodePools and NodeClaims have: finds those that lack their `apiVersion`.
 const MARK_OF_SPEC: &str = "nodeClassRef";
 
-/// A manifest that is judged.
+/// A manifest that is checked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Manifest<'t> {
     pub(super) text: &'t str,
-    /// Whether its objects are all there.
+    /// Whether its objects are complete.
     pub(super) whole: Whole,
     /// Whether its name says that it is JSON.
     pub(super) is_json: bool,
     /// The policy of its folder.
     pub(super) policy: &'t Policy,
-    /// What shows of its objects beside others.
+    /// Findings on its objects that depend on other objects.
     pub(super) across: Option<&'t OfInput>,
 }
 
-/// Judges all that a text holds, in the order of the text. What is kept is counted by the caller, what is not by
-/// `tally`.
+/// Checks everything in a text, in its order. The caller counts the findings that are kept, `tally` the others.
 pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
     let (text, is_marked) = (manifest.text, manifest.text.contains(MARK));
     if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
@@ -83,7 +82,7 @@ pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) ->
     findings
 }
 
-/// A file while it is gone through.
+/// A file while it is checked.
 struct FileCheck<'a, 't> {
     judge: &'a Judge,
     policy: &'a Policy,
@@ -91,9 +90,9 @@ struct FileCheck<'a, 't> {
     whole: Whole,
     text: &'t str,
     lines: Lines<'t>,
-    /// Whether a NodePool is in it somewhere. Mistakes in the YAML of anything else are not poolgate's to tell.
+    /// Whether it has a NodePool somewhere. Mistakes in the YAML of other objects are not reported.
     is_marked: bool,
-    /// Whether lines of a template are in it.
+    /// Whether it has lines of a template.
     is_template: bool,
     findings: Vec<Finding>,
     tally: &'a mut Tally,
@@ -131,7 +130,7 @@ impl FileCheck<'_, '_> {
         }
         self.tally.omitted += document.omitted_problems();
         for note in subjects.unserved {
-            // It is not judged, either: what its fields mean depends on what it becomes.
+            // It is not checked either: what its fields mean depends on the right kind and version.
             self.note(document, note, None);
         }
         for judged in &subjects.judged {
@@ -144,7 +143,7 @@ impl FileCheck<'_, '_> {
         self.ignore(first, document, object.as_ref());
     }
 
-    /// Says of a file that is named as JSON where it is none. kubectl reads it as YAML.
+    /// Reports where a file named `.json` is not JSON. kubectl reads it as YAML.
     fn json(&mut self) {
         let is_read = self
             .findings
@@ -160,7 +159,7 @@ impl FileCheck<'_, '_> {
         self.keep(Severity::Warning, || json::finding(&why, place));
     }
 
-    /// What lint says by itself of an object; of the release that nobody has named once in a file.
+    /// Adds a note of lint itself on an object; the note on a guessed release only once in a file.
     fn note(&mut self, document: &Document<'_>, note: Note, object: Option<&Object>) {
         let is_told = |finding: &Finding| finding.rule == text_rules::RELEASE;
         if note.rule == text_rules::RELEASE && self.findings.iter().any(is_told) {
@@ -176,7 +175,7 @@ impl FileCheck<'_, '_> {
         });
     }
 
-    /// Takes out what comments of the document ignore, of its findings, which begin at `first`.
+    /// Removes the findings that comments of the document ignore. The findings of the document begin at `first`.
     fn ignore(&mut self, first: usize, document: &Document<'_>, object: Option<&Object>) {
         let suppressions = Suppressions::of(document, self.text);
         let mut ignored = 0;
@@ -204,7 +203,7 @@ impl FileCheck<'_, '_> {
         }
     }
 
-    /// Says of the findings of a document, which begin at `first`, which template they come from.
+    /// Adds to the findings of a document, which begin at `first`, the template they come from.
     fn attribute(&mut self, first: usize, document: &Document<'_>) {
         let findings = self.findings.get_mut(first..).unwrap_or_default();
         if findings.is_empty() {
@@ -299,7 +298,7 @@ impl FileCheck<'_, '_> {
         }
     }
 
-    /// What shows of an object beside others.
+    /// Adds the findings on an object that depend on other objects.
     fn across(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
         let of_object = self
             .across

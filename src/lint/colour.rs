@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 
 use clap::ValueEnum;
 
-/// What the flag says.
+/// The values of the flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Colour {
     /// On a terminal, unless the environment says otherwise.
@@ -17,7 +17,7 @@ pub(super) enum Colour {
     Never,
 }
 
-/// Whether standard output is to be coloured.
+/// Whether to colour standard output.
 pub(super) fn is_wanted(flag: Colour) -> bool {
     decide(flag, |name| env::var_os(name), || io::stdout().is_terminal())
 }

@@ -1,4 +1,4 @@
-//! What a review has found, as far as the text decides what is said of it.
+//! The findings of a review, as far as their wording depends on the text.
 
 use poolgate_core::diagnostic::{Diagnostic, Edit, FieldPath, Problem, Segment, Severity, Suggestion};
 use poolgate_core::rules;
@@ -6,8 +6,8 @@ use poolgate_core::rules;
 use super::review_fixes::Verdict;
 use poolgate_core::manifest::Document;
 
-/// What to write instead. Of a value that belongs in quotes, its text as the author wrote it; where that is denied,
-/// too, why.
+/// What to write instead. For a value that must be quoted, its text as the author wrote it; if that would be denied
+/// too, the reason.
 pub(super) fn suggestion(
     diagnostic: &Diagnostic,
     verdict: Option<&Verdict>,
@@ -33,21 +33,21 @@ pub(super) fn suggestion(
     })
 }
 
-/// Whether a policy has made less of an error for which Karpenter rejects the object.
+/// Whether a policy has lowered an error for which Karpenter rejects the object.
 pub(super) fn is_lowered(diagnostic: &Diagnostic) -> bool {
     diagnostic.origin.is_karpenters()
         && diagnostic.severity < Severity::Error
         && rules::find(diagnostic.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))
 }
 
-/// The text of a number or boolean as it is in the file; none where a tag or an anchor is before it.
+/// The text of a number or boolean as it is in the file; `None` if a tag or an anchor is before it.
 pub(super) fn as_written(text: &str, document: &Document<'_>, field: &FieldPath) -> Option<String> {
     let written = document.locate(field)?.value.of(text);
     (!written.is_empty() && !written.starts_with(['!', '&'])).then(|| written.to_owned())
 }
 
-/// Whether a finding says something of an object that only the whole of it can answer for: a field that is missing, or
-/// one that tells kustomize what to do.
+/// Whether a finding makes sense only for a complete object, not for a patch: a field that is missing, or one that
+/// is an instruction to kustomize.
 pub(super) fn is_about_the_whole(diagnostic: &Diagnostic) -> bool {
     let last = diagnostic.path.segments().last();
     let is_directive = matches!(last, Some(Segment::Key(key)) if key.starts_with('$'));

@@ -11,19 +11,19 @@ use crate::files;
 /// What is wrong, and where.
 #[derive(Debug, Clone)]
 pub(super) struct Finding {
-    /// What to point at.
+    /// The range of the text to show.
     pub(super) place: SourceRange,
-    /// How much it weighs.
+    /// Its severity.
     pub(super) severity: Severity,
     /// Who else would notice.
     pub(super) origin: Origin,
-    /// Whether it would be an error, and Karpenter rejects it, though a policy or a comment has made less of it.
+    /// Whether it was an error before a policy or a comment lowered it, and Karpenter rejects the object for it.
     pub(super) is_lowered: bool,
     /// The name of the rule.
     pub(super) rule: &'static str,
-    /// The object that it is about; none for a document that cannot be read.
+    /// The object that it is about; `None` for a document that cannot be read.
     pub(super) object: Option<Object>,
-    /// The file that the object was rendered from, where the renderer says so.
+    /// The file that the object was rendered from, if the renderer says so.
     pub(super) source: Option<String>,
     /// The field, from the root of the document.
     pub(super) field: Option<FieldPath>,
@@ -31,17 +31,17 @@ pub(super) struct Finding {
     pub(super) message: String,
     /// What to write instead.
     pub(super) suggestion: Option<String>,
-    /// The suggestion as a change to the text, where it is certain.
+    /// The suggestion as a change to the text, if it is certain.
     pub(super) edit: Option<TextEdit>,
     /// Why a certain suggestion is left to the author.
     pub(super) left: Option<String>,
-    /// Other places of the same object that it rests on.
+    /// Other places of the same object that it depends on.
     pub(super) related: Vec<SourceRange>,
-    /// Other objects that it rests on.
+    /// Other objects that it depends on.
     pub(super) elsewhere: Vec<Elsewhere>,
 }
 
-/// Where another object stands.
+/// Where another object is.
 #[derive(Debug, Clone)]
 pub(super) struct Elsewhere {
     pub(super) object: Object,
@@ -61,7 +61,7 @@ impl fmt::Display for Elsewhere {
     }
 }
 
-/// How many other objects a sentence names; the rest is only counted.
+/// How many other objects a sentence names; the rest are only counted.
 const MOST_NAMED: usize = 5;
 
 /// Which object of a file.
@@ -69,7 +69,7 @@ const MOST_NAMED: usize = 5;
 pub(super) struct Object {
     /// `NodePool` or `NodeClaim`.
     pub(super) kind: &'static str,
-    /// Its name; none while it is to be generated, and where it is no text.
+    /// Its name; `None` if the API server will generate it, or if it is not a text.
     pub(super) name: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for Object {
 }
 
 impl Finding {
-    /// What lint says by itself of a manifest that no API server would store; with nothing but its place.
+    /// A finding of lint itself on a manifest that no API server would store; with only its place.
     pub(super) const fn of_manifest(rule: &'static str, severity: Severity, place: SourceRange) -> Self {
         Self {
             place,
@@ -103,17 +103,17 @@ impl Finding {
         }
     }
 
-    /// Whether Karpenter rejects the object for it, however much it weighs.
+    /// Whether Karpenter rejects the object for it, whatever its severity is.
     pub(super) fn is_rejected(&self) -> bool {
         self.is_lowered || (self.severity == Severity::Error && self.origin.is_karpenters())
     }
 
-    /// Whether the exit code holds it against the file.
+    /// Whether it counts as an error for the exit code.
     pub(super) fn is_failure(&self) -> bool {
         self.is_lowered || self.severity == Severity::Error
     }
 
-    /// Which other objects it rests on; none where it rests on none.
+    /// The other objects that it depends on; `None` if there are none.
     pub(super) fn see(&self) -> Option<String> {
         let named = self.elsewhere.iter().take(MOST_NAMED).map(ToString::to_string);
         let named: Vec<String> = named.collect();
@@ -137,11 +137,11 @@ impl Finding {
     }
 }
 
-/// Why a fix was not written that was offered.
+/// Why an offered fix was not written.
 const UNWRITTEN: &str =
     "the fixes of this file together would bring an error or change something else: change it by hand";
 
-/// Where a certain suggestion was not written, and why.
+/// Lines that say where a certain suggestion was not written, and why.
 pub(super) fn left(name: &str, findings: &[Finding]) -> Vec<String> {
     let of = |finding: &Finding| {
         let unwritten = finding.edit.as_ref().map(|_| UNWRITTEN);

@@ -1,6 +1,6 @@
-//! Fixes as changes to the text: certain ones only, with comments and layout as they are.
+//! Fixes as changes to the text: only those that are certain; comments and layout stay.
 //!
-//! A changed text is read again before it counts: it has to say what the change was meant to say, and all else as
+//! A changed text is parsed again before it is used: it must have the intended change, and everything else as
 //! before.
 
 use poolgate_core::diagnostic::{FieldPath, Segment};
@@ -14,14 +14,14 @@ use poolgate_core::manifest::{self, Document, Limits, Lines, Span};
 /// What a fix does to one field of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Change {
-    /// The name that the field gets.
+    /// The new name of the field.
     pub(super) rename: Option<String>,
-    /// The value that it gets.
+    /// The new value of the field.
     pub(super) write: Option<Value>,
 }
 
 impl Change {
-    /// Another value.
+    /// Changes the value.
     pub(super) fn write(value: Value) -> Self {
         Self {
             write: Some(value),
@@ -29,7 +29,7 @@ impl Change {
         }
     }
 
-    /// Another name.
+    /// Changes the name.
     pub(super) fn rename(name: &str) -> Self {
         Self {
             rename: Some(name.to_owned()),
@@ -37,7 +37,7 @@ impl Change {
         }
     }
 
-    /// Makes the change in the value that holds the field; none where that cannot be.
+    /// Makes the change in the value that contains the field; `None` if that is not possible.
     pub(super) fn make<'a>(&'a self, within: &mut Json<'a>, field: &FieldPath) -> Option<()> {
         if let Some(value) = &self.write {
             *field.find_mut(within)? = value.into();
@@ -62,7 +62,7 @@ pub(super) struct TextEdit {
     pub(super) text: String,
     /// Which document of the text.
     document: usize,
-    /// What is changed in it.
+    /// The changed field.
     field: FieldPath,
     change: Change,
 }
@@ -107,10 +107,10 @@ impl TextEdit {
     }
 }
 
-/// Why a value of its own notation is left to its author.
+/// Why a value in an unusual notation is left to the author.
 const UNUSUAL: &str = "an anchor, a tag or a block text is here: change it by hand";
 
-/// What goes from the text for a change, and what comes.
+/// The span of the text that a change replaces, and its new text.
 fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Option<(Span, String)> {
     let new_value = |new: &Value| scalar(new, value.of(text)).filter(|_| !value.is_empty());
     let new_key = |key: Span, name: &String| scalar(&Value::String(name.clone()), key.of(text));
@@ -126,7 +126,7 @@ fn replaced(change: &Change, key: Option<Span>, value: Span, text: &str) -> Opti
     }
 }
 
-/// A value in the notation of the one that it replaces.
+/// A value in the notation of the old one.
 fn scalar(value: &Value, old: &str) -> Option<String> {
     let Value::String(text) = value else {
         return (!value.is_array() && !value.is_object()).then(|| value.to_string());
@@ -145,8 +145,8 @@ fn scalar(value: &Value, old: &str) -> Option<String> {
     }
 }
 
-/// The text with these edits, and how many they are; none where there is nothing to change. An edit after which the text
-/// would not say what is meant is left out.
+/// The text with these edits, and their number; `None` if there is nothing to change. An edit is left out if the
+/// text would not have the intended change with it.
 pub(super) fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e TextEdit>) -> Option<(String, usize)> {
     let mut edits: Vec<&TextEdit> = edits.collect();
     edits.sort_by_key(|edit| edit.place.span);
@@ -162,7 +162,7 @@ pub(super) fn apply<'e>(text: &str, edits: impl Iterator<Item = &'e TextEdit>) -
     (!edits.is_empty()).then_some((changed, edits.len()))
 }
 
-/// Most edits that are tried one by one, where the text with all of them would not say what is meant.
+/// Most edits that are tried one by one, if the text with all of them would not have the intended changes.
 const MOST_TRIED: usize = 100;
 
 fn with(text: &str, edits: &[&TextEdit]) -> Option<String> {

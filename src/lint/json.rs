@@ -1,4 +1,4 @@
-//! Whether a file that is named as JSON is JSON to others than kubectl, which reads anything as YAML that is none.
+//! Whether a file named `.json` is JSON for other programs than kubectl, which reads what is not JSON as YAML.
 
 use poolgate_core::diagnostic::Severity;
 use serde::de::IgnoredAny;
@@ -8,7 +8,7 @@ use super::source_range::SourceRange;
 use crate::files::clean;
 use crate::text_rules;
 
-/// What is said of a text that is no JSON.
+/// The finding on a text that is not JSON.
 pub(super) fn finding(why: &str, place: SourceRange) -> Finding {
     Finding {
         message: format!("kubectl reads this as YAML, but it is no JSON: {}", clean(why)),
@@ -19,7 +19,7 @@ pub(super) fn finding(why: &str, place: SourceRange) -> Finding {
     }
 }
 
-/// Where a text stops being JSON, and why; none where it is objects one after the other.
+/// Where a text stops being JSON, and why; `None` if it is objects one after the other.
 pub(super) fn mistake(text: &str) -> Option<(usize, String)> {
     let unmarked = text.strip_prefix('\u{feff}').unwrap_or(text);
     let objects = serde_json::Deserializer::from_str(unmarked).into_iter::<IgnoredAny>();

@@ -1,15 +1,15 @@
-//! What objects are judged by beside the policy of their file: the Karpenter of the cluster, and variables.
+//! What objects are checked against besides the policy of their file: the Karpenter of the cluster, and variables.
 
 use poolgate_core::karpenter::{ApiVersion, Karpenter, KarpenterVersion, ReleaseSource};
 use poolgate_core::manifest::Variables;
 
-/// What objects are judged by.
+/// What objects are checked against.
 #[derive(Debug)]
 pub(super) struct Judge {
     pub(super) karpenter: Karpenter,
-    /// What is filled in before anything is judged.
+    /// Values that are filled in before anything is checked.
     pub(super) variables: Variables,
-    /// For v1beta1 where nobody says which release the cluster runs: the last one that serves it.
+    /// For v1beta1 if the release of the cluster is not given: the last one that serves it.
     last_of_v1beta1: Karpenter,
 }
 
@@ -22,12 +22,12 @@ impl Judge {
         }
     }
 
-    /// Whether an object of this version is judged for a release that nobody has named.
+    /// Whether an object of this version is checked for a release that the user has not named.
     pub(super) fn is_guessed(&self, version: ApiVersion) -> bool {
         version == ApiVersion::V1Beta1 && self.karpenter.source() == ReleaseSource::Newest
     }
 
-    /// What an object of this version is judged for.
+    /// The Karpenter that an object of this version is checked for.
     pub(super) fn karpenter_for(&self, version: ApiVersion) -> &Karpenter {
         if self.is_guessed(version) {
             &self.last_of_v1beta1

@@ -1,7 +1,7 @@
-//! `poolgate lint`: manifests judged as the webhook would judge them, each finding at the place in the text where the
-//! mistake stands.
+//! `poolgate lint`: checks manifests as the webhook would, and shows each finding at the place of the mistake in
+//! the text.
 //!
-//! The verdict is `poolgate_core::review::review`, nothing else. Knows nothing of HTTP.
+//! The verdict is that of `poolgate_core::review::review`, nothing else. Does not depend on HTTP.
 
 mod args;
 mod baseline;
@@ -57,23 +57,23 @@ use source_range::SourceRange;
 use tally::Tally;
 use together::{Objects, Together};
 
-/// Findings that are held against the files.
+/// Exit code if there are findings that make the run fail.
 const FOUND: u8 = 1;
-/// Something was not read, so the run says nothing about it.
+/// Exit code if something was not read, so that it was not checked.
 const UNREADABLE: u8 = 2;
-/// How often what was fixed is read again for more to fix.
+/// How often a fixed text is checked again for more to fix.
 const MAX_ROUNDS: usize = 20;
 
-/// What one input came to.
+/// The result of one input.
 struct LintOutcome {
     /// Its findings as each output prints them.
     printed: Vec<String>,
-    /// The same of what is reported once in a run, with its rule.
+    /// The same for findings that are reported once in a run, with their rule.
     once: Vec<(&'static str, Vec<String>)>,
     tally: Tally,
-    /// What is said beside the findings, a line each.
+    /// Messages besides the findings, one line each.
     remarks: Vec<String>,
-    /// What goes into a new baseline.
+    /// The entries for a new baseline.
     entries: Vec<BaselineEntry>,
 }
 
@@ -84,7 +84,7 @@ struct Reading {
     tally: Tally,
 }
 
-/// How each input is worked on.
+/// How each input is checked.
 struct Work<'a> {
     judge: Judge,
     policies: Policies,
@@ -97,16 +97,16 @@ struct Work<'a> {
     fixes: Fixes,
 }
 
-/// What becomes of fixes.
+/// What is done with fixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fixes {
-    /// They are part of the findings.
+    /// They are shown with the findings.
     Suggested,
     Shown,
     Written,
 }
 
-/// Does what was asked. A reader who has gone is no failure: the exit code still tells the verdict.
+/// Runs the command. A closed pipe is not a failure: the exit code still gives the verdict.
 pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     if args.fix && !args.instead.diff && args.paths.iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix changes files, and standard input is none: name the files");
@@ -193,7 +193,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     Ok(exit_code(&tally, args).into())
 }
 
-/// 2 where the run itself cannot be relied on, whatever else; 1 for findings; 0 otherwise.
+/// 2 if the run itself is not reliable, whatever was found; 1 for findings; otherwise 0.
 fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
     if !tally.is_reliable() {
         return UNREADABLE;
@@ -302,9 +302,9 @@ impl Work<'_> {
         }
     }
 
-    /// The text with every fix; none where there is none. What is fixed can show what else there is to fix, because a
-    /// report is bounded. A fix can rest on another that a comment or the baseline keeps from being made: what would
-    /// bring an error is not written.
+    /// The text with every fix; `None` if there is none. The fixed text is checked again, because a report is
+    /// bounded and there may be more to fix. A fix can depend on another one that a comment or the baseline
+    /// prevents: a text with a new error is not written.
     fn fixed(&self, input: &Input, first: &Reading) -> Option<Reading> {
         let mut fixed: Option<Reading> = None;
         for _ in 0..MAX_ROUNDS {
@@ -324,7 +324,7 @@ impl Work<'_> {
         fixed
     }
 
-    /// A text with what there is to tell of it.
+    /// A text with its findings.
     fn reading(&self, input: &Input, text: String) -> Reading {
         let mut tally = Tally {
             files: 1,
@@ -355,7 +355,7 @@ impl Work<'_> {
 }
 
 impl Reading {
-    /// Notes that the file was not read or written, as the first finding of it.
+    /// Adds that the file was not read or written, as its first finding.
     fn fail(&mut self, message: &str) {
         self.tally.unreadable = 1;
         let place = SourceRange::beginning();
@@ -366,7 +366,7 @@ impl Reading {
         self.findings.insert(0, finding);
     }
 
-    /// Whether there is an error that another reading had not, told or only counted.
+    /// Whether there is an error that another reading did not have, shown or only counted.
     fn has_error_beyond(&self, other: &Self) -> bool {
         let errors = |reading: &'_ Self| -> HashSet<_> {
             let findings = reading.findings.iter();
@@ -379,7 +379,7 @@ impl Reading {
     }
 }
 
-/// Says something beside the results. Where nobody listens there is nobody left to tell.
+/// Prints a line to standard error. If that fails, it is ignored.
 fn remark(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

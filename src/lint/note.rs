@@ -1,8 +1,8 @@
-//! Something that lint says by itself, without a rule.
+//! A message of lint itself, not of a rule of the catalogue.
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
 
-/// What is said, and of which field.
+/// The message and its field.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) rule: &'static str,

@@ -1,4 +1,4 @@
-//! What lint says by itself of an object that is judged, beside the rules: what no webhook is asked about.
+//! Notes of lint on an object that is checked, besides the rules: mistakes that no webhook ever sees.
 
 use poolgate_core::diagnostic::{FieldPath, Severity};
 use poolgate_core::json::Json;
@@ -10,7 +10,7 @@ use super::subjects::Judged;
 use crate::files::Whole;
 use crate::text_rules;
 
-/// What is to be said of an object that is judged for this Karpenter.
+/// The notes on an object that is checked for this Karpenter.
 pub(super) fn of(judged: &Judged<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Note> {
     if whole == Whole::Part {
         return Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn of(judged: &Judged<'_>, whole: Whole, karpenter: &Karpenter) -> Ve
         .collect()
 }
 
-/// For which release an object is judged that nobody has named.
+/// The note on the release that an object is checked for, if the user has not named one.
 pub(super) fn guessed(judged: &Judged<'_>, karpenter: &Karpenter) -> Note {
     let release = karpenter.release();
     Note {
@@ -39,7 +39,7 @@ pub(super) fn guessed(judged: &Judged<'_>, karpenter: &Karpenter) -> Note {
 fn unnamed(judged: &Judged<'_>) -> Option<Note> {
     let metadata = judged.value.get("metadata");
     if metadata.is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
-        // `field-type` speaks of it.
+        // `field-type` reports it.
         return None;
     }
     let is_named = |key: &str| match metadata.and_then(|metadata| metadata.get(key)) {
@@ -58,7 +58,7 @@ fn unnamed(judged: &Judged<'_>) -> Option<Note> {
     })
 }
 
-/// A NodePool that only the webhook makes one that Karpenter's definition takes.
+/// A NodePool that Karpenter's definition accepts only after the webhook has completed it.
 fn completed(judged: &Judged<'_>, karpenter: &Karpenter) -> Option<Note> {
     let Subject::NodePool(version @ ApiVersion::V1) = judged.subject else {
         return None;

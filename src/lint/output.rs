@@ -1,4 +1,4 @@
-//! Where the results go: one format to standard output, any number of them to files.
+//! Where the results are written: one format to standard output, any number of them to files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -15,7 +15,7 @@ use super::tally::Tally;
 use super::terminal;
 use crate::flags::Listed;
 
-/// A format, and the file that it goes to; none for standard output. Written `NAME` or `NAME=FILE`.
+/// A format and its file; `None` for standard output. Written `NAME` or `NAME=FILE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) format: Format,
@@ -55,7 +55,7 @@ pub(super) fn on_command_line() -> Listed<Wanted> {
     }
 }
 
-/// Every place that results go to.
+/// All outputs of a run.
 pub(super) struct Outputs<'a> {
     outputs: Vec<Output<'a>>,
     has_summary: bool,
@@ -63,15 +63,15 @@ pub(super) struct Outputs<'a> {
 
 struct Output<'a> {
     printer: Printer<'a>,
-    /// None once the reader has gone.
+    /// `None` once the pipe is closed.
     writer: Option<Box<dyn Write>>,
-    /// What it is called in an error.
+    /// The name of this output in an error.
     name: String,
     is_first: bool,
 }
 
 impl<'a> Outputs<'a> {
-    /// Opens the files. What is wanted on standard output is the human format unless another one is named.
+    /// Opens the files. Standard output gets the human format unless another one is named.
     pub(super) fn open(wanted: &[Wanted], colour: Colour, pages: RulePages<'a>) -> anyhow::Result<Self> {
         let mut outputs = Vec::new();
         let mut to_stdout = wanted.iter().filter(|wanted| wanted.file.is_none());
@@ -102,7 +102,7 @@ impl<'a> Outputs<'a> {
         })
     }
 
-    /// The formats, in the order of what [`Self::file`] takes.
+    /// The formats, in the order that [`Self::file`] expects.
     pub(super) fn printers(&self) -> Vec<Printer<'a>> {
         self.outputs.iter().map(|output| output.printer).collect()
     }
@@ -119,7 +119,7 @@ impl<'a> Outputs<'a> {
             .try_for_each(|output| output.write(output.printer.opening()))
     }
 
-    /// Writes what was printed of one file.
+    /// Writes the results of one file.
     pub(super) fn file(&mut self, printed: &[String]) -> anyhow::Result<()> {
         for (output, text) in self.outputs.iter_mut().zip(printed) {
             if text.is_empty() {
@@ -144,7 +144,7 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// What each format prints of one file.
+/// The results of one file in each format.
 pub(super) fn print(printers: &[Printer<'_>], file: &FileReport<'_>) -> Vec<String> {
     printers.iter().map(|printer| printer.file(file)).collect()
 }

@@ -1,4 +1,4 @@
-//! Work on several items at once, with results in the order of the items whatever the number of threads.
+//! Works on several items at once. The results are in the order of the items, however many threads there are.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -6,10 +6,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
-/// The most items that a thread is handed at once.
+/// The most items that a thread gets at once.
 const PORTION: usize = 16;
 
-/// Portions for each thread that are handed out before the results of the first are taken: bounds what is held back.
+/// Portions for each thread that are handed out before the first result is taken: limits the memory of waiting
+/// results.
 const AHEAD: usize = 4;
 
 /// Does the work on every item and takes the results in their order. Ends with the first error of `take`.
@@ -35,7 +36,7 @@ fn on_threads<I: Sync, O: Send, E>(
     let mut portions = items.chunks(portion).enumerate();
     let (todo, waiting) = mpsc::channel::<(usize, &[I])>();
     let waiting = &Mutex::new(waiting);
-    // What ends this closure, an error or a panic, ends the threads: nothing is handed out any more.
+    // An error or a panic that ends this closure also ends the threads: they get no more items.
     thread::scope(move |scope| {
         let (done, finished) = mpsc::channel();
         for _ in 0..threads {

@@ -1,4 +1,4 @@
-//! Which of lint's own names a mistake in a text goes by, and which are reported once.
+//! The names of lint itself for mistakes in a text, and which of them are reported once.
 
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::manifest::ProblemKind;
@@ -31,15 +31,15 @@ pub(super) const fn name(kind: &ProblemKind) -> &'static str {
     }
 }
 
-/// Notes on what is beside the objects, the release and the gates of Karpenter: they are the same for each of them.
+/// Notes on the release and the feature gates of Karpenter: they are the same for every object.
 const ONCE: [&str; 2] = [RELEASE, "replicas-gate"];
 
-/// Whether a finding is reported once in a run. Whoever gives its rule a level wants to see each.
+/// Whether a finding is reported once in a run. If its rule has a level in the policy, each one is reported.
 pub(super) fn is_told_once(finding: &Finding) -> bool {
     finding.severity == Severity::Info && ONCE.contains(&finding.rule)
 }
 
-/// Whether a comment may ignore what is told under a name. What is wrong with the comments themselves it may not.
+/// Whether a comment may ignore findings of this name. Mistakes in the comments themselves cannot be ignored.
 pub(super) fn is_ignorable(name: &str) -> bool {
     ![UNREADABLE, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED].contains(&name)
 }

@@ -1,5 +1,5 @@
-//! Which file an object of a rendered stream came from, where the renderer says so. The lines and columns of a finding
-//! are those of the stream: the file is what its reader has to open.
+//! Which file an object of a rendered stream came from, if the renderer says so. The lines and columns of a finding
+//! are those of the stream: the file is the one to open.
 
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
@@ -13,7 +13,8 @@ pub(super) const HELM: &str = " Source: ";
 /// The folders of a chart that Helm prints manifests from.
 const CHART_FOLDERS: [&str; 2] = ["/templates/", "/crds/"];
 
-/// What kustomize writes on `buildMetadata: [originAnnotations]`: YAML with `path`, and of a remote base `repo` and `ref`.
+/// What kustomize writes with `buildMetadata: [originAnnotations]`: YAML with `path`, and for a remote base also
+/// `repo` and `ref`.
 const KUSTOMIZE: [&str; 3] = ["metadata", "annotations", "config.kubernetes.io/origin"];
 
 /// The template that Helm names above a document.
@@ -29,7 +30,7 @@ pub(super) fn by_helm(document: &Document<'_>) -> Option<String> {
     Some(clean(source))
 }
 
-/// The file that kustomize names in an object; of a remote base as a kustomization would name it.
+/// The file that kustomize names in an object; for a remote base, as a kustomization would name it.
 pub(super) fn by_kustomize(object: &Json<'_>) -> Option<String> {
     let origin = FieldPath::of(&KUSTOMIZE).find(object)?.as_str()?;
     let entry = |name: &str| {

@@ -1,6 +1,6 @@
-//! Which fixes pass the review that asked for them: each is made in the object, and the object is reviewed again.
+//! Which fixes pass the review that suggested them: each is made in the object, and the object is reviewed again.
 //!
-//! A fix that leaves an error where it writes, or brings one elsewhere, is worse than none: the user believes it.
+//! A fix that leaves an error at its field, or causes one elsewhere, is worse than none: the user trusts it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,28 +14,28 @@ use super::fix::Change;
 /// Most reviews of one object in which all its fixes are tried together.
 const ROUNDS: usize = 8;
 
-/// Most fixes of one object that are tried one by one, where all together bring a new error.
+/// Most fixes of one object that are tried one by one, if all together cause a new error.
 const SINGLE: usize = 32;
 
-/// What a review thinks of the fixes that it asked for.
+/// The result of reviewing a fix.
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// The object is better with this change.
     Passes(Change),
-    /// It would be denied with it, too; with what is there then, where it is about that field.
+    /// The object would still be denied with it; with the finding at that field, if there is one.
     Fails(Option<Box<Diagnostic>>),
 }
 
-/// A fix under candidate.
+/// A fix that is being reviewed.
 struct CandidateFix<'d> {
     path: &'d FieldPath,
     rule: RuleId,
     verdict: Verdict,
 }
 
-/// The verdicts on the fixes in `report`, which is the review of `object`, by the field that each is about. Of two
-/// for one field the first counts. `review` judges another object in the same way; `written` is the text that stands
-/// at a field, and `is_possible` whether the text can be changed so.
+/// The verdicts on the fixes in `report`, which is the review of `object`, by field. If there are two for one
+/// field, the first counts. `review` reviews another object in the same way; `written` is the text at a field, and
+/// `is_possible` says whether the text can be changed like that.
 pub(super) fn verdicts(
     object: &Json<'_>,
     report: &Report,
@@ -64,7 +64,7 @@ pub(super) fn verdicts(
             errors: errors(report).collect(),
             unseen: report.omitted(Severity::Error),
         };
-        // What is left to the author helps nothing else.
+        // A fix that is left to the author cannot help others.
         candidates.sort_by_key(|candidate| !fixes.can_write(candidate));
         let possible = candidates.partition_point(|candidate| fixes.can_write(candidate));
         let (possible, left) = candidates.split_at_mut(possible);
@@ -77,8 +77,8 @@ pub(super) fn verdicts(
         .collect()
 }
 
-/// The fix of a finding as a change; none where there is none, and where what is written means two things: to YAML the
-/// limit `012` is ten, to its author perhaps twelve.
+/// The fix of a finding as a change; `None` if there is none, or if the text is ambiguous: to YAML the limit `012`
+/// is ten, to its author perhaps twelve.
 fn change(
     diagnostic: &Diagnostic,
     object: &Json<'_>,
@@ -95,24 +95,24 @@ fn change(
     }
 }
 
-/// What changes are judged by.
+/// What changes are reviewed with.
 struct FixReview<'a, R, P> {
     object: &'a Json<'a>,
     review: R,
     is_possible: P,
     /// The errors that the object has as it is.
     errors: HashSet<(RuleId, FieldPath)>,
-    /// How many more it has that its report left out.
+    /// How many more errors it has that its report left out.
     unseen: usize,
 }
 
 impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'_, R, P> {
-    /// Whether the text can be changed as the candidate has it.
+    /// Whether the text can be changed as the candidate says.
     fn can_write(&self, candidate: &CandidateFix<'_>) -> bool {
         matches!(&candidate.verdict, Verdict::Passes(change) if (self.is_possible)(candidate.path, change))
     }
 
-    /// Tries all together, without those that fail, until none does.
+    /// Tries all together, then again without those that fail, until none fails.
     fn judge(&self, candidates: &mut [CandidateFix<'_>]) {
         for _ in 0..ROUNDS {
             let Some(after) = self.with(candidates.iter()) else {
@@ -133,7 +133,7 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
         self.judge_singly(candidates);
     }
 
-    /// Keeps those that pass alone, as long as they do together, too.
+    /// Tries each alone. If those that pass do not pass together as well, all of them fail.
     fn judge_singly(&self, candidates: &mut [CandidateFix<'_>]) {
         let passes = |candidates: &[&CandidateFix<'_>]| {
             self.with(candidates.iter().copied()).is_some_and(|after| {
@@ -159,7 +159,7 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
         }
     }
 
-    /// The review of the object with the changes that have not failed; none where one cannot be made.
+    /// The review of the object with the changes that have not failed; `None` if one cannot be made.
     fn with<'t, 'd: 't>(&self, candidates: impl Iterator<Item = &'t CandidateFix<'d>>) -> Option<Report> {
         let mut object = self.object.clone();
         for candidate in candidates {
@@ -177,7 +177,8 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
 }
 
 impl CandidateFix<'_> {
-    /// Says whether the candidate stays as it is: a change that does not pass fails, or is made better where that is certain.
+    /// Returns whether the candidate stays as it is: a change that does not pass fails, or is improved if the
+    /// improvement is certain.
     fn take_note_of(&mut self, after: &Report, is_possible: impl Fn(&FieldPath, &Change) -> bool) -> bool {
         let Some(trouble) = self.trouble(after) else {
             return true;
@@ -188,7 +189,7 @@ impl CandidateFix<'_> {
             .as_ref()
             .and_then(|suggestion| suggestion.edit.as_ref());
         let better = match (&self.verdict, edit) {
-            // The field has its name now, and what is in it can be put right, too.
+            // The field has its right name now, and its value can be corrected too.
             (Verdict::Passes(Change { rename, write: None }), Some(Edit::Set(value)))
                 if path.as_ref() == Some(&trouble.path) =>
             {
@@ -206,7 +207,7 @@ impl CandidateFix<'_> {
         false
     }
 
-    /// What is found at the field with the change made.
+    /// The finding at the field after the change.
     fn trouble<'r>(&self, after: &'r Report) -> Option<&'r Diagnostic> {
         let path = self.path_after()?;
         after.diagnostics().iter().find(|found| {
@@ -215,7 +216,7 @@ impl CandidateFix<'_> {
         })
     }
 
-    /// Where the field is with the change made; none for a change that has failed.
+    /// Where the field is after the change; `None` for a change that has failed.
     fn path_after(&self) -> Option<FieldPath> {
         let Verdict::Passes(change) = &self.verdict else {
             return None;
@@ -227,7 +228,7 @@ impl CandidateFix<'_> {
     }
 }
 
-/// What is an error, or was one before a policy made less of it.
+/// Whether it is an error, or was one before a policy lowered it.
 fn is_error(found: &Diagnostic) -> bool {
     found.severity == Severity::Error
         || rules::find(found.rule.as_str()).is_some_and(|rule| rule.severity == Some(Severity::Error))

@@ -5,10 +5,10 @@ use clap::Args;
 use super::finding::Finding;
 use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 
-/// What is under these names was not judged, so no run is without them.
+/// These names mean that something was not checked, so they cannot be turned off.
 const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
 
-/// What the user says about it.
+/// The flags that select rules.
 #[derive(Debug, Args)]
 pub(super) struct Selection {
     /// Tell of these rules only: names, or how names begin, such as budget for budget-nodes and all its like
@@ -37,7 +37,7 @@ impl Selection {
             None if self.select.is_empty() => Some(0),
             longest => longest,
         };
-        // None is less than any length.
+        // `None` is less than any length.
         ALWAYS.contains(&rule) || selected > longest(&self.ignore)
     }
 }

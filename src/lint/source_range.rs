@@ -1,4 +1,4 @@
-//! What to point at in the text for a finding about a field.
+//! The range of the text to show for a finding about a field.
 
 use poolgate_core::diagnostic::{FieldPath, Problem};
 
@@ -11,12 +11,12 @@ pub(super) struct SourceRange {
     pub(super) span: Span,
     /// Where it begins.
     pub(super) start: Position,
-    /// The first character behind it.
+    /// The first character after it.
     pub(super) end: Position,
 }
 
 impl SourceRange {
-    /// The beginning of a text, or of one that nobody could read.
+    /// The beginning of a text, also of one that could not be read.
     pub(super) fn beginning() -> Self {
         let start = Position { line: 1, column: 1 };
         Self {
@@ -27,8 +27,8 @@ impl SourceRange {
     }
 }
 
-/// The value of the field; of an unknown field its key. A field that is missing is pointed at by the key of what
-/// should hold it, or by its first sibling where that has no key.
+/// The value of the field; for an unknown field its key. For a missing field, the key of the object that should
+/// contain it, or its first sibling if that object has no key.
 pub(super) fn of(document: &Document<'_>, path: &FieldPath, problem: &Problem) -> Span {
     let written = |span: Option<Span>| span.filter(|span| !span.is_empty());
     let key = || written(document.key_span_of(path));
@@ -40,7 +40,7 @@ pub(super) fn of(document: &Document<'_>, path: &FieldPath, problem: &Problem) -
     own.unwrap_or_else(|| above(document, path))
 }
 
-/// The nearest thing above a field that is written.
+/// The nearest parent of a field that is written.
 fn above(document: &Document<'_>, path: &FieldPath) -> Span {
     let mut holder = path.parent();
     while let Some(path) = holder {
@@ -62,7 +62,7 @@ pub(super) fn located(span: Span, lines: &Lines<'_>) -> SourceRange {
     }
 }
 
-/// What is missed at the end of a text is pointed at behind its last word: the line after it does not exist.
+/// A span at the end of a text is moved to just after its last word: the line after that does not exist.
 pub(super) fn within(text: &str, span: Span) -> Span {
     let (before, behind) = text.split_at_checked(span.start()).unwrap_or((text, ""));
     if behind.trim_start().is_empty() {

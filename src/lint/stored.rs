@@ -1,4 +1,4 @@
-//! The NodePools that a cluster has stored: each an input with the text that `kubectl get -o yaml` prints of it.
+//! The NodePools that a cluster has stored: each is an input with the text that `kubectl get -o yaml` prints.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::cluster::{ClusterReadError, ClusterReader};
 use crate::files::{self, Input, Source, yaml};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
 
-/// What the cluster runs, unless the user has named a release: then that one, as on this cluster.
+/// The Karpenter that the cluster runs; if the user names a release, that release on this cluster.
 pub(super) fn karpenter(cluster: &ClusterReader, named: &Karpenter) -> anyhow::Result<Karpenter> {
     let definition = cluster.get(DEFINITIONS, NODEPOOL_DEFINITION).unwrap_or_else(|error| {
         if named.source() != ReleaseSource::User {
@@ -28,7 +28,7 @@ pub(super) fn karpenter(cluster: &ClusterReader, named: &Karpenter) -> anyhow::R
     Ok(installed.map_or_else(|| named.clone(), |installed| named.on(Arc::new(installed))))
 }
 
-/// Every NodePool. That they cannot be read is an input, too, like a file that cannot be.
+/// Every NodePool. If they cannot be read, that is an input too, like a file that cannot be read.
 pub(super) fn all(cluster: &ClusterReader) -> anyhow::Result<Vec<Input>> {
     let mut inputs = Vec::new();
     let read = cluster.each_page(NODE_POOLS, None, &mut |pools| {
@@ -46,7 +46,8 @@ pub(super) fn all(cluster: &ClusterReader) -> anyhow::Result<Vec<Input>> {
     Ok(inputs)
 }
 
-/// The node classes of these kinds, by group. Of a kind that cannot be listed it is said why, and nothing follows from it.
+/// The node classes of these kinds, by group. If a kind cannot be listed, the reason is printed, and no finding
+/// depends on it.
 pub(super) fn classes(cluster: &ClusterReader, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
     let mut classes = NodeClasses::new(ClassSource::Cluster);
     for (group, kind) in kinds {
@@ -64,7 +65,7 @@ pub(super) fn classes(cluster: &ClusterReader, kinds: &BTreeSet<(String, String)
     classes
 }
 
-/// The names of all objects of a kind; none where it is not served.
+/// The names of all objects of a kind; `None` if the kind is not served.
 fn names(cluster: &ClusterReader, group: &str, kind: &str) -> anyhow::Result<Option<Vec<String>>> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-.".contains(character);
     if !group.chars().all(is_plain) {
@@ -111,7 +112,7 @@ fn names(cluster: &ClusterReader, group: &str, kind: &str) -> anyhow::Result<Opt
 }
 
 fn input(mut pool: Value) -> Input {
-    // kubectl shows no managed fields either, and the other is a copy of what somebody once applied.
+    // kubectl hides managed fields too, and the annotation is a copy of what was last applied.
     if let Some(metadata) = pool.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! Which objects of a document are judged: the document itself, or the elements of a List.
+//! Which objects of a document are checked: the document itself, or the elements of a List.
 
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
@@ -10,7 +10,7 @@ use super::note::Note;
 use super::unserved::{self, Claimed};
 use crate::files::Whole;
 
-/// An object that is judged.
+/// An object that is checked.
 #[derive(Debug)]
 pub(super) struct Judged<'v> {
     pub(super) subject: Subject,
@@ -19,27 +19,27 @@ pub(super) struct Judged<'v> {
     pub(super) path: FieldPath,
 }
 
-/// What a document holds.
+/// The objects of a document.
 #[derive(Debug, Default)]
 pub(super) struct Subjects<'v> {
     pub(super) judged: Vec<Judged<'v>>,
-    /// Those that the cluster does not take.
+    /// Notes on objects that the cluster does not accept.
     pub(super) unserved: Vec<Note>,
     /// Objects of other kinds.
     pub(super) others: Vec<Claimed<'v>>,
 }
 
-/// How a document is looked at.
+/// How a document is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look<'a> {
-    /// Whether each object is all there.
+    /// Whether the objects are complete.
     pub(super) whole: Whole,
-    /// What the cluster runs.
+    /// The Karpenter that the cluster runs.
     pub(super) karpenter: &'a Karpenter,
 }
 
 impl<'v> Subjects<'v> {
-    /// Looks through a document. An empty one holds nothing.
+    /// The objects of a document. An empty one has none.
     pub(super) fn of(document: &'v Json<'v>, look: Look<'_>) -> Self {
         let mut subjects = Self::default();
         let is_karpenters = |item: &Json<'_>| {
@@ -55,12 +55,12 @@ impl<'v> Subjects<'v> {
         subjects
     }
 
-    /// Whether nothing in the document is Karpenter's.
+    /// Whether the document has none of Karpenter's objects.
     pub(super) fn is_empty(&self) -> bool {
         self.judged.is_empty() && self.unserved.is_empty()
     }
 
-    /// Lists may hold lists; the depth of the document bounds how deep that goes.
+    /// Lists may contain lists; the depth of the document limits the recursion.
     fn visit(
         &mut self,
         value: &'v Json<'v>,
@@ -97,7 +97,7 @@ impl<'v> Subjects<'v> {
     }
 }
 
-/// Whether the cluster takes an object. Where nobody says what it runs, it may be any release that does.
+/// Whether the cluster accepts an object. If the release is not known, any release that serves it will do.
 fn is_served(subject: Subject, karpenter: &Karpenter) -> bool {
     let version = version_of(subject);
     karpenter.source() == ReleaseSource::Newest
@@ -132,7 +132,7 @@ impl Judged<'_> {
         version_of(self.subject)
     }
 
-    /// What the object is called.
+    /// The kind and name of the object.
     pub(super) fn object(&self) -> Object {
         let name = FieldPath::of(&["metadata", "name"]).find(self.value);
         Object {

@@ -1,8 +1,8 @@
 //! Comments that silence rules: `# poolgate: ignore RULE, RULE -- why`.
 //!
-//! Behind something on a line, a comment is about that line. On a line of its own it is about the field or list
-//! element that begins on the next one, with all below; above the first line of a document, about the document.
-//! What Karpenter itself rejects is not silenced into nothing: it stays as a warning, and the exit code stays 1.
+//! After something on a line, a comment is about that line. On a separate line it is about the field or list
+//! element that begins on the next line, with everything below; above the first line of a document, about the
+//! document. A finding for which Karpenter itself rejects the object stays as a warning, and the exit code stays 1.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ use crate::files::clean;
 use crate::text_rules::{self, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED};
 use poolgate_core::manifest::{Comment, Document, Span};
 
-/// How a comment that is meant for poolgate begins.
+/// How a comment for poolgate begins.
 pub(super) const MARK: &str = "poolgate:";
 
 /// The comments of a document.
@@ -29,9 +29,9 @@ pub(super) struct Suppressions<'t> {
 #[derive(Debug)]
 struct Suppression<'t> {
     rule: &'t str,
-    /// Where the rule's name stands.
+    /// Where the rule's name is.
     name: Span,
-    /// The text that it is about.
+    /// The text that the comment is about.
     scope: Span,
     is_used: Cell<bool>,
 }
@@ -59,12 +59,12 @@ impl Mistake {
     }
 }
 
-/// What becomes of a finding.
+/// What a comment does to a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Nobody ignores it.
+    /// No comment ignores it.
     Reported,
-    /// It is ignored, but Karpenter would reject the object: it is told as a warning.
+    /// It is ignored, but Karpenter would reject the object: it is reported as a warning.
     Weakened,
     /// It is ignored.
     Silent,
@@ -156,7 +156,7 @@ impl<'t> Suppressions<'t> {
         fate
     }
 
-    /// What is wrong with the comments, asked once all findings had their turn.
+    /// Mistakes in the comments. Call it after all findings have passed [`Self::fate`].
     pub(super) fn mistakes(self) -> impl Iterator<Item = Mistake> {
         let unused = self.comments.into_iter().filter(|comment| !comment.is_used.get());
         self.mistakes.into_iter().chain(unused.map(|comment| Mistake {
@@ -202,13 +202,13 @@ fn scope(comment: &Comment<'_>, document: &Document<'_>, text: &str) -> Span {
 /// Where a field or element begins, its key included, and where it ends.
 fn extent(document: &Document<'_>, path: &FieldPath) -> Option<(usize, usize)> {
     let place = document.locate(path)?;
-    // What an alias stands for is written elsewhere.
+    // The value of an alias is written elsewhere.
     let value = place.alias.unwrap_or(place.value);
     let start = place.key.map_or(value.start(), Span::start);
     Some((start, value.end()))
 }
 
-/// The first word behind `from` that is neither a comment nor the mark of a document.
+/// The first word after `from` that is neither a comment nor the mark of a document.
 fn next_content(text: &str, from: usize) -> Option<usize> {
     let mut at = line_end(text, from);
     while at < text.len() {
@@ -227,7 +227,7 @@ fn next_content(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// The first byte of the line behind the one at `from`.
+/// The first byte of the line after the one at `from`.
 fn line_end(text: &str, from: usize) -> usize {
     text.get(from..)
         .and_then(|rest| rest.find('\n'))

@@ -1,4 +1,4 @@
-//! What a run came to, in numbers.
+//! The numbers of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,26 +13,27 @@ use crate::text_rules;
 /// The numbers of one file, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    /// Files that were looked at, standard input among them; or stored NodePools.
+    /// Files that were checked, including standard input; or stored NodePools.
     pub(super) files: usize,
-    /// The cluster that has stored them; none for files.
+    /// The cluster that has stored them; `None` for files.
     pub(super) cluster: Option<String>,
     /// NodePools and NodeClaims.
     pub(super) objects: usize,
-    /// Objects of other kinds, as far as they are in files with NodePools.
+    /// Objects of other kinds in files with NodePools.
     pub(super) others: usize,
     pub(super) errors: usize,
     pub(super) warnings: usize,
     pub(super) infos: usize,
-    /// Those among the warnings for which Karpenter rejects the object, though a policy or a comment made less of them.
+    /// Warnings that were errors before a policy or a comment lowered them, and for which Karpenter rejects the
+    /// object.
     pub(super) lowered: usize,
     /// Findings that are counted and not shown.
     pub(super) omitted: usize,
-    /// Helm template folders that were passed over.
+    /// Helm template folders that were skipped.
     pub(super) template_folders: usize,
     /// Files and directories that could not be read.
     pub(super) unreadable: usize,
-    /// Documents in which something was left unread because of a bound.
+    /// Documents that were not read completely because of a bound.
     pub(super) limits: usize,
     /// Objects, counted among the others, that are patches.
     pub(super) parts: usize,
@@ -46,11 +47,11 @@ pub(super) struct Tally {
     pub(super) fixed: usize,
     /// Places that would be fixed.
     pub(super) fixable: usize,
-    /// The rules that spoke, and how often.
+    /// The rules with findings, and how many.
     pub(super) rules: BTreeMap<&'static str, usize>,
-    /// The releases that objects were judged for.
+    /// The releases that objects were checked for.
     pub(super) releases: BTreeSet<KarpenterVersion>,
-    /// The files of the policies by which objects were judged; none stands for the built-in one.
+    /// The files of the policies that objects were checked against; `None` is the built-in one.
     pub(super) policies: BTreeSet<Option<String>>,
 }
 
@@ -77,17 +78,17 @@ impl Tally {
         }
     }
 
-    /// The releases that objects were judged for, the oldest first.
+    /// The releases that objects were checked for, the oldest first.
     pub(super) fn releases(&self) -> Vec<String> {
         self.releases.iter().map(ToString::to_string).collect()
     }
 
-    /// The files of the policies by which objects were judged.
+    /// The files of the policies that objects were checked against.
     pub(super) fn policies(&self) -> Vec<&str> {
         self.policies.iter().filter_map(Option::as_deref).collect()
     }
 
-    /// Whether everything was read that was to be.
+    /// Whether everything was read that should be.
     pub(super) fn is_reliable(&self) -> bool {
         self.unreadable == 0 && self.limits == 0
     }
@@ -95,7 +96,7 @@ impl Tally {
 
 impl AddAssign<&Self> for Tally {
     fn add_assign(&mut self, other: &Self) {
-        // Named one by one, so that a new number cannot be forgotten.
+        // Listed one by one, so that a new number cannot be forgotten.
         let Self {
             files,
             cluster: _,

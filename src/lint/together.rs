@@ -1,5 +1,5 @@
-//! What shows only across the objects of a run, where the user says that they are all there: first everything is read
-//! for what others rest on, then each file is judged with what that came to.
+//! Findings that need all objects of a run, if the user says that none is missing: first everything is read and
+//! compared, then each file is checked with the findings of that.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,25 +18,25 @@ use super::subjects::{Judged, Look, Subjects};
 use super::unserved::Claimed;
 use crate::files::{Input, Patches, Whole};
 
-/// What was found, by the names of the inputs.
+/// The findings, by the names of the inputs.
 #[derive(Debug, Default)]
 pub(super) struct Together(HashMap<String, OfInput>);
 
-/// What was found in one input, by the number of the document and the path of the object in it.
+/// The findings of one input, by the number of the document and the path of the object in it.
 pub(super) type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
 
-/// A finding on one object that rests on others.
+/// A finding on one object that depends on others.
 #[derive(Debug)]
 pub(super) struct Across {
     pub(super) diagnostic: Diagnostic,
     pub(super) others: Vec<Elsewhere>,
 }
 
-/// What one input, or all, hold.
+/// The objects of one input, or of all.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     pools: Vec<Pool>,
-    /// Group, kind and name of what is no NodePool.
+    /// Group, kind and name of each object that is not a NodePool.
     others: Vec<[String; 3]>,
     /// Whether something could not be read.
     is_missing_some: bool,
@@ -45,7 +45,7 @@ pub(super) struct Objects {
 #[derive(Debug)]
 struct Pool {
     version: ApiVersion,
-    /// As much of it as the rules look at.
+    /// The fields that the rules use.
     object: Json<'static>,
     document: usize,
     path: FieldPath,
@@ -53,12 +53,12 @@ struct Pool {
 }
 
 impl Together {
-    /// What there is to tell of an input.
+    /// The findings of an input.
     pub(super) fn of(&self, name: &str) -> Option<&OfInput> {
         self.0.get(name)
     }
 
-    /// Judges all objects beside each other.
+    /// Checks all objects together.
     pub(super) fn among(objects: &Objects, classes: &NodeClasses) -> Self {
         let views: Vec<NodePool<'_>> = objects
             .pools
@@ -91,7 +91,7 @@ impl Together {
 }
 
 impl Objects {
-    /// Everything that the inputs hold, in their order.
+    /// The objects of all inputs, in their order.
     pub(super) fn of(inputs: &[Input], judge: &Judge, patches: &Patches) -> Self {
         let mut all = Self::default();
         let read = |input: &Input| Self::of_one(input, judge, patches.whole(input));
@@ -129,10 +129,10 @@ impl Objects {
         classes
     }
 
-    /// What cannot be read is told where the input is judged.
+    /// The objects of one input. If it cannot be read, that is reported when the input is checked.
     fn of_one(input: &Input, judge: &Judge, whole: Whole) -> Self {
         let mut objects = Self::default();
-        // A patch says again, in part, what another file says.
+        // A patch repeats a part of an object in another file.
         if whole == Whole::Part {
             return objects;
         }

@@ -1,7 +1,8 @@
-//! Objects that no cluster takes under the release judged for: of the group `karpenter.sh` in a kind or version that it
-//! does not serve, NodePools without `kind` or `apiVersion`, and a list where an object should stand.
+//! Objects that no cluster accepts under the release checked for: a kind or version of the group `karpenter.sh`
+//! that the release does not serve, NodePools without `kind` or `apiVersion`, and a list where an object should be.
 //!
-//! What a document shows decides: the values of a chart, a kustomization or a list of anything else is no mistake.
+//! The content of a document decides: the values of a chart, a kustomization or a list of anything else are no
+//! mistake.
 
 use poolgate_core::diagnostic::{FieldPath, Severity, nearest_within, quoted};
 use poolgate_core::json::Json;
@@ -13,10 +14,10 @@ use super::note::Note;
 use crate::files::Whole;
 use crate::text_rules;
 
-/// What is wrong with an object, before it is known where it stands.
+/// What is wrong with an object, before its place in the text is known: field, message, suggestion.
 type Fault = (&'static str, String, String);
 
-/// What an object says it is, and what it shows.
+/// What an object says it is, and its content.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claimed<'v> {
     pub(super) version: Option<&'v str>,
@@ -25,7 +26,7 @@ pub(super) struct Claimed<'v> {
 }
 
 impl Claimed<'_> {
-    /// What is wrong with it under a release; nothing where it may be served, or is no business of Karpenter's.
+    /// What is wrong with it under a release; `None` if it may be served, or has nothing to do with Karpenter.
     pub(super) fn fault(self, whole: Whole, release: KarpenterVersion) -> Option<Fault> {
         let is_filled_in_later = |text: &str| text.contains("${") || text.contains("{{");
         if [self.version, self.kind]
@@ -40,7 +41,7 @@ impl Claimed<'_> {
                 Some(version) => unserved(api_version, version, kind, release),
                 None => self.in_wrong_group(api_version, kind, release),
             },
-            // What a patch lacks is elsewhere.
+            // The missing fields of a patch are in another file.
             _ if whole == Whole::Part => None,
             (Some(api_version), None) => {
                 in_group(api_version)?;
@@ -65,7 +66,7 @@ impl Claimed<'_> {
         }
     }
 
-    /// A NodePool in a group that has none. Groups that poolgate does not know may have a kind of that name.
+    /// A NodePool in a group that has no NodePools. Groups unknown to poolgate may have a kind of that name.
     fn in_wrong_group(self, api_version: &str, kind: &str, release: KarpenterVersion) -> Option<Fault> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let is_pool = ["NodePool", "NodeClaim"].contains(&kind) && self.shown() == Some(kind);
@@ -80,7 +81,7 @@ impl Claimed<'_> {
         })
     }
 
-    /// The kind that the fields of an object are those of, where nothing else has them.
+    /// The kind that an object must be because of its fields, if no other kind has them.
     fn shown(self) -> Option<&'static str> {
         let is_object =
             |path: &[&'static str]| FieldPath::of(path).find(self.value).is_some_and(Json::is_object);
@@ -110,7 +111,7 @@ pub(super) fn note(object: FieldPath, (field, message, suggestion): Fault) -> No
     }
 }
 
-/// A list at the root of a document, if the objects of Karpenter's are in it: with the first of them.
+/// A note on a list at the root of a document, if Karpenter's objects are in it: about the first of them.
 pub(super) fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Option<Note> {
     let index = document.as_array()?.iter().position(holds)?;
     Some(Note {
@@ -125,7 +126,7 @@ pub(super) fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Op
     })
 }
 
-/// The version, if the group is Karpenter's or was meant to be.
+/// The version, if the group is Karpenter's in upper or lower case.
 fn in_group(api_version: &str) -> Option<&str> {
     let (group, version) = api_version.split_once('/').unwrap_or((api_version, ""));
     group.eq_ignore_ascii_case(GROUP).then_some(version)
@@ -222,7 +223,7 @@ fn gone(kind: &str, release: KarpenterVersion) -> Fault {
     )
 }
 
-/// Most slips in a kind.
+/// Most typing mistakes in a kind.
 const SLIPS: usize = 2;
 
 /// A kind that no release has.

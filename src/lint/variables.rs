@@ -1,4 +1,4 @@
-//! What variables that nobody has filled in keep from being judged.
+//! Variables that were not filled in, and what cannot be checked because of them.
 
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Problem, Segment, Severity, quoted};
 use poolgate_core::json::Json;
@@ -10,7 +10,7 @@ use poolgate_core::manifest::{Document, any_text, has_variable, variables_in};
 /// How many variables a note names.
 const NAMED: usize = 3;
 
-/// The note of a document in which variables are left; none where there are none.
+/// The note on variables that are left in a document; `None` if there are none.
 pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
     let first = document.variables().first()?;
     let places = document.variables().iter();
@@ -34,13 +34,13 @@ pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
     })
 }
 
-/// Whether a finding rests on a variable that is left in the object: on its value, or on one below it, or beside it.
+/// Whether a finding depends on a variable that is left in the object: at its field, below it, or beside it.
 pub(super) fn decide(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
     let in_path = |path: &FieldPath| {
         let mut segments = path.segments().iter();
         segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))
     };
-    // That the API has no such field does not depend on what is in it.
+    // An unknown field is unknown whatever its value is.
     let is_about_value = diagnostic.problem != Problem::Unknown;
     let below = |path: &FieldPath| {
         let value = path.find(object).filter(|_| is_about_value);

@@ -1,4 +1,5 @@
-//! A name for a finding that stays the same while lines move: of the rule, the file, the object and the field.
+//! A name for a finding that stays the same while lines move: made from the rule, the file, the object and the
+//! field.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,10 +8,10 @@ use aws_lc_rs::digest::{SHA256, digest};
 
 use super::super::finding::Finding;
 
-/// Gives the findings of one file their names, each another one.
+/// Gives each finding of one file a different name.
 #[derive(Debug, Default)]
 pub(super) struct Fingerprints {
-    /// How often an identity was met: a field of a key that is written twice can be wrong twice.
+    /// How often each identity was seen: if a key is written twice, its field can be wrong twice.
     met: HashMap<String, usize>,
 }
 

@@ -12,7 +12,7 @@ use super::super::source_range::SourceRange;
 use super::{FileReport, Look, RulePages};
 use poolgate_core::manifest::Span;
 
-/// Longest line that is shown, in bytes. Of a longer one only the place is reported.
+/// Longest line that is shown, in bytes. For a longer one only the place is shown.
 const LONGEST_LINE: usize = 1000;
 
 /// Most lines between the first and the last place of one excerpt; a place further away is left out.
@@ -105,7 +105,7 @@ impl Shown<'_> {
         }
     }
 
-    /// A text in lines that fit the terminal behind so many columns. Without a terminal, whoever reads it wraps it.
+    /// A text wrapped to fit the terminal after `before` columns. Without a terminal it is not wrapped.
     fn wrapped<'t>(&self, text: &'t str, before: usize) -> Cow<'t, str> {
         let Some(width) = self.width else {
             return Cow::Borrowed(text);
@@ -129,7 +129,7 @@ fn patch<'t>(name: &'t str, text: &'t str, edit: &TextEdit) -> Option<Snippet<'t
     )
 }
 
-/// The lines of the finding, and of the other places that it rests on where they are near.
+/// The lines of the finding, and of the other places that it depends on if they are near.
 fn excerpt<'t>(
     name: &'t str,
     text: &'t str,
@@ -167,7 +167,7 @@ fn excerpt<'t>(
     )
 }
 
-/// The line on which a span begins, without its end; none for a very long one.
+/// The line on which a span begins, without its line end; `None` for a very long one.
 fn line_around(text: &str, span: Span) -> Option<Range<usize>> {
     let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
     let from = text

@@ -1,4 +1,4 @@
-//! One JSON object for a run. Its shape is versioned: fields are added, never changed or taken away.
+//! One JSON object for a run. Its shape is versioned: fields are added, never changed or removed.
 
 use poolgate_core::diagnostic::FieldPath;
 use serde::Serialize;
@@ -40,7 +40,7 @@ struct Result<'f> {
     related: Vec<Related<'f>>,
 }
 
-/// What `--fix` would write, and in place of what.
+/// What `--fix` would write, and what that replaces.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Edit<'f> {

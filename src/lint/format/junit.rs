@@ -1,5 +1,5 @@
-//! XML as `JUnit` writes it: a suite for each file that holds a NodePool, in it a test for each finding. What the
-//! exit code holds against the file is a failure; other warnings and notes pass with an output.
+//! XML as `JUnit` writes it: a suite for each file with a NodePool, in it a test for each finding. Findings that
+//! count as errors for the exit code are failures; other warnings and notes pass with an output.
 
 use std::fmt::Write as _;
 
@@ -77,7 +77,7 @@ fn nothing_found(objects: usize) -> String {
     }
 }
 
-/// Text for XML 1.0, in which some characters cannot stand even escaped.
+/// Text for XML 1.0, which forbids some characters even if they are escaped.
 fn escaped(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,7 +1,7 @@
 //! How findings are printed.
 //!
-//! Each file is printed on its own, so that files can be worked on at once and a run of any length holds only a
-//! few of them.
+//! Each file is printed separately, so that files can be checked in parallel and a run of any length keeps only a
+//! few of them in memory.
 
 mod concise;
 mod fingerprint;
@@ -60,16 +60,16 @@ pub(super) struct FileReport<'a> {
     pub(super) objects: usize,
     /// In the order of the text.
     pub(super) findings: &'a [Finding],
-    /// What fixes would make of the text, if they were asked for.
+    /// The text with its fixes, if fixes were requested.
     pub(super) fixed: Option<&'a str>,
 }
 
-/// Where the rules are explained, if anybody says where.
+/// Where the rules are explained, if the user gives a URL.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RulePages<'a>(pub(super) Option<&'a str>);
 
 impl RulePages<'_> {
-    /// The place at which a rule is explained.
+    /// The URL at which a rule is explained.
     pub(super) fn of(self, rule: &str) -> Option<String> {
         self.0.map(|page| format!("{page}#{rule}"))
     }
@@ -79,7 +79,7 @@ impl RulePages<'_> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Look {
     pub(super) coloured: bool,
-    /// The columns of the terminal; none where it is none.
+    /// The columns of the terminal; `None` if it is not a terminal.
     pub(super) width: Option<usize>,
 }
 
@@ -92,7 +92,7 @@ pub(super) struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// What is before everything else.
+    /// The text before everything else.
     pub(super) fn opening(self) -> &'static str {
         match self.format {
             Format::Json => json::OPENING,
@@ -104,7 +104,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What is between two files of which something is printed.
+    /// The text between two files that are printed.
     pub(super) fn separator(self) -> &'static str {
         match self.format {
             Format::Json | Format::Gitlab | Format::Sarif | Format::Rdjson => ",\n",
@@ -112,7 +112,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What is printed of one file; empty where there is nothing to say.
+    /// The text of one file; empty if there is nothing to report.
     pub(super) fn file(self, file: &FileReport<'_>) -> String {
         match self.format {
             Format::Human => human::file(file, self.look, self.pages),
@@ -131,7 +131,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What is behind everything else.
+    /// The text after everything else.
     pub(super) fn closing(self, tally: &Tally) -> String {
         match self.format {
             Format::Json => json::closing(tally),
@@ -153,7 +153,7 @@ impl Printer<'_> {
     }
 }
 
-/// The elements of a JSON list, as they are in it.
+/// The elements of a JSON list, without its brackets.
 fn listed<T>(items: impl Iterator<Item = T>) -> String
 where
     T: serde::Serialize,
@@ -169,8 +169,8 @@ where
     output
 }
 
-/// The sentence of a finding with its field before it, and behind it its suggestion, the file that it was rendered from and
-/// the other objects that it rests on.
+/// The sentence of a finding: its field first, and at the end its suggestion, the file it was rendered from and the
+/// other objects it depends on.
 fn whole_sentence(finding: &Finding) -> String {
     let mut sentence = finding.sentence();
     if let Some(suggestion) = &finding.suggestion {
@@ -185,7 +185,7 @@ fn whole_sentence(finding: &Finding) -> String {
     sentence
 }
 
-/// A path as part of a URI (RFC 3986): what could mean something else is written as its bytes.
+/// A path as part of a URI (RFC 3986): reserved characters are percent-encoded.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {

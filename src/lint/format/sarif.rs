@@ -142,7 +142,7 @@ const fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// The rules that spoke, and whether the run can be relied on.
+/// The rules with findings, and whether the run is reliable.
 pub(super) fn closing(tally: &Tally, pages: RulePages<'_>) -> String {
     let rules: Vec<Value> = tally.rules.keys().map(|id| descriptor(id, pages)).collect();
     let driver = json!({
@@ -157,7 +157,7 @@ pub(super) fn closing(tally: &Tally, pages: RulePages<'_>) -> String {
     )
 }
 
-/// How SARIF says what a rule's findings weigh, or that it is off.
+/// The severity of a rule in SARIF, or that it is off.
 fn configuration(severity: Option<Severity>) -> Value {
     match severity {
         Some(severity) => json!({"level": level(severity)}),

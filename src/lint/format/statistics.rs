@@ -1,4 +1,4 @@
-//! How many findings each rule has: what a repository full of them is about.
+//! How many findings each rule has: an overview for a repository with many.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use poolgate_core::rules;
 use super::super::tally::Tally;
 use crate::text_rules;
 
-/// A line a rule, that with the most findings first.
+/// One line for each rule, the one with the most findings first.
 pub(super) fn closing(tally: &Tally) -> String {
     let mut rows: Vec<_> = tally.rules.iter().collect();
     rows.sort_by_key(|(_, count)| Reverse(**count));
