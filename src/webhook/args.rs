@@ -16,7 +16,7 @@ use crate::policy_file::WatchedPolicyArgs;
 use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
-/// How long a server in a cluster goes on after SIGTERM, until the other parts of the cluster know that it stops.
+/// How long a server in a cluster keeps serving after SIGTERM, until the rest of the cluster knows that it stops.
 const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
 
 /// The flags of `serve`.
@@ -130,12 +130,12 @@ pub(super) enum CertificateChoice {
     },
     /// From this process.
     SelfSigned {
-        /// Where to write what a client must trust.
+        /// Where to write the certificate that a client must trust.
         ca_out: Option<PathBuf>,
     },
 }
 
-/// Flags that do not go together. Each says what to type.
+/// Flags that contradict each other. Each message says what to type.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CertificateChoiceError {
     /// Neither was given.
@@ -190,7 +190,7 @@ impl ServeArgs {
         }
     }
 
-    /// How long to go on after the first signal. On a laptop nothing else has to notice it.
+    /// How long to keep serving after the first signal. On a laptop nothing else has to notice the signal.
     pub(super) fn shutdown_delay(&self) -> Duration {
         let otherwise = if self.self_signed {
             Duration::ZERO
@@ -200,7 +200,7 @@ impl ServeArgs {
         self.shutdown_delay.unwrap_or(otherwise)
     }
 
-    /// The Karpenter that NodePools are judged for while nothing is known of the cluster.
+    /// The Karpenter that NodePools are checked for while nothing is known of the cluster.
     pub(super) fn karpenter(&self) -> Karpenter {
         self.karpenter_version
             .map_or_else(Karpenter::default, Karpenter::from)
@@ -248,7 +248,7 @@ pub(crate) struct GateArgs {
     gate_observe: bool,
 }
 
-/// There is nothing to observe.
+/// `--gate-observe` without the gate: there is nothing to observe.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--gate-observe changes what the gate does: add --gate or --gate-only, or leave out --gate-observe")]
 pub(crate) struct ObserveWithoutGate;
@@ -259,7 +259,7 @@ impl GateArgs {
         self.gate_only
     }
 
-    /// The settings of the gate; none if it is not served.
+    /// The settings of the gate; `None` if it is not served.
     pub(super) fn settings(&self) -> Result<Option<GateSettings>, ObserveWithoutGate> {
         let is_open = self.gate || self.gate_only;
         if self.gate_observe && !is_open {

@@ -14,26 +14,26 @@ use crate::http::Peer;
 /// How many bytes of large bodies may be held at once, in all requests together: room for four of the largest.
 const MAX_BYTES_IN_FLIGHT: usize = 32 * 1024 * 1024;
 
-/// How many of them may be of one address: room for two of the largest.
+/// How many of these bytes one address may use: room for two of the largest bodies.
 const SHARE: usize = MAX_BYTES_IN_FLIGHT / 2;
 
-/// The first part of a body takes no room: a usual review has about 10 KB, and is always read. The number of connections
-/// limits how many there are.
+/// The first bytes of a body are not counted: a usual review has about 10 KB, and is always read. The number of
+/// connections limits how many there are.
 const FREE: usize = 64 * 1024;
 
-/// The room that all large bodies share.
+/// The memory that all large bodies share.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BodyMemoryLimit(Arc<Mutex<HashMap<Option<Peer>, usize>>>);
 
-/// A body, and the room that it takes while it is held.
+/// A body, and the memory that it takes while it is held.
 #[derive(Debug)]
 pub(super) struct HeldBody {
-    /// All of it.
+    /// The whole body.
     pub(super) bytes: Bytes,
     _room: Room,
 }
 
-/// The room that a body takes; free again when this is dropped.
+/// The memory that a body takes; free again when this is dropped.
 #[derive(Debug)]
 struct Room {
     memory: BodyMemoryLimit,
@@ -42,7 +42,7 @@ struct Room {
 }
 
 impl BodyMemoryLimit {
-    /// Reads a body of `peer` to its end. A body whose length is declared as too large is not read at all.
+    /// Reads a body of `peer` to its end. If its declared length is too large, nothing is read.
     pub(super) async fn read(&self, peer: Option<Peer>, mut body: Body) -> Result<HeldBody, Rejection> {
         if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
             return Err(Rejection::TooLarge);
@@ -74,7 +74,7 @@ impl BodyMemoryLimit {
         })
     }
 
-    /// Takes more room, if there is enough. Does not wait: those who have the room may be waiting too.
+    /// Takes more memory, if there is enough. Does not wait: the requests that hold the rest may be waiting too.
     fn take(&self, peer: Option<Peer>, bytes: usize) -> Result<(), Rejection> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = taken.values().sum::<usize>() + bytes;
@@ -103,7 +103,7 @@ impl BodyMemoryLimit {
 }
 
 impl Room {
-    /// Takes as much as a body of `length` bytes needs.
+    /// Takes the memory that a body of `length` bytes needs.
     fn hold(&mut self, length: usize) -> Result<(), Rejection> {
         if length > MAX_BODY_BYTES {
             return Err(Rejection::TooLarge);
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// A body that comes in pieces and does not say how large it is.
+    /// A body that arrives in pieces and does not declare its length.
     fn pieces(count: usize, size: usize) -> Body {
         let piece = Bytes::from(vec![b'x'; size]);
         let frames = (0..count).map(move |_| Ok::<_, std::io::Error>(Frame::data(piece.clone())));

@@ -1,10 +1,10 @@
-//! How long a request may take: what the API server will wait for, which it says in the query, within bounds.
+//! How long a request may take: the timeout that the API server gives in the query, within bounds.
 
 use std::time::Duration;
 
 use crate::flags::go_duration;
 
-/// The limit where the caller names none: the API server's own default.
+/// The limit if the caller gives none: the API server's own default.
 const DEFAULT: Duration = Duration::from_secs(10);
 
 /// The longest limit: the API server allows a webhook no more.
@@ -19,7 +19,7 @@ pub(super) fn of(query: Option<&str>) -> Duration {
         .map_or(DEFAULT, |limit| limit.min(LONGEST))
 }
 
-/// How long an answer may take that has to be sent before the caller's `limit`: it must still get there.
+/// How long an answer may take, so that it still arrives before the caller's `limit`.
 pub(super) fn before(limit: Duration) -> Duration {
     limit.saturating_sub(limit / 5)
 }

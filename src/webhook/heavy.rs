@@ -1,5 +1,5 @@
-//! Very large reviews are done one at a time, on a thread of their own: they do not block the threads that answer all
-//! others, and the memory that the allocator keeps after them is kept once.
+//! Very large reviews are done one at a time, on a separate thread: they do not block the threads that answer all
+//! other reviews, and the memory that the allocator keeps after them is kept only once.
 
 use std::io;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl HeavyThread {
         })
     }
 
-    /// Does `work` when all before it is done; none if that takes longer than `limit`.
+    /// Does `work` after all work before it; `None` if that takes longer than `limit`.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         limit: Duration,
@@ -46,7 +46,7 @@ impl HeavyThread {
             .ok()?;
         let (done, result) = oneshot::channel();
         let sent = self.work.send(Box::new(move || {
-            // The caller may have gone.
+            // The caller may have stopped waiting.
             let _ = done.send(work());
             drop(turn);
         }));

@@ -18,12 +18,12 @@ const LATENCY_BUCKETS: [f64; 13] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 10.0, 30.0,
 ];
 
-/// The paths at which reviews come in.
+/// The paths that receive reviews.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
     /// NodePools are reviewed.
     Review(Endpoint),
-    /// The gate decides on a NodeClaim. This says what happens where it cannot decide.
+    /// The gate decides on a NodeClaim. This says what happens if it cannot decide.
     Gate(OnError),
 }
 
@@ -38,7 +38,7 @@ impl Route {
     }
 }
 
-/// What the webhook counts.
+/// The metrics of the webhook.
 #[derive(Debug)]
 pub(super) struct WebhookMetrics {
     requests: Family<RequestLabels, Counter>,
@@ -51,7 +51,7 @@ pub(super) struct WebhookMetrics {
     strict_gate: EndpointMetrics,
 }
 
-/// The numbers of one endpoint, found once: the request path looks nothing up for them.
+/// The metrics of one endpoint, looked up once, so that no request has to.
 #[derive(Debug)]
 struct EndpointMetrics {
     in_flight: Gauge,
@@ -144,7 +144,7 @@ impl WebhookMetrics {
         }
     }
 
-    /// Counts an answer; `route` is none where the path named none.
+    /// Counts an answer; `route` is `None` if the path is not one of them.
     pub(super) fn answered(&self, route: Option<Route>, status: StatusCode) {
         let webhook = route.map_or("none", Route::as_str);
         self.requests

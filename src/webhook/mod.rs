@@ -1,5 +1,5 @@
-//! `poolgate serve`: the API server's questions over HTTPS. Knows nothing of NodePools: a body goes to
-//! [`crate::admission`], and its answer back.
+//! `poolgate serve`: admission reviews over HTTPS. Does not depend on NodePools: a body is passed to
+//! [`crate::admission`], and its answer is sent back.
 
 mod args;
 mod body;

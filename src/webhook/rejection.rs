@@ -1,5 +1,5 @@
-//! Answers to requests that are not a review: a status and a sentence. The API server treats each as a failure of the
-//! webhook, so the failure policy decides.
+//! Answers to requests that are not a review: a status and a sentence. The API server treats each as a failure of
+//! the webhook, so the failure policy decides.
 
 use std::time::Duration;
 
@@ -33,10 +33,10 @@ pub(super) enum Rejection {
     /// The body is too large.
     #[error("the body is larger than {} MiB", MAX_BODY_BYTES / (1024 * 1024))]
     TooLarge,
-    /// All room for bodies is taken.
+    /// All memory for bodies is taken.
     #[error("too many large requests at once: try again")]
     Busy,
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     #[error("the body did not come within {} ms", .0.as_millis())]
     Late(Duration),
     /// The body broke off, or is not framed as HTTP requires.
@@ -94,7 +94,7 @@ impl Rejection {
         }
     }
 
-    /// The sentence, with the request's own text cut to a bearable length.
+    /// The sentence, with the request's own text shortened.
     pub(super) fn sentence(&self) -> String {
         excerpt(&self.to_string())
     }

@@ -26,12 +26,12 @@ use crate::telemetry::{LogLimit, caught};
 /// The media type of a review.
 const JSON: &str = "application/json";
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
 pub(super) struct Webhook {
-    /// Where NodePools are reviewed.
+    /// Reviews NodePools.
     reviewer: Option<Arc<Reviewer>>,
-    /// Where the node gate is open.
+    /// The gate, if it is served.
     gate: Option<(Gate, About)>,
     room: BodyMemoryLimit,
     heavy: HeavyThread,
@@ -143,7 +143,7 @@ impl Webhook {
         }
     }
 
-    /// Reads the body of a review and does `work` with it: in place, or for a very large one on the thread for those.
+    /// Reads the body of a review and does `work` with it: here, or for a very large one on the thread for those.
     async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         request: Request,
@@ -187,7 +187,8 @@ impl Webhook {
             .map_err(Rejection::Malformed)
     }
 
-    /// Answers a request that gets no review. Strangers can send many such requests, so not each of them is logged.
+    /// Answers a request that gets no review. Any client can send many such requests, so not each of them is
+    /// logged.
     fn reject(&self, route: Option<Route>, peer: Option<Peer>, rejection: Rejection) -> Response {
         if let Some(left_out) = self.rejected.permit(rejection.kind()) {
             tracing::warn!(
@@ -228,12 +229,12 @@ async fn wrong_path(State(webhook): State<Arc<Webhook>>, request: Request) -> Re
     webhook.reject(None, peer(&request), Rejection::path(request.uri()))
 }
 
-/// Who asks.
+/// The client of a request.
 fn peer(request: &Request) -> Option<Peer> {
     request.extensions().get().copied()
 }
 
-/// What the log lines of a request have in common: its place in the API server's trace, where it names one.
+/// The span of a request's log lines: its place in the API server's trace, if it names one.
 fn trace(headers: &HeaderMap) -> Span {
     let traceparent = headers.get("traceparent").and_then(|value| value.to_str().ok());
     match traceparent {

@@ -27,19 +27,19 @@ use crate::probes::Process;
 use crate::registration::{Registration, RegistrationMetrics};
 use crate::telemetry::LoggingError;
 
-/// How many connections the admission port keeps open. An API server needs a handful; the rest is room for strangers.
-/// Below the usual limit of 1024 open files.
+/// How many connections the admission port keeps open. An API server needs a handful; the rest are for other
+/// clients. Below the usual limit of 1024 open files.
 const MAX_ADMISSION_CONNECTIONS: usize = 512;
 
 /// How long after the shutdown delay a client may still begin a request on a connection that it has.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long requests that have begun may take once the shutdown delay is over. With the delay it stays below
-/// the grace period that the Deployment gives.
+/// How long open requests may take once the shutdown delay is over. Together with the delay it is shorter than the
+/// Deployment's grace period.
 const DRAIN: Duration = Duration::from_secs(20);
 
-/// How long the server waits for the NodePool definition before it is ready. Without it NodePools are judged for the
-/// newest Karpenter; that is better than no judgement while the API server is away.
+/// How long the server waits for the NodePool definition before it is ready. Without it NodePools are checked for
+/// the newest Karpenter; that is better than no check while the API server is down.
 const DEFINITION: Duration = Duration::from_secs(10);
 
 /// Why the server did not start, or stopped.
@@ -69,7 +69,7 @@ pub(crate) enum ServeError {
     /// A flag of the gate without the gate.
     #[error(transparent)]
     Observe(#[from] ObserveWithoutGate),
-    /// The gate decides by what is in the cluster, and there is no cluster.
+    /// The gate needs a cluster, and there is none.
     #[error(
         "--gate needs a cluster: give --kubeconfig FILE, run in a pod with a service account, and leave out \
          --no-cluster"
@@ -84,7 +84,7 @@ pub(crate) enum ServeError {
     /// Threads or signal handlers cannot be set up.
     #[error("threads or signal handlers cannot be set up")]
     System(#[from] io::Error),
-    /// A part has stopped that must run as long as the process.
+    /// A part of the process has stopped that must run as long as the process does.
     #[error(transparent)]
     Part(#[from] PartError),
 }
@@ -97,8 +97,8 @@ pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
     lifecycle::run(workers(), run(args, certificate))
 }
 
-/// How many reviews are in work at once. A few threads answer more than a cluster asks, and each may need the memory of a
-/// review.
+/// How many reviews are done at the same time. A few threads are enough for a cluster, and each may need the memory
+/// of a review.
 fn workers() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(4))
 }
@@ -227,7 +227,7 @@ async fn start_clients(args: &ServeArgs, process: &mut Process) -> Result<Option
 }
 
 /// Starts to watch the cluster, if there is one, and opens the gate, if it is served. The token is cancelled when
-/// everything is read that the server needs before it is ready.
+/// everything has been read that the server needs before it is ready.
 async fn start_cluster(
     args: &ServeArgs,
     (view, policy, registration): (&Arc<ClusterView>, &PolicyInForce, Option<Registration>),
