@@ -1,4 +1,4 @@
-//! What the user says about making certificates.
+//! The flags of `certificates`.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub(crate) struct CertificatesArgs {
     pub(super) log: LogArgs,
 }
 
-/// A certificate cannot outlive its CA.
+/// A leaf that would outlive its CA.
 #[derive(Debug, thiserror::Error)]
 #[error("--leaf-life is longer than --ca-life: no certificate outlives its CA")]
 pub(crate) struct LeafOutlivesAuthority;

@@ -1,11 +1,11 @@
-//! What to do next about the certificates: a pure function of what was seen. Knows nothing of how that is read, made or
-//! written.
+//! The next step for the certificates: a pure function of what was read. How they are read, made and written is not
+//! known here.
 //!
-//! A leaf is served only while every API server trusts the CA that signed it. So a new CA goes into every bundle first,
-//! beside the old one. The new leaf follows when API servers have had time to read the bundles. The old CA leaves the
-//! bundles when every pod has had time to load the new leaf. The next step follows from what is stored, so a process that
-//! starts in the middle continues from there. Waits are measured by a monotonic clock, from when this process itself saw
-//! the state: a process that restarts waits again.
+//! A leaf is served only while every API server trusts the CA that signed it. So a new CA goes into every bundle
+//! first, beside the old one. The new leaf follows when API servers have had time to read the bundles. The old CA
+//! leaves the bundles when every pod has had time to load the new leaf. The next step follows from what is stored,
+//! so a process that starts in the middle continues from there. Waits are measured by a monotonic clock, from when
+//! this process itself saw the state: a process that restarts waits again.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,13 @@ use rustls::pki_types::CertificateDer;
 /// A certificate, compared by all of its bytes.
 pub(super) type Certificate = CertificateDer<'static>;
 
-/// What is stored. It was read in this order: what depends on something is read before it, so that nothing here is newer
-/// than what it depends on.
+/// What is stored. It was read in this order: what depends on something is read before it, so that nothing here is
+/// newer than what it depends on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
-    /// What each webhook trusts.
+    /// The `caBundle` of each webhook.
     pub(super) bundles: Vec<Bundle>,
-    /// The leaf, if it is of the authority and for every name.
+    /// The leaf, if the authority signed it and it is for every name.
     pub(super) leaf: Option<Lasting>,
     /// The CA that signs, if it can be used.
     pub(super) authority: Option<Lasting>,
@@ -37,7 +37,7 @@ pub(super) struct Bundle {
     pub(super) is_clean: bool,
 }
 
-/// A certificate, and from when to when it holds, in seconds since 1970.
+/// A certificate, and from when to when it is valid, in seconds since 1970.
 #[derive(Debug, Clone)]
 pub(super) struct Lasting {
     pub(super) certificate: Certificate,
@@ -58,10 +58,10 @@ pub(super) struct Settings {
     pub(super) serve_wait: Duration,
 }
 
-/// The time by both clocks.
+/// The time on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Now {
-    /// Seconds since 1970. Somebody may set this clock forward or back.
+    /// Seconds since 1970. This clock may be set forward or back.
     pub(super) wall: i64,
     /// Monotonic.
     pub(super) at: Instant,
@@ -80,10 +80,10 @@ pub(super) enum Step {
     ForgetPrevious,
     /// Nothing, for so long at most.
     Wait(Duration),
-    /// Nothing, until something changes: all is as it should be.
+    /// Nothing, until something changes: everything is as it should be.
     Rest,
-    /// Nothing: the clock is before the time at which the certificates were made. A certificate made by this clock would
-    /// already be expired for everybody else.
+    /// Nothing: the clock is before the time at which the certificates were made. A certificate made by this clock
+    /// would already be expired on other machines.
     ClockIsBehind,
 }
 
@@ -130,15 +130,15 @@ impl Since {
         Some(left(settings.trust_wait, since, at))
     }
 
-    /// How long it takes until every pod serves the stored leaf. A bundle that changed lately counts too: whoever changed
-    /// it may be about to change the leaf.
+    /// How long it takes until every pod serves the stored leaf. A bundle that changed lately counts too: its
+    /// writer may be about to change the leaf.
     fn until_served(&self, at: Instant, settings: &Settings) -> Option<Duration> {
         let ((_, leaf), (_, present)) = (self.leaf.as_ref()?, self.present.as_ref()?);
         Some(left(settings.serve_wait, *leaf.max(present), at))
     }
 }
 
-/// Keeps since when something has been the same.
+/// Remembers since when something has been the same.
 fn keep<T: PartialEq>(kept: &mut Option<(T, Instant)>, now: Option<T>, at: Instant) {
     if kept.as_ref().map(|(before, _)| before) != now.as_ref() {
         *kept = now.map(|now| (now, at));
@@ -150,7 +150,7 @@ fn left(wait: Duration, since: Instant, at: Instant) -> Duration {
 }
 
 impl Seen {
-    /// All that any webhook trusts, each once and sorted.
+    /// All certificates that any webhook trusts, each once and sorted.
     fn present(&self) -> Vec<Certificate> {
         let bundles = self.bundles.iter();
         let mut present: Vec<Certificate> = bundles
@@ -192,7 +192,7 @@ impl Lasting {
     }
 }
 
-/// What to do now that this is seen. `since` has been compared with it.
+/// The next step for this state. `since` must already have been compared with it.
 pub(super) fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Settings) -> Step {
     let Some(authority) = &seen.authority else {
         return Step::MakeAuthority {
@@ -230,8 +230,8 @@ pub(super) fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Setting
     }
 }
 
-/// What every webhook should trust: the CA and those before it. Until all pods serve its leaf, also everything that any
-/// webhook trusts already.
+/// What every webhook should trust: the CA and those before it. Until all pods serve its leaf, also everything that
+/// any webhook trusts already.
 fn target(seen: &Seen, authority: &Lasting, is_served: bool) -> Vec<Certificate> {
     let mut target = vec![authority.certificate.clone()];
     let present = if is_served { Vec::new() } else { seen.present() };

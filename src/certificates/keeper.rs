@@ -1,4 +1,4 @@
-//! Reads what is stored, does the next step, and begins again, without end.
+//! Reads what is stored, does the next step, and repeats that until the process stops.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,8 +14,8 @@ use crate::certs::{Authority, AuthorityError, unix_seconds};
 use crate::cluster::backoff;
 use crate::lifecycle::Readiness;
 
-/// How long a read and its step may take. It is less than the shortest wait, so in this time no other process can get so
-/// far that the step does harm.
+/// How long a read and its step may take. It is less than the shortest wait, so in this time no other process can
+/// get far enough for the step to do harm.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// How long to wait after another writer was faster.
@@ -40,7 +40,7 @@ enum KeepError {
     TooLong(#[from] tokio::time::error::Elapsed),
 }
 
-// The message holds its cause: named as a source it would be printed twice.
+// The message contains its cause: as a source it would be printed twice.
 impl From<AuthorityError> for KeepError {
     fn from(cause: AuthorityError) -> Self {
         Self::Issue(cause)
@@ -89,7 +89,7 @@ impl Keeper {
         }
     }
 
-    /// Reads once and does one step. Returns how long to wait then.
+    /// Reads once and does one step. Returns how long to wait afterwards.
     async fn once(&self, since: &mut Since) -> Result<Duration, KeepError> {
         let read = self.store.read().await?;
         let meaning = read.understand(&self.names);
@@ -184,7 +184,7 @@ impl Keeper {
     }
 }
 
-/// What is being done, for `/readyz`.
+/// The current step, for `/readyz`.
 fn described(step: &Step, meaning: &Meaning) -> String {
     let trusted = if meaning.seen.bundles.is_empty() {
         "there is no webhook configuration"

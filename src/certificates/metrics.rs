@@ -1,4 +1,4 @@
-//! The numbers of making certificates.
+//! The metrics of `certificates`.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;

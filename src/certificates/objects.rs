@@ -1,4 +1,4 @@
-//! What is stored where: two Secrets and the webhook configurations, as far as they are read.
+//! The stored objects: two Secrets and the webhook configurations, as far as they are read.
 
 use std::collections::BTreeMap;
 
@@ -22,16 +22,16 @@ pub(super) const AUTHORITY: &str = "poolgate-certificates";
 /// The Secret that servers read.
 pub(super) const LEAF: &str = "poolgate-tls";
 
-/// Where a CA is in its Secret.
+/// The key of a CA in its Secret.
 const AUTHORITY_CERTIFICATE: &str = "ca.crt";
 const AUTHORITY_KEY: &str = "ca.key";
 const PREVIOUS: &str = "previous.crt";
 
-/// Where a leaf is in its Secret.
+/// The key of a leaf in its Secret.
 const LEAF_CERTIFICATE: &str = "tls.crt";
 const LEAF_KEY: &str = "tls.key";
 
-/// The Services by which API servers call.
+/// The Services that API servers call.
 const SERVICES: [&str; 2] = ["poolgate", "poolgate-gate"];
 
 /// A Secret.
@@ -55,7 +55,7 @@ pub(super) struct Names {
 pub(crate) struct BadName(String);
 
 impl Names {
-    /// Those of the Services in `namespace`, and these.
+    /// The names of the Services in `namespace`, and these.
     pub(super) fn of(namespace: &str, more: &[String]) -> Result<Self, BadName> {
         let services = SERVICES.map(|service| format!("{service}.{namespace}.svc"));
         let mut names = Self {
@@ -83,10 +83,10 @@ pub(super) struct Read {
     pub(super) authority: Secret,
 }
 
-/// What it means.
+/// What the stored objects mean.
 pub(super) struct Meaning {
     pub(super) seen: Seen,
-    /// What signs.
+    /// The CA that signs.
     pub(super) authority: Result<Authority, AuthorityError>,
     /// Why the leaf must be replaced.
     pub(super) leaf_fault: Option<LeafFault>,
@@ -104,7 +104,7 @@ pub(super) enum LeafFault {
 }
 
 impl Read {
-    /// Interprets it.
+    /// Interprets what was read.
     pub(super) fn understand(&self, names: &Names) -> Meaning {
         let webhooks = self
             .configurations
@@ -142,8 +142,8 @@ impl Read {
 }
 
 impl Read {
-    /// The CAs before this one: those that are stored as such, one whose key cannot be used, and the one that signed a leaf
-    /// that this CA did not sign.
+    /// The CAs before this one: those stored as such, one whose key cannot be used, and the signer of a leaf that
+    /// this CA did not sign.
     fn previous(&self, authority: Option<&Authority>, leaf_is_known: bool) -> Vec<Certificate> {
         let own = authority.map(Authority::certificate);
         let of_leaf = (!leaf_is_known).then(|| self.leaf.get(AUTHORITY_CERTIFICATE));
@@ -162,7 +162,7 @@ impl Read {
 }
 
 impl Secret {
-    /// The value of a key; none if it is not base64.
+    /// The value of a key; empty if it is not base64.
     fn get(&self, key: &str) -> Vec<u8> {
         let text = self.data.as_ref().and_then(|data| data.get(key));
         text.and_then(|text| STANDARD.decode(text).ok())
@@ -179,7 +179,7 @@ impl Secret {
             return Err(LeafFault::Missing);
         }
         let leaf = Leaf::from_pem(&chain, &key).map_err(LeafFault::Unusable)?;
-        // At its last second, when the CA is valid too: this needs no clock.
+        // At the leaf's last second, when the CA is valid too: this needs no clock.
         let authorities = std::slice::from_ref(authority.certificate());
         verify(&leaf.chain, authorities, &names.checked, leaf.not_after).map_err(LeafFault::Foreign)?;
         let certificate = leaf.chain.into_iter().next().ok_or(LeafFault::Missing)?;
@@ -218,7 +218,7 @@ impl Secret {
     }
 }
 
-/// The patch by which every webhook of a configuration trusts exactly these; none if all do.
+/// The patch that makes every webhook of a configuration trust exactly these; `None` if all do.
 pub(super) fn trusting(configuration: &WebhookConfiguration, certificates: &[Certificate]) -> Option<Value> {
     let webhooks = &configuration.webhooks;
     if webhooks.iter().all(|webhook| bundle(webhook).is(certificates)) {

@@ -18,8 +18,8 @@ use crate::lifecycle::{self, PartError, Readiness, StatusLine};
 use crate::probes::Process;
 use crate::telemetry::LoggingError;
 
-/// How long a step that has begun may take after the first signal. It can be cut off: the next process continues from
-/// what is stored.
+/// How long a step that has begun may take after the first signal. It can be cut off: the next process continues
+/// from what is stored.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// The part that is waited for at the end.
@@ -37,7 +37,7 @@ pub(crate) enum CertificatesError {
     /// Logging does not start.
     #[error(transparent)]
     Logging(#[from] LoggingError),
-    /// There is no cluster.
+    /// No cluster was found to connect to.
     #[error(transparent)]
     Cluster(#[from] ConnectError),
     /// An address cannot be listened on.
@@ -46,7 +46,7 @@ pub(crate) enum CertificatesError {
     /// Threads or signal handlers cannot be set up.
     #[error("threads or signal handlers cannot be set up")]
     System(#[from] io::Error),
-    /// A part has stopped that must run as long as the process.
+    /// A part of the process has stopped that must run as long as the process does.
     #[error(transparent)]
     Part(#[from] PartError),
 }

@@ -1,5 +1,5 @@
-//! Reads and writes certificates in the API server. Each call has a deadline, and a write is rejected if somebody else has
-//! written since the object was read.
+//! Reads and writes certificates in the API server. Each call has a deadline, and a write is rejected if the object
+//! has changed since it was read.
 
 use std::time::Duration;
 
@@ -23,16 +23,16 @@ const CONFLICT: u16 = 409;
 /// Why something was not read or not written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreError {
-    /// Somebody else has written it since: read it again.
+    /// It has changed since it was read: read it again.
     #[error("somebody else was faster")]
     Conflict,
-    /// It is not there.
+    /// The Secret does not exist.
     #[error("there is no Secret {name}: poolgate may fill it, but not create it; apply the manifests again")]
     NoSecret {
         /// Which one.
         name: &'static str,
     },
-    /// The API server did not do it.
+    /// The API server refused the call, or it failed.
     #[error("{what}: {}", described(.error))]
     Client {
         /// What was called.
@@ -40,7 +40,7 @@ pub(super) enum StoreError {
         /// Why.
         error: kube::Error,
     },
-    /// It did not answer. Something may have been written.
+    /// The API server did not answer. The write may have happened.
     #[error("{what}: no answer from the API server within {} s", CALL.as_secs())]
     NoAnswer {
         /// What was called.

@@ -1,4 +1,4 @@
-//! What holds of certificates at every moment, and step by step.
+//! What must be true of the certificates at every moment, and step by step.
 
 mod world;
 
@@ -33,7 +33,7 @@ proptest! {
     }
 }
 
-/// Looks and acts at once.
+/// Reads and then acts at once.
 fn step(world: &mut World) -> Step {
     world.look(0);
     world.act(0).expect("a step")

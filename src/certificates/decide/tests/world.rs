@@ -11,10 +11,10 @@ pub(super) const SETTINGS: Settings = Settings {
     serve_wait: Duration::from_mins(10),
 };
 
-/// How old what a process has read may be when it acts on it.
+/// How old the data of a process may be when it acts on it.
 pub(super) const LOOK: Duration = Duration::from_secs(30);
 
-/// The CAs of somebody else have numbers from here on.
+/// Foreign CAs have numbers from here on.
 pub(super) const FOREIGN: u32 = 1_000_000;
 
 pub(super) fn certificate(number: u32) -> Certificate {
@@ -40,7 +40,7 @@ pub(super) struct Leaf {
     pub(super) validity: (i64, i64),
 }
 
-/// What somebody may do, or what may happen.
+/// What another writer may do, or what may happen.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
     Pass(u64),
@@ -52,20 +52,20 @@ pub(super) enum Event {
     BreakKey,
     EmptyLeaf,
     AddForeign,
-    /// Stores a leaf of somebody else, if that has been trusted for long enough.
+    /// Stores a foreign leaf, if its CA has been trusted for long enough.
     SwapLeaf,
     Install,
     Uninstall,
 }
 
-/// One of several processes, each of which believes that it is the only one.
+/// One of several processes that do not know of each other.
 #[derive(Default)]
 pub(super) struct Process {
     pub(super) since: Since,
     pub(super) look: Option<(Seen, [u64; 3], Duration)>,
 }
 
-/// Everything that is stored, with the version of each object, and what was stored before.
+/// Everything that is stored, with the version of each object and its history.
 pub(super) struct World {
     pub(super) begun: Instant,
     pub(super) passed: Duration,
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// Somebody else has brought an authority and a leaf, as `certs/apply` does.
+    /// Installs a foreign CA and leaf, as `certs/apply` does.
     pub(super) fn belong_to_somebody_else(&mut self) {
         self.set_bundles(vec![vec![FOREIGN]; 2]);
         let validity = self.validity(SETTINGS.leaf_life);
@@ -179,7 +179,7 @@ impl World {
         process.look = Some((seen, versions, self.passed));
     }
 
-    /// Does what a process decides by what it has seen, unless somebody else was faster.
+    /// Does the step that a process decides on from what it has read, unless another writer was faster.
     pub(super) fn act(&mut self, process: usize) -> Option<Step> {
         let now = Now {
             wall: self.wall(),
@@ -241,7 +241,7 @@ impl World {
             Event::EmptyLeaf => self.set_leaf(None),
             Event::AddForeign => {
                 let foreign = FOREIGN + self.new_number();
-                // One that is still empty is nobody's yet.
+                // An empty bundle has no owner yet.
                 let add = |bundle: &Vec<u32>| match &bundle[..] {
                     [] => Vec::new(),
                     bundle => [bundle, &[foreign]].concat(),
@@ -272,12 +272,12 @@ impl World {
                 }
             }
             Event::Install => self.set_bundles([&self.bundles[..], &[Vec::new()]].concat()),
-            // If a CA is stored nowhere any more, no process can know of it.
+            // If a CA is not stored any more, no process can know of it.
             Event::Uninstall if self.bundles.len() == 1 => {}
             Event::Uninstall => {
                 let mut left = self.bundles.clone();
                 left.pop();
-                // A webhook that does not exist calls nobody.
+                // A webhook that does not exist is never called.
                 for (_, bundles) in &mut self.trusted {
                     bundles.truncate(left.len());
                 }
@@ -286,8 +286,8 @@ impl World {
         }
     }
 
-    /// Every pod may serve any leaf of the last `serve_wait`, and every API server may trust what was in a bundle at any
-    /// time of the last `trust_wait`.
+    /// Every pod may serve any leaf of the last `serve_wait`, and every API server may trust what was in a bundle
+    /// at any time of the last `trust_wait`.
     pub(super) fn assert_trusted(&self) {
         for leaf in window(&self.served, self.passed, SETTINGS.serve_wait)
             .into_iter()
