@@ -1,4 +1,4 @@
-//! What is registered, compared with what is served: a pure function.
+//! Compares what is registered with what is served: a pure function.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use rustls::{CertificateError, Error};
 use crate::certs::{read_certificates, verify};
 use crate::cluster::webhooks::{Rule, Webhook};
 
-/// What a server answers, and with which certificate.
+/// What a server serves, and with which certificate.
 #[derive(Debug, Clone)]
 pub(crate) struct Served {
     /// Whether it reviews NodePools.
     pub(crate) reviews: bool,
     /// Whether it is the gate.
     pub(crate) gate: bool,
-    /// The chain that it shows, leaf first; none if it is not known. Then trust is not checked.
+    /// The chain that it shows, leaf first; `None` if it is not known: then trust is not checked.
     pub(crate) chain: Option<Vec<CertificateDer<'static>>>,
     /// Seconds since 1970.
     pub(crate) now: i64,
 }
 
-/// What kind of thing is wrong.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Problem {
     /// No webhook calls a path that is served.
@@ -32,7 +32,7 @@ pub(crate) enum Problem {
     Untrusted,
     /// It calls a path that is not served.
     Path,
-    /// Its rules leave out objects or operations that are judged there.
+    /// Its rules leave out objects or operations that the path must receive.
     Rules,
     /// Its failure policy contradicts its path.
     FailurePolicy,
@@ -70,7 +70,7 @@ pub(crate) struct Registered {
     pub(crate) failure_policy: String,
 }
 
-/// What the comparison says.
+/// The result of the comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Comparison {
     pub(crate) registered: Vec<Registered>,
@@ -106,7 +106,7 @@ fn endpoints(served: &Served) -> Vec<Endpoint> {
     reviews.chain(gate.into_iter().filter(|_| served.gate)).collect()
 }
 
-/// Compares.
+/// Compares the registered webhooks with what is served.
 pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
     let endpoints = endpoints(served);
     let mut comparison = Comparison::default();
@@ -167,7 +167,7 @@ pub(crate) fn called(webhook: &Webhook) -> (String, String) {
     (host.to_owned(), format!("/{path}"))
 }
 
-/// Why a webhook does not trust what is served.
+/// Why a webhook does not trust the served certificate.
 fn distrust(webhook: &Webhook, host: &str, served: &Served) -> Option<(Problem, String)> {
     let bundle = webhook.client_config.ca_bundle().unwrap_or_default();
     if bundle.is_empty() {

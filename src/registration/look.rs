@@ -1,4 +1,4 @@
-//! Reads what is registered, and reports what is wrong with it: in the log once for each change, in metrics, in `/readyz`.
+//! Reads what is registered, and reports its problems: in the log once for each change, in metrics, in `/readyz`.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -29,7 +29,7 @@ const NAME: &str = "registration";
 /// The result of a read, or why there is none.
 type Found = Result<Comparison, String>;
 
-/// What is shown of it.
+/// The metrics of the registration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RegistrationMetrics {
     registered: Family<WebhookLabels, Gauge>,
@@ -86,7 +86,7 @@ impl RegistrationMetrics {
     }
 }
 
-/// What is compared, and where the result is reported.
+/// Reads, compares and reports.
 #[derive(Debug)]
 pub(crate) struct Registration {
     /// The certificate that is served.
@@ -98,7 +98,7 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// For a server that shows this certificate and answers these.
+    /// For a server that shows this certificate and serves these paths.
     pub(crate) fn new(
         certificate: Arc<Current>,
         (reviews, gate): (bool, bool),

@@ -1,7 +1,7 @@
-//! Whether the API server calls the paths that are served, and trusts the certificate. Where failures are ignored, nothing
-//! else reports it.
+//! Whether the API server calls the paths that are served, and trusts the certificate. With `failurePolicy: Ignore`
+//! nothing else would report it.
 //!
-//! What is registered is read again and again and compared; no answer waits for it.
+//! The webhook configurations are read and compared at an interval; no answer waits for that.
 
 mod compare;
 mod look;
