@@ -1,4 +1,4 @@
-//! Log lines that strangers can cause: one for each reason per interval, with the number of those that were left out.
+//! Log lines that any client can cause: one for each reason per interval, with the number of those left out.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// How long a reason is not logged again.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// What was logged when.
+/// When each reason was last logged.
 #[derive(Debug, Default)]
 pub(crate) struct LogLimit(Mutex<HashMap<&'static str, Logged>>);
 

@@ -1,4 +1,4 @@
-//! Log lines on stderr that never wait: if nobody reads the other end of the pipe, a line is dropped and counted.
+//! Log lines on stderr that never block: if the other end of the pipe is not read, a line is dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -7,15 +7,15 @@ use prometheus_client::metrics::counter::Counter;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
 
-/// What a pipe that can be written to takes at once without making the writer wait (POSIX: `PIPE_BUF`).
+/// How many bytes a writable pipe takes at once without blocking (POSIX: `PIPE_BUF`).
 const PIECE: usize = 4096;
 
-/// One writer at a time: no other writer may take the room in the pipe that one has found.
+/// One writer at a time: otherwise another one could fill the space in the pipe that the first has found.
 static WRITING: Mutex<()> = Mutex::new(());
 
 static DROPPED: LazyLock<Counter> = LazyLock::new(Counter::default);
 
-/// The lines that nobody read in time.
+/// The number of lines that were dropped.
 pub(super) fn dropped() -> Counter {
     DROPPED.clone()
 }
@@ -27,7 +27,7 @@ pub(super) struct LogWriter<S> {
     dropped: Counter,
 }
 
-/// Where log lines go.
+/// The writer for standard error.
 pub(super) fn stderr() -> LogWriter<io::Stderr> {
     LogWriter {
         stream: io::stderr(),

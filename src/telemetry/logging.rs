@@ -48,7 +48,7 @@ pub(crate) enum LoggingError {
     /// The filter cannot be parsed.
     #[error("--log-level `{filter}` is not a log filter: write a level (error, warn, info, debug, trace)")]
     Filter {
-        /// What was written.
+        /// The filter as the user gave it.
         filter: String,
         /// What is wrong with it.
         cause: ParseError,

@@ -35,7 +35,7 @@ impl Registry {
     }
 }
 
-/// A family whose name is shown from the start, while nothing is counted yet: users see what there is before it happens.
+/// A family whose name is shown from the start, before anything is counted, so that users see that it exists.
 #[derive(Debug)]
 struct Named<M>(M);
 
@@ -58,7 +58,7 @@ impl<M: EncodeMetric> EncodeMetric for Named<M> {
 pub(crate) struct Metrics(Registry);
 
 impl Metrics {
-    /// A registry in which every name begins with `poolgate_`, and which says what runs.
+    /// A registry in which every name begins with `poolgate_`, with a metric for the version that runs.
     pub(crate) fn registry() -> Registry {
         let mut registry = Registry(registry::Registry::with_prefix("poolgate"));
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);

@@ -1,4 +1,4 @@
-//! What the process reports about itself: log lines, metrics, panics. What is worth reporting is for other rooms to decide.
+//! What the process reports about itself: log lines, metrics, panics. Other modules decide what is worth reporting.
 
 mod log_limit;
 mod log_writer;

@@ -20,9 +20,9 @@ pub(crate) fn count_panics(registry: &mut Registry) {
     }));
 }
 
-/// Runs `work`; none if it panicked.
+/// Runs `work`; `None` if it panicked.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
-    // What a request touches is its own or immutable: nothing half-changed is left for the next one to see.
+    // A request changes only its own data: it leaves nothing half-changed for the next one.
     panic::catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
@@ -42,7 +42,7 @@ mod tests {
         assert_eq!(caught(|| 1), Some(1));
         assert_eq!(caught(|| panic!("a defect")), None::<()>);
         let text = Metrics::new(registry).encode().expect("text");
-        // Another test of this process may panic meanwhile, and is counted too.
+        // Another test of this process may panic at the same time, and is counted too.
         assert!(
             text.contains("panics_total ") && !text.contains("panics_total 0"),
             "{text}"
