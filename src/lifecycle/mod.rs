@@ -1,5 +1,5 @@
 //! The life of a process that runs until it is signalled to stop: whether it is ready, which parts it
-//! has, and which signal stops it. Knows nothing of its work.
+//! has, and which signal stops it. Does not depend on what the process does.
 
 mod readiness;
 mod signals;
@@ -11,7 +11,8 @@ pub(crate) use readiness::{Detail, Need, Readiness, StatusLine};
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use tasks::{Ending, PartError, Tasks, on_own_thread};
 
-/// Runs a process on `threads` threads. What still runs at its end is not waited for: what matters was drained.
+/// Runs a process on `threads` threads. Tasks that still run at its end are not waited for: those that matter have
+/// been drained.
 pub(crate) fn run<T, E: From<io::Error>>(
     threads: usize,
     process: impl Future<Output = Result<T, E>>,

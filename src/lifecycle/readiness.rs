@@ -1,5 +1,5 @@
-//! Whether new requests should come here, and what `/readyz` says beside yes and no. Those lines never decide: a part that
-//! is down and not needed is a line, and the process stays ready.
+//! Whether new requests should be sent here, and the lines of `/readyz`. Those lines decide nothing: if a part is
+//! down that is not needed, its line says so, and the process stays ready.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 const READY: u8 = 1;
 const LEAVING: u8 = 2;
 
-/// Where the process is in its life, which only moves forward, and what it needs.
+/// The phase of the process, which only moves forward, and what the process needs.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     stage: AtomicU8,
@@ -19,12 +19,12 @@ pub(crate) struct Readiness {
 
 /// Something that the process needs to do its work. It may be missing now and come back.
 pub(crate) trait Need: Debug + Send + Sync {
-    /// What is wrong with it now, if anything.
+    /// What is wrong with it now, if anything is.
     fn lacks(&self) -> Option<String>;
 }
 
 impl Readiness {
-    /// Of a process that needs these.
+    /// The readiness of a process that needs these.
     pub(crate) fn needing(needs: Vec<Arc<dyn Need>>) -> Self {
         Self {
             stage: AtomicU8::default(),
@@ -32,7 +32,7 @@ impl Readiness {
         }
     }
 
-    /// All that must run does run.
+    /// Everything that must run is running.
     pub(crate) fn ready(&self) {
         self.stage.fetch_max(READY, Ordering::Relaxed);
     }
@@ -42,7 +42,7 @@ impl Readiness {
         self.stage.fetch_max(LEAVING, Ordering::Relaxed);
     }
 
-    /// Why no new work should come here, if it should not.
+    /// Why no new work should be sent here, if it should not.
     pub(crate) fn unready(&self) -> Option<String> {
         match self.stage.load(Ordering::Relaxed) {
             READY => self.needs.iter().find_map(|need| need.lacks()),
@@ -57,13 +57,13 @@ impl Readiness {
     }
 }
 
-/// A part of the process with a state worth a line.
+/// A part of the process that has a line in `/readyz`.
 pub(crate) trait Detail: Debug + Send + Sync {
     /// The state, as one line without its end.
     fn line(&self) -> String;
 }
 
-/// The state of a part, in words that it keeps up to date.
+/// The state of a part, as a text that the part keeps up to date.
 #[derive(Debug)]
 pub(crate) struct StatusLine {
     part: &'static str,
@@ -71,7 +71,7 @@ pub(crate) struct StatusLine {
 }
 
 impl StatusLine {
-    /// A part that writes its state there.
+    /// The line of a part that writes its state to `state`.
     pub(crate) fn new(part: &'static str, state: &Arc<ArcSwap<String>>) -> Self {
         Self {
             part,

@@ -1,5 +1,5 @@
-//! The parts of a process that run until it is signalled to stop. Better no process than half of one: if a part stops by
-//! itself, the process exits, and its supervisor restarts it.
+//! The parts of a process that run until it is signalled to stop. If a part stops by itself, the process exits, and
+//! its supervisor restarts it: that is better than half a process.
 
 use std::io;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Readiness, Signal, Signals};
 
-/// A part has stopped that must run as long as the process.
+/// A part of the process has stopped that must run as long as the process does.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PartError {
     /// It has stopped.
@@ -34,7 +34,7 @@ pub(crate) struct Tasks(JoinSet<&'static str>);
 /// How the process stops after the first signal.
 #[derive(Debug)]
 pub(crate) struct Ending<'a> {
-    /// How long it goes on as before, except that it is not ready.
+    /// How long it works as before, except that it is not ready.
     pub(crate) delay: Duration,
     /// Cancelled after that: work that has begun is finished.
     pub(crate) drain: &'a CancellationToken,
@@ -53,8 +53,8 @@ impl Tasks {
         });
     }
 
-    /// Waits for the first signal, then stops cleanly. After a second signal it stops at once, and also if a part stops by
-    /// itself.
+    /// Waits for the first signal, then stops cleanly. After a second signal it stops at once, and also if a part
+    /// stops by itself.
     pub(crate) async fn until_signalled(
         &mut self,
         signals: &mut Signals,
@@ -90,7 +90,7 @@ impl Tasks {
     }
 }
 
-/// Runs a part on a thread of its own. The returned future ends with the thread.
+/// Runs a part on a separate thread. The returned future ends with the thread.
 pub(crate) fn on_own_thread<F: Future<Output = ()> + 'static>(
     name: &'static str,
     part: impl FnOnce() -> F + Send + 'static,
