@@ -1,5 +1,5 @@
-//! What a kubelet and Prometheus ask a process: is it alive, is it ready, what are its metrics. Knows nothing of the
-//! work of the process.
+//! The port for a kubelet and Prometheus: is the process alive, is it ready, what are its metrics. Does not depend
+//! on what the process does.
 
 mod process;
 
@@ -35,12 +35,12 @@ pub(crate) struct ProbeArgs {
     probe_listen: ListenAddr,
 }
 
-/// What the probes look at.
+/// What the answers are made from.
 #[derive(Debug)]
 struct Probes {
     /// Whether the process is ready.
     readiness: Arc<Readiness>,
-    /// What its parts report, below the answer of `/readyz`.
+    /// The lines of its parts in `/readyz`, below the answer itself.
     details: Vec<Arc<dyn Detail>>,
     /// Its metrics.
     metrics: Metrics,

@@ -1,4 +1,4 @@
-//! What `serve`, `reconcile` and `certificates` share: each runs until a signal, and answers probes meanwhile.
+//! What `serve`, `reconcile` and `certificates` share: each runs and answers probes until a signal.
 
 use std::io;
 use std::process::ExitCode;
@@ -18,14 +18,14 @@ pub(crate) struct Process {
     pub(crate) registry: Registry,
     pub(crate) http_metrics: HttpMetrics,
     pub(crate) tasks: Tasks,
-    /// What the parts report, below the answer of `/readyz`.
+    /// The lines of the parts in `/readyz`, below the answer itself.
     pub(crate) details: Vec<Arc<dyn Detail>>,
     /// Cancelled after a signal, when work that has begun is to be finished.
     pub(crate) drain: CancellationToken,
     signals: Signals,
 }
 
-/// A process that answers probes. No number can be registered any more.
+/// A process that answers probes. No metric can be registered any more.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) tasks: Tasks,
@@ -78,7 +78,8 @@ impl Process {
 }
 
 impl Running {
-    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to finish.
+    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to
+    /// finish.
     pub(crate) async fn until_signalled(
         mut self,
         delay: Duration,
