@@ -51,7 +51,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Finds the cluster. None if there is none, which is logged once and stops nothing.
+    /// Finds the cluster. `None` if there is none, which is logged once and is not an error.
     pub(crate) async fn find(
         args: &ClusterArgs,
         view: Arc<ClusterView>,
@@ -93,7 +93,7 @@ impl Cluster {
         gate
     }
 
-    /// Reads what is registered as well.
+    /// Checks the registration as well.
     pub(crate) fn look_at(&mut self, registration: Registration) {
         self.registration = Some(registration);
     }

@@ -1,4 +1,4 @@
-//! Values of flags that several commands take. Knows nothing of what they are for.
+//! Values of flags that several commands take.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -7,18 +7,19 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
 use poolgate_core::value::duration::GoDuration;
 
-/// Reads a length of time as Go writes it, such as `500ms`, `10s` or `1m30s`; none if it is negative.
+/// Parses a duration as Go writes it, such as `500ms`, `10s` or `1m30s`; `None` if it is negative or not a
+/// duration.
 pub(crate) fn go_duration(text: &str) -> Option<Duration> {
     let nanos = GoDuration::parse(text).ok()?.as_nanos();
     u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
-/// A length of time, nothing included.
+/// A duration, zero included.
 pub(crate) fn time(text: &str) -> Result<Duration, &'static str> {
     go_duration(text).ok_or("write a number with its unit: 500ms, 10s, 1m")
 }
 
-/// A length of time between two reads.
+/// A duration between two reads.
 pub(crate) fn interval(text: &str) -> Result<Duration, &'static str> {
     time(text).and_then(|time| {
         if time.is_zero() {
@@ -29,7 +30,7 @@ pub(crate) fn interval(text: &str) -> Result<Duration, &'static str> {
     })
 }
 
-/// Reads a value with a function, and knows which ones there are, so that shells complete them.
+/// Parses a value with a function, and lists the possible values, so that shells complete them.
 #[derive(Clone)]
 pub(crate) struct Listed<T: 'static> {
     pub(crate) parse: fn(&str) -> Result<T, String>,

@@ -1,4 +1,4 @@
-//! What a command without a cluster judges by: a policy from a file, and a Karpenter release.
+//! What a command without a cluster checks against: a policy from a file, and a Karpenter release.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,7 +10,7 @@ use poolgate_core::policy::Policy;
 
 use crate::policy_file::{self, LoadError};
 
-/// The policy of a folder and of all below it.
+/// The file with the policy of a folder and of everything below it.
 const NEARBY: &str = ".poolgate.yaml";
 
 /// The flags for it.
@@ -39,7 +39,7 @@ impl JudgedBy {
         self.policy.as_deref().map(read).transpose()
     }
 
-    /// The Karpenter release that NodePools are judged for.
+    /// The Karpenter release that NodePools are checked for.
     pub(crate) fn karpenter(&self) -> Karpenter {
         self.karpenter_version
             .map_or_else(Karpenter::default, Karpenter::from)
@@ -58,7 +58,7 @@ pub(crate) struct JudgedByNearest {
 }
 
 impl JudgedByNearest {
-    /// The policies of all files in these folders. With --policy all have that one.
+    /// The policies of all files in these folders. With --policy all of them have that one.
     pub(crate) fn policies<'f>(
         &self,
         folders: impl Iterator<Item = &'f Path>,
@@ -79,13 +79,13 @@ impl JudgedByNearest {
         Ok(policies)
     }
 
-    /// The Karpenter release that NodePools are judged for.
+    /// The Karpenter release that NodePools are checked for.
     pub(crate) fn karpenter(&self) -> Karpenter {
         self.judged_by.karpenter()
     }
 }
 
-/// A policy, and the file that it comes from; none for the built-in one.
+/// A policy and its file; `None` for the built-in one.
 #[derive(Debug, Default)]
 pub(crate) struct FoundPolicy {
     pub(crate) policy: Policy,
@@ -95,10 +95,10 @@ pub(crate) struct FoundPolicy {
 /// The policy of every folder that was searched.
 #[derive(Debug, Default)]
 pub(crate) struct Policies {
-    /// The one of folders that have none.
+    /// The policy of folders that have none.
     elsewhere: FoundPolicy,
     found: Vec<FoundPolicy>,
-    /// Which of the policies found belongs to a folder.
+    /// The number of the policy of each folder.
     nearest: HashMap<PathBuf, Option<usize>>,
 }
 
@@ -111,7 +111,7 @@ impl Policies {
             .unwrap_or(&self.elsewhere)
     }
 
-    /// All that were found in folders.
+    /// All policies that were found in folders.
     pub(crate) fn found(&self) -> impl Iterator<Item = &FoundPolicy> {
         self.found.iter()
     }
@@ -125,8 +125,8 @@ impl Policies {
         Ok(())
     }
 
-    /// The nearest policy of a folder, its own or that of one above. Above the folder of a repository nothing is looked
-    /// for: what lies there is another's.
+    /// The nearest policy of a folder: its own, or that of a folder above. The search ends at the root of the
+    /// repository: files above it belong to something else.
     fn upwards(&mut self, folder: &Path) -> Result<Option<usize>, LoadError> {
         if let Some(known) = self.nearest.get(folder) {
             return Ok(*known);

@@ -1,7 +1,7 @@
 //! poolgate: the admission webhook and policy server for Karpenter NodePools.
 //!
-//! The decisions are in `poolgate-core`; this package brings objects to them and answers back. `cli` names the rooms
-//! of the subcommands, and [`run`] starts one. What may import what is in docs/architecture.md.
+//! The decisions are in `poolgate-core`; this package reads their objects and sends their answers. `cli` names the
+//! modules of the subcommands, and [`run`] starts one. docs/architecture.md says which module may import which.
 
 pub mod admission;
 mod certificates;
@@ -46,7 +46,7 @@ pub fn run() -> ExitCode {
     let command = match Command::parse(&arguments) {
         Ok(command) => command,
         Err(error) => {
-            // Help and version come this way too. A closed pipe is not a failure.
+            // Help and version are also errors of the parser. A closed pipe is not a failure.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(UNUSABLE.into(), ExitCode::from);
         }
@@ -57,9 +57,9 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// One provider for the whole process, set once: if two crates bring different ones, rustls cannot choose and panics at the
-/// first connection.
+/// One provider for the whole process, set once: if two crates enable different ones, rustls cannot choose and
+/// panics at the first connection.
 fn install_crypto_provider() {
-    // An error means that one is already installed, which is as good.
+    // An error means that one is already installed, which is just as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }

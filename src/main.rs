@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The system's allocator takes a tenth of a review's instructions; this one takes half as many.
+/// The system's allocator takes a tenth of a review's instructions; this one half of that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

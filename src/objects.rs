@@ -1,5 +1,6 @@
-//! Objects of the cluster as the API server sends them: the fields that their readers share. Fields that only one reader
-//! needs are a type of its own, so that no other reader keeps them in memory; [`IgnoredAny`] skips a value.
+//! Objects of the cluster as the API server sends them: the fields that several modules read. Fields that only one
+//! module needs are in a type of that module, so that the others do not keep them in memory; [`IgnoredAny`] skips a
+//! value.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +9,13 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// Where definitions are listed and watched.
+/// The path of definitions.
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Where NodePools are. Static ones exist only in v1.
+/// The path of NodePools. Static ones exist only in v1.
 pub(crate) const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 
-/// Where NodeClaims are.
+/// The path of NodeClaims.
 pub(crate) const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 
 /// An object.
@@ -37,7 +38,7 @@ pub(crate) type NodePool<S> = Object<Metadata<IgnoredAny, Value>, S>;
 /// The definition of a custom resource.
 pub(crate) type Definition<S = IgnoredAny> = Object<Metadata, S>;
 
-/// Labels or annotations, all of them.
+/// All labels or annotations.
 pub(crate) type Texts = Option<BTreeMap<String, String>>;
 
 /// The metadata of an object, with labels and annotations as far as they are read.

@@ -1,5 +1,5 @@
-//! Files that are read again at an interval, such as those of a mounted Secret or ConfigMap. A watch on such a file would
-//! stop: the volume replaces the directory that is watched.
+//! Files that are read again at an interval, such as those of a mounted Secret or ConfigMap. A watch on such a file
+//! would stop: the volume replaces the directory that is watched.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -14,13 +14,13 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::telemetry::Registry;
 
-/// The largest file that is read: what fits into a ConfigMap or a Secret. A wrong path may lead to anything.
+/// The largest file that is read: the limit of a ConfigMap or a Secret. A wrong path may name any file.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 /// How long reading a file may take: a volume may hang.
 const READ_LIMIT: Duration = Duration::from_secs(5);
 
-/// Something that is loaded from files, and what is in force while they cannot be used.
+/// Something that is loaded from files. It also says what is in force while they cannot be used.
 pub(crate) trait Load {
     /// What the files contain.
     type Contents: PartialEq + Send + Sync;
@@ -30,13 +30,13 @@ pub(crate) trait Load {
     /// Reads the files.
     fn read(&self) -> impl Future<Output = Result<Self::Contents, Self::Error>> + Send;
 
-    /// Uses what they contain from now on, if it can be used.
+    /// Puts the contents in force, if they can be used.
     fn load(&mut self, contents: &Self::Contents) -> Result<(), Self::Error>;
 
     /// They cannot be used: what was loaded before stays in force.
     fn rejected(&self, error: &Self::Error);
 
-    /// They contain again what is in force.
+    /// The files have the contents again that are in force.
     fn unchanged(&self) {}
 
     /// Whether something else is in force because they cannot be used.
@@ -50,9 +50,9 @@ pub(crate) trait Load {
 pub(crate) struct Polled<L: Load> {
     loaded: L,
     in_force: L::Contents,
-    /// What could not be used last, so that it is reported once.
+    /// The last contents that could not be used, so that they are reported once.
     rejected: Option<L::Contents>,
-    /// The last failure to read, for the same reason.
+    /// The last failure to read, so that it is reported once.
     unreadable: Option<String>,
     metrics: LoadMetrics,
 }
@@ -81,7 +81,7 @@ impl<L: Load> Polled<L> {
         &self.metrics
     }
 
-    /// Looks for changes until the process stops.
+    /// Checks for changes until the process stops.
     pub(crate) async fn watch(mut self, every: Duration) {
         let mut ticks = interval(every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -91,7 +91,7 @@ impl<L: Load> Polled<L> {
         }
     }
 
-    /// Looks for a change once.
+    /// Checks for a change once.
     pub(crate) async fn poll(&mut self) {
         match self.loaded.read().await {
             Ok(contents) => {
@@ -115,8 +115,8 @@ impl<L: Load> Polled<L> {
             self.loaded.unchanged();
             return;
         }
-        // What was rejected before is judged again too: a certificate that had expired by a wrong clock is valid when the
-        // clock is corrected.
+        // Rejected contents are checked again too: a certificate that had expired by a wrong clock is valid when
+        // the clock is corrected.
         match self.loaded.load(&contents) {
             Ok(()) => {
                 self.metrics.loaded();
@@ -137,7 +137,7 @@ impl<L: Load> Polled<L> {
     }
 }
 
-/// The metrics of something that is loaded and renewed.
+/// The metrics of something that is loaded and reloaded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LoadMetrics {
     loads: Counter,
@@ -146,7 +146,7 @@ pub(crate) struct LoadMetrics {
 }
 
 impl LoadMetrics {
-    /// Registers the numbers: for each its name and what it says.
+    /// Registers the metrics, each with its name and help.
     pub(crate) fn register(registry: &mut Registry, names: [(&'static str, &'static str); 3]) -> Self {
         let [loads, errors, failing] = names;
         Self {

@@ -11,14 +11,14 @@ pub(crate) const DIGITS: usize = 16;
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in digest(&SHA256, bytes).as_ref() {
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
     text
 }
 
-/// A name made of the first bytes of `name`, at most `most`, then `separator`, then the first digits of the hash of the full
-/// name.
+/// A name made of at most `most` bytes of the beginning of `name`, then `separator`, then the first digits of the
+/// hash of `of`.
 pub(crate) fn hashed_name(name: &str, most: usize, separator: char, of: &str) -> String {
     let mut beginning = name.get(..name.floor_char_boundary(most)).unwrap_or_default();
     beginning = beginning.trim_end_matches(['.', '-']);

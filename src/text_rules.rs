@@ -1,5 +1,5 @@
-//! What only lint reports, beside the rules of the catalogue: mistakes in the text itself, objects that no cluster accepts,
-//! comments without effect, files that cannot be read. Their names are listed with those of the rules.
+//! What only lint reports, besides the rules of the catalogue: mistakes in the text itself, objects that no cluster
+//! accepts, comments without effect, files that cannot be read. Their names are listed with those of the rules.
 
 use clap::builder::PossibleValue;
 use poolgate_core::diagnostic::{Severity, nearest};
@@ -7,12 +7,12 @@ use poolgate_core::rules::{self, CATALOGUE};
 
 use crate::flags::Listed;
 
-/// Something that lint reports under a name of its own.
+/// A rule of lint itself.
 #[derive(Debug)]
 pub(crate) struct TextRule {
     /// The stable name.
     pub(crate) id: &'static str,
-    /// How much a finding weighs.
+    /// The severity of a finding.
     pub(crate) severity: Severity,
     /// What it requires, as one sentence without final stop.
     pub(crate) title: &'static str,
@@ -30,11 +30,11 @@ pub(crate) const DUPLICATE_KEY: &str = "manifest-duplicate-key";
 pub(crate) const KEY: &str = "manifest-key";
 /// A value that JSON does not have.
 pub(crate) const VALUE: &str = "manifest-value";
-/// A merge of something other than mappings, or behind what it replaces.
+/// A merge of something other than mappings, or after what it replaces.
 pub(crate) const MERGE: &str = "manifest-merge";
 /// An alias without its anchor.
 pub(crate) const ALIAS: &str = "manifest-alias";
-/// More than is read.
+/// A bound of the parser was exceeded.
 pub(crate) const LIMIT: &str = "manifest-limit";
 /// An object that the cluster does not serve.
 pub(crate) const KIND: &str = "manifest-kind";
