@@ -40,7 +40,7 @@ struct Cli {
 /// The file name of the kubectl plugin for `kubectl nodepool-lint`.
 const PLUGIN: &str = "kubectl-nodepool_lint";
 
-/// Check NodePool manifests: mistakes at their line and column, as poolgate's webhook would tell them of a new
+/// Check NodePool manifests: mistakes at their line and column, as poolgate's webhook would report them for a new
 /// object
 ///
 /// Exits with 0 if there is nothing to report, 1 for findings, 2 if something could not be read.
@@ -65,21 +65,18 @@ pub(crate) enum Command {
     /// Answer the API server's admission reviews over HTTPS
     #[command(after_help = examples::SERVE)]
     Serve(Box<ServeArgs>),
-    /// Keep Karpenter within node limits: hold nodes that cannot be replaced, terminate what is above a limit if
-    /// asked to
+    /// Keep Karpenter within node limits: hold nodes that cannot be replaced, terminate what is above a limit if asked to
     #[command(after_help = examples::RECONCILE)]
     Reconcile(Box<ReconcileArgs>),
-    /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the
-    /// webhooks
+    /// Keep the certificates of a cluster without cert-manager: a CA, the serving certificate, caBundle of the webhooks
     #[command(after_help = examples::CERTIFICATES)]
     Certificates(Box<CertificatesArgs>),
-    /// Show the state of poolgate in a cluster: which webhooks answer, which policy is in force, how full the
-    /// NodePools are
+    /// Show the state of poolgate in a cluster: which webhooks answer, which policy is in force, how full the NodePools are
     ///
     /// Exits with 0 if all is well, 1 if something is wrong, 2 if something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Check manifests: mistakes at their line and column, as the webhook would tell them of a new object
+    /// Check manifests: mistakes at their line and column, as the webhook would report them for a new object
     ///
     /// Exits with 0 if there is nothing to report, 1 for findings, 2 if something could not be read.
     #[command(after_help = examples::LINT)]
@@ -91,8 +88,7 @@ pub(crate) enum Command {
     Admit(AdmitArgs),
     /// Print manifests as the cluster would store them: with the defaults of Karpenter and of poolgate
     ///
-    /// Exits with 0, with --diff as kubectl diff does: 0 if nothing would change, 1 if something would, 2 for
-    /// trouble.
+    /// Exits with 0, with --diff as kubectl diff does: 0 if nothing would change, 1 if something would, 2 for trouble.
     #[command(after_help = examples::DEFAULT)]
     Default(DefaultArgs),
     /// Explain which budgets hold, how many nodes may go, and when that changes

@@ -1,4 +1,4 @@
-//! What the user says about a lint.
+//! The flags of `lint`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::cluster::StoredArgs;
 use crate::judged_by::JudgedByNearest;
 use poolgate_core::manifest::Variables;
 
-/// What the user says about a lint.
+/// The flags of `lint`.
 #[derive(Debug, Args)]
 pub(crate) struct LintArgs {
     /// Files, directories, or - for standard input
@@ -33,11 +33,11 @@ pub(crate) struct LintArgs {
     #[arg(long, conflicts_with = "cluster")]
     pub(super) fix: bool,
 
-    /// Pass over what this pattern matches, as in a .gitignore, also if it is named. May be given again
+    /// Skip what this pattern matches, as in a .gitignore, even if it is named. May be given again
     #[arg(long, value_name = "GLOB")]
     pub(super) exclude: Vec<String>,
 
-    /// All objects of the cluster are there: tell, too, what shows only across them. Always so with --cluster
+    /// All objects of the cluster are given: also report findings that need all of them. Always so with --cluster
     #[arg(long)]
     pub(super) together: bool,
 
@@ -51,15 +51,15 @@ pub(crate) struct LintArgs {
     #[arg(long, value_name = "NAME")]
     pub(super) stdin_filename: Option<String>,
 
-    /// Pass over what this file holds, which --write-baseline wrote
+    /// Skip the findings in this file, which --write-baseline wrote
     #[arg(long, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
 
-    /// Write down what is found, all but notes, instead of telling it
+    /// Write the findings, all but notes, to this file instead of reporting them
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub(super) write_baseline: Option<PathBuf>,
 
-    /// Fill in ${NAME} from this file before judging, with NAME=VALUE on each line. May be given again
+    /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be given again
     #[arg(long, value_name = "FILE")]
     envsubst: Vec<PathBuf>,
 
@@ -79,7 +79,7 @@ pub(crate) struct LintArgs {
 }
 
 impl LintArgs {
-    /// The formats with what is in the place of findings.
+    /// The formats, including those printed instead of findings.
     pub(super) fn formats(&self) -> Vec<Wanted> {
         let instead = [
             (self.instead.diff, Format::Diff),
@@ -90,7 +90,7 @@ impl LintArgs {
         instead.chain(self.format.iter().cloned()).collect()
     }
 
-    /// What the files of --envsubst say, the later ones over the earlier.
+    /// The variables of the files of --envsubst; later files override earlier ones.
     pub(super) fn variables(&self) -> anyhow::Result<Variables> {
         let mut variables = Variables::default();
         for path in &self.envsubst {

@@ -187,7 +187,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     let gone = work.baseline.len().saturating_sub(tally.known);
     if gone > 0 && args.write_baseline.is_none() {
         remark(&format!(
-            "{gone} of the baseline were not found any more: write it anew with --write-baseline"
+            "{gone} of the baseline were not found any more: write it again with --write-baseline"
         ));
     }
     Ok(exit_code(&tally, args).into())

@@ -11,12 +11,12 @@ const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
 /// The flags that select rules.
 #[derive(Debug, Args)]
 pub(super) struct Selection {
-    /// Tell of these rules only: names, or how names begin, such as budget for budget-nodes and all its like
+    /// Report these rules only: names, or the beginning of names, such as budget for budget-nodes and the like
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
         hide_possible_values = true)]
     select: Vec<String>,
 
-    /// Do not tell of these rules, written as for --select. Of both, the longer name wins
+    /// Do not report these rules, written as for --select. If both match, the longer name wins
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
         hide_possible_values = true)]
     ignore: Vec<String>,

@@ -27,7 +27,7 @@ pub(super) fn note(document: &Document<'_>, text: &str) -> Option<Note> {
         severity: Severity::Info,
         field: document.path_at(first.start()),
         message: format!(
-            "variables are here that another program fills in, and what rests on them is not judged: {}{others}",
+            "another program fills in variables here, and what depends on them is not checked: {}{others}",
             first_ones.join(", ")
         ),
         suggestion: "say what they are with --envsubst FILE".into(),
