@@ -11,7 +11,7 @@ use crate::flags;
 use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
-/// What the user says about making certificates.
+/// The flags of `certificates`.
 #[derive(Debug, Args)]
 pub(crate) struct CertificatesArgs {
     #[command(flatten)]

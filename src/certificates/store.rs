@@ -24,7 +24,7 @@ const CONFLICT: u16 = 409;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreError {
     /// It has changed since it was read: read it again.
-    #[error("somebody else was faster")]
+    #[error("another writer was faster")]
     Conflict,
     /// The Secret does not exist.
     #[error("there is no Secret {name}: poolgate may fill it, but not create it; apply the manifests again")]

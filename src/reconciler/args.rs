@@ -1,4 +1,4 @@
-//! What the user says about the reconciler.
+//! The flags of `reconcile`.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::policy_file::WatchedPolicyArgs;
 use crate::probes::ProbeArgs;
 use crate::telemetry::LogArgs;
 
-/// What the user says about the reconciler.
+/// The flags of `reconcile`.
 #[derive(Debug, Args)]
 pub(crate) struct ReconcileArgs {
     #[command(flatten)]

@@ -63,7 +63,7 @@ impl Metrics {
         let mut registry = Registry(registry::Registry::with_prefix("poolgate"));
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.0.register("build", "What runs", build);
-        let dropped = "Log lines that were dropped because nobody read them in time";
+        let dropped = "Log lines that were dropped because they were not read in time";
         registry.with("log_lines_dropped", dropped, log_writer::dropped());
         registry
     }

@@ -39,7 +39,7 @@ pub(crate) struct SeenPod {
 pub(crate) enum PodLocation {
     /// On the node of this name.
     Bound(Box<str>, Arc<Pod>),
-    /// On no node: the scheduler finds none for it.
+    /// On no node: the scheduler finds no node for it.
     Unschedulable(Arc<Needs>),
 }
 
