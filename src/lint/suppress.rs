@@ -92,7 +92,7 @@ impl<'t> Suppressions<'t> {
             return self.syntax(comment, "this is no comment that poolgate knows");
         };
         if why.is_empty() {
-            self.syntax(comment, "whoever reads it later wants to know why");
+            self.syntax(comment, "this comment gives no reason");
         }
         let scope = scope(comment, document, text);
         let mut is_empty = true;

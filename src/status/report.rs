@@ -137,7 +137,7 @@ impl Report {
         let expected = stored.as_deref().unwrap_or("built-in");
         if facts.policy.is_ok() && in_force.iter().any(|one| one != expected) {
             self.problems.push(format!(
-                "a server judges by another policy than the one that is stored: {} instead of {expected}; a change \
+                "a server uses another policy than the stored one: {} instead of {expected}; a change \
                  takes about a minute",
                 in_force.join(" and ")
             ));

@@ -115,7 +115,7 @@ fn policy(policy: &PolicyReport) -> String {
     };
     let expected = policy.stored.as_deref().unwrap_or("built-in");
     match policy.in_force.as_slice() {
-        [] => format!("{stored}; no server has said by which one it judges"),
+        [] => format!("{stored}; no server has said which one it uses"),
         [one] if one == expected => format!("{stored}; in force"),
         others => {
             let others: Vec<String> = others.iter().map(|one| short(one)).collect();
@@ -130,9 +130,9 @@ fn reconciler(reconciler: &Reconciler) -> String {
         format!("renewed {seconds} s ago")
     });
     match (&*reconciler.holder, reconciler.leads) {
-        ("", _) => "nobody leads".into(),
+        ("", _) => "no leader".into(),
         (holder, true) => format!("{holder} leads, {renewed}"),
-        (holder, false) => format!("nobody leads; {holder} did, {renewed}"),
+        (holder, false) => format!("no leader; {holder} led, {renewed}"),
     }
 }
 

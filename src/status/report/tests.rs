@@ -212,7 +212,7 @@ fn a_policy_that_is_stored_and_not_in_force_is_wrong() {
     let report = Report::of(&facts);
     assert_eq!(report.policy.enforcement, "warn");
     assert!(
-        report.problems[0].starts_with("a server judges by another policy"),
+        report.problems[0].starts_with("a server uses another policy"),
         "{:?}",
         report.problems
     );
