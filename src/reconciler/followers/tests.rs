@@ -80,7 +80,7 @@ fn nodes_are_listed_again_only_for_a_label_that_the_last_list_did_not_keep() {
     assert_eq!(
         nodes.wants_list().now_or_never(),
         None,
-        "the list was told before it began"
+        "the list began after the request"
     );
     pods.changed(serde_json::from_value(selecting("disk")).expect("a pod"));
     assert_eq!(nodes.wants_list().now_or_never(), Some(()));
