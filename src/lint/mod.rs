@@ -267,7 +267,7 @@ impl Work<'_> {
         };
         tally.known += entries.len();
         let (mut once, findings): (Vec<_>, Vec<_>) =
-            findings.into_iter().partition(problem_rules::is_told_once);
+            findings.into_iter().partition(problem_rules::is_reported_once);
         once.sort_by_key(|finding| finding.rule);
         once.dedup_by_key(|finding| finding.rule);
         tally.count_all(&findings);

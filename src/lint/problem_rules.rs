@@ -35,7 +35,7 @@ pub(super) const fn name(kind: &ProblemKind) -> &'static str {
 const ONCE: [&str; 2] = [RELEASE, "replicas-gate"];
 
 /// Whether a finding is reported once in a run. If its rule has a level in the policy, each one is reported.
-pub(super) fn is_told_once(finding: &Finding) -> bool {
+pub(super) fn is_reported_once(finding: &Finding) -> bool {
     finding.severity == Severity::Info && ONCE.contains(&finding.rule)
 }
 

@@ -238,7 +238,11 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
     assert_eq!(denied_at(Some(7), at(60)), None, "something else has changed");
     assert_eq!(denied_at(Some(8), at(70)), at(70));
     assert_eq!(denied_at(Some(8), at(80)), at(70));
-    assert_eq!(denied_at(Some(1), at(90)), at(90), "another ledger counts from zero");
+    assert_eq!(
+        denied_at(Some(1), at(90)),
+        at(90),
+        "another ledger counts from zero"
+    );
     world.index.remove_ledger("general");
     let ledger = LedgerState {
         denial: Some(LastDenial {

@@ -140,7 +140,7 @@ fn files_say_what_variables_stand_for_and_the_last_one_counts() {
         "{both:?}"
     );
     let prod = lint(&["prod.env"]);
-    assert!(prod.stdout.contains("not judged: \"${arches}\";"), "{prod:?}");
+    assert!(prod.stdout.contains("not checked: \"${arches}\";"), "{prod:?}");
     for (file, told) in [
         ("wrong.env", "wrong.env: line 1: write NAME=VALUE"),
         ("no.env", "no.env cannot be read"),
