@@ -112,7 +112,7 @@ fn node(number: usize, disrupted: bool) -> Node {
 }
 
 /// How many the warning says the reconciler will terminate, and how many it says are above the limit.
-fn told(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) -> (usize, usize) {
+fn reported(before: &Value, pool: &Value, claims: ClaimCounts, policy: &Policy) -> (usize, usize) {
     let request = Request {
         subject: Subject::NodePool(V1),
         object: &Json::from(pool),
@@ -150,7 +150,7 @@ proptest! {
             undeleted: count(|(deleted, _)| !deleted),
             staying: count(|(deleted, disrupted)| !deleted && !disrupted),
         };
-        let (terminated, above) = told(&before, &after, counts, &policy);
+        let (terminated, above) = reported(&before, &after, counts, &policy);
         prop_assert_eq!(terminated, victims(&before, &after, &all, &policy));
         prop_assert!(above >= terminated);
     }

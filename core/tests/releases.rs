@@ -317,18 +317,18 @@ fn what_the_installed_definition_lists_is_taken_though_no_release_is_known_for_i
         "the definition rejects it"
     );
 
-    let told = Karpenter::from(KarpenterVersion::new(1, 9, 0)).on(installed);
+    let reported = Karpenter::from(KarpenterVersion::new(1, 9, 0)).on(installed);
     assert_eq!(
-        (told.release(), told.source()),
+        (reported.release(), reported.source()),
         (KarpenterVersion::new(1, 9, 0), ReleaseSource::User)
     );
-    assert_eq!(policy(&told, "WhenCheaper"), Availability::No);
+    assert_eq!(policy(&reported, "WhenCheaper"), Availability::No);
     assert_eq!(
-        policy(&told, "Balanced"),
+        policy(&reported, "Balanced"),
         Availability::Since(KarpenterVersion::BALANCED)
     );
     assert_eq!(
-        told.keeps_node_limit_mode(ApiVersion::V1),
+        reported.keeps_node_limit_mode(ApiVersion::V1),
         Some(false),
         "pruning is no matter of opinion"
     );

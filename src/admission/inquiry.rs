@@ -87,16 +87,16 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_by_a_dry_run_is_told_and_nothing_else_is_judged() {
-        let told = response(NAME, "CREATE", true);
-        let warning = told["warnings"][0].as_str().expect("a warning");
+    fn an_inquiry_by_a_dry_run_is_answered_and_nothing_else_is_checked() {
+        let reported = response(NAME, "CREATE", true);
+        let warning = reported["warnings"][0].as_str().expect("a warning");
         assert!(
             warning.starts_with("poolgate-status path=/validate decision=admitted version="),
             "{warning}"
         );
         assert!(warning.ends_with(" policy=built-in"), "{warning}");
         assert!(warning.chars().count() <= 256, "{warning}");
-        assert_eq!(told["allowed"], true);
+        assert_eq!(reported["allowed"], true);
     }
 
     #[test]

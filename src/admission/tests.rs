@@ -384,19 +384,19 @@ fn a_body_that_is_no_review_gets_a_sentence() {
 }
 
 #[test]
-fn an_update_is_told_of_the_claims_that_are_counted_and_of_the_status_where_none_are() {
+fn a_warning_counts_the_claims_and_uses_the_status_only_if_none_are_counted() {
     let view = Arc::new(ClusterView::default());
     let reviewer = Reviewer::new(Policy::default(), Arc::clone(&view), MutateVerdict::default());
     let limited = |nodes: &str| json!({"spec": {"limits": {"nodes": nodes}}, "status": {"nodes": 6}});
     let review = serde_json::to_vec(&nodepool_review("UPDATE", &limited("5"), &limited("20"))).unwrap();
-    let told = || {
+    let reported = || {
         let answer = reviewer.respond(Endpoint::Validate, &review).unwrap();
         let answer: Value = serde_json::from_slice(&answer.body).unwrap();
         answer["response"]["warnings"].to_string()
     };
-    assert!(told().contains("the pool's status tells of 6 nodes, so 1 is above"));
+    assert!(reported().contains("the pool's status tells of 6 nodes, so 1 is above"));
     view.set_claims(Some(HashMap::new()));
-    assert!(!told().contains("stand"), "the pool has no NodeClaim");
+    assert!(!reported().contains("stand"), "the pool has no NodeClaim");
     let counts = ClaimCounts {
         existing: 8,
         undeleted: 8,
@@ -404,10 +404,10 @@ fn an_update_is_told_of_the_claims_that_are_counted_and_of_the_status_where_none
     };
     view.set_claims_of("default", counts);
     assert!(
-        told().contains("the pool has 8 NodeClaims, so 3 are above"),
+        reported().contains("the pool has 8 NodeClaims, so 3 are above"),
         "{}",
-        told()
+        reported()
     );
     view.set_claims(None);
-    assert!(told().contains("status"));
+    assert!(reported().contains("status"));
 }

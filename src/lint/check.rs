@@ -161,8 +161,8 @@ impl FileCheck<'_, '_> {
 
     /// Adds a note of lint itself on an object; the note on a guessed release only once in a file.
     fn note(&mut self, document: &Document<'_>, note: Note, object: Option<&Object>) {
-        let is_told = |finding: &Finding| finding.rule == text_rules::RELEASE;
-        if note.rule == text_rules::RELEASE && self.findings.iter().any(is_told) {
+        let is_reported = |finding: &Finding| finding.rule == text_rules::RELEASE;
+        if note.rule == text_rules::RELEASE && self.findings.iter().any(is_reported) {
             return;
         }
         let place = self.located(source_range::of(document, &note.field, &Problem::Required));

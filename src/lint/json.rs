@@ -35,8 +35,8 @@ pub(super) fn mistake(text: &str) -> Option<(usize, String)> {
     if behind.starts_with(['}', ']']) && before.trim_end().ends_with(',') {
         return Some((offset, "a comma is before the closing bracket".into()));
     }
-    let told = error.to_string();
-    let why = told.split(" at line ").next().unwrap_or_default().to_owned();
+    let reported = error.to_string();
+    let why = reported.split(" at line ").next().unwrap_or_default().to_owned();
     Some((offset, why))
 }
 

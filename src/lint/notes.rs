@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    fn told(value: &Value, whole: Whole, release: &str) -> Vec<(&'static str, String)> {
+    fn reported(value: &Value, whole: Whole, release: &str) -> Vec<(&'static str, String)> {
         let judged = Judged {
             subject: Subject::NodePool(ApiVersion::V1),
             value: &Json::from(value),
@@ -101,12 +101,12 @@ mod tests {
         for metadata in [json!({}), json!(null), json!({"name": null}), json!({"name": ""})] {
             let value = json!({"metadata": metadata});
             let expected = [("manifest-name", "metadata.name".to_owned())];
-            assert_eq!(told(&value, Whole::Whole, "1.15"), expected, "{value}");
-            assert_eq!(told(&value, Whole::Part, "1.15"), []);
+            assert_eq!(reported(&value, Whole::Whole, "1.15"), expected, "{value}");
+            assert_eq!(reported(&value, Whole::Part, "1.15"), []);
         }
         for metadata in [json!({"name": "a"}), json!({"generateName": "a-"}), json!("a")] {
             let value = json!({"metadata": metadata});
-            assert_eq!(told(&value, Whole::Whole, "1.15"), [], "{value}");
+            assert_eq!(reported(&value, Whole::Whole, "1.15"), [], "{value}");
         }
     }
 
@@ -115,15 +115,15 @@ mod tests {
         let pool = |disruption: Value| json!({"metadata": {"name": "a"}, "spec": {"disruption": disruption}});
         let expected = [("manifest-default", "spec.disruption.consolidateAfter".to_owned())];
         let bare = pool(json!({"consolidationPolicy": "WhenEmpty"}));
-        assert_eq!(told(&bare, Whole::Whole, "1.14.3"), expected);
-        assert_eq!(told(&bare, Whole::Part, "1.14.3"), []);
-        assert_eq!(told(&bare, Whole::Whole, "1.15"), []);
+        assert_eq!(reported(&bare, Whole::Whole, "1.14.3"), expected);
+        assert_eq!(reported(&bare, Whole::Part, "1.14.3"), []);
+        assert_eq!(reported(&bare, Whole::Whole, "1.15"), []);
         assert_eq!(
-            told(&pool(json!({"consolidateAfter": null})), Whole::Whole, "1.8"),
+            reported(&pool(json!({"consolidateAfter": null})), Whole::Whole, "1.8"),
             expected
         );
         for complete in [json!({"consolidateAfter": "1m"}), json!(null)] {
-            assert_eq!(told(&pool(complete), Whole::Whole, "1.14.3"), []);
+            assert_eq!(reported(&pool(complete), Whole::Whole, "1.14.3"), []);
         }
     }
 }

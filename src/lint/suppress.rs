@@ -306,7 +306,7 @@ spec:
     }
 
     #[test]
-    fn comments_that_do_nothing_are_told_of() {
+    fn comments_that_do_nothing_are_reported() {
         assert_eq!(
             mistakes("a: 1 # poolgate: ignore weight -- why\n"),
             [(IGNORE_UNUSED, "weight".to_owned())]

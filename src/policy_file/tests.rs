@@ -40,7 +40,7 @@ fn a_file_that_says_nothing_is_the_built_in_policy() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once_with_place_and_suggestion() {
+fn every_mistake_is_reported_at_once_with_place_and_suggestion() {
     let body = "\
 enforcment: warn
 rules:

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_changed_file_is_taken_and_told_by_its_hash() {
+    async fn a_changed_file_is_taken_and_reported_by_its_hash() {
         let file = File::holding(WARN);
         let (seen, mut polled) = file.open(WhenMissing::Fail).await.expect("a policy");
         assert_eq!(seen.enforcement(), Enforcement::Warn);

@@ -21,7 +21,7 @@ fn shell(directory: &Path, line: &str) -> Outcome {
 }
 
 /// The results of a JSON report as `name, line, field, source`.
-fn told(outcome: &Outcome) -> Vec<(String, u64, String, String)> {
+fn reported(outcome: &Outcome) -> Vec<(String, u64, String, String)> {
     let report: Value =
         serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -71,7 +71,7 @@ spec: {disruption: {budgets: [{nodes: 5x%}]}}
     assert_eq!(json.status.code(), Some(1), "{json:?}");
     let budget = "spec.disruption.budgets[0].nodes".to_owned();
     assert_eq!(
-        told(&json),
+        reported(&json),
         [(
             "gpu".into(),
             line_of(&stream, "5x%"),
@@ -126,7 +126,7 @@ fn what_helm_renders_is_judged_and_traced_to_its_template() {
     let budget = "spec.disruption.budgets[0].nodes".to_owned();
     let template = "pools/templates/gpu.yaml";
     assert_eq!(
-        told(&json),
+        reported(&json),
         [("gpu".into(), line_of(&stream, "5x%"), budget, template.into())]
     );
     let concise = shell(

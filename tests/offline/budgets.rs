@@ -106,7 +106,7 @@ fn a_moment_may_be_written_by_the_clock_of_the_zone() {
 }
 
 #[test]
-fn a_pool_that_lets_nodes_go_in_a_window_only_is_not_told_that_nothing_limits() {
+fn a_pool_that_lets_nodes_go_in_a_window_only_is_not_reported_that_nothing_limits() {
     let deny = pool(
         r#"[{nodes: "0", schedule: "0 6 * * *", duration: 20h}, {nodes: "1", schedule: "0 2 * * *", duration: 4h}]"#,
     );
@@ -190,7 +190,7 @@ fn what_never_happens_in_a_pool_is_said_instead_of_a_number() {
 }
 
 #[test]
-fn a_static_pool_without_room_is_told_that_drifted_nodes_stay_and_a_freeze_that_expiry_goes_on() {
+fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_that_expiry_goes_on() {
     let pool = |spec: &str| {
         format!("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: a}}\nspec: {spec}\n")
     };

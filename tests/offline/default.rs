@@ -281,14 +281,14 @@ fn what_sops_has_encrypted_stays_as_it_is() {
 fn a_template_stays_as_it_is() {
     let value = POOL.replace("name: default", "name: '{{ .Values.class }}'");
     let lines = format!("{POOL}---\n{{{{- if .Values.gpu }}}}\n{POOL}{{{{- end }}}}\n");
-    for (text, code, told) in [
+    for (text, code, reported) in [
         (value, 0, "left as it is: it is a template"),
         (lines, 2, "template"),
     ] {
         let directory = directory(&[("a.yaml", &text)]);
         let outcome = default_in(directory.path(), &["--write", "a.yaml"], "");
         assert_eq!(outcome.status.code(), Some(code), "{outcome:?}");
-        assert!(outcome.stderr.contains(told), "{outcome:?}");
+        assert!(outcome.stderr.contains(reported), "{outcome:?}");
         let left = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
         assert_eq!(left, text);
     }

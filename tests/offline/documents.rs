@@ -246,7 +246,7 @@ fn the_alerts_of_the_page_are_those_that_are_shipped() {
         let block = rest.split("```\n").nth(1).expect("a block");
         block.lines()
     });
-    let told: BTreeSet<_> = blocks.flatten().collect();
+    let reported: BTreeSet<_> = blocks.flatten().collect();
     assert!(shipped.len() > 10, "{shipped:?}");
-    assert_eq!(told, shipped);
+    assert_eq!(reported, shipped);
 }

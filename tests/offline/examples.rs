@@ -155,7 +155,7 @@ fn the_plugins_examples_are_those_of_kubectl() {
 
 /// `script` simulates the terminal.
 #[test]
-fn a_terminal_is_told_what_is_waited_for_and_a_pipe_is_not() {
+fn a_terminal_is_reported_what_is_waited_for_and_a_pipe_is_not() {
     let scene = Scene::new();
     for (command, wanted) in [
         ("poolgate default", "waiting for manifests on standard input"),

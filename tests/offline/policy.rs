@@ -204,15 +204,15 @@ fn a_check_ends_with_the_code_of_the_worst_file() {
     .expect("written");
     let path = path.to_str().expect("a path");
     assert_eq!(check(&[good]), (Some(0), String::new()));
-    let told = format!("{path}:3:1: there is no field \"bound\"; did you mean bounds?\n");
-    assert_eq!(check(&[good, path]), (Some(1), told.clone()));
-    assert_eq!(check(&["missing.yaml", path, good]), (Some(2), told));
+    let reported = format!("{path}:3:1: there is no field \"bound\"; did you mean bounds?\n");
+    assert_eq!(check(&[good, path]), (Some(1), reported.clone()));
+    assert_eq!(check(&["missing.yaml", path, good]), (Some(2), reported));
 }
 
 #[test]
 fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
     let crd = ["--crd", "tests/data/crds/karpenter-1.15.0-nodepools.yaml"];
-    let (code, told) = check(&[crd[0], crd[1], "docs/examples/policy/defaults.yaml"]);
+    let (code, reported) = check(&[crd[0], crd[1], "docs/examples/policy/defaults.yaml"]);
     assert_eq!(code, Some(0));
     for field in [
         "budgets",
@@ -221,7 +221,7 @@ fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
         "nodeLimitMode",
     ] {
         let said = format!("note: defaults.{field} has no effect on v1");
-        assert_eq!(told.matches(&said).count(), 1, "{told}");
+        assert_eq!(reported.matches(&said).count(), 1, "{reported}");
     }
     let silent = check(&[crd[0], crd[1], "docs/examples/policy/levels.yaml"]);
     assert_eq!(

@@ -212,10 +212,10 @@ impl Report {
 
 /// How many fixes the summary reports.
 fn fixed(summary: &str) -> usize {
-    let told = summary
+    let reported = summary
         .split("; ")
         .find_map(|part| part.trim_end().strip_suffix(" fixed"));
-    let count = told.and_then(|told| told.split(' ').next());
+    let count = reported.and_then(|reported| reported.split(' ').next());
     count.map_or(0, |count| count.parse().expect("a number"))
 }
 

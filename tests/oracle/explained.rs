@@ -175,7 +175,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     },
     Explained {
         name: "count-beside-type-error",
-        why: "An element of the wrong type is told by itself, and not counted among the others. Once it is of the right \
+        why: "An element of the wrong type is reported by itself, and not counted among the others. Once it is of the right \
               type, the count is reported.",
         covers: |case, mismatch| {
             let Some(theirs) = &mismatch.theirs else {

@@ -152,7 +152,7 @@ impl Outcome {
         let mut oracles = Oracles::start();
         let mut text = String::new();
         let mut lines = Vec::new();
-        for (told, ((kind, signature), difference)) in self.differences.iter().enumerate() {
+        for (reported, ((kind, signature), difference)) in self.differences.iter().enumerate() {
             let first = match difference.source {
                 Source::Regression(number) => format!("line {number} of the regressions"),
                 Source::Generated(number) => format!("case {number} of seed {seed}"),
@@ -162,7 +162,7 @@ impl Outcome {
                 "\n{kind:?}, {} times, first in {first}: {signature}",
                 difference.count
             );
-            if told >= TOLD {
+            if reported >= TOLD {
                 continue;
             }
             let (case, mismatch) = shrink(&mut oracles, &difference.case, &difference.mismatch);

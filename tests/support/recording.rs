@@ -85,10 +85,10 @@ impl Recording {
             // The tape first: what happens between the two looks is on the next one.
             let changes = self.so_far();
             let mut stored: Vec<_> = client.list(&self.collection).iter().map(identity).collect();
-            let mut told: Vec<_> = standing(&changes).into_values().map(identity).collect();
+            let mut reported: Vec<_> = standing(&changes).into_values().map(identity).collect();
             stored.sort();
-            told.sort();
-            (stored == told).then_some(changes)
+            reported.sort();
+            (stored == reported).then_some(changes)
         })
     }
 

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pool_is_complete_up_to_what_the_watch_over_all_has_told() {
+    fn each_pool_is_complete_up_to_what_the_watch_over_all_has_reported() {
         let mut views = ClaimViews::new(Arc::default());
         assert_eq!(
             count(&mut views, "a"),
@@ -315,10 +315,10 @@ mod tests {
     }
 
     #[test]
-    fn reviews_are_told_how_many_claims_a_pool_has_for_as_long_as_somebody_watches() {
-        let told = Arc::new(ClusterView::default());
-        let mut views = ClaimViews::new(Arc::clone(&told));
-        let existing = || told.claims_of("a").map(|counts| counts.existing);
+    fn reviews_see_how_many_claims_a_pool_has_while_they_are_watched() {
+        let reported = Arc::new(ClusterView::default());
+        let mut views = ClaimViews::new(Arc::clone(&reported));
+        let existing = || reported.claims_of("a").map(|counts| counts.existing);
         views.relist("a", ClaimView::listed(5, [(uid("1"), claim(3))]), LISTED);
         assert_eq!(existing(), None, "a list of one moment is not followed");
         views.relist_all(Listing::from([("a".into(), vec![(uid("1"), claim(3))])]), 10);
@@ -335,12 +335,12 @@ mod tests {
             undeleted: 1,
             staying: 1,
         };
-        assert_eq!(told.claims_of("a"), Some(counts));
+        assert_eq!(reported.claims_of("a"), Some(counts));
         views.remove("a", &uid("2"), 13);
         views.remove("a", &uid("1"), 14);
         assert_eq!(existing(), Some(0));
         views.relist("b", ClaimView::listed(20, [(uid("3"), claim(18))]), LISTED);
-        assert_eq!(told.claims_of("b").map(|counts| counts.existing), Some(1));
+        assert_eq!(reported.claims_of("b").map(|counts| counts.existing), Some(1));
         views.lost();
         assert_eq!(existing(), None);
     }

@@ -128,7 +128,7 @@ impl Live {
     }
 
     fn events(&mut self, cluster: &ClusterReader, claims: &Claims) -> anyhow::Result<()> {
-        let mut told: BTreeMap<(String, Scope, String), Blocked> = BTreeMap::new();
+        let mut reported: BTreeMap<(String, Scope, String), Blocked> = BTreeMap::new();
         for (kind, scope) in [("NodePool", Scope::Pool), ("NodeClaim", Scope::Node)] {
             let fields = format!("reason=DisruptionBlocked,involvedObject.kind={kind}");
             cluster.each_page(EVENTS, Some(&fields), &mut |page| {
@@ -143,14 +143,15 @@ impl Live {
                     let meaning = blocked::meaning(&event.message);
                     let key = meaning.unwrap_or(&event.message).to_owned();
                     let last = event.last();
-                    told.entry((pool.to_owned(), scope, key))
+                    reported
+                        .entry((pool.to_owned(), scope, key))
                         .or_insert_with(|| Blocked::new(scope, meaning))
                         .add(event.message, last);
                 }
                 Ok(())
             })?;
         }
-        for ((pool, ..), blocked) in told {
+        for ((pool, ..), blocked) in reported {
             self.in_use.entry(pool).or_default().blocked.push(blocked);
         }
         Ok(())

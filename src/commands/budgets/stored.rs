@@ -39,8 +39,8 @@ fn not_ready(object: &Value) -> Option<String> {
         .filter(is_open)
         .partition(|condition| text(condition, "type").is_some_and(|kind| kind == "Ready"));
     let ready = ready.first()?;
-    let told = if others.is_empty() { vec![*ready] } else { others };
-    let causes = told.iter().map(|condition| {
+    let reported = if others.is_empty() { vec![*ready] } else { others };
+    let causes = reported.iter().map(|condition| {
         let of = |field| quoted(&text(condition, field).unwrap_or_default());
         format!("{} is {}: {}", of("type"), of("status"), of("message"))
     });

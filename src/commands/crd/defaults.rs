@@ -29,7 +29,7 @@ pub(in crate::commands) struct Overruled {
 impl Overruled {
     /// Whether it only counts where all of `spec.disruption` is left out, and the field has a default of its own that
     /// counts there and elsewhere.
-    pub(in crate::commands) fn is_told_by_another_of(&self, all: &[Self]) -> bool {
+    pub(in crate::commands) fn is_reported_by_another_of(&self, all: &[Self]) -> bool {
         let same = |other: &Self| other.version == self.version && other.field == self.field;
         self.only_if_all_is_absent
             && all

@@ -57,9 +57,10 @@ impl Definition {
         let is_set = |field: &str| reading.defaults_set.contains(&field);
         for (value, path) in &self.0 {
             let all = defaults::overruled(value, path, &reading.policy.defaults);
-            let told =
-                |overruled: &&Overruled| is_set(overruled.field) && !overruled.is_told_by_another_of(&all);
-            for overruled in all.iter().filter(told) {
+            let reported = |overruled: &&Overruled| {
+                is_set(overruled.field) && !overruled.is_reported_by_another_of(&all)
+            };
+            for overruled in all.iter().filter(reported) {
                 let when = if overruled.only_if_all_is_absent {
                     " where a NodePool leaves out all of spec.disruption"
                 } else {

@@ -328,7 +328,7 @@ fn of_equal_pods_each_goes_alone() {
 }
 
 #[test]
-fn more_than_is_kept_is_told_and_nothing_is_whole_then() {
+fn more_than_is_kept_is_reported_and_nothing_is_whole_then() {
     let mut world = World::new(FEW);
     for name in ["a", "b"] {
         world.pool(name, &json!(1));

@@ -69,7 +69,7 @@ impl Setting {
 }
 
 #[test]
-fn what_is_registered_as_shipped_is_told_and_nothing_is_wrong() {
+fn a_registration_as_shipped_is_reported_as_right() {
     let setting = Setting::new();
     let comparison = setting.compare(&setting.all());
     assert_eq!(comparison.problems, []);

@@ -109,8 +109,9 @@ fn a_drain_that_is_held_up_keeps_its_place_is_named_and_ends_when_the_limit_beco
         guarded.story()
     );
     guarded.wait_for("an event that names the node", |cluster| {
-        let told = cluster.events(&drain.full, "NodeLimitReached");
-        told.iter()
+        let reported = cluster.events(&drain.full, "NodeLimitReached");
+        reported
+            .iter()
             .any(|event| message(event).contains(&drain.node))
             .then_some(())
     });

@@ -174,8 +174,8 @@ fn whole(metric: f64) -> usize {
 fn start_gate(plane: &ControlPlane) -> Poolgate {
     let gate = Poolgate::serve_watching(&plane.kubeconfig_by(Account::Gate), &["--gate"]);
     wait_for("the gate to watch NodeClaims", || {
-        let (_, told) = gate.probe("/readyz");
-        told.contains("NodeClaims: watching\n").then_some(())
+        let (_, reported) = gate.probe("/readyz");
+        reported.contains("NodeClaims: watching\n").then_some(())
     });
     plane.register_gate(&gate.base_url(), &gate.ca(), "Fail");
     gate

@@ -21,12 +21,14 @@ fn a_hard_limit_is_never_exceeded_and_its_event_is_reported_once() {
         .create_pool(&node_pool("tight", &json!({"limits": {"nodes": "5"}})));
     guarded.cluster.deploy(&one_pod_a_node("tight", "tight", 12));
     guarded.wait_until_running("tight", 5);
-    let told = |cluster: &_| events(cluster, "tight");
-    guarded.wait_for("the event", |cluster| (!told(cluster).is_empty()).then_some(()));
+    let reported = |cluster: &_| events(cluster, "tight");
+    guarded.wait_for("the event", |cluster| {
+        (!reported(cluster).is_empty()).then_some(())
+    });
     guarded.linger(STEADY);
     assert_eq!(guarded.cluster.pods_in_phase("tight", "Running"), 5);
     assert_eq!(guarded.cluster.pods_in_phase("tight", "Pending"), 7);
-    assert_eq!(told(&guarded.cluster), [1], "{}", guarded.story());
+    assert_eq!(reported(&guarded.cluster), [1], "{}", guarded.story());
 
     guarded.cluster.scale("tight", 2);
     guarded.wait_for("nodes to go", |cluster| {

@@ -114,10 +114,11 @@ fn a_lowered_limit_terminates_the_cheapest_nodes_and_no_more_however_long_they_t
         cluster.set_finalizers(name(&claim), &finalizers);
     }
 
-    let told = lower_on_trial(&guarded, "lowered", "5");
+    let reported = lower_on_trial(&guarded, "lowered", "5");
     assert!(
-        told.contains("the pool has 8 NodeClaims, so 3 are above the limit; the reconciler will terminate 3"),
-        "{told}"
+        reported
+            .contains("the pool has 8 NodeClaims, so 3 are above the limit; the reconciler will terminate 3"),
+        "{reported}"
     );
     cluster.change_pool("lowered", &json!({"limits": {"nodes": "5"}}));
     let lowered = Instant::now();
@@ -191,8 +192,8 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
     let nodes = overrun.outcome.nodes;
     assert!(nodes > LIMIT, "Karpenter alone overran nothing");
     let events = || cluster.events(ALONE, "NodeLimitExceeded").len();
-    let told = |times: usize| guarded.wait_for("an event", |_| (events() == times).then_some(()));
-    told(1);
+    let reported = |times: usize| guarded.wait_for("an event", |_| (events() == times).then_some(()));
+    reported(1);
     guarded.wait_for("the number of nodes above the limit", |_| {
         (guarded.number("excess_nodes", ALONE) == Some(nodes - LIMIT)).then_some(())
     });
@@ -201,7 +202,7 @@ fn a_pool_that_was_overrun_before_poolgate_came_loses_no_node() {
     let right = format!("the pool has {nodes} NodeClaims, so {above} are above the limit; none is removed");
     assert!(said.contains(&right), "{said}");
     cluster.change_pool(ALONE, &json!({"limits": {"nodes": "4"}}));
-    told(2);
+    reported(2);
     guarded.linger(STEADY);
     let changes = overrun.claims.changes(cluster.client());
     assert_eq!(deleted_in_order(&changes), [""; 0], "{}", guarded.story());

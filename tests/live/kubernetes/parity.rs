@@ -50,7 +50,7 @@ fn poolgate_denies_what_the_crd_rejects_and_more_only_by_rules_that_say_so() {
         let outcome =
             compare(case, &by_crd[number], &by_poolgate[number]).and_then(|()| only_types(&by_types[number]));
         if let Err(wrong) = outcome {
-            mismatches.push(told(case, &wrong, &by_crd[number], &by_poolgate[number]));
+            mismatches.push(reported(case, &wrong, &by_crd[number], &by_poolgate[number]));
         }
     }
     assert!(
@@ -120,7 +120,7 @@ fn only_types(by_types: &Verdict) -> Result<(), String> {
     }
 }
 
-fn told(case: &Case, wrong: &str, by_crd: &Verdict, by_poolgate: &Verdict) -> String {
+fn reported(case: &Case, wrong: &str, by_crd: &Verdict, by_poolgate: &Verdict) -> String {
     let mut text = format!("{}\n    {wrong}\n", case.name);
     if let Some(old) = &case.old {
         let _ = writeln!(text, "    old:      {}", excerpt(&old["spec"]));

@@ -74,15 +74,15 @@ fn nodes_of_a_pool_at_its_limit_are_held_and_let_go_when_there_is_room() {
     ] {
         wait_until_shown(reconciler, &format!("poolgate_nodepools_{of}"), number);
     }
-    let told = wait_for("an event", || {
+    let reported = wait_for("an event", || {
         let mut events = fleet.events("full").into_iter();
         events.find(|(reason, ..)| reason == "DisruptionBlocked")
     });
     assert_eq!(
-        told.1,
+        reported.1,
         "No allowed disruptions for disruption reason Drifted due to node hard limit"
     );
-    assert_eq!(told.2, 1);
+    assert_eq!(reported.2, 1);
 
     // A hand that opens a node closed by poolgate is answered.
     let open = json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": null}}});

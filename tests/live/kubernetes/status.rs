@@ -209,10 +209,10 @@ fn status_reports_how_full_a_pool_is_and_why() {
         row,
         ["general", "2", "Hard", "2", "0", "1", "terminate", "denied"]
     );
-    let told = |what: &str| table.lines().any(|line| line.starts_with(what));
+    let reported = |what: &str| table.lines().any(|line| line.starts_with(what));
     assert!(
-        told("  general: 1 on the way out, the first, node-b, since"),
+        reported("  general: 1 on the way out, the first, node-b, since"),
         "{table}"
     );
-    assert!(told("gate.nodeclaims.poolgate.dev "), "{table}");
+    assert!(reported("gate.nodeclaims.poolgate.dev "), "{table}");
 }

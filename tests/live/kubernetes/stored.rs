@@ -124,11 +124,14 @@ fn stored_pools_are_judged_as_they_are_and_for_the_release_to_come() {
     }
 
     for format in ["json", "github", "gitlab", "junit", "sarif", "rdjson"] {
-        let told = lint(plane.kubeconfig(), &format!("--format {format}"));
-        assert_eq!(told.status.code(), Some(1), "{format}: {told:?}");
-        assert!(told.stdout.contains("nodepools/batch"), "{format}: {told:?}");
+        let reported = lint(plane.kubeconfig(), &format!("--format {format}"));
+        assert_eq!(reported.status.code(), Some(1), "{format}: {reported:?}");
+        assert!(
+            reported.stdout.contains("nodepools/batch"),
+            "{format}: {reported:?}"
+        );
         if ["json", "gitlab", "sarif", "rdjson"].contains(&format) {
-            serde_json::from_str::<Value>(&told.stdout).expect(format);
+            serde_json::from_str::<Value>(&reported.stdout).expect(format);
         }
     }
 

@@ -42,7 +42,7 @@ fn excluded_files_are_passed_over_also_if_they_are_named() {
     ]);
     let absolute = directory.path().join("deep");
     let absolute = absolute.to_str().expect("UTF-8");
-    for (arguments, told) in [
+    for (arguments, reported) in [
         (
             &["."][..],
             &["a.yaml", "deep/d.gen.yaml", "deep/legacy/c.yaml", "legacy/b.yaml"][..],
@@ -61,7 +61,7 @@ fn excluded_files_are_passed_over_also_if_they_are_named() {
         (&["--exclude=deep", absolute], &[]),
     ] {
         let outcome = lint_in(directory.path(), &[&["--format=concise"], arguments].concat(), "");
-        assert_eq!(files(&outcome.stdout), told, "{arguments:?}: {outcome:?}");
+        assert_eq!(files(&outcome.stdout), reported, "{arguments:?}: {outcome:?}");
     }
     let outcome = lint_in(directory.path(), &["--exclude=[b-a]", "."], "");
     assert_eq!(outcome.status.code(), Some(2));
@@ -75,7 +75,7 @@ fn excluded_files_are_passed_over_also_if_they_are_named() {
 #[test]
 fn rules_are_selected_and_ignored_by_name_or_by_how_names_begin() {
     let directory = directory(&[("a.yaml", &wrong())]);
-    for (arguments, told, code) in [
+    for (arguments, reported, code) in [
         (
             &[][..],
             &["consolidate-after", "limit-negative", "limit-zero"][..],
@@ -89,7 +89,7 @@ fn rules_are_selected_and_ignored_by_name_or_by_how_names_begin() {
     ] {
         let arguments = [&["--format=concise"], arguments, &["a.yaml"]].concat();
         let outcome = lint_in(directory.path(), &arguments, "");
-        assert_eq!(rules(&outcome.stdout), told, "{arguments:?}: {outcome:?}");
+        assert_eq!(rules(&outcome.stdout), reported, "{arguments:?}: {outcome:?}");
         assert_eq!(outcome.status.code(), Some(code), "{arguments:?}");
     }
     let unknown = lint_in(directory.path(), &["--select=limit-zer", "a.yaml"], "");
@@ -102,7 +102,7 @@ fn rules_are_selected_and_ignored_by_name_or_by_how_names_begin() {
 }
 
 #[test]
-fn what_was_not_judged_is_told_whatever_is_selected() {
+fn what_was_not_judged_is_reported_whatever_is_selected() {
     let broken = format!("{SOUND}---\nkind: [karpenter.sh\n");
     let directory = directory(&[("a.yaml", &broken)]);
     let arguments = [
@@ -150,8 +150,8 @@ fn statistics_count_each_rule_and_judge_all_the_same() {
         "",
     );
     assert!(beside.stdout.starts_with("2  limit-zero "), "{beside:?}");
-    let told = fs::read_to_string(directory.path().join("out.txt")).expect("a report");
-    assert_eq!(told.lines().count(), 4);
+    let reported = fs::read_to_string(directory.path().join("out.txt")).expect("a report");
+    assert_eq!(reported.lines().count(), 4);
     let both = lint_in(directory.path(), &["--statistics", "--format=json", "."], "");
     assert_eq!(both.status.code(), Some(2), "{both:?}");
 }

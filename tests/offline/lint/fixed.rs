@@ -77,7 +77,7 @@ fn certain_fixes_are_written_and_all_else_stays() {
 }
 
 #[test]
-fn what_is_not_certain_is_told_and_left() {
+fn what_is_not_certain_is_reported_and_left() {
     let text = SOUND.replace("100Gi", "-1Gi").replace("limits:", "limit:");
     let directory = directory(&[("a.yaml", &text)]);
     let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
@@ -142,10 +142,10 @@ fn a_fix_that_is_denied_again_is_not_written() {
         ),
         ("expireAfter", "a unit is missing: s, m or h"),
     ] {
-        let told = format!("must be a string; in quotes it is denied, too: {why}");
+        let reported = format!("must be a string; in quotes it is denied, too: {why}");
         let mut lines = outcome.stdout.lines();
         assert!(
-            lines.any(|line| line.contains(field) && line.contains(&told)),
+            lines.any(|line| line.contains(field) && line.contains(&reported)),
             "{field}: {}",
             outcome.stdout
         );

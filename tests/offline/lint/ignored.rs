@@ -20,8 +20,8 @@ fn a_comment_ignores_a_rule_where_it_stands_and_is_counted() {
         "100Gi",
         "100 # poolgate: ignore limit-unit -- a hundred bytes will do",
     );
-    let told = concise(&SOUND.replace("100Gi", "100"));
-    assert_eq!(rules(&told.stdout), ["limit-unit"], "{told:?}");
+    let reported = concise(&SOUND.replace("100Gi", "100"));
+    assert_eq!(rules(&reported.stdout), ["limit-unit"], "{reported:?}");
     let outcome = concise(&text);
     assert_eq!(outcome.stdout, "", "{outcome:?}");
     assert_eq!(outcome.status.code(), Some(0));
@@ -42,8 +42,8 @@ fn what_karpenter_rejects_is_not_ignored_into_silence() {
     assert_eq!(rules(&outcome.stdout), ["weight"], "{outcome:?}");
     assert!(outcome.stdout.contains(": warning["), "{outcome:?}");
     assert_eq!(outcome.status.code(), Some(1), "Karpenter rejects it");
-    let told = "1 warning that Karpenter rejects all the same";
-    assert!(outcome.stderr.contains(told), "{outcome:?}");
+    let reported = "1 warning that Karpenter rejects all the same";
+    assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }
 
 #[test]

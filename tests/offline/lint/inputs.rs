@@ -146,7 +146,7 @@ fn the_exit_code_is_that_of_the_severest_finding() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_the_rest_is_still_told() {
+fn what_cannot_be_read_is_said_and_the_rest_is_still_reported() {
     let directory = directory(&[("wrong.yaml", &wrong())]);
     fs::write(directory.path().join("latin.yaml"), b"# karpenter.sh \xe9\n").expect("a file");
     let outcome = lint_in(
@@ -159,11 +159,11 @@ fn what_cannot_be_read_is_said_and_the_rest_is_still_told() {
         names(&outcome.stdout),
         ["latin.yaml", "missing.yaml", "wrong.yaml"]
     );
-    for told in [
+    for reported in [
         "latin.yaml:1:1: error[file-unreadable] is not UTF-8",
         "missing.yaml:1:1: error[file-unreadable] cannot be read: No such file",
     ] {
-        assert!(outcome.stdout.contains(told), "{outcome:?}");
+        assert!(outcome.stdout.contains(reported), "{outcome:?}");
     }
     assert!(outcome.stderr.ends_with("; 2 paths not read\n"), "{outcome:?}");
 }
@@ -189,8 +189,8 @@ fn what_cannot_be_read_is_in_every_report() {
         ] {
             assert!(outcome.stdout.contains(name), "{format}: {outcome:?}");
             assert!(outcome.stdout.contains(why), "{format}: {outcome:?}");
-            let told = format!("error: {name} {why}");
-            assert!(outcome.stderr.contains(&told), "{format}: {}", outcome.stderr);
+            let reported = format!("error: {name} {why}");
+            assert!(outcome.stderr.contains(&reported), "{format}: {}", outcome.stderr);
         }
         if format == "junit" {
             let document = roxmltree::Document::parse(&outcome.stdout).expect("XML");

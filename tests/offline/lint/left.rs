@@ -7,7 +7,7 @@ use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 
 #[test]
-fn a_value_that_an_alias_brings_is_left_and_told_and_the_rest_is_fixed() {
+fn a_value_that_an_alias_brings_is_left_and_reported_and_the_rest_is_fixed() {
     let text = SOUND
         .replace(
             "name: general",
@@ -20,12 +20,12 @@ fn a_value_that_an_alias_brings_is_left_and_told_and_the_rest_is_fixed() {
     let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     assert_eq!(fixed, text.replace("nodes: 5", "nodes: \"5\""));
     assert!(outcome.stderr.contains("; 1 place fixed"), "{outcome:?}");
-    let told = "a.yaml:9:23: not fixed: an alias brings this value: change it where it is written\n";
-    assert!(outcome.stderr.contains(told), "{outcome:?}");
+    let reported = "a.yaml:9:23: not fixed: an alias brings this value: change it where it is written\n";
+    assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }
 
 #[test]
-fn a_value_that_aliases_take_elsewhere_is_left_and_told_and_the_rest_is_fixed() {
+fn a_value_that_aliases_take_elsewhere_is_left_and_reported_and_the_rest_is_fixed() {
     let item = |text: &str| format!("- {}", text.trim_end().replace('\n', "\n  "));
     let first = SOUND
         .replace("disruption:", "disruption: &d")
@@ -47,8 +47,8 @@ fn a_value_that_aliases_take_elsewhere_is_left_and_told_and_the_rest_is_fixed() 
     let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
     let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     assert_eq!(fixed, text.replace("memory: 100 Gi", "memory: 100Gi"));
-    let told = "not fixed: aliases bring this value to other fields, too: change it by hand\n";
-    assert!(outcome.stderr.contains(told), "{outcome:?}");
+    let reported = "not fixed: aliases bring this value to other fields, too: change it by hand\n";
+    assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }
 
 #[test]
@@ -125,13 +125,17 @@ fn patches_encrypted_documents_and_templates_stay_as_they_are() {
         assert_eq!(left, text, "{name}");
     }
     assert!(!outcome.stderr.contains("places fixed"), "{outcome:?}");
-    for told in [
+    for reported in [
         "prod/patch.yaml:8:23: not fixed: a kustomization names the file as a patch",
         "value.yaml:8:23: not fixed: it is a template",
         "lines.yaml:8:23: not fixed: it is a template",
         "1 encrypted document skipped",
     ] {
-        assert!(outcome.stderr.contains(told), "{told}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(reported),
+            "{reported}: {}",
+            outcome.stderr
+        );
     }
     let report = fs::read_to_string(directory.path().join("report.json")).expect("a report");
     assert!(!report.contains("\"edit\""), "what a click would write: {report}");

@@ -31,8 +31,12 @@ fn what_only_the_webhook_completes_is_a_note_of_the_releases_that_deny_it() {
     for (release, noted) in [("1.14.3", true), ("1.0.2", true), ("1.15", false)] {
         let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
         let outcome = lint_in(Path::new("."), &arguments, &bare);
-        let told = "<stdin>:6:3: info[manifest-default] NodePool general: spec.disruption.consolidateAfter: Required value";
-        assert_eq!(outcome.stdout.starts_with(told), noted, "{release}: {outcome:?}");
+        let reported = "<stdin>:6:3: info[manifest-default] NodePool general: spec.disruption.consolidateAfter: Required value";
+        assert_eq!(
+            outcome.stdout.starts_with(reported),
+            noted,
+            "{release}: {outcome:?}"
+        );
         assert_eq!(outcome.stdout.lines().count(), usize::from(noted), "{outcome:?}");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     }
@@ -49,7 +53,8 @@ fn a_file_named_as_json_that_is_only_yaml_is_a_warning() {
     let directory = directory(&[("a.json", json), ("a.yaml", json), ("b.json", &right)]);
     let outcome = lint_in(directory.path(), &["--format", "concise", "."], "");
     assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:?}");
-    let told = "a.json:4:2: warning[manifest-json] kubectl reads this as YAML, but it is no JSON: a comma";
-    assert!(outcome.stdout.starts_with(told), "{outcome:?}");
+    let reported =
+        "a.json:4:2: warning[manifest-json] kubectl reads this as YAML, but it is no JSON: a comma";
+    assert!(outcome.stdout.starts_with(reported), "{outcome:?}");
     assert_eq!(outcome.status.code(), Some(0));
 }

@@ -109,8 +109,8 @@ fn v1beta1_without_a_release_is_one_note_of_a_run() {
     ] {
         let outcome = lint_in(directory.path(), &["--format", format, "."], "");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-        let told = outcome.stdout.matches("is judged for Karpenter 1.0.8").count();
-        assert_eq!(told, 1, "{format}: {}", outcome.stdout);
+        let reported = outcome.stdout.matches("is judged for Karpenter 1.0.8").count();
+        assert_eq!(reported, 1, "{format}: {}", outcome.stdout);
     }
     let json = lint_in(directory.path(), &["--format", "json", "."], "").stdout;
     let report: Value = serde_json::from_str(&json).expect("JSON");
@@ -125,7 +125,7 @@ fn a_gate_of_karpenter_that_every_static_pool_needs_is_one_note_of_a_run() {
     let two = format!("{fixed}---\n{fixed}");
     let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nrules: {replicas-gate: warning}\n";
     let directory = directory(&[("a.yaml", &two), ("b.yaml", &two), ("policy", policy)]);
-    let told = |more: &[&str]| {
+    let reported = |more: &[&str]| {
         let outcome = lint_in(
             directory.path(),
             &[&["--format", "concise"], more, &["."]].concat(),
@@ -134,9 +134,9 @@ fn a_gate_of_karpenter_that_every_static_pool_needs_is_one_note_of_a_run() {
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
         outcome.stdout.matches("[replicas-gate]").count()
     };
-    assert_eq!(told(&[]), 1);
+    assert_eq!(reported(&[]), 1);
     assert_eq!(
-        told(&["--policy", "policy"]),
+        reported(&["--policy", "policy"]),
         4,
         "who gives it a level wants to see each"
     );

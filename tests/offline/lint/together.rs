@@ -21,7 +21,7 @@ fn pool(name: &str) -> String {
 }
 
 /// The findings of the rules across objects in these files, a line for each finding.
-fn told(files: &[(&str, &str)], arguments: &[&str]) -> Outcome {
+fn reported(files: &[(&str, &str)], arguments: &[&str]) -> Outcome {
     let directory = directory(files);
     let ours = ["--together", "--format=concise", "--select", ACROSS, "."];
     lint_in(directory.path(), &[&ours[..], arguments].concat(), "")
@@ -128,12 +128,12 @@ fn comments_policies_baselines_and_counts_are_about_these_findings_too() {
         ("b.yaml", same.as_str()),
         ("c.yaml", CLASS),
     ];
-    assert_eq!(rules(&told(&files, &[])), ["nodepool-repeated"]);
-    assert_eq!(rules(&told(&files, &["--ignore=nodepool-repeated"])), [""; 0]);
+    assert_eq!(rules(&reported(&files, &[])), ["nodepool-repeated"]);
+    assert_eq!(rules(&reported(&files, &["--ignore=nodepool-repeated"])), [""; 0]);
 
     let comment = "name: same # poolgate: ignore nodepool-repeated -- the last one is meant";
     let ignored = same.replace("name: same", comment);
-    let outcome = told(&[files[0], ("b.yaml", &ignored), files[2]], &[]);
+    let outcome = reported(&[files[0], ("b.yaml", &ignored), files[2]], &[]);
     assert_eq!(outcome.stdout, "", "{outcome:?}");
     assert!(
         outcome.stderr.contains("1 finding ignored by comments"),
@@ -144,7 +144,7 @@ fn comments_policies_baselines_and_counts_are_about_these_findings_too() {
         format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nrules: {{nodepool-repeated: {level}}}\n")
     };
     let (off, warning) = (policy("\"off\""), policy("warning"));
-    let with = |policy: &str| told(&[files[0], files[1], files[2], (".poolgate.yaml", policy)], &[]);
+    let with = |policy: &str| reported(&[files[0], files[1], files[2], (".poolgate.yaml", policy)], &[]);
     assert_eq!(with(&off).stdout, "");
     let warned = with(&warning);
     assert!(warned.stdout.contains("warning[nodepool-repeated]"), "{warned:?}");
@@ -172,15 +172,15 @@ fn comments_policies_baselines_and_counts_are_about_these_findings_too() {
 fn what_could_not_be_read_may_hold_what_is_missing() {
     let lost = SOUND.replace("name: default", "name: lost");
     let files = [("a.yaml", lost.as_str()), ("c.yaml", CLASS)];
-    assert_eq!(rules(&told(&files, &[])), ["node-class-missing"]);
+    assert_eq!(rules(&reported(&files, &[])), ["node-class-missing"]);
     let open = CLASS.replace("name: default", "name: ${CLASS}");
     let sops = format!("{CLASS}sops:\n  mac: ENC[x]\n");
     let template = "{{- if .Values.class }}\na: 1\n{{- end }}\n";
     for text in [open.as_str(), &sops, template, "a: [\n"] {
-        let more = told(&[files[0], files[1], ("more.yaml", text)], &[]);
+        let more = reported(&[files[0], files[1], ("more.yaml", text)], &[]);
         assert!(!more.stdout.contains("node-class-missing"), "{text}: {more:?}");
     }
-    let named = told(&[("a.yaml", &lost.replace("lost", "${CLASS}")), files[1]], &[]);
+    let named = reported(&[("a.yaml", &lost.replace("lost", "${CLASS}")), files[1]], &[]);
     assert!(!named.stdout.contains("node-class-missing"), "{named:?}");
 }
 
@@ -194,7 +194,7 @@ fn a_patch_is_no_second_pool() {
         ("patch.yaml", patch),
         ("kustomization.yaml", kustomization),
     ];
-    let outcome = told(&files, &[]);
+    let outcome = reported(&files, &[]);
     assert_eq!(outcome.stdout, "", "{outcome:?}");
     assert!(outcome.stderr.contains("1 patch judged as a part"), "{outcome:?}");
 }
@@ -203,16 +203,17 @@ fn a_patch_is_no_second_pool() {
 fn manifests_of_real_people_have_no_finding_across_them_but_classes_kept_elsewhere() {
     let files = fs::read_dir(root().join("tests/corpus")).expect("the corpus");
     let paths = files.map(|file| file.expect("an entry").path());
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for path in paths.filter(|path| path.extension().is_some_and(|end| end == "yaml")) {
         let path = path.to_str().expect("UTF-8");
         let arguments = ["--together", "--format=concise", "--select", ACROSS, path];
         let outcome = lint_in(root(), &arguments, "");
         let lines = outcome.stdout.lines().map(str::to_owned);
-        told.extend(lines.filter(|line| ACROSS.split(',').any(|rule| line.contains(&format!("[{rule}]")))));
+        reported
+            .extend(lines.filter(|line| ACROSS.split(',').any(|rule| line.contains(&format!("[{rule}]")))));
     }
     let elsewhere = |line: &&String| line.contains("info[node-class-missing]");
-    assert!(told.iter().filter(elsewhere).count() > 30, "{told:?}");
-    told.retain(|line| !elsewhere(&line));
-    assert_eq!(told, [""; 0]);
+    assert!(reported.iter().filter(elsewhere).count() > 30, "{reported:?}");
+    reported.retain(|line| !elsewhere(&line));
+    assert_eq!(reported, [""; 0]);
 }

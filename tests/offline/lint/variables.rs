@@ -141,13 +141,13 @@ fn files_say_what_variables_stand_for_and_the_last_one_counts() {
     );
     let prod = lint(&["prod.env"]);
     assert!(prod.stdout.contains("not checked: \"${arches}\";"), "{prod:?}");
-    for (file, told) in [
+    for (file, reported) in [
         ("wrong.env", "wrong.env: line 1: write NAME=VALUE"),
         ("no.env", "no.env cannot be read"),
     ] {
         let outcome = lint(&[file]);
         assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
-        assert!(outcome.stderr.contains(told), "{outcome:?}");
+        assert!(outcome.stderr.contains(reported), "{outcome:?}");
     }
 }
 
@@ -160,8 +160,8 @@ fn nothing_writes_where_a_variable_stands() {
     let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
     let file = || fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     assert_eq!(file(), text, "{outcome:?}");
-    let told = "a.yaml:8:23: not fixed: another program fills in a variable here";
-    assert!(outcome.stderr.contains(told), "{outcome:?}");
+    let reported = "a.yaml:8:23: not fixed: another program fills in a variable here";
+    assert!(outcome.stderr.contains(reported), "{outcome:?}");
     let beside = text.replace("duration: 8h", "").replace("100Gi", "${memory}");
     let beside = beside.replace("${after:=1d}", "1d");
     fs::write(directory.path().join("a.yaml"), &beside).expect("a file");
@@ -172,6 +172,6 @@ fn nothing_writes_where_a_variable_stands() {
     fs::write(directory.path().join("a.yaml"), &bare).expect("a file");
     let outcome = program::run_in(directory.path(), &["default", "--write", "a.yaml"], "");
     assert_eq!(file(), bare);
-    let told = "a.yaml:1:1: left as it is: variables are in it that another program fills in";
-    assert!(outcome.stderr.contains(told), "{outcome:?}");
+    let reported = "a.yaml:1:1: left as it is: variables are in it that another program fills in";
+    assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }

@@ -74,10 +74,10 @@ impl Guarded {
     }
 
     /// The log lines about denials; there must be this many.
-    fn told(&self, lines: usize) -> Vec<Value> {
+    fn reported(&self, lines: usize) -> Vec<Value> {
         wait_for("the denials to be logged", || {
-            let told = self.server.logged("client denied");
-            (told.len() >= lines).then_some(told)
+            let reported = self.server.logged("client denied");
+            (reported.len() >= lines).then_some(reported)
         })
     }
 }
@@ -103,7 +103,7 @@ fn who_shows_no_certificate_of_the_authority_gets_no_handshake() {
         }
     }
     // Once for each reason in a while, with the client's address.
-    let lines = guarded.told(2);
+    let lines = guarded.reported(2);
     assert_eq!(lines.len(), 2, "{lines:?}");
     for line in lines {
         assert_eq!(line["fields"]["peer"], "127.0.0.1");
@@ -119,7 +119,7 @@ fn who_shows_no_certificate_of_the_authority_gets_no_handshake() {
 }
 
 #[test]
-fn who_has_another_name_is_told_so_and_learns_nothing_else() {
+fn who_has_another_name_is_reported_so_and_learns_nothing_else() {
     let authority = Authority::named("clients");
     let guarded = Guarded::serve(
         &authority,
@@ -141,7 +141,7 @@ fn who_has_another_name_is_told_so_and_learns_nothing_else() {
         );
     }
     guarded.expect_denied("name", 2.0);
-    let lines = guarded.told(1);
+    let lines = guarded.reported(1);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0]["fields"]["reason"].to_string().contains("system:node:a"));
 }

@@ -58,7 +58,7 @@ fn a_client_that_leaves_during_the_handshake_is_no_more_than_a_number() {
 }
 
 #[test]
-fn a_client_that_does_not_trust_us_is_told_apart() {
+fn a_client_that_does_not_trust_us_is_reported_apart() {
     let (server, other) = (Poolgate::serve(), Poolgate::serve());
     assert!(Connection::negotiate(server.admission(), &other.ca(), &["http/1.1"]).is_err());
     assert_works(&server);

@@ -88,11 +88,11 @@ fn requests_that_are_no_reviews_are_logged_by_kind_and_not_each() {
         .filter(|line| line["fields"]["webhook"] == "validate")
         .collect();
     // A busy machine may take longer for the fifty than the time after which the kind is logged again.
-    let told: u64 = malformed
+    let reported: u64 = malformed
         .iter()
         .map(|line| 1 + line["fields"]["left_out"].as_u64().expect("a number"))
         .sum();
-    assert!(malformed.len() < 25 && told <= 50, "{}", server.log());
+    assert!(malformed.len() < 25 && reported <= 50, "{}", server.log());
     assert_eq!(server.metric("poolgate_webhook_malformed_total"), Some(50.0));
 }
 

@@ -13,7 +13,7 @@ fn ask(connection: &mut Connection, request: &str) -> Response {
 }
 
 #[test]
-fn a_wrong_path_is_told_the_right_ones() {
+fn a_wrong_path_is_reported_the_right_ones() {
     let server = Poolgate::serve();
     let answer = Connection::to(&server).post("/validating", &good_review("u"));
     assert_eq!(answer.status, 404);
@@ -25,7 +25,7 @@ fn a_wrong_path_is_told_the_right_ones() {
 }
 
 #[test]
-fn a_wrong_method_is_told_the_right_one() {
+fn a_wrong_method_is_reported_the_right_one() {
     let server = Poolgate::serve();
     let answer = ask(
         &mut Connection::to(&server),
@@ -36,7 +36,7 @@ fn a_wrong_method_is_told_the_right_one() {
 }
 
 #[test]
-fn a_wrong_content_type_is_told_the_right_one() {
+fn a_wrong_content_type_is_reported_the_right_one() {
     let server = Poolgate::serve();
     for line in ["Content-Type: text/yaml\r\n", ""] {
         let request =

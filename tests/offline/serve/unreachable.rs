@@ -39,13 +39,16 @@ fn a_cluster_that_does_not_answer_is_reported_once_and_counted() {
     wait_for("several tries", || {
         (server.metric("poolgate_watch_errors_total{watch=\"definition\"}") >= Some(3.0)).then_some(())
     });
-    let (status, told) = server.probe("/readyz");
+    let (status, reported) = server.probe("/readyz");
     assert_eq!(status, 200);
     assert!(
-        told.starts_with("ok\njudging for: Karpenter 1.15.0; no NodePool definition is known\n"),
-        "{told}"
+        reported.starts_with("ok\njudging for: Karpenter 1.15.0; no NodePool definition is known\n"),
+        "{reported}"
     );
-    assert!(told.contains("NodePool definition: not watching: "), "{told}");
+    assert!(
+        reported.contains("NodePool definition: not watching: "),
+        "{reported}"
+    );
     let up = "poolgate_watch_up{watch=\"nodepools\"}";
     assert!(server.probe("/metrics").1.contains(&format!("{up} 0\n")));
     // One line for each of the two watches.

@@ -26,7 +26,7 @@ pub struct Memory {
     /// The limits of the last settle time.
     pub(super) limits: RecentLimits,
     /// The events that were reported, by topic.
-    pub(super) told: BTreeMap<Topic, LastEvent>,
+    pub(super) reported: BTreeMap<Topic, LastEvent>,
 }
 
 /// The subject of an event. Each topic of a pool is reported again only when something has changed.
@@ -63,21 +63,21 @@ impl Memory {
     /// nothing to report.
     pub(super) fn is_news(&mut self, topic: Topic, what: Option<String>, now: Moment) -> bool {
         let Some(what) = what else {
-            if let Some(told) = self.told.get_mut(&topic) {
-                told.over_since.get_or_insert(now);
+            if let Some(reported) = self.reported.get_mut(&topic) {
+                reported.over_since.get_or_insert(now);
             }
             return false;
         };
-        let told = LastEvent {
+        let reported = LastEvent {
             what,
             over_since: None,
         };
-        let before = self.told.get(&topic);
+        let before = self.reported.get(&topic);
         let is_old = before.is_some_and(|before| {
             let is_over = before.over_since.is_some_and(|since| now.since(since) >= OVER);
-            before.what == told.what && !is_over
+            before.what == reported.what && !is_over
         });
-        self.told.insert(topic, told);
+        self.reported.insert(topic, reported);
         !is_old
     }
 }

@@ -204,7 +204,7 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
 }
 
 #[test]
-fn a_limit_holds_at_once_however_little_the_watches_have_told() {
+fn a_limit_holds_at_once_however_little_the_watches_have_reported() {
     let gated = Gated::start("early-", &[]);
     // Each pool is asked for in the moment of its creation: what the watch has not told yet is read.
     for number in 0..5 {
@@ -331,7 +331,7 @@ fn a_reservation_that_came_to_nothing_is_counted_when_it_ends() {
 }
 
 #[test]
-fn a_ledger_of_a_later_release_is_told_of_and_not_written_over() {
+fn a_ledger_of_a_later_release_is_reported_and_not_written_over() {
     let gated = Gated::start("later-", &[]);
     gated.apply(&pool("later", Some(5)));
     gated.create(&[], &claim("later-a", "later")).success();

@@ -54,19 +54,19 @@ impl Fenced {
     #[track_caller]
     fn denied(&self, collection: &str, name: &str, change: &Value) -> Option<String> {
         let path = format!("{collection}/{name}?dryRun=All");
-        told(self.thief.try_merge(&path, change))
+        reported(self.thief.try_merge(&path, change))
     }
 
     #[track_caller]
     fn expect_denied(&self, collection: &str, name: &str, change: &Value) {
-        let told = self.denied(collection, name, change);
-        assert!(told.is_some(), "{collection}/{name} took {change}");
+        let reported = self.denied(collection, name, change);
+        assert!(reported.is_some(), "{collection}/{name} took {change}");
     }
 
     #[track_caller]
     fn expect_taken(&self, collection: &str, name: &str, change: &Value) {
-        let told = self.denied(collection, name, change);
-        assert_eq!(told, None, "{collection}/{name} denied {change}");
+        let reported = self.denied(collection, name, change);
+        assert_eq!(reported, None, "{collection}/{name} denied {change}");
     }
 
     /// Why the fence keeps the thief from deleting a claim, by the UID that it has or by none.
@@ -78,16 +78,19 @@ impl Fenced {
         if by_uid {
             options["preconditions"] = json!({"uid": uid});
         }
-        told(self.thief.try_delete(&format!("{CLAIMS}/{name}"), &options))
+        reported(self.thief.try_delete(&format!("{CLAIMS}/{name}"), &options))
     }
 }
 
 /// What the fence says of a request; none where it was taken.
 #[track_caller]
-fn told(answer: Result<Value, kube::Error>) -> Option<String> {
-    let told = answer.err()?.to_string();
-    assert!(told.contains("this account"), "denied for another reason: {told}");
-    Some(told)
+fn reported(answer: Result<Value, kube::Error>) -> Option<String> {
+    let reported = answer.err()?.to_string();
+    assert!(
+        reported.contains("this account"),
+        "denied for another reason: {reported}"
+    );
+    Some(reported)
 }
 
 #[test]
@@ -211,7 +214,8 @@ fn the_account_writes_no_events_but_its_own() {
             "reportingComponent": component,
         })
     };
-    let try_create = |event: &Value| told(fenced.thief.try_create(&format!("{EVENTS}?dryRun=All"), event));
+    let try_create =
+        |event: &Value| reported(fenced.thief.try_create(&format!("{EVENTS}?dryRun=All"), event));
     assert_eq!(try_create(&event("own", "poolgate", "NodePool")), None);
     assert!(try_create(&event("other", "kubelet", "NodePool")).is_some());
     assert!(try_create(&event("other", "poolgate", "Node")).is_some());

@@ -21,8 +21,8 @@ fn one_leads_and_another_takes_over_when_it_goes_dies_or_stalls() {
     wait_for("the first to lead", || first.leads().then_some(()));
     let second = Reconciler::start(&account, &[]);
     wait_for("the second to have asked for the Lease", || {
-        let (_, told) = second.probe("/readyz");
-        (!told.contains("leader: not yet known")).then_some(())
+        let (_, reported) = second.probe("/readyz");
+        (!reported.contains("leader: not yet known")).then_some(())
     });
     assert!(first.leads() && !second.leads());
 

@@ -11,7 +11,7 @@ fn finalizer() -> Value {
 }
 
 #[test]
-fn nodes_above_the_limit_are_told_of_and_stay() {
+fn nodes_above_the_limit_are_reported_and_stay() {
     let (mut fleet, reconciler) = shared();
     for node in ["reported-a", "reported-b", "reported-c"] {
         fleet.busy("reported", node);

@@ -7,7 +7,7 @@ use super::super::*;
 use super::machine::*;
 use super::world::*;
 
-fn told(plan: &Plan) -> Vec<String> {
+fn reported(plan: &Plan) -> Vec<String> {
     plan.events
         .iter()
         .map(|event| format!("{}: {}", event.reason.as_str(), event.message))
@@ -15,7 +15,7 @@ fn told(plan: &Plan) -> Vec<String> {
 }
 
 fn told_at(world: &mut World, seconds: i64) -> Vec<String> {
-    told(&world.step(noon() + SignedDuration::from_secs(seconds)))
+    reported(&world.step(noon() + SignedDuration::from_secs(seconds)))
 }
 
 const BLOCKED: &str =
@@ -45,13 +45,13 @@ fn a_disruption_that_the_limit_forbids_is_reported_once_until_it_happens_again()
 fn consolidation_that_the_limit_forbids_is_reported_only_where_there_is_any() {
     let mut world = World::new(2).with_full_nodes(2);
     assert_eq!(
-        told(&world.plan()),
+        reported(&world.plan()),
         [
             "DisruptionBlocked: No allowed disruptions for disruption reason Underutilized due to node hard limit"
         ]
     );
     world.pool.consolidates_underutilized = false;
-    assert_eq!(told(&world.plan()), [""; 0]);
+    assert_eq!(reported(&world.plan()), [""; 0]);
     let mut frozen = World::of(2, "Hard", &json!([{"nodes": "0"}])).with_full_nodes(2);
     assert_eq!(told_at(&mut frozen, 0), [""; 0], "budgets forbid it anyway");
 }
@@ -102,8 +102,8 @@ fn the_drain_that_holds_the_place_is_named() {
     world.claims.remove(2);
     world.claims.push(Machine::new(3).with_pod("4"));
     world.claims[2].claim.conditions.consolidatable = false;
-    let told = told_at(&mut world, 1);
-    assert!(told[0].contains("; node-1, draining since"), "{told:?}");
+    let reported = told_at(&mut world, 1);
+    assert!(reported[0].contains("; node-1, draining since"), "{reported:?}");
 }
 
 #[test]
