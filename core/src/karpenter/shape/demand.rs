@@ -48,30 +48,28 @@ pub struct Missed {
 impl Demand {
     /// What is wrong with the value of a field, apart from its type.
     pub(super) fn missed_by(&'static self, value: &Json<'_>) -> Option<Missed> {
-        let mut suggestion = self.suggestion.map(Suggestion::from);
-        let problem = match (&self.legal, value) {
-            (Legal::Present, Json::Null) => Problem::Required,
+        let (problem, suggestion) = match (&self.legal, value) {
+            (Legal::Present, Json::Null) => (Problem::Required, self.suggestion()),
             (Legal::Within(legal, instead), Json::Number(number)) => {
                 let number = whole_number(number).filter(|number| !legal.contains(number))?;
-                suggestion = instead(number).map(Suggestion::from);
-                Problem::Invalid {
-                    value: number.to_string(),
-                }
+                let value = number.to_string();
+                (Problem::Invalid { value }, instead(number).map(Suggestion::from))
             }
             (Legal::AtMost(most), Json::Array(list)) if list.len() > *most => {
-                Problem::TooMany { actual: list.len() }
+                (Problem::TooMany { actual: list.len() }, self.suggestion())
             }
-            (Legal::AtMost(most), Json::Object(map)) => {
+            (Legal::AtMost(most), Json::Object(map)) if map.len() > *most => {
                 // The API server drops null values.
                 let actual = map.iter().filter(|(_, value)| !value.is_null()).count();
-                (actual > *most).then_some(Problem::TooMany { actual })?
+                let problem = (actual > *most).then_some(Problem::TooMany { actual })?;
+                (problem, self.suggestion())
             }
             (Legal::OneOf(supported), Json::String(text)) if !supported.contains(&&**text) => {
-                suggestion = Suggestion::spelling(text, supported);
-                Problem::Unsupported {
-                    value: quoted(text),
-                    supported,
-                }
+                let value = quoted(text);
+                (
+                    Problem::Unsupported { value, supported },
+                    Suggestion::spelling(text, supported),
+                )
             }
             _ => return None,
         };
@@ -80,5 +78,9 @@ impl Demand {
             problem,
             suggestion,
         })
+    }
+
+    fn suggestion(&self) -> Option<Suggestion> {
+        self.suggestion.map(Suggestion::from)
     }
 }
