@@ -113,9 +113,12 @@ fn walk<'a>(
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
     let mut inside = |step: Step<'a>, value: &'a Json<'a>, shape: &'static Shape| {
-        path.push(step);
-        walk(value, shape, path, found);
-        path.pop();
+        // Most values need no path, because there is nothing to report and nothing inside.
+        if !is_plain(value, shape) {
+            path.push(step);
+            walk(value, shape, path, found);
+            path.pop();
+        }
     };
     match (shape, value) {
         (Shape::Demanding(demand, shape), _) => {
@@ -129,10 +132,7 @@ fn walk<'a>(
                 walk(value, shape, path, found);
             }
         }
-        (Shape::Any, _)
-        | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
-        | (Shape::Boolean, Json::Bool(_)) => {}
-        (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) if whole_number(number).is_some() => {}
+        _ if is_plain(value, shape) => {}
         (Shape::List(element), Json::Array(list)) => {
             for (index, value) in list.iter().enumerate() {
                 inside(Step::Index(index), value, element);
@@ -162,6 +162,20 @@ fn walk<'a>(
             value,
             expected: shape,
         }),
+    }
+}
+
+/// Whether a value has this shape, and nothing inside that must be checked.
+fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
+    match (shape, value) {
+        (Shape::Any, _)
+        | (Shape::Text | Shape::FormattedText | Shape::IntegerOrText, Json::String(_))
+        | (Shape::Boolean, Json::Bool(_)) => true,
+        (Shape::Integer | Shape::IntegerOrText, Json::Number(number)) => whole_number(number).is_some(),
+        (Shape::Demanding(demand, shape), _) => {
+            (value.is_null() || is_plain(value, shape)) && demand.missed_by(value).is_none()
+        }
+        _ => false,
     }
 }
 
