@@ -23,7 +23,7 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&TEMPLATE_ANNOTATIONS, &DO_NOT_DI
 
 static TEMPLATE_ANNOTATIONS: Rule = Rule {
     id: RuleId::new("template-annotations"),
-    title: "The annotations of a template are ones that a NodeClaim can have",
+    title: "A NodeClaim can have the annotations of the template",
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
@@ -55,7 +55,7 @@ static DO_NOT_DISRUPT_TEMPLATE: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "Karpenter copies `karpenter.sh/do-not-disrupt` from the template to every node, so it never \
           consolidates or replaces any of them, not even drifted ones. A budget of `nodes: \"0\"` does the \
-          same, can be limited to times and reasons, and is visible to whoever reads `spec.disruption`.",
+          same, can be limited to times and reasons, and shows in `spec.disruption`.",
     seen_in: &["aws/karpenter-provider-aws#6383"],
     bad: r#"spec:
   template:
@@ -100,7 +100,7 @@ pub(super) fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Those that the API server does not drop.
+/// The annotations that the API server keeps: it drops null values.
 fn kept<'v>(annotations: &'v Object<'v>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
     annotations.iter().filter(|(_, value)| !value.is_null())
 }
@@ -110,7 +110,7 @@ fn path() -> FieldPath {
 }
 
 fn check_key(key: &str, findings: &mut Findings<'_>) {
-    // Kubernetes looks at an annotation's key in lower case.
+    // Kubernetes checks an annotation's key in lower case.
     let is_plain = qualified_name(key).is_ok();
     if is_plain {
         return;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_null_the_api_server_drops() {
+    fn null_values_are_not_checked() {
         let key = "k".repeat(MOST_IN_TEMPLATE);
         assert_eq!(
             errors(&annotations(&json!({"owned by": null, key: null}))),
@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn all_of_them_together_leave_room_for_karpenters_own() {
+    fn the_total_size_leaves_room_for_karpenters_annotations() {
         let of = |size: usize| annotations(&json!({"a": "x".repeat(size - 1)}));
         assert_eq!(errors(&of(MOST_IN_TEMPLATE)), [""; 0]);
         assert!(errors(&of(MOST_IN_TEMPLATE + 1))[0].ends_with("[template-annotations]"));
     }
 
     #[test]
-    fn a_pool_that_is_never_disrupted_is_warned_of() {
+    fn a_pool_that_is_never_disrupted_gets_a_warning() {
         let never = annotations(&json!({"karpenter.sh/do-not-disrupt": "true"}));
         assert!(warnings(&never)[0].ends_with("[do-not-disrupt-template]"));
         let off = annotations(&json!({"karpenter.sh/do-not-disrupt": "false"}));

@@ -1,4 +1,4 @@
-//! The fields themselves: of the right type, known to the API, there, and as the API demands.
+//! Checks each field against the schema: known to the API, of the right type, present if required, valid.
 
 use super::findings::Findings;
 use super::unknown::{self, Spelling};
@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::karpenter::KarpenterVersion;
 use crate::karpenter::shape::{SchemaViolation, violations};
 
-/// Checks the fields of an object against the table that its spelling goes by.
+/// Checks the fields of an object against the table at `spelling.root`.
 pub(super) fn check(
     object: &Json<'_>,
     mut spelling: Spelling,

@@ -1,6 +1,5 @@
-//! Where rules put what they find, and where it is settled how much that weighs: the policy's level for the rule,
-//! then its exemptions, then the ratchet (an update is not denied for what it does not touch), then whether the
-//! policy denies at all.
+//! Collects the findings of rules and decides their severity: by the policy's level for the rule, then its
+//! exemptions, then the ratchet (an update is not denied for what it does not change), then its enforcement.
 
 use super::context::Context;
 use super::ratchet::{Ratchet, forgiven};
@@ -9,13 +8,13 @@ use crate::json::Json;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
 use crate::rule::Rule;
 
-/// Said of a mistake that the policy only warns of.
+/// Added to a mistake that is only a warning because the policy is not enforced.
 const NOT_ENFORCED: &str = " (not enforced yet, so not denied)";
 
-/// The same of one that is denied whatever poolgate says.
+/// The same for a mistake that Karpenter rejects anyway.
 const DENIED_UNENFORCED: &str = " (not enforced yet, but Karpenter rejects it)";
 
-/// Said of such a mistake where the policy gives its rule a lower level.
+/// Added to a mistake that Karpenter rejects, if the policy gives its rule a lower level.
 const DENIED_LOWERED: &str = " (lowered by the policy, but Karpenter rejects it)";
 
 /// The findings of one review.
@@ -24,13 +23,13 @@ pub(crate) struct Findings<'a> {
     object: &'a Json<'a>,
     ratchet: Ratchet<'a>,
     policy: &'a Policy,
-    /// The exemptions that cover the object; none while nothing was found, because most objects are fine.
+    /// The exemptions that cover the object; `None` until the first finding, because most objects have none.
     exemptions: Option<Vec<&'a Exemption>>,
     report: Report,
 }
 
 impl<'a> Findings<'a> {
-    /// Nothing found yet in `object`.
+    /// No findings yet in `object`.
     pub(crate) fn new(object: &'a Json<'a>, old: Option<&'a Json<'a>>, context: &Context<'a>) -> Self {
         Self {
             object,
@@ -41,12 +40,12 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Whether anybody wants to hear of a rule: it is on, or the policy switches it on.
+    /// Whether a rule is on by default, or the policy switches it on.
     pub(super) fn wants(&self, rule: &Rule) -> bool {
         rule.severity.is_some() || self.policy.levels.of(rule.id, Origin::Silent).is_some()
     }
 
-    /// Takes a finding in, with the weight that policy and ratchet leave it.
+    /// Adds a finding, with the severity that policy and ratchet give it.
     pub(crate) fn push(&mut self, mut diagnostic: Diagnostic) {
         let is_denied = diagnostic.severity == Severity::Error && diagnostic.origin.is_karpenters();
         match self.policy.levels.of(diagnostic.rule, diagnostic.origin) {
@@ -72,7 +71,7 @@ impl<'a> Findings<'a> {
         self.report.push(diagnostic);
     }
 
-    /// Lowers the severity as far as the first exemption says that covers object and rule.
+    /// Lowers the severity to that of the first exemption that covers object and rule.
     fn spare(&mut self, diagnostic: &mut Diagnostic) {
         let (policy, object) = (self.policy, self.object);
         let exemptions = self.exemptions.get_or_insert_with(|| covering(policy, object));
@@ -94,12 +93,12 @@ impl<'a> Findings<'a> {
         diagnostic.reason.push(')');
     }
 
-    /// Whether something that was found was compared with the stored object.
+    /// Whether a finding was compared with the stored object.
     pub(crate) fn were_compared(&self) -> bool {
         self.ratchet.has_compared()
     }
 
-    /// All that was found.
+    /// All findings.
     pub(crate) fn into_report(self) -> Report {
         self.report
     }
@@ -136,7 +135,7 @@ mod tests {
     const BOTH_HALVES: RuleId = RuleId::new("budget-schedule-duration");
     const MODE: RuleId = RuleId::new("node-limit-mode");
 
-    /// The findings of one rule of Karpenter's schema and one of poolgate's own, under a policy.
+    /// The findings of one rule of Karpenter's schema and one of poolgate's, under a policy.
     fn weighed(policy: &Policy, old: Option<&Value>) -> Vec<(&'static str, Severity, String)> {
         let object = json!({
             "metadata": {"name": "gpu-a", "labels": {"team": "data"}},
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_replaces_the_severity_but_what_karpenter_rejects_stays_heard() {
+    fn a_level_replaces_the_severity_but_what_karpenter_rejects_is_still_reported() {
         let mut policy = Policy::default();
         let reasons = |policy: &Policy| -> Vec<bool> {
             let weighed = weighed(policy, None).into_iter();
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_rule_what_karpenter_rejects_stays_heard_and_the_rest_can_be_switched_off() {
+    fn a_rule_that_is_off_still_reports_what_karpenter_rejects() {
         let object =
             json!({"spec": {"disruption": {"budgets": [{"nodes": "101%"}, {"nodes": "99999999999"}]}}});
         let request = crate::review::Request {
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_enforced_errors_become_warnings_that_say_who_denies_all_the_same() {
+    fn without_enforcement_errors_become_warnings_that_say_whether_karpenter_rejects() {
         let policy = Policy {
             enforcement: Enforcement::Warn,
             ..Policy::default()

@@ -1,4 +1,4 @@
-//! What only templates of v1beta1 have: the kubelet's settings, and `resources`.
+//! Fields that only templates of v1beta1 have: the kubelet's settings, and `resources`.
 
 use super::findings::Findings;
 use super::length::too_long;
@@ -20,7 +20,7 @@ const SIGNALS: &[&str] = &[
 ];
 const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 
-/// The first release whose CRD wants `resources` of a NodePool to be empty.
+/// The first release whose CRD requires `resources` of a NodePool to be empty.
 const RESOURCES_EMPTY_SINCE: KarpenterVersion = KarpenterVersion::new(0, 34, 0);
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&KUBELET, &TEMPLATE_RESOURCES];
@@ -33,10 +33,10 @@ static KUBELET: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`k8s.io/apimachinery`, `pkg/apis/meta/v1/duration.go`, `UnmarshalJSON`",
     )),
-    why: "The CRD knows which eviction signals and reserved resources there are. It requires a grace period \
-          for each soft eviction threshold and the other way round, and a high image threshold above the low \
-          one. It does not check that Karpenter can read a grace period; one that it cannot read makes the \
-          list of **all** NodePools unreadable. In v1 these settings belong to the node class.",
+    why: "The CRD lists the valid eviction signals and reserved resources. It requires a grace period for \
+          each soft eviction threshold and the other way round, and a high image threshold above the low \
+          one. It does not check that Karpenter can read a grace period, and one that it cannot read makes \
+          the list of **all** NodePools unreadable. In v1 these settings belong to the node class.",
     seen_in: &[],
     bad: "\
 apiVersion: karpenter.sh/v1beta1
@@ -131,7 +131,7 @@ impl<'a> Kubelet<'a> {
         self.owner.path("kubelet").key(field)
     }
 
-    /// The texts under a setting that is a map.
+    /// The keys and strings of a setting that is a map.
     fn texts(&self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let map = self.settings.get(field).and_then(Json::as_object);
         map.into_iter()
@@ -139,7 +139,7 @@ impl<'a> Kubelet<'a> {
             .filter_map(|(key, value)| Some((key, value.as_str()?)))
     }
 
-    /// Whether a map has a value for a key. What is null the API server drops.
+    /// Whether a map has a value for a key. The API server drops null values.
     fn has(&self, field: &str, key: &str) -> bool {
         let value = self.settings.get(field).and_then(|map| map.get(key));
         value.is_some_and(|value| !value.is_null())
@@ -214,10 +214,10 @@ impl<'a> Kubelet<'a> {
     }
 }
 
-/// What is wrong with a text, and who else notices.
+/// Who else notices the mistake, and what it is.
 type Wrong = (Origin, String);
 
-/// A percentage with at most two decimals, or a quantity. The CRD's pattern takes an empty text, too.
+/// A percentage with at most two decimals, or a quantity. The CRD's pattern accepts an empty string, too.
 fn threshold(text: &str) -> Result<(), Wrong> {
     let Some(percent) = text.strip_suffix('%') else {
         return if text.is_empty() { Ok(()) } else { quantity(text) };
@@ -248,7 +248,7 @@ fn quantity(text: &str) -> Result<(), Wrong> {
         .map_err(|error| (by_quantity(&error), error.to_string()))
 }
 
-/// The CRD takes any text.
+/// A duration that Karpenter can read. The CRD accepts any string.
 fn grace_period(text: &str) -> Result<(), Wrong> {
     if let Some(reason) = too_long(text) {
         return Err((Origin::Poolgate, reason));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_block_of_usual_settings_passes() {
+    fn a_block_of_usual_settings_passes() {
         let kubelet = json!({
             "clusterDNS": ["10.0.1.100"],
             "cpuCFSQuota": true,
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_of_the_crd_is_kept() {
+    fn each_rule_of_the_crd_is_checked() {
         for (kubelet, piece) in [
             (
                 json!({"maxPods": -1}),
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grace_period_that_poisons_the_list_is_denied() {
+    fn a_grace_period_that_karpenter_cannot_read_is_denied() {
         let kubelet = json!({
             "evictionSoft": {"memory.available": "5%"},
             "evictionSoftGracePeriod": {"memory.available": "1 minute"},

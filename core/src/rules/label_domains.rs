@@ -1,4 +1,4 @@
-//! Template labels in domains that Karpenter or the provider of the machines keeps for itself.
+//! Template labels in domains that Karpenter or the cloud provider reserves.
 
 use super::findings::Findings;
 use super::reserved_labels::{Reserved, present_name};
@@ -22,8 +22,8 @@ static LABEL_RESTRICTED: Rule = Rule {
           `karpenter.sh/capacity-type`; Karpenter sets `karpenter.sh/nodepool` itself, and the kubelet \
           `kubernetes.io/hostname`. Before Karpenter 1.9, and in v1beta1, the domains `kubernetes.io` and \
           `k8s.io` are restricted, too, except `node.kubernetes.io`, `node-restriction.kubernetes.io`, \
-          `kops.k8s.io` and the labels that Karpenter knows, and those not by an old name such as \
-          `beta.kubernetes.io/arch`.",
+          `kops.k8s.io` and the labels that Karpenter knows. An old name of such a label, for example \
+          `beta.kubernetes.io/arch`, is not accepted.",
     seen_in: &["2586"],
     bad: r#"spec:
   template:
@@ -45,7 +45,7 @@ static LABEL_PROVIDER_MISSPELT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Runtime],
     evidence: None,
-    why: "A provider reserves its domain for its own labels and rejects any other. This key differs from a \
+    why: "A provider reserves its domain for its own labels and rejects all others. This key differs from a \
           known label by a letter or two, or only by its domain.",
     seen_in: &[],
     bad: "\
@@ -71,8 +71,8 @@ static LABEL_PROVIDER_UNKNOWN: Rule = Rule {
     origins: &[Origin::Runtime],
     evidence: None,
     why: "A provider rejects labels in its domain that it does not know. The label is in none of poolgate's \
-          lists, but a newer provider may have added it, so this is only a warning. Put a label of your own \
-          in a domain of your own.",
+          lists, but a newer provider may have added it, so this is only a warning. Use your own domain for \
+          your own labels.",
     seen_in: &[],
     bad: "\
 spec:
@@ -90,7 +90,7 @@ spec:
 ",
 };
 
-/// Checks the domain of a label whose syntax is sound. `kind` tells what the label is to Karpenter.
+/// Checks the domain of a label whose syntax is valid. `kind` returns what the label is to Karpenter.
 pub(super) fn check<'l>(
     key: &str,
     kind: impl FnOnce() -> LabelKind<'l>,
@@ -140,7 +140,7 @@ const REMOVE: &str = "remove it";
 /// What to do with a label that is not among those of a reserved domain.
 const OWN_DOMAIN: &str = "use a domain of your own";
 
-/// Why nobody may set the label, and what to do instead.
+/// Why the label may not be set, and what to do instead.
 const fn reason_and_suggestion(reserved: Reserved) -> (&'static str, &'static str) {
     match reserved {
         Reserved::NodePool => (
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_providers_domain_is_the_providers() {
+    fn a_providers_domain_has_only_the_providers_labels() {
         assert_eq!(errors(&label("karpenter.kwok.sh/instance-size")), [""; 0]);
         assert!(errors(&label("karpenter.kwok.sh/instance-siez"))[0].ends_with("[label-provider-misspelt]"));
         assert!(warnings(&label("karpenter.kwok.sh/chipset"))[0].ends_with("[label-provider-unknown]"));

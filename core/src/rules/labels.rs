@@ -39,7 +39,7 @@ static LABEL_KEY: Rule = Rule {
     origins: &[Origin::Runtime, Origin::Schema],
     evidence: None,
     why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
-          `.`. Of a wrong one, Karpenter tells only in the condition `ValidationSucceeded`.",
+          `.`. Karpenter reports a wrong key only in the condition `ValidationSucceeded`.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
     bad: "\
 spec:
@@ -63,7 +63,7 @@ static LABEL_KEY_LENGTH: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Kubernetes takes a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
+    why: "Kubernetes accepts a key of 317 characters: a domain of 253, the slash and a name of 63. Karpenter \
           turns each template label into a requirement of the NodeClaim, whose key may have 316. The API \
           server then rejects every NodeClaim of the pool, which looks healthy and never launches a node.",
     seen_in: &[],
@@ -111,7 +111,7 @@ pub(super) fn check(
     let Some(labels) = template.labels.present() else {
         return;
     };
-    // What is null the API server drops.
+    // The API server drops null values.
     for (key, value) in labels.iter().filter(|(_, value)| !value.is_null()) {
         check_label(template, key, value, version, context, findings);
     }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_labels_may_stand_there_and_one_more_may_not() {
+    fn a_hundred_labels_pass_and_one_more_is_denied() {
         let many = |count: usize| -> Value {
             let all: Map<String, Value> = (0..count)
                 .map(|number| (format!("example.com/l{number}"), json!("x")))
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claims_labels_are_karpenters_and_only_their_syntax_is_judged() {
+    fn only_the_syntax_of_a_claims_labels_is_checked() {
         let claim = |labels: Value| json!({"metadata": {"labels": labels}});
         let errors = |object: &Value| {
             errors_on(

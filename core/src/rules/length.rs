@@ -1,10 +1,10 @@
-//! How long a text may be that is read at all.
+//! The length limit of schedules and durations.
 
-/// Longest schedule or duration, in bytes, that is read. Nobody writes one by hand that is a tenth as long, and
-/// what is longer would only cost time.
+/// Longest schedule or duration, in bytes, that is read. One written by hand is not a tenth as long, and reading
+/// a longer one only costs time.
 const LONGEST_TEXT: usize = 1_024;
 
-/// What to say of a text that is too long to be read.
+/// The reason to report if a text is too long to be read.
 pub(in crate::rules) fn too_long(text: &str) -> Option<String> {
     (text.len() > LONGEST_TEXT).then(|| {
         format!(

@@ -1,7 +1,7 @@
 //! The catalogue: every rule that poolgate knows, and the one pass that applies them.
 //!
-//! A file holds the rules of one part of the spec: first their documentation, then the check. Checks pass over
-//! fields of the wrong type, of which only `field-type` speaks.
+//! A file holds the rules of one part of the spec: first their documentation, then the check. Checks skip fields
+//! of the wrong type, which only `field-type` reports.
 
 pub mod across;
 mod annotations;
@@ -47,7 +47,7 @@ use crate::rule::Rule;
 pub(crate) use context::Context;
 use findings::Findings;
 
-/// Every rule, in the order of the documentation: from the general to the particular, then along the spec.
+/// Every rule, in the order of the documentation: general rules first, then along the spec.
 pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
     let files = [
         types::RULES,
@@ -125,7 +125,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     CATALOGUE.iter().copied().find(|rule| rule.id.as_str() == id)
 }
 
-/// Applies every rule to a NodePool, which on an update replaces `old`.
+/// Applies every rule to a NodePool. `old` is the stored object of an update.
 pub(crate) fn check<'a>(
     pool: &NodePool<'a>,
     old: Option<&NodePool<'a>>,
@@ -155,8 +155,7 @@ pub(crate) fn check<'a>(
     findings
 }
 
-/// What is wrong with scaling a pool, which now has `current` replicas, to `replicas`. No error for a number that
-/// it has already.
+/// What is wrong with scaling a pool from `current` to `replicas`. Only a warning if the two are equal.
 pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) -> Option<Diagnostic> {
     let finding = replicas::limit::judge(replicas, pool.node_limit().as_ref())?;
     Some(if current == replicas {
@@ -166,7 +165,7 @@ pub(crate) fn scale_finding(pool: &NodePool<'_>, current: i64, replicas: i64) ->
     })
 }
 
-/// Applies every rule that concerns them to a NodeClaim, which on an update replaces `old`.
+/// Applies every rule about NodeClaims to one. `old` is the stored object of an update.
 pub(crate) fn check_claim<'a>(
     claim: &NodeClaim<'a>,
     old: Option<&NodeClaim<'a>>,
@@ -181,7 +180,7 @@ pub(crate) fn check_claim<'a>(
     findings
 }
 
-/// Applies the rules on what a NodeClaim shares with the template of a NodePool.
+/// Applies the rules about the fields that a NodeClaim shares with the template of a NodePool.
 fn check_template(
     template: &Template<'_>,
     old: Option<&Template<'_>>,

@@ -1,9 +1,9 @@
-//! What became of fields that other versions of the API had, and where fields belong that other objects have.
+//! Fields that were moved or renamed between versions of the API, and fields that belong in other objects.
 
 use crate::diagnostic::{FieldPath, Segment};
 use crate::karpenter::ApiVersion;
 
-/// Fields of node classes that are in NodePools by mistake or from old.
+/// Fields of node classes that are sometimes written in NodePools, by mistake or left over from old versions.
 const NODE_CLASS_FIELDS: &[&str] = &[
     "amiFamily",
     "amiSelector",
@@ -21,8 +21,8 @@ const NODE_CLASS_FIELDS: &[&str] = &[
     "userData",
 ];
 
-/// What to do about an unknown field of this name at this path: a clause. `has` tells which fields the API knows
-/// in its place.
+/// What to do about an unknown field of this name at this path: a clause. `has` returns whether the API knows a
+/// field there.
 pub(super) fn what_became_of(
     path: &FieldPath,
     name: &str,
@@ -76,7 +76,7 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion, is_pool: bool) -> Op
     })
 }
 
-/// What became of a field of the Provisioner, from which NodePools come.
+/// What became of a field of the Provisioner, the predecessor of the NodePool.
 fn of_provisioner(name: &str) -> Option<&'static str> {
     Some(match name {
         "ttlSecondsAfterEmpty" => {

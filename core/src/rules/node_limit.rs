@@ -1,4 +1,4 @@
-//! The annotation by which a pool leaves `spec.limits.nodes` to poolgate.
+//! The annotation with which a pool leaves `spec.limits.nodes` to poolgate.
 
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
@@ -14,8 +14,8 @@ static NODE_LIMIT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
-    why: "It is the node limit of a pool that leaves `spec.limits.nodes` to poolgate. What is no whole number \
-          counts for nothing: the pool would have no limit, or the one that happens to be in its spec.",
+    why: "It is the node limit of a pool that leaves `spec.limits.nodes` to poolgate. A value that is not a \
+          whole number is ignored: the pool would have no limit, or the one that happens to be in its spec.",
     seen_in: &[],
     bad: "\
 metadata:
@@ -35,9 +35,9 @@ static NODE_LIMIT_TWICE: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Poolgate],
     evidence: None,
-    why: "The annotation `poolgate.dev/node-limit` holds. The reconciler keeps `spec.limits.nodes` at that number \
-          less the nodes that are going but still count, and overwrites what anybody else writes there: a \
-          GitOps controller that writes it too fights with the reconciler for ever.",
+    why: "The annotation `poolgate.dev/node-limit` wins. The reconciler keeps `spec.limits.nodes` at that \
+          number, less the nodes that are on their way out but still count. It overwrites every other value: \
+          a GitOps controller that also writes the field fights with the reconciler forever.",
     seen_in: &[],
     bad: "\
 metadata:
@@ -65,7 +65,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
     let path = FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION]);
     let Some(limit) = pool.annotated_node_limit() else {
         if let Some(text) = value.as_str() {
-            let finding = NODE_LIMIT.finding(path, Problem::text(text), "it would count for nothing");
+            let finding = NODE_LIMIT.finding(path, Problem::text(text), "it would be ignored");
             findings.push(finding.suggest("write a whole number in digits, such as \"10\""));
         }
         return;
@@ -73,7 +73,7 @@ pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
     let Some(given) = pool.limits.present().and_then(|limits| limits.get("nodes")) else {
         return;
     };
-    // The reconciler writes no number above the limit, and admission the limit itself.
+    // The reconciler writes at most the limit; admission writes the limit itself.
     let is_ours = NodePool::node_limit_value(given).is_none_or(|given| match old {
         None => given == Quantity::from(i64::from(limit)),
         Some(_) => given <= Quantity::from(i64::from(limit)),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_number_is_denied() {
+    fn a_value_that_is_not_a_whole_number_is_denied() {
         for text in ["ten", "", "-1", "1.5", "+3", "99999999999"] {
             let errors = errors(&pool(text, &json!(null)));
             assert!(
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_beside_it_is_warned_of_unless_poolgate_may_have_written_it() {
+    fn a_limit_in_the_spec_gets_a_warning_unless_poolgate_may_have_written_it() {
         let warned = |nodes: &str, old: Option<&str>| {
             let old = old.map(|nodes| pool("10", &json!(nodes)));
             let pool = pool("10", &json!(nodes));

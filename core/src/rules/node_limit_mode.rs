@@ -1,4 +1,4 @@
-//! `nodeLimitMode`, poolgate's own field, and the annotation that stands in for it.
+//! `nodeLimitMode`, poolgate's own field, and the annotation that replaces it if the CRD lacks the field.
 
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
@@ -14,10 +14,10 @@ static NODE_LIMIT_MODE: Rule = Rule {
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "`Hard` never lets a pool have more nodes than `limits.nodes`; `Soft` lets replacements exceed it \
-          for a while. Any other mode would leave the limit without a meaning. Where the installed CRD lacks \
-          the field, the annotation `poolgate.dev/node-limit-mode` carries the mode. poolgate copies the field \
-          into it, so that the mode survives an upgrade of the CRD. Write one of them, or the same in both: of \
-          two that differ in a new object, or that one update changes, nobody knows which is meant.",
+          for a while. With any other mode the limit has no meaning. If the installed CRD lacks the field, \
+          the annotation `poolgate.dev/node-limit-mode` holds the mode. poolgate copies the field to the \
+          annotation, so that the mode survives an upgrade of the CRD. Write one of them, or the same in both. \
+          If they differ in a new object, or if one update changes both, it is not clear which mode is wanted.",
     seen_in: &["2525"],
     bad: "\
 spec:
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_text_is_denied_where_it_stands() {
+    fn any_other_mode_is_denied() {
         let object = json!({
             "metadata": {"annotations": {"poolgate.dev/node-limit-mode": "never"}},
             "spec": {"disruption": {"nodeLimitMode": "soft"}},
@@ -117,7 +117,7 @@ mod tests {
 
     const ALL: [Option<&str>; 3] = [None, Some("Hard"), Some("Soft")];
 
-    /// Whether a pool with this field and annotation is denied, where it replaces one with those.
+    /// Whether a pool with the field and annotation `new` is denied, as an update of `old` if that is given.
     fn is_denied(new: [Option<&str>; 2], old: Option<[Option<&str>; 2]>) -> bool {
         let pool = |[field, annotation]: [Option<&str>; 2]| {
             json!({
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn two_modes_that_differ_are_denied_where_both_are_new() {
+    fn two_modes_that_differ_are_denied_if_both_are_new() {
         assert!(is_denied([Some("Hard"), Some("Soft")], None));
         let pairs = || {
             ALL.iter()

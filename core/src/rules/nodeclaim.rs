@@ -1,4 +1,4 @@
-//! What only NodeClaims have.
+//! Rules that apply only to NodeClaims.
 
 use super::findings::Findings;
 use super::origins::by_quantity;
@@ -51,7 +51,7 @@ static NODECLAIM_REQUEST: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
-    why: "The CRD's pattern accepts texts that Karpenter's parser rejects (`1e1.5`) or never returns from \
+    why: "The CRD's pattern accepts strings that Karpenter's parser rejects (`1e1.5`) or never returns from \
           (`1e2147483648`). The first makes the list of **all** NodeClaims unreadable, the second hangs \
           Karpenter.",
     seen_in: &[],
@@ -94,7 +94,7 @@ fn check_immutable(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings:
     }
 }
 
-/// An explicit `null` is as good as nothing.
+/// An explicit `null` is the same as a missing field.
 fn is_same(one: Option<&Json<'_>>, other: Option<&Json<'_>>) -> bool {
     one.filter(|value| !value.is_null()) == other.filter(|value| !value.is_null())
 }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untouched_spec_may_be_written_again() {
+    fn an_unchanged_spec_may_be_written_again() {
         let claim = json!({"spec": {"expireAfter": "720h", "taints": null}});
         let labelled = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"expireAfter": "720h"}});
         assert_eq!(errors(&labelled, Some(&claim)), [""; 0]);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_needs_what_a_template_needs() {
+    fn a_claim_requires_the_fields_of_a_template() {
         let claim = json!({"spec": {"nodeClassRef": null}});
         let denied = errors(&claim, None);
         assert_eq!(denied.len(), 1, "{denied:?}");

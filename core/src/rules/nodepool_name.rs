@@ -10,11 +10,11 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_NAME];
 
 static NODEPOOL_NAME: Rule = Rule {
     id: RuleId::new("nodepool-name"),
-    title: "The name of a NodePool can be that of an object and the value of a label",
+    title: "The name of a NodePool is a valid object name and a valid label value",
     severity: Some(Severity::Error),
     origins: &[Origin::Silent, Origin::Schema],
     evidence: Some(Evidence::Shown),
-    why: "Kubernetes takes names of up to 253 characters, but Karpenter writes the pool's name into the \
+    why: "Kubernetes accepts names of up to 253 characters, but Karpenter writes the pool's name into the \
           label `karpenter.sh/nodepool` of every NodeClaim, and the value of a label has at most 63. The API \
           server then rejects every NodeClaim of the pool, and the name of a stored pool cannot be changed.",
     seen_in: &["kaito-project/kaito#2259"],
@@ -28,9 +28,9 @@ metadata:
 ",
 };
 
-/// Checks the name of a pool that is being created. A stored one has its name for good.
+/// Checks the name of a pool that is being created. A stored pool cannot be renamed.
 pub(super) fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
-    // Kubernetes itself speaks of an empty name.
+    // Kubernetes itself rejects an empty name.
     let Some(text) = pool
         .name
         .present()

@@ -1,10 +1,10 @@
-//! Who else notices a mistake, where that depends on more than the rule.
+//! Who else notices a mistake, if that depends on more than the rule.
 
 use crate::diagnostic::Origin;
 use crate::karpenter::TemplateOwner;
 use crate::value::quantity::QuantityError;
 
-/// Who else notices what Karpenter's own validation rejects. Of a NodeClaim it validates nothing.
+/// Who else notices a mistake that Karpenter's own validation rejects. It does not validate NodeClaims.
 pub(in crate::rules) const fn by_runtime(owner: TemplateOwner) -> Origin {
     match owner {
         TemplateOwner::Pool => Origin::Runtime,
@@ -17,7 +17,7 @@ pub(in crate::rules) const fn by_crd_or(otherwise: Origin, is_let_through: bool)
     if is_let_through { otherwise } else { Origin::Schema }
 }
 
-/// Who else notices a text that is no quantity.
+/// Who else notices a string that is not a quantity.
 pub(in crate::rules) fn by_quantity(error: &QuantityError) -> Origin {
     match error {
         QuantityError::ExponentOutOfBounds { exponent } if !is_endless(exponent) => Origin::Poolgate,
@@ -32,8 +32,8 @@ pub(in crate::rules) fn by_quantity(error: &QuantityError) -> Origin {
     }
 }
 
-/// Whether Karpenter takes many seconds for an exponent, or for ever: it has nine digits or more. At seven digits, it
-/// takes a second.
+/// Whether Karpenter hangs on an exponent, for many seconds or forever: if it has nine digits or more. Seven digits
+/// take a second.
 fn is_endless(exponent: &str) -> bool {
     let digits = exponent.trim_start_matches(['+', '-', '0']);
     digits.len() > 8

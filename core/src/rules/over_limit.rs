@@ -1,4 +1,4 @@
-//! The annotation by which a pool chooses what becomes of its nodes above the limit.
+//! The annotation with which a pool chooses what happens to its nodes above the limit.
 
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, RuleId, Severity};
@@ -15,9 +15,9 @@ static OVER_LIMIT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
-    why: "It says what becomes of nodes above `limits.nodes`: `Terminate` lets poolgate's reconciler delete the \
-          cheapest, `Report` only tells of them. Any other word counts for nothing, so that the policy decides, \
-          which is perhaps not what the pool is meant to do.",
+    why: "It says what happens to nodes above `limits.nodes`: `Terminate` lets poolgate's reconciler delete the \
+          cheapest, `Report` only reports them. Any other value is ignored, so that the policy decides, and \
+          perhaps not as you want for this pool.",
     seen_in: &["1604", "3093"],
     bad: "\
 metadata:
@@ -43,7 +43,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let path = FieldPath::of(&["metadata", "annotations", OVER_LIMIT_ANNOTATION]);
     findings.push(
         OVER_LIMIT
-            .unsupported(path, word, OverLimit::ANNOTATED, "it would count for nothing")
+            .unsupported(path, word, OverLimit::ANNOTATED, "it would be ignored")
             .suggest("write Report, or Terminate if the cheapest nodes above the limit are to be deleted"),
     );
 }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn both_words_pass_in_any_letters() {
+    fn both_words_pass_in_any_case() {
         for word in ["Terminate", "Report", "terminate", "REPORT"] {
             assert_eq!(chosen(&json!(word)), [""; 0]);
         }
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(
             chosen(&json!("Delete")),
             [
-                r#"metadata.annotations[poolgate.dev/over-limit]: Unsupported value: "Delete": supported values: "Terminate", "Report": it would count for nothing; write Report, or Terminate if the cheapest nodes above the limit are to be deleted [over-limit]"#
+                r#"metadata.annotations[poolgate.dev/over-limit]: Unsupported value: "Delete": supported values: "Terminate", "Report": it would be ignored; write Report, or Terminate if the cheapest nodes above the limit are to be deleted [over-limit]"#
             ]
         );
         assert!(chosen(&json!(""))[0].ends_with("[over-limit]"));
