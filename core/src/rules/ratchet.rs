@@ -1,24 +1,25 @@
-//! The ratchet: an update is not denied for what the stored object had wrong before and the update does not touch.
+//! The ratchet: an update is not denied for a mistake that the stored object already has and the update leaves
+//! unchanged.
 
 use std::collections::VecDeque;
 
 use crate::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
 use crate::json::Json;
 
-/// Said of a mistake that is no longer held against the user.
+/// Added to a mistake that the ratchet forgives.
 const FORGIVEN: &str = " (stored before, so not denied)";
 
-/// How many compared units are kept; no finding rests on more lists.
+/// How many compared units are kept; no finding depends on more lists.
 const COMPARED: usize = 4;
 
-/// What an update leaves as it was.
+/// Compares the old and new object of an update.
 #[derive(Debug)]
 pub(super) struct Ratchet<'a> {
     object: &'a Json<'a>,
-    /// The stored object; none for a new one.
+    /// The stored object; `None` for a new one.
     old: Option<&'a Json<'a>>,
-    /// The units that were compared last. Findings come in runs on one list or two, and comparing those again for
-    /// each finding would cost the square of their length.
+    /// The units that were compared last. Consecutive findings are often about the same list or two, and comparing
+    /// those again for each finding would take quadratic time.
     compared: VecDeque<(FieldPath, bool)>,
 }
 
@@ -36,7 +37,7 @@ impl<'a> Ratchet<'a> {
         !self.compared.is_empty()
     }
 
-    /// Whether the update touches nothing that a finding is about.
+    /// Whether the update changes no field that a finding is about.
     pub(super) fn is_untouched(&mut self, diagnostic: &Diagnostic) -> bool {
         let Some(old) = self.old else { return false };
         std::iter::once(&diagnostic.path)
@@ -81,8 +82,8 @@ fn is_same(unit: &FieldPath, object: &Json<'_>, old: &Json<'_>) -> bool {
     }
 }
 
-/// Whether a field that neither object has was missed before: not so where only the new one has what it is
-/// missed in.
+/// Whether a field that neither object has was already missing in the old one: not if only the new object has the
+/// parent that requires it.
 fn was_missing(unit: &FieldPath, object: &Json<'_>, old: &Json<'_>) -> bool {
     unit.parent().is_none_or(|parent| {
         if parent.find(old).is_some() {
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_creation_forgives_nothing() {
+    fn nothing_is_forgiven_on_create() {
         let object = json!({"spec": {"limits": {"cpu": "x"}}});
         assert_eq!(
             severity(FieldPath::of(&["spec", "limits", "cpu"]), &[], &object, None),
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_one_value_and_a_map_goes_key_by_key() {
+    fn a_list_is_compared_as_a_whole_and_a_map_key_by_key() {
         let old = json!({"spec": {"budgets": [{"nodes": "x"}, {"nodes": "1"}], "limits": {"cpu": "x", "gpu": "1"}}});
         let new = json!({"spec": {"budgets": [{"nodes": "x"}, {"nodes": "2"}], "limits": {"cpu": "x", "gpu": "2"}}});
         let in_list = FieldPath::of(&["spec", "budgets"]).index(0).key("nodes");
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_field_is_forgiven_only_where_its_parent_lacked_it_before() {
+    fn a_missing_field_is_forgiven_only_if_its_parent_lacked_it_before() {
         let path = || FieldPath::of(&["spec", "disruption", "consolidateAfter"]);
         let with = json!({"spec": {"disruption": {}}});
         let without = json!({"spec": {}});

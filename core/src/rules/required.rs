@@ -1,4 +1,4 @@
-//! Fields that must be there. Of several missing ones inside each other only the outermost is reported.
+//! Required fields. Of nested missing fields, only the outermost is reported.
 
 use crate::diagnostic::{FieldPath, Origin, RuleId, Severity, Suggestion};
 use crate::json::Json;
@@ -8,13 +8,13 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_REQUIRED];
 
 static FIELD_REQUIRED: Rule = Rule {
     id: RuleId::new("field-required"),
-    title: "Every field that the API requires is there",
+    title: "Every field that the API requires is present",
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "A NodePool needs `spec.template.spec` with `requirements`, which may be an empty list, and a \
-          `nodeClassRef` of `group`, `kind` and `name`; a taint needs `key` and `effect`. Manifests written for \
-          v1beta1 name the node class by `apiVersion`, which v1 does not know.",
+          `nodeClassRef` with `group`, `kind` and `name`; a taint needs `key` and `effect`. Manifests written \
+          for v1beta1 have `apiVersion` instead of `group`, and v1 does not know that field.",
     seen_in: &[],
     bad: "\
 spec:
@@ -35,7 +35,7 @@ spec:
 ",
 };
 
-/// The group to write where it is missed, and the manifest names it the way that v1beta1 did.
+/// The group to write if it is missing and the manifest has it in `apiVersion`, as in v1beta1.
 pub(super) fn group_of_v1beta1(object: &Json<'_>, missed: &FieldPath) -> Option<Suggestion> {
     let api_version = missed
         .parent()

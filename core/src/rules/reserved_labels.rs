@@ -1,28 +1,28 @@
-//! Labels that Karpenter reserves, so that neither a requirement nor a template label may be about them. Knows nothing
-//! of where a label stands, and so of no exception that only one of the two has.
+//! Labels that Karpenter reserves, so that neither a requirement nor a template label may use them. Exceptions that
+//! hold for only one of the two are not known here.
 
 use crate::karpenter::{
     ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, KarpenterVersion, NODEPOOL_LABEL,
     canonical_label, is_well_known,
 };
 
-/// Why nobody may use a label.
+/// Why a label may not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reserved {
     /// Karpenter sets it itself, to the name of the NodePool.
     NodePool,
-    /// The kubelet sets it, and each node has another.
+    /// The kubelet sets it, and each node has its own value.
     Hostname,
     /// It is in a domain that ends in `karpenter.sh`.
     Karpenter,
-    /// It is in a domain of Kubernetes, and not among the labels that Karpenter knows.
+    /// It is in a domain of Kubernetes, and Karpenter does not know it.
     Kubernetes,
 }
 
 impl Reserved {
-    /// Why the label is reserved in this version before this release; none where it is not.
+    /// Why the label is reserved in this API version and release; `None` if it is not.
     pub(super) fn of(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
-        // The CRD compares the end of the text, so that `mykarpenter.sh` is reserved with `karpenter.sh`.
+        // The CRD compares the end of the domain, so `mykarpenter.sh` is reserved, too.
         let domain = key.split('/').next().unwrap_or(key);
         match key {
             NODEPOOL_LABEL => Some(Self::NodePool),
@@ -35,8 +35,8 @@ impl Reserved {
     }
 }
 
-/// The present name of a label that is written by an old one, where a template label may not be: Karpenter's
-/// validation translates old names in requirements alone, and takes no other label of these domains.
+/// The present name of a label, if it has an old name that a template label may not use: Karpenter's validation
+/// translates old names only in requirements, and rejects other labels of these domains.
 pub(super) fn present_name(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<&str> {
     let present = canonical_label(key);
     (present != key && keeps_kubernetes_domains(version, release)).then_some(present)
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_name_stood_for_the_present_one_until_the_domains_were_free() {
+    fn an_old_name_has_a_present_one_until_the_domains_are_free() {
         let old = "beta.kubernetes.io/arch";
         assert_eq!(present_name(old, ApiVersion::V1, OLD), Some("kubernetes.io/arch"));
         assert_eq!(
@@ -74,7 +74,7 @@ mod tests {
     const OLD: KarpenterVersion = KarpenterVersion::new(1, 8, 2);
 
     #[test]
-    fn karpenters_own_labels_are_reserved_as_the_crd_does_it() {
+    fn karpenters_own_labels_are_reserved_as_in_the_crd() {
         let of = |key| Reserved::of(key, ApiVersion::V1, KarpenterVersion::NEWEST);
         assert_eq!(of("karpenter.sh/nodepool"), Some(Reserved::NodePool));
         assert_eq!(of("kubernetes.io/hostname"), Some(Reserved::Hostname));

@@ -1,4 +1,4 @@
-//! The `schedule` of a budget, read as Karpenter's own parser reads it.
+//! The `schedule` of a budget, parsed as Karpenter parses it.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ static SCHEDULE_SYNTAX: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
     evidence: Some(Evidence::Shown),
-    why: "The CRD checks a schedule only roughly, so texts that Karpenter cannot read are stored: `sat-sun`, \
+    why: "The CRD checks a schedule only roughly and accepts some that Karpenter cannot read: `sat-sun`, \
           day of week `7`, a time zone prefix, a sixth field. One such budget then stops **all** voluntary \
           disruption of the pool, even for reasons that the budget does not name. The only sign is a line in \
           Karpenter's log. A schedule is five fields (minute, hour, day of month, month, day of week) in \
@@ -55,8 +55,8 @@ static SCHEDULE_NEVER_FIRES: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "A date that does not exist (31 February) or a field of only commas never fires, and Karpenter \
-          takes that for *always*: the budget holds for ever, the opposite of what anybody would expect. \
-          With `nodes: \"0\"` the pool is frozen.",
+          treats that as *always*: the budget is active forever, the opposite of what one expects. With \
+          `nodes: \"0\"` the pool is frozen.",
     seen_in: &[],
     bad: r#"spec:
   disruption:
@@ -78,13 +78,13 @@ static SCHEDULE_NEVER_FIRES: Rule = Rule {
 
 static SCHEDULE_EVERY: Rule = Rule {
     id: RuleId::new("schedule-every"),
-    title: "The `schedule` of a budget names times of the clock, not an interval",
+    title: "The `schedule` of a budget names times of day, not an interval",
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "`@every 1h` counts from the moment at which Karpenter looks, not from the clock. So its window is \
-          always open or never, depending on whether the interval or the duration is longer. The CRD rejects \
-          the plain form, but not one with enough blanks around it.",
+    why: "`@every 1h` counts from the moment at which Karpenter evaluates it, not from a time of day. So its \
+          window is always open or never, depending on whether the interval or the duration is longer. The \
+          CRD rejects the plain form, but not one with enough spaces around it.",
     seen_in: &[],
     bad: r#"spec:
   disruption:
@@ -112,9 +112,9 @@ static SCHEDULE_EITHER_DAY: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Where both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first \
-          seven days of each month and on every Monday, not on the first Monday. Unlike in other crons, \
-          `*/2` counts as restricted, too.",
+    why: "If both day fields are restricted, either of them is enough: `0 0 1-7 * mon` fires on the first \
+          seven days of each month and on every Monday, not on the first Monday. Unlike in other cron \
+          implementations, `*/2` counts as restricted, too.",
     seen_in: &[],
     bad: r#"spec:
   disruption:
@@ -136,8 +136,8 @@ static SCHEDULE_EITHER_DAY: Rule = Rule {
 "#,
 };
 
-/// Checks the schedule by itself. Answers with what it says where it can be read and fires at times of the
-/// clock, so that the budget's window can be judged.
+/// Checks the schedule by itself. Returns it if Karpenter can read it and it fires at times of day, so that the
+/// budget's window can be checked.
 pub(super) fn check(
     budget: &Budget<'_>,
     duration: Option<Duration>,
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn two_day_fields_of_which_either_is_enough_are_warned_of() {
+    fn two_restricted_day_fields_get_a_warning() {
         for schedule in ["0 0 1-7 * mon", "0 0 */2 * mon", "0 0 1 * */2"] {
             assert!(
                 warnings_of(schedule)[0].ends_with("[schedule-either-day]"),
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_padded_interval_is_warned_of() {
+    fn a_padded_interval_gets_a_warning() {
         assert_eq!(errors_of("@every 2h      "), [""; 0]);
         assert!(warnings_of("@every 2h      ")[0].contains("this budget is never active"));
         assert!(warnings_of("@every 30m      ")[0].contains("this budget is always active"));

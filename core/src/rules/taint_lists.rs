@@ -1,4 +1,4 @@
-//! What taints and startup taints mean together, and to Karpenter.
+//! Taints and startup taints checked together, and taints that Karpenter or agents use.
 
 use super::findings::Findings;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
@@ -54,14 +54,14 @@ spec:
 
 static TAINT_RESERVED: Rule = Rule {
     id: RuleId::new("taint-reserved"),
-    title: "A template does not set the taints by which Karpenter marks nodes",
+    title: "A template does not set the taints with which Karpenter marks nodes",
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/disruption/controller.go`, `Reconcile`, and `pkg/controllers/nodeclaim/lifecycle/registration.go`, `syncNode`",
     )),
-    why: "Karpenter puts `karpenter.sh/disrupted` on a node that it is about to remove, and takes it off \
-          every other node. It takes `karpenter.sh/unregistered` off as soon as a node has registered, and \
+    why: "Karpenter adds `karpenter.sh/disrupted` to a node that it is about to remove, and removes it from \
+          every other node. It removes `karpenter.sh/unregistered` as soon as a node has registered, and \
           from 1.15 on `karpenter.sh/rebooting` when a node has rebooted. If one of them is under \
           `taints`, Karpenter expects pods to tolerate it, so the pool gets no pods.",
     seen_in: &[],
@@ -89,9 +89,9 @@ static TAINT_STARTUP: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter expects what is in `taints` to stay on the node and launches none for pods that do not \
-          tolerate it. A taint that an agent on the node removes belongs in `startupTaints`, which pods need \
-          not tolerate.",
+    why: "Karpenter expects the `taints` to stay on the node, and launches no node for pods that do not \
+          tolerate them. A taint that an agent on the node removes belongs in `startupTaints`, which pods \
+          need not tolerate.",
     seen_in: &[],
     bad: "\
 spec:
@@ -112,7 +112,7 @@ spec:
 };
 
 pub(super) fn check(template: &Template<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
-    // Of a NodeClaim Karpenter checks nothing, and of two taints it keeps the first.
+    // Karpenter does not validate NodeClaims, and keeps the first of two equal taints.
     if template.owner == TemplateOwner::Pool {
         check_repeated(template, findings);
     }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_may_stand_once_in_both_lists_together() {
+    fn a_pair_of_key_and_effect_may_be_once_in_both_lists_together() {
         let apart = pool(
             &json!([taint("a", "NoSchedule"), taint("a", "NoExecute")]),
             &json!([]),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn karpenters_own_taints_are_warned_of() {
+    fn karpenters_own_taints_get_a_warning() {
         let unregistered = json!([taint("karpenter.sh/unregistered", "NoExecute")]);
         assert!(warnings(&pool(&unregistered, &json!([])))[0].ends_with("[taint-reserved]"));
         assert_eq!(warnings(&pool(&json!([]), &unregistered)), [""; 0]);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn taints_of_agents_are_warned_of_where_they_would_stay() {
+    fn taints_of_agents_get_a_warning_unless_they_are_startup_taints() {
         let cilium = json!([taint("node.cilium.io/agent-not-ready", "NoExecute")]);
         assert!(warnings(&pool(&cilium, &json!([])))[0].contains("Cilium removes it"));
         assert_eq!(warnings(&pool(&json!([]), &cilium)), [""; 0]);

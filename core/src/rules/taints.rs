@@ -19,8 +19,8 @@ static TAINT_KEY: Rule = Rule {
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
     )),
     why: "A key is an optional domain and a slash, then a name of at most 63 letters, digits, `-`, `_` and \
-          `.`. The CRD rejects other characters but bounds no length. Of a longer name, Karpenter tells only \
-          in the condition `ValidationSucceeded`, and launches nothing.",
+          `.`. The CRD rejects other characters but does not limit the length. Karpenter reports a longer \
+          name only in the condition `ValidationSucceeded`, and launches nothing.",
     seen_in: &[],
     bad: "\
 spec:
@@ -46,7 +46,7 @@ static TAINT_EFFECT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD accepts these three words only. Case matters.",
+    why: "The CRD accepts only these three words. Case matters.",
     seen_in: &[],
     bad: "\
 spec:
@@ -105,8 +105,8 @@ static TAINT_TIME_ADDED: Rule = Rule {
     origins: &[Origin::Schema, Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "The CRD accepts lower-case letters in a time, Karpenter's decoder does not. One such NodePool \
-          makes the list of **all** NodePools unreadable. Leave the field out: it is for the kubelet and the \
-          control plane to write.",
+          makes the list of **all** NodePools unreadable. Leave the field out: the kubelet and the control \
+          plane write it.",
     seen_in: &[],
     bad: "\
 spec:
@@ -168,7 +168,7 @@ fn check_value(taint: &Taint<'_>, owner: TemplateOwner, findings: &mut Findings<
     } else {
         return;
     };
-    // Karpenter takes for a value what can be a key.
+    // Karpenter accepts a value that is valid as a key.
     let otherwise = match qualified_name(value) {
         Ok(_) => Origin::Silent,
         Err(_) => by_runtime(owner),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_is_judged_at_its_place() {
+    fn each_part_is_reported_at_its_field() {
         let denied = errors_of(&json!({
             "key": "Example.com/team", "value": "a/b", "effect": "noSchedule", "timeAdded": "2026-01-02t03:04:05z",
         }));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_crd_lets_through_for_want_of_a_length_is_denied() {
+    fn a_key_or_value_that_is_too_long_is_denied() {
         let long = "n".repeat(64);
         assert!(errors_of(&json!({"key": long, "effect": "NoExecute"}))[0].ends_with("[taint-key]"));
         assert!(
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_value_is_left_out_instead() {
+    fn an_empty_value_is_denied() {
         let denied = errors_of(&json!({"key": "a", "value": "", "effect": "NoExecute"}));
         assert!(
             denied[0].ends_with("; leave value out [taint-value]"),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn key_and_effect_must_be_there() {
+    fn key_and_effect_are_required() {
         assert_eq!(
             errors_of(&json!({"value": "a"})),
             [

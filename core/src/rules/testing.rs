@@ -1,4 +1,4 @@
-//! What the tests of every rule share.
+//! Helpers for the tests of all rules.
 
 use serde_json::{Value, json};
 
@@ -80,15 +80,15 @@ fn lines(
     report.with_severity(severity).map(ToString::to_string).collect()
 }
 
-/// The object with what every object of its kind must have, so that a test names only what it is about. What is
-/// there stays as it is, an explicit `null` included.
+/// The object with all required fields of its kind, so that a test contains only what it is about. Fields that are
+/// present stay as they are, an explicit `null` included.
 pub(crate) fn completed(subject: Subject, object: &Value) -> Value {
     let v1 = || json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
     let v1beta1 = || json!({"name": "default"});
     let spec = |reference| json!({"requirements": [], "nodeClassRef": reference});
     let rest = match subject {
         Subject::NodePool(ApiVersion::V1) => {
-            // Nodes that expire are worth a warning beside a node limit.
+            // Nodes that expire get a warning if there is a node limit.
             let mut spec = spec(v1());
             fill(&mut spec, json!({"expireAfter": "Never"}));
             json!({"spec": {"template": {"spec": spec}}})
@@ -102,7 +102,7 @@ pub(crate) fn completed(subject: Subject, object: &Value) -> Value {
     object
 }
 
-/// Fills in what `object` lacks. A node class is one thing: it is taken whole or not at all.
+/// Adds the fields that `object` lacks. A `nodeClassRef` is added whole or not at all.
 fn fill(object: &mut Value, rest: Value) {
     let (Value::Object(object), Value::Object(rest)) = (object, rest) else {
         return;

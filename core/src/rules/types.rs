@@ -18,10 +18,10 @@ static FIELD_TYPE: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`k8s.io/kube-openapi`, `pkg/validation/validate/type.go`: a list passes where a string has a format",
     )),
-    why: "The API server rejects a value of the wrong type. Most often it is a number where the API wants \
-          text: budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate names the field and goes on \
-          to the other mistakes. A list in `timeAdded` is the one that the API server takes: Karpenter cannot decode it, \
-          and with it no NodePool of the cluster.",
+    why: "The API server rejects a value of the wrong type. Most often it is a number instead of a string: \
+          budgets count nodes as `\"5\"` or `\"10%\"`, never as `5`. poolgate names the field and also reports \
+          the other mistakes. The API server accepts only one wrong type: a list in `timeAdded`. Karpenter cannot \
+          decode it, which makes the list of **all** NodePools unreadable.",
     seen_in: &["1066"],
     bad: "\
 spec:
@@ -36,7 +36,7 @@ spec:
 "#,
 };
 
-/// Speaks of one value of the wrong type.
+/// Reports one value of the wrong type.
 pub(super) fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
     let finding = FIELD_TYPE.finding(path, Problem::mistyped(value), format!("must be {expected}"));
     findings.push(match (value, expected) {
@@ -63,13 +63,13 @@ pub(super) fn report(path: FieldPath, value: &Json<'_>, expected: &Shape, findin
     });
 }
 
-/// Whether a text can be in a list of YAML as it is.
+/// Whether a string can be in a YAML list without quotes.
 fn is_word(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     !text.trim().is_empty() && text.trim().bytes().all(is_plain)
 }
 
-/// The number or boolean that a text spells; none where it could be read in two ways, as `010` can.
+/// The number or boolean that a string spells; `None` if it is ambiguous, such as `010`.
 fn unquoted(text: &str, expected: &Shape) -> Option<Value> {
     let value: Value = match expected {
         Shape::Integer => text.parse::<i64>().ok()?.into(),

@@ -1,4 +1,4 @@
-//! Fields that the API does not know.
+//! Unknown fields.
 
 use super::findings::Findings;
 use super::moved;
@@ -13,13 +13,13 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&FIELD_UNKNOWN];
 
 static FIELD_UNKNOWN: Rule = Rule {
     id: RuleId::new("field-unknown"),
-    title: "Every field is one that the API knows",
+    title: "The API knows every field",
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "`kubectl` rejects a field that the CRD does not know; other clients lose it silently, and the pool \
-          then behaves as if it had never been written. Usually the field is misspelt, is in the wrong \
-          place, or comes from an older API version: `disruption.expireAfter` of v1beta1 is \
+    why: "`kubectl` rejects a field that the CRD does not know. With other clients it is dropped silently, and \
+          the pool behaves as if it had never been written. Usually the field is misspelt, is in the wrong \
+          place, or is from an older API version: `disruption.expireAfter` of v1beta1 is \
           `template.spec.expireAfter` in v1, and `kubelet` moved to the node class.",
     seen_in: &[
         "aws/karpenter-provider-aws#8019",
@@ -41,13 +41,13 @@ spec:
 ",
 };
 
-/// What is needed to tell what an unknown field was meant to be.
+/// What is needed to suggest the right spelling of an unknown field.
 #[derive(Debug)]
 pub(super) struct Spelling {
     is_pool: bool,
     version: ApiVersion,
     pub(super) root: &'static Shape,
-    told: usize,
+    guesses: usize,
 }
 
 impl Spelling {
@@ -56,7 +56,7 @@ impl Spelling {
             is_pool: true,
             version,
             root: shape::nodepool(version),
-            told: 0,
+            guesses: 0,
         }
     }
 
@@ -65,14 +65,14 @@ impl Spelling {
             is_pool: false,
             version,
             root: shape::nodeclaim(version),
-            told: 0,
+            guesses: 0,
         }
     }
 
-    /// What to write instead. A guess takes longer than everything else, so no more are made than are reported.
+    /// What to write instead. A guess is the slowest part of a check, so only as many are made as are reported.
     fn suggest(&mut self, path: &FieldPath, name: &str, known: Fields) -> Option<Suggestion> {
-        self.told += 1;
-        if self.told > MAX_KEPT {
+        self.guesses += 1;
+        if self.guesses > MAX_KEPT {
             return None;
         }
         let names = || known.iter().map(|(known, _)| *known);
@@ -87,7 +87,7 @@ impl Spelling {
         Some(suggestion.with(same.map(|known| Edit::Rename(known.to_owned()))))
     }
 
-    /// The one place below `spec` where the API has a field of this name.
+    /// The only path below `spec` at which the API has a field of this name.
     fn elsewhere(&self, name: &str) -> Option<String> {
         let mut places = Vec::new();
         collect(self.root, name, &mut Vec::new(), &mut places);
@@ -98,7 +98,7 @@ impl Spelling {
     }
 }
 
-/// Speaks of one unknown field.
+/// Reports one unknown field.
 pub(super) fn report(
     path: FieldPath,
     name: &str,
@@ -118,8 +118,8 @@ fn finding(path: FieldPath, version: ApiVersion) -> Diagnostic {
     FIELD_UNKNOWN.finding(path, Problem::Unknown, reason)
 }
 
-/// Gathers every path at which a field of this name stands. Lists and maps of the user's are left out: a field
-/// belongs in one of their elements, and nobody can tell in which.
+/// Collects every path at which there is a field of this name. Lists and maps are left out: the field belongs in
+/// one of their elements, but it is not known in which.
 fn collect(shape: &'static Shape, name: &str, path: &mut Vec<&'static str>, places: &mut Vec<String>) {
     let fields = match shape {
         Shape::Demanding(_, shape) => return collect(shape, name, path, places),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_in_the_wrong_place_gets_its_place() {
+    fn a_field_in_the_wrong_place_gets_the_right_path() {
         let object = json!({"spec": {"expireAfter": "1h"}});
         assert_eq!(
             suggestion_for(&object),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn each_version_has_fields_of_its_own() {
+    fn each_version_has_its_own_fields() {
         let v1 = json!({"spec": {"template": {"spec": {"expireAfter": "1h"}}}});
         let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &v1, None);
         assert!(
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_and_status_are_not_judged() {
+    fn metadata_and_status_are_not_checked() {
         let object = json!({"metadata": {"name": "x", "uuid": 5}, "status": {"whatever": true}});
         assert_eq!(errors(&object), [""; 0]);
     }
