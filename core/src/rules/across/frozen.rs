@@ -1,4 +1,4 @@
-//! Budgets by which no pool at all ever lets a drifted node go.
+//! Clusters in which the budgets of all pools always block drift.
 
 use super::AcrossFinding;
 use crate::budget::{Budgets, Reason};
@@ -10,18 +10,18 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOLS_FROZEN];
 
 static NODEPOOLS_FROZEN: Rule = Rule {
     id: RuleId::new("nodepools-frozen"),
-    title: "Some pool lets drifted nodes be replaced at some time",
+    title: "At least one pool lets drifted nodes be replaced at some time",
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/apis/v1/nodepool.go`, `GetAllowedDisruptionsByReason`: the lowest active budget decides",
     )),
-    why: "A pool whose budgets are at 0 at every minute of the week keeps its nodes as they are, which can be meant \
-          ([`budget-blocks-drift`](#budget-blocks-drift) notes it). If all pools are, no new image, security fix or \
-          changed template reaches any node of the cluster before it expires. It is a warning where some pool has \
-          `expireAfter: Never`, so that nodes stay for good, and an info where all nodes expire. That all pools are at 0 for some hours is \
-          what a freeze is for, so it is not told; nor is a freeze between two dates. `poolgate budgets --week` shows \
-          the hours of each pool.",
+    why: "A pool whose budgets are at 0 at every minute of the week keeps its nodes as they are, which can be \
+          intended ([`budget-blocks-drift`](#budget-blocks-drift) reports it). If all pools are like that, no new \
+          image, security fix or changed template reaches any node of the cluster before it expires. It is a \
+          warning if some pool has `expireAfter: Never`, so that its nodes stay forever, and an info if all nodes \
+          expire. If all pools are at 0 only for some hours, or between two dates, that is a freeze and is not \
+          reported. `poolgate budgets --week` shows the hours of each pool.",
     seen_in: &["1750", "1590"],
     bad: r#"metadata:
   name: general
@@ -73,8 +73,8 @@ spec:
 "#,
 };
 
-/// Speaks, at the first of several pools, where none of them ever lets a drifted node go. Of a single one another rule
-/// speaks.
+/// Reports, at the first of several pools, that none of them ever lets a drifted node be replaced. Another rule
+/// reports a single pool.
 pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec<AcrossFinding>) {
     let [first, others @ ..] = places else { return };
     if others.is_empty() {
@@ -111,7 +111,7 @@ pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec
     });
 }
 
-/// Budgets that cannot be read are other rules'.
+/// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read.
 fn is_frozen(pool: &NodePool<'_>) -> bool {
     Budgets::of(pool).is_ok_and(|budgets| budgets.never_allows(Reason::Drifted))
 }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_reported_once_and_only_where_no_pool_is_ever_open() {
+    fn it_is_reported_once_and_only_if_no_pool_is_ever_open() {
         let zero = |name| pool(name, &json!([{"nodes": "0"}]));
         let hours = |schedule| json!([{"nodes": "0", "schedule": schedule, "duration": "12h"}]);
         assert_eq!(frozen(&[zero("a"), zero("b"), zero("c")]), [(0, vec![1, 2])]);
@@ -147,7 +147,7 @@ mod tests {
             "unreadable"
         );
         assert_eq!(frozen(&[]), []);
-        // The last of a name counts, and what is being deleted does not.
+        // The last pool of a name counts, and a pool that is being deleted does not.
         assert_eq!(
             frozen(&[pool("a", &json!(null)), zero("a"), zero("b")]),
             [(1, vec![2])]
@@ -155,11 +155,11 @@ mod tests {
         let mut going = pool("b", &json!(null));
         going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         assert_eq!(frozen(&[zero("a"), zero("c"), going]), [(0, vec![1])]);
-        assert_eq!(frozen(&[zero("a")]), [], "another rule speaks of it");
+        assert_eq!(frozen(&[zero("a")]), [], "another rule reports it");
     }
 
     #[test]
-    fn whether_nodes_expire_is_said_and_how_many_pools_there_are() {
+    fn the_message_says_whether_nodes_expire_and_how_many_pools_there_are() {
         let message = |expiry: [&str; 2]| {
             let pools = [("a", expiry[0]), ("b", expiry[1])].map(|(name, expiry)| {
                 let mut pool = pool(name, &json!([{"nodes": "0"}]));

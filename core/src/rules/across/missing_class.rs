@@ -1,4 +1,4 @@
-//! Node classes to which a NodePool refers and which do not exist.
+//! References of NodePools to node classes that do not exist.
 
 use super::{AcrossFinding, ClassSource, Together};
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity, Suggestion, nearest};
@@ -14,11 +14,11 @@ static NODE_CLASS_MISSING: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`pkg/controllers/nodepool/readiness/controller.go`, `Reconcile`: `NodeClass not found on cluster`",
     )),
-    why: "Karpenter marks a NodePool whose node class does not exist not ready (`NodeClassNotFound`) and launches nothing \
-          for it; where no other pool is ready, its log says `no dynamic nodepools found`. Group, kind and name must all be those of the class. \
-          Where the input holds no class of that kind at all, the classes are probably kept elsewhere, so that is an \
-          info. Classes that EKS Auto Mode and AKS create by themselves (`default`) need no manifest. Of a cluster, only kinds that the account may list \
-          are judged.",
+    why: "Karpenter marks a NodePool whose node class does not exist as not ready (`NodeClassNotFound`) and launches \
+          nothing for it. If no other pool is ready, its log says `no dynamic nodepools found`. Group, kind and name \
+          must all be those of the class. If the input has no class of that kind, the classes are probably kept \
+          elsewhere, so that is an info. Classes that EKS Auto Mode and AKS create by themselves (`default`) need no \
+          manifest. In a cluster, only kinds that the account may list are checked.",
     seen_in: &[
         "aws/karpenter-provider-aws#7436",
         "aws/karpenter-provider-aws#7736",
@@ -135,10 +135,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_where_it_is_not_known_what_there_is() {
+    fn nothing_is_reported_if_the_existing_classes_are_not_known() {
         let missing = || pool("a.example", "A", "none");
         let mut cluster = NodeClasses::new(ClassSource::Cluster);
-        assert_eq!(found(&cluster, missing()), [""; 0], "nobody has listed the kind");
+        assert_eq!(found(&cluster, missing()), [""; 0], "the kind was not listed");
         cluster.add("a.example", "A", []);
         assert!(found(&cluster, missing())[0].contains("no A of a.example in the cluster has this name"));
         let mut input = NodeClasses::new(ClassSource::Input);

@@ -1,5 +1,5 @@
-//! What shows only where several objects are seen at once, all that a cluster has of NodePools and node classes. No
-//! review asks these rules: a webhook sees one object.
+//! Mistakes that show only when all NodePools and node classes of a cluster are checked together. A review does not
+//! apply these rules: a webhook sees one object.
 
 pub(super) mod frozen;
 pub(super) mod missing_class;
@@ -26,27 +26,27 @@ pub struct Together<'a> {
     pub pools: &'a [NodePool<'a>],
     /// Its node classes.
     pub classes: &'a NodeClasses,
-    /// Whether there surely are no other NodePools.
+    /// Whether it is certain that there are no other NodePools.
     pub is_complete: bool,
 }
 
-/// A finding on one NodePool that rests on others.
+/// A finding on one NodePool that depends on others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcrossFinding {
-    /// The place of the NodePool among those given.
+    /// The index of the NodePool among those given.
     pub pool: usize,
-    /// What is said of it.
+    /// The finding itself.
     pub diagnostic: Diagnostic,
-    /// The places of the others.
+    /// The indexes of the others.
     pub others: Vec<usize>,
 }
 
-/// All that shows across the objects.
+/// Applies all rules of this directory.
 pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
     let mut findings = Vec::new();
     let last = repeated::check(together.pools, &mut findings);
     missing_class::check(together, &mut findings);
-    // What was overwritten or is on its way out takes no pods and no budgets.
+    // A pool that is overwritten or being deleted takes no pods, and its budgets do not matter.
     let staying: Vec<usize> = last
         .into_iter()
         .filter(|place| stays(together.pools, *place))
@@ -58,7 +58,7 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
     findings
 }
 
-/// The same finding with the weight that a policy leaves it; none where the policy does not want it.
+/// The finding with the severity that a policy gives it; `None` if the policy switches it off.
 pub fn weighed(
     diagnostic: Diagnostic,
     object: &Json<'_>,
@@ -77,7 +77,7 @@ pub fn weighed(
     findings.into_report().into_iter().next()
 }
 
-/// Whether a rule is one of these.
+/// Whether a rule is one of this directory.
 pub fn is_across(rule: &Rule) -> bool {
     [
         repeated::RULES,

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names that providers themselves create in each cluster, so that no manifest holds them.
+/// Node classes that providers create in each cluster, so that no manifest contains them: group, kind and name.
 const CREATED: &[(&str, &str, &str)] = &[
     ("eks.amazonaws.com", "NodeClass", "default"),
     ("karpenter.azure.com", "AKSNodeClass", "default"),
     ("karpenter.azure.com", "AKSNodeClass", "system-surge"),
 ];
 
-/// Where objects were looked for.
+/// Where the node classes were read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClassSource {
-    /// In what the user gave, all of it: a kind of which it holds nothing does not exist.
+    /// The whole input of the user: if it has no class of a kind, there is none.
     Input,
-    /// In the cluster, kind by kind: of others nothing is known.
+    /// The cluster, kind by kind: nothing is known about kinds that were not listed.
     Cluster,
 }
 
@@ -29,7 +29,7 @@ pub struct NodeClasses {
 }
 
 impl NodeClasses {
-    /// Nothing known yet.
+    /// No classes known yet.
     pub const fn new(source: ClassSource) -> Self {
         Self {
             source,
@@ -39,23 +39,23 @@ impl NodeClasses {
         }
     }
 
-    /// Where they were looked for.
+    /// Where they were read from.
     pub const fn source(&self) -> ClassSource {
         self.source
     }
 
-    /// Takes in the names of a kind.
+    /// Adds the names of a kind.
     pub fn add(&mut self, group: &str, kind: &str, names: impl IntoIterator<Item = String>) {
         let of_kind = self.names.entry((group.to_owned(), kind.to_owned())).or_default();
         of_kind.extend(names);
     }
 
-    /// There may be others, of any kind.
+    /// Marks the classes as incomplete: there may be others, of any kind.
     pub fn is_missing_some(&mut self) {
         self.is_complete = false;
     }
 
-    /// The names of a kind; none where it is not known which there are.
+    /// The names of a kind; `None` if they are not known.
     pub(super) fn names(&self, group: &str, kind: &str) -> Option<&BTreeSet<String>> {
         let known = self.names.get(&(group.to_owned(), kind.to_owned()));
         match self.source {

@@ -1,4 +1,4 @@
-//! Pools of equal weight, of which one can take every pod that the other can.
+//! Pools of equal weight, one of which can take every pod that the other can.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +9,7 @@ use crate::karpenter::{LabelSets, NodePool, Operator, Selection, Template, canon
 use crate::rule::{Evidence, Rule};
 use crate::rules::limits::switches_off;
 
-/// With how many pools that are tried before it a pool is compared. More of one kind nobody has.
+/// With how many pools that are tried before it a pool is compared. Real clusters have fewer of one kind.
 const MOST_COMPARED: usize = 100;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&NODEPOOL_OVERLAP];
@@ -23,16 +23,17 @@ static NODEPOOL_OVERLAP: Rule = Rule {
         "`pkg/utils/nodepool/nodepool.go`, `OrderByWeight`, and `pkg/controllers/provisioning/scheduling/scheduler.go`, \
          `addToNewNodeClaim`",
     )),
-    why: "Karpenter does not compare the prices of pools. For a pod that needs a node it tries one pool after the other \
-          and takes the first that fits: the one of the highest weight, and of equal weights the one whose name comes \
-          *later* in the alphabet. If that pool can take every pod of another one, the other gets nodes only while the \
-          first can launch none, as at its limit. It is a warning where the pool that is tried first allows all machines \
-          of the other, and an info where it allows only part of them: then the wider one gets the pods that are left. \
-          Only what is certain is told: both pools have the same weight (none is 0), node class, taints and labels of \
-          their own, and the requirements of the one allow all that those of the other allow. Pools that differ in a \
-          taint or a label of yours, or that exclude each other's machines, are told apart, and static pools and those \
-          with a limit of 0 take no pods. What pods ask for is not known here: if all of them name their pool by \
-          `karpenter.sh/nodepool`, ignore it.",
+    why: "Karpenter does not compare the prices of pools. For a pod that needs a node it tries one pool after \
+          the other and takes the first that fits: the one with the highest weight, and among equal weights the \
+          one whose name is *later* in the alphabet. If that pool can take every pod of another one, the other \
+          gets nodes only while the first can launch none, for example at its limit. It is a warning if the pool \
+          that is tried first allows all machines of the other, and an info if it allows only part of them: then \
+          the wider one gets the pods that are left. Only certain cases are reported: both pools have the same \
+          weight (no weight is 0), node class, taints and custom labels, and the requirements of one allow \
+          everything that those of the other allow. Pools that differ in a taint or a custom label, or that \
+          exclude each other's machines, are not reported. Nor are static pools and those with a limit of 0: \
+          they take no pods. What pods request is not known here: if all of them select their pool by \
+          `karpenter.sh/nodepool`, ignore the finding.",
     seen_in: &[],
     bad: "\
 metadata:
@@ -71,15 +72,15 @@ spec:
 ",
 };
 
-/// A pool that contends with others for pods.
+/// A pool that competes with others for pods.
 struct Contender<'a> {
     place: usize,
     name: &'a str,
-    /// What its machines have, by the labels that instance types carry.
+    /// What it allows of each label that instance types have.
     machines: BTreeMap<&'a str, Selection<'a>>,
 }
 
-/// What two pools must have in common for pods not to tell them apart.
+/// What two pools must have in common to be interchangeable for pods.
 #[derive(PartialEq, Eq, Hash)]
 struct Kind<'a> {
     weight: i64,
@@ -89,8 +90,8 @@ struct Kind<'a> {
     labels: BTreeMap<&'a str, Selection<'a>>,
 }
 
-/// Speaks of each of these pools before which another one of its kind is tried that has all its machines, or a part
-/// of them.
+/// Reports each of these pools if another one of its kind is tried before it that has all its machines, or a part of
+/// them.
 pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec<AcrossFinding>) {
     let mut kinds: HashMap<Kind<'_>, Vec<Contender<'_>>> = HashMap::new();
     for place in places {
@@ -101,7 +102,7 @@ pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec
     }
     let first = findings.len();
     for (kind, mut contenders) in kinds {
-        // As Karpenter tries them.
+        // The order in which Karpenter tries them.
         contenders.sort_by_key(|contender| Reverse(contender.name));
         for (place, contender) in contenders.iter().enumerate() {
             let before = || contenders.iter().take(place.min(MOST_COMPARED));
@@ -162,7 +163,7 @@ fn finding(
 }
 
 impl<'a> Contender<'a> {
-    /// What a pool has for pods; none where it takes none, or where that cannot be read.
+    /// The kind and machines of a pool; `None` if it takes no pods, or if a field cannot be read.
     fn of(place: usize, pool: &'a NodePool<'a>) -> Option<(Kind<'a>, Self)> {
         let name = pool.name.present()?;
         if !pool.replicas.is_absent() || switches_off(pool) {
@@ -188,7 +189,7 @@ impl<'a> Contender<'a> {
         Some((kind, contender))
     }
 
-    /// Whether every machine of the other is one of this pool's, too.
+    /// Whether this pool allows every machine that the other allows.
     fn has_all_of(&self, other: &Self) -> bool {
         self.machines.iter().all(|(key, allowed)| {
             other
@@ -201,8 +202,8 @@ impl<'a> Contender<'a> {
 
 type Selections<'a> = BTreeMap<&'a str, Selection<'a>>;
 
-/// What requirements and labels allow: of the labels that instance types surely carry, and of all others. None where
-/// something cannot be read, or where they leave no machine.
+/// What requirements and labels allow, first for the labels that instance types surely have, then for all others.
+/// `None` if something cannot be read, or if no machine is left.
 fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections<'a>)> {
     let mut all: Selections<'a> = BTreeMap::new();
     let mut add = |key: &'a str, selection: Selection<'a>| {
@@ -227,7 +228,7 @@ fn selections<'a>(template: &Template<'a>) -> Option<(Selections<'a>, Selections
         .then_some((machines, labels))
 }
 
-/// The taints that stay on the nodes, in an order of their own.
+/// The taints that stay on the nodes, sorted.
 fn taints<'a>(template: &Template<'a>) -> Option<Vec<[&'a str; 3]>> {
     let taints = template.taints.as_ref();
     if taints.is_absent() {
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_whose_machines_another_one_has_that_is_tried_first_is_reported() {
+    fn a_pool_is_reported_if_another_one_with_its_machines_is_tried_first() {
         let narrow = || pool("a", &[(ARCH, "In", &["amd64"])]);
         let wide = || pool("b", &[(ARCH, "NotIn", &["arm64"])]);
         let found = overlaps(&[wide(), narrow()]);
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_is_tried_after_a_narrower_one_is_left_the_rest() {
+    fn a_pool_that_is_tried_after_a_narrower_one_gets_the_rest() {
         let found = overlaps(&[pool("a", &[]), pool("b", &[(ARCH, "In", &["amd64"])])]);
         let [(0, message, others)] = found.as_slice() else {
             panic!("{found:?}");
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_that_are_told_apart_do_not_overlap() {
+    fn pools_that_pods_can_select_do_not_overlap() {
         let b = || pool("b", &[(ARCH, "In", &["amd64"])]);
         let taint = json!([{"key": "a", "effect": "NoSchedule"}]);
         let class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "other"});
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn startup_taints_and_the_order_of_taints_tell_no_pools_apart() {
+    fn startup_taints_and_the_order_of_taints_do_not_matter() {
         let taints = |keys: [&str; 2]| keys.map(|key| json!({"key": key, "effect": "NoSchedule"}));
         let [one, other] = [["a", "b"], ["b", "a"]].map(|keys| json!(taints(keys)));
         let a = with(pool("a", &[]), "/spec/template/spec/taints", one.clone());

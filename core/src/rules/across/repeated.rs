@@ -1,4 +1,4 @@
-//! NodePools of one name.
+//! NodePools with the same name.
 
 use std::collections::HashMap;
 
@@ -18,9 +18,9 @@ static NODEPOOL_REPEATED: Rule = Rule {
         "Kubernetes, `staging/src/k8s.io/kubectl/pkg/cmd/apply/apply.go`, `applyOneObject`: an object is known by its \
          kind and name",
     )),
-    why: "A NodePool has no namespace, so its name stands for one object of the whole cluster, in v1 and v1beta1 \
-          alike. `kubectl apply` takes both manifests one after the other: the second overwrites the first, and the \
-          pool that was described there does not exist.",
+    why: "A NodePool has no namespace, so its name is unique in the whole cluster, across v1 and v1beta1. \
+          `kubectl apply` applies both manifests one after the other: the second overwrites the first, and the \
+          pool of the first manifest does not exist.",
     seen_in: &[],
     bad: "\
 metadata:
@@ -48,8 +48,8 @@ spec:
 ",
 };
 
-/// Speaks of every pool that has the name of one before it. Answers with the last pool of each name, and those
-/// without a name.
+/// Reports every pool that has the name of an earlier one. Returns the last pool of each name, and those without a
+/// name.
 pub(super) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -> Vec<usize> {
     let mut last: HashMap<&str, usize> = HashMap::new();
     let mut is_overwritten = vec![false; pools.len()];
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_whose_names_are_to_be_generated_are_not_the_same() {
+    fn pools_with_generated_names_are_not_the_same() {
         let pools = [
             json!({"metadata": {"generateName": "a-"}}),
             json!({"metadata": {"generateName": "a-"}}),

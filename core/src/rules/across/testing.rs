@@ -1,4 +1,4 @@
-//! What the tests of these rules share.
+//! Helpers for the tests of these rules.
 
 use serde_json::Value;
 
@@ -8,15 +8,15 @@ use crate::karpenter::{ApiVersion, NodePool};
 use crate::review::Subject;
 use crate::rules::testing::completed;
 
-/// Of which pool a rule speaks, what it says, and of which others.
+/// The pool that a rule reports, the message, and the other pools.
 pub(super) type Found = (usize, String, Vec<usize>);
 
-/// What a rule says of pools of which nothing else is known.
+/// The findings of a rule on these pools, with no node classes known.
 pub(super) fn found(pools: &[Value], rule: &str) -> Vec<Found> {
     found_of(pools, &NodeClasses::new(ClassSource::Cluster), rule)
 }
 
-/// The same beside these classes.
+/// The same with these node classes.
 pub(super) fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
     let subject = Subject::NodePool(ApiVersion::V1);
     let pools: Vec<Value> = pools.iter().map(|pool| completed(subject, pool)).collect();

@@ -1,4 +1,4 @@
-//! What a node's lifetime means beside other fields: the node limit, and the most that EKS Auto Mode allows.
+//! A node's lifetime together with other fields: the node limit, and the maximum of EKS Auto Mode.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::rules::findings::Findings;
 use crate::value::duration::NillableDuration;
 
 const EKS_AUTO_MODE: &str = "eks.amazonaws.com";
-/// The longest that EKS Auto Mode lets a node live, the time that it takes to go included.
+/// The longest that EKS Auto Mode lets a node live, its `terminationGracePeriod` included.
 const MOST_IN_AUTO_MODE: Duration = Duration::from_hours(21 * 24);
-/// `terminationGracePeriod` where a pool of EKS Auto Mode names none.
+/// `terminationGracePeriod` if a pool of EKS Auto Mode sets none.
 const GRACE_IN_AUTO_MODE: Duration = Duration::from_hours(24);
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&EKS_AUTO_MODE_LIFETIME, &HARD_LIMIT_DRAIN];
@@ -24,8 +24,8 @@ static EKS_AUTO_MODE_LIFETIME: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Reported),
     why: "EKS Auto Mode rejects a NodePool whose `expireAfter` and `terminationGracePeriod` add up to more \
-          than 21 days. It takes 24 hours for the second where that is left out, so Karpenter's default of \
-          `720h` for the first is too long.",
+          than 21 days. If `terminationGracePeriod` is left out, it counts as 24 hours, so Karpenter's \
+          default `expireAfter` of `720h` is too long.",
     seen_in: &["aws-controllers-k8s/test-infra#1000"],
     bad: "\
 spec:
@@ -50,9 +50,9 @@ static HARD_LIMIT_DRAIN: Rule = Rule {
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Under `nodeLimitMode: Hard` a node counts until its machine is gone. One that expires drains \
-          first, and a PodDisruptionBudget can hold up the drain for ever: the node then keeps its place \
-          under the limit, and no other node can be launched for it. `terminationGracePeriod` ends such a \
-          drain. EKS Auto Mode sets it to 24 hours by itself. Where the object says nothing of the mode and no gate is \
+          first, and a PodDisruptionBudget can block the drain forever: the node then keeps its place under \
+          the limit, and no other node can be launched for it. `terminationGracePeriod` ends such a drain. \
+          EKS Auto Mode sets it to 24 hours by itself. If the object does not set the mode and no gate is \
           known, this is an info.",
     seen_in: &[],
     bad: r#"spec:
@@ -76,7 +76,7 @@ static HARD_LIMIT_DRAIN: Rule = Rule {
 "#,
 };
 
-/// Of a pool's lifetime and drain: none where they are absent or wrong.
+/// Checks a pool with its parsed `expireAfter` and `terminationGracePeriod`: `None` if absent or wrong.
 pub(super) fn check(
     pool: &NodePool<'_>,
     expire_after: Option<NillableDuration>,
@@ -139,7 +139,7 @@ fn check_hard_limit(
     context: &Context<'_>,
     findings: &mut Findings<'_>,
 ) {
-    // Where it is left out, the CRD writes 720h; where it cannot be read, another rule has spoken.
+    // If it is left out, the CRD writes 720h; if it cannot be read, another rule has reported it.
     let expires = pool.expire_after.is_absent() || matches!(expire_after, Some(NillableDuration::After(_)));
     let drains_without_end = pool.template.termination_grace_period.is_absent()
         && pool.template.node_class_group() != Some(EKS_AUTO_MODE);
@@ -153,7 +153,7 @@ fn check_hard_limit(
         limit.is_some_and(|limit| limit.is_whole() && !limit.is_negative())
     };
     if expires && drains_without_end && mode == Some(NodeLimitMode::Hard) && is_limited() {
-        // Whoever neither writes a mode nor runs the gate has no limit that holds up a replacement.
+        // Without a written mode and without the gate, no limit blocks a replacement.
         let severity = if written.is_some() || context.claims.is_some() {
             Severity::Warning
         } else {
@@ -175,7 +175,7 @@ fn check_hard_limit(
     }
 }
 
-/// The mode as the object itself says it, by field or annotation, whatever the word.
+/// The mode that the object sets, by field or annotation, valid or not.
 fn written_mode<'a>(pool: &NodePool<'a>) -> Option<&'a str> {
     let disruption = pool.disruption.as_ref().present();
     let field = disruption.and_then(|disruption| disruption.node_limit_mode.present());
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_mode_is_written_and_no_gate_is_known_a_drain_without_end_is_only_noted() {
+    fn without_a_written_mode_and_a_gate_an_endless_drain_is_only_an_info() {
         let of = |nodes: &str| {
             let spec = json!({"limits": {"nodes": nodes}, "template": {"spec": {"expireAfter": "720h"}}});
             json!({ "spec": spec })
@@ -249,12 +249,12 @@ mod tests {
         assert_eq!(
             infos(&of("ten")),
             [""; 0],
-            "its limit is wrong, and that is enough to say"
+            "another rule reports the wrong limit"
         );
     }
 
     #[test]
-    fn a_drain_without_end_is_warned_of_where_nodes_expire_under_a_hard_limit() {
+    fn an_endless_drain_gets_a_warning_if_nodes_expire_under_a_hard_limit() {
         assert!(limited(Some("Hard"), None, None, None), "720h is the default");
         assert!(limited(None, Some("Hard"), None, None));
         assert!(

@@ -22,8 +22,8 @@ static EXPIRE_AFTER: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
-    why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD bounds no \
-          number, and before Karpenter 1.4, and in v1beta1, it lets texts like `1hr` through. A value that \
+    why: "It is whole seconds, minutes and hours, such as `720h`; there are no days. The CRD does not limit \
+          the number, and before Karpenter 1.4, and in v1beta1, it accepts values like `1hr`. A value that \
           Karpenter cannot decode makes the list of **all** NodePools unreadable.",
     seen_in: &["2055"],
     bad: "\
@@ -48,8 +48,8 @@ static EXPIRE_AFTER_ZERO: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`pkg/controllers/nodeclaim/expiration/controller.go`, `Reconcile`",
     )),
-    why: "With `expireAfter: 0s` every node has expired by the time it is created. Karpenter terminates it \
-          and launches the next one, for ever; no budget limits this.",
+    why: "With `expireAfter: 0s` every node has expired as soon as it is created. Karpenter terminates it \
+          and launches the next one, forever; no budget limits this.",
     seen_in: &[],
     bad: "\
 spec:
@@ -67,7 +67,7 @@ spec:
 
 static EXPIRE_AFTER_SHORT: Rule = Rule {
     id: RuleId::new("expire-after-short"),
-    title: "Nodes live at least as long as a machine may take to become one",
+    title: "Nodes live at least as long as a machine may take to become a node",
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
@@ -90,7 +90,7 @@ spec:
 ",
 };
 
-/// Checks the text, and gives it back read.
+/// Checks the text, and returns the parsed duration.
 pub(super) fn check(
     field: Field<&str>,
     path: impl Fn() -> FieldPath,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn older_crds_let_more_through_of_which_karpenter_reads_some() {
+    fn older_crds_accept_more_and_karpenter_reads_some_of_it() {
         let errors = |text| errors_for(ApiVersion::V1, KarpenterVersion::new(1, 3, 0), &pool(text), None);
         assert_eq!(errors("3600000ms"), [""; 0]);
         let poison = errors("1hr");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn v1beta1_has_the_expiry_elsewhere() {
+    fn v1beta1_has_expire_after_below_disruption() {
         let object = json!({"spec": {"disruption": {"expireAfter": "30d"}}});
         let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::new(1, 0, 8), &object, None);
         assert!(

@@ -1,4 +1,4 @@
-//! `terminationGracePeriod`: how long nodes may take to go.
+//! `terminationGracePeriod`: how long nodes may take to terminate.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ static TERMINATION_GRACE_PERIOD: Rule = Rule {
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
     why: "It is whole seconds, minutes and hours, such as `48h`; there are no days, and no `Never`: leave \
-          the field out instead. The CRD bounds no number, and one that Karpenter cannot decode makes the \
-          list of **all** NodePools unreadable.",
+          the field out instead. The CRD does not limit the number, and one that Karpenter cannot decode \
+          makes the list of **all** NodePools unreadable.",
     seen_in: &[],
     bad: "\
 spec:
@@ -45,7 +45,7 @@ static TERMINATION_GRACE_PERIOD_ZERO: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`pkg/controllers/nodeclaim/lifecycle/controller.go`, `ensureTerminationGracePeriodTerminationTimeAnnotation`, and `pkg/controllers/node/termination/controller.go`, `hasTerminationGracePeriodElapsed`",
     )),
-    why: "With `terminationGracePeriod: 0s` pods are killed as soon as their node is to go, regardless of \
+    why: "With `terminationGracePeriod: 0s` pods are killed as soon as their node is deleted, regardless of \
           PodDisruptionBudgets and `karpenter.sh/do-not-disrupt`.",
     seen_in: &[],
     bad: "\
@@ -62,21 +62,21 @@ spec:
 ",
 };
 
-/// The CRD's pattern, but that it has no `Never`.
+/// The CRD's pattern, except that the CRD does not accept `Never`.
 const PATTERN: DurationPattern = DurationPattern::Anchored;
 const NEVER: &str = "Never";
 
-/// What to do to wait without end.
+/// The suggestion for a period without end.
 const FOR_EVER: &str = "leave it out to wait as long as pods take";
 
-/// Checks the text, and gives it back read.
+/// Checks the text, and returns the parsed duration.
 pub(super) fn check(
     field: Field<&str>,
     owner: TemplateOwner,
     version: ApiVersion,
     findings: &mut Findings<'_>,
 ) -> Option<Duration> {
-    // v1beta1 has no such field, of which `field-unknown` speaks.
+    // v1beta1 has no such field, and `field-unknown` reports it.
     let text = field.present().filter(|_| version == ApiVersion::V1)?;
     let path = || owner.path("terminationGracePeriod");
     let problem = || Problem::text(text);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_get_no_time_are_told_of() {
+    fn a_zero_period_gets_a_warning() {
         assert!(warnings(&pool("0s"))[0].ends_with("[termination-grace-period-zero]"));
     }
 }

@@ -1,4 +1,4 @@
-//! How long nodes live, and how long they may take to go: `expireAfter` and `terminationGracePeriod`.
+//! How long nodes live, and how long they may take to terminate: `expireAfter` and `terminationGracePeriod`.
 
 pub(super) mod beside;
 pub(super) mod expiry;
@@ -52,7 +52,7 @@ fn pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
     }
 }
 
-/// What follows from a text that Karpenter cannot decode: it reads all objects of a kind at once.
+/// The consequence of a value that Karpenter cannot decode: it reads all objects of a kind at once.
 const fn consequence(owner: TemplateOwner) -> &'static str {
     match owner {
         TemplateOwner::Pool => ", and Karpenter could then read no NodePool at all",
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_has_them_below_its_spec_and_spoils_the_list_of_claims() {
+    fn a_claim_has_both_fields_below_its_spec_and_spoils_the_list_of_claims() {
         let claim = |expiry: &str, grace: &str| {
             let object = json!({"spec": {"expireAfter": expiry, "terminationGracePeriod": grace}});
             errors_on(
