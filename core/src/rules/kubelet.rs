@@ -189,11 +189,11 @@ impl<'a> Kubelet<'a> {
     fn check_each(
         &self,
         field: &'static str,
-        judge: fn(&str) -> Result<(), Wrong>,
+        check: fn(&str) -> Result<(), Wrong>,
         findings: &mut Findings<'_>,
     ) {
         for (key, text) in self.texts(field) {
-            if let Err((origin, reason)) = judge(text) {
+            if let Err((origin, reason)) = check(text) {
                 let problem = Problem::text(text);
                 let path = self.path(field).key(key.to_owned());
                 findings.push(KUBELET.finding(path, problem, reason).origin(origin));

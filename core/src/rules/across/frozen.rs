@@ -75,12 +75,12 @@ spec:
 
 /// Reports, at the first of several pools, that none of them ever lets a drifted node be replaced. Another rule
 /// reports a single pool.
-pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec<AcrossFinding>) {
-    let [first, others @ ..] = places else { return };
+pub(super) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
+    let [first, others @ ..] = indexes else { return };
     if others.is_empty() {
         return;
     }
-    let all: Vec<&NodePool<'_>> = places.iter().filter_map(|place| pools.get(*place)).collect();
+    let all: Vec<&NodePool<'_>> = indexes.iter().filter_map(|index| pools.get(*index)).collect();
     if !all.iter().all(|pool| is_frozen(pool)) {
         return;
     }

@@ -55,7 +55,7 @@ const LAUNCHES_NOTHING: &str = "and Karpenter launches nothing for a pool withou
 
 pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
     let classes = together.classes;
-    for (place, pool) in together.pools.iter().enumerate() {
+    for (index, pool) in together.pools.iter().enumerate() {
         let Some(class) = pool.template.node_class() else {
             continue;
         };
@@ -85,7 +85,7 @@ pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
         let path = FieldPath::of(&["spec", "template", "spec", "nodeClassRef", "name"]);
         let meant = nearest(name, names.iter().map(String::as_str));
         findings.push(AcrossFinding {
-            pool: place,
+            pool: index,
             diagnostic: NODE_CLASS_MISSING
                 .finding(path, Problem::text(name), reason)
                 .severity(severity)

@@ -49,7 +49,7 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
     // A pool that is overwritten or being deleted takes no pods, and its budgets do not matter.
     let staying: Vec<usize> = last
         .into_iter()
-        .filter(|place| stays(together.pools, *place))
+        .filter(|index| stays(together.pools, *index))
         .collect();
     overlap::check(together.pools, &staying, &mut findings);
     if together.is_complete {
@@ -90,9 +90,9 @@ pub fn is_across(rule: &Rule) -> bool {
     .any(|own| own.id == rule.id)
 }
 
-fn stays(pools: &[NodePool<'_>], place: usize) -> bool {
+fn stays(pools: &[NodePool<'_>], index: usize) -> bool {
     let deletion = FieldPath::of(&["metadata", "deletionTimestamp"]);
     pools
-        .get(place)
+        .get(index)
         .is_some_and(|pool| deletion.find(pool.object).is_none())
 }

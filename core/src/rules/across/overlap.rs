@@ -74,7 +74,7 @@ spec:
 
 /// A pool that competes with others for pods.
 struct Contender<'a> {
-    place: usize,
+    index: usize,
     name: &'a str,
     /// What it allows of each label that instance types have.
     machines: BTreeMap<&'a str, Selection<'a>>,
@@ -86,16 +86,16 @@ struct Kind<'a> {
     weight: i64,
     class: (&'a str, &'a str, &'a str),
     taints: Vec<[&'a str; 3]>,
-    /// Every other label.
+    /// What the pool allows of each other label.
     labels: BTreeMap<&'a str, Selection<'a>>,
 }
 
-/// Reports each of these pools if another one of its kind is tried before it that has all its machines, or a part of
-/// them.
-pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec<AcrossFinding>) {
+/// Reports each of these pools if another one of its kind that has all its machines, or a part of them, is tried
+/// before it.
+pub(super) fn check(pools: &[NodePool<'_>], indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
     let mut kinds: HashMap<Kind<'_>, Vec<Contender<'_>>> = HashMap::new();
-    for place in places {
-        let contender = pools.get(*place).and_then(|pool| Contender::of(*place, pool));
+    for index in indexes {
+        let contender = pools.get(*index).and_then(|pool| Contender::of(*index, pool));
         if let Some((kind, contender)) = contender {
             kinds.entry(kind).or_default().push(contender);
         }
@@ -104,8 +104,8 @@ pub(super) fn check(pools: &[NodePool<'_>], places: &[usize], findings: &mut Vec
     for (kind, mut contenders) in kinds {
         // The order in which Karpenter tries them.
         contenders.sort_by_key(|contender| Reverse(contender.name));
-        for (place, contender) in contenders.iter().enumerate() {
-            let before = || contenders.iter().take(place.min(MOST_COMPARED));
+        for (index, contender) in contenders.iter().enumerate() {
+            let before = || contenders.iter().take(index.min(MOST_COMPARED));
             let wider = before().find(|other| other.has_all_of(contender));
             let finding = match wider {
                 Some(wider) => Some(shadowed(kind.weight, contender, wider)),
@@ -150,7 +150,7 @@ fn finding(
         value: weight.to_string(),
     };
     AcrossFinding {
-        pool: contender.place,
+        pool: contender.index,
         diagnostic: NODEPOOL_OVERLAP
             .finding(FieldPath::of(&["spec", "weight"]), problem, reason)
             .severity(severity)
@@ -158,13 +158,13 @@ fn finding(
                 "give the pool that is to come first a higher weight, or tell them apart by a taint or a label that pods \
                  select",
             ),
-        others: vec![other.place],
+        others: vec![other.index],
     }
 }
 
 impl<'a> Contender<'a> {
     /// The kind and machines of a pool; `None` if it takes no pods, or if a field cannot be read.
-    fn of(place: usize, pool: &'a NodePool<'a>) -> Option<(Kind<'a>, Self)> {
+    fn of(index: usize, pool: &'a NodePool<'a>) -> Option<(Kind<'a>, Self)> {
         let name = pool.name.present()?;
         if !pool.replicas.is_absent() || switches_off(pool) {
             return None;
@@ -182,7 +182,7 @@ impl<'a> Contender<'a> {
             labels,
         };
         let contender = Self {
-            place,
+            index,
             name,
             machines,
         };
@@ -350,6 +350,6 @@ mod tests {
         let found = overlaps(&pools);
         assert_eq!(found.len(), 999);
         assert!(found.iter().all(|(_, _, others)| *others == [999]));
-        assert!(found.is_sorted_by_key(|(place, ..)| *place));
+        assert!(found.is_sorted_by_key(|(index, ..)| *index));
     }
 }

@@ -53,16 +53,16 @@ spec:
 pub(super) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -> Vec<usize> {
     let mut last: HashMap<&str, usize> = HashMap::new();
     let mut is_overwritten = vec![false; pools.len()];
-    for (place, pool) in pools.iter().enumerate() {
+    for (index, pool) in pools.iter().enumerate() {
         let Some(name) = pool.name.present() else { continue };
-        let Some(earlier) = last.insert(name, place) else {
+        let Some(earlier) = last.insert(name, index) else {
             continue;
         };
         if let Some(is_overwritten) = is_overwritten.get_mut(earlier) {
             *is_overwritten = true;
         }
         findings.push(AcrossFinding {
-            pool: place,
+            pool: index,
             diagnostic: NODEPOOL_REPEATED
                 .finding(
                     FieldPath::of(&["metadata", "name"]),
@@ -73,10 +73,10 @@ pub(super) fn check(pools: &[NodePool<'_>], findings: &mut Vec<AcrossFinding>) -
             others: vec![earlier],
         });
     }
-    let places = is_overwritten.iter().enumerate();
-    places
+    let indexes = is_overwritten.iter().enumerate();
+    indexes
         .filter(|(_, is_overwritten)| !**is_overwritten)
-        .map(|(place, _)| place)
+        .map(|(index, _)| index)
         .collect()
 }
 

@@ -246,11 +246,7 @@ mod tests {
         let noted = infos(&of("10"));
         assert_eq!(noted.len(), 1, "{noted:?}");
         assert!(noted[0].ends_with("[hard-limit-drain]"));
-        assert_eq!(
-            infos(&of("ten")),
-            [""; 0],
-            "another rule reports the wrong limit"
-        );
+        assert_eq!(infos(&of("ten")), [""; 0], "another rule reports the wrong limit");
     }
 
     #[test]
