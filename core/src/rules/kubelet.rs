@@ -237,7 +237,7 @@ fn threshold(text: &str) -> Result<(), Wrong> {
 
 fn reserved(text: &str) -> Result<(), Wrong> {
     if text.starts_with('-') {
-        return Err((Origin::Schema, "less than nothing cannot be reserved".into()));
+        return Err((Origin::Schema, "a reserved amount must not be negative".into()));
     }
     quantity(text)
 }
@@ -333,7 +333,7 @@ mod tests {
                 json!({"kubeReserved": {"gpu": "1"}}),
                 "\"cpu\", \"memory\", \"ephemeral-storage\", \"pid\"",
             ),
-            (json!({"systemReserved": {"cpu": "-1"}}), "less than nothing"),
+            (json!({"systemReserved": {"cpu": "-1"}}), "must not be negative"),
         ] {
             let denied = errors(&kubelet);
             assert_eq!(denied.len(), 1, "{denied:?}");

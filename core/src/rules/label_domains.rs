@@ -110,8 +110,7 @@ pub(super) fn check<'l>(
         return;
     }
     if let Some(present) = present_name(key, version, release) {
-        let reason =
-            "before Karpenter 1.9, and in v1beta1, a template label is taken by its present name alone";
+        let reason = "before Karpenter 1.9, and in v1beta1, a template label must have its present name";
         let finding = LABEL_RESTRICTED.finding(path(), problem(), reason);
         findings.push(
             finding

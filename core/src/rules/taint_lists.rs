@@ -132,7 +132,7 @@ fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let reason = format!(
-            "{} has this key and effect already, and Karpenter takes them once, startup taints included, whatever the value",
+            "{} has this key and effect already, and Karpenter accepts the pair only once, startup taints included, whatever the value",
             earlier.here()
         );
         let problem = Problem::text(key);
@@ -210,8 +210,8 @@ mod tests {
             errors(&both),
             [
                 "spec.template.spec.startupTaints[0].key: Invalid value: \"a\": spec.template.spec.taints[0] has this \
-                 key and effect already, and Karpenter takes them once, startup taints included, whatever the value; \
-                 remove one of them [taint-repeated]"
+                 key and effect already, and Karpenter accepts the pair only once, startup taints included, \
+                 whatever the value; remove one of them [taint-repeated]"
             ]
         );
         assert_eq!(

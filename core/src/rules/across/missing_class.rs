@@ -83,13 +83,13 @@ pub(super) fn check(together: Together<'_>, findings: &mut Vec<AcrossFinding>) {
             ),
         };
         let path = FieldPath::of(&["spec", "template", "spec", "nodeClassRef", "name"]);
-        let meant = nearest(name, names.iter().map(String::as_str));
+        let likely = nearest(name, names.iter().map(String::as_str));
         findings.push(AcrossFinding {
             pool: index,
             diagnostic: NODE_CLASS_MISSING
                 .finding(path, Problem::text(name), reason)
                 .severity(severity)
-                .suggest_if_known(meant.map(Suggestion::did_you_mean)),
+                .suggest_if_known(likely.map(Suggestion::did_you_mean)),
             others: Vec::new(),
         });
     }
