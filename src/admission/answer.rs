@@ -1,4 +1,4 @@
-//! The AdmissionReview that goes out.
+//! The AdmissionReview that is sent.
 
 use std::collections::BTreeMap;
 

@@ -192,7 +192,7 @@ pub(super) fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, 
     open(body, Part::Nothing, Part::Nothing).map(|(request, _)| request)
 }
 
-/// The text of a field; empty where there is none.
+/// The text of a field; empty if it is missing.
 pub(super) fn text<'b>(json: &mut Json<'b>, field: &str) -> Text<'b> {
     match json.take(field) {
         Json::String(text) => text,

@@ -64,7 +64,7 @@ pub(crate) struct NodeClaimReview {
     request: AdmissionRequest<'static>,
     /// The pool's name.
     pub(crate) pool: Box<str>,
-    /// The NodeClaim's uid; empty where it has none.
+    /// The NodeClaim's uid; empty if it has none.
     pub(crate) uid: Box<str>,
     /// Its name.
     pub(crate) name: Box<str>,

@@ -1,4 +1,4 @@
-//! What goes over the wire, for requests good, bad and absurd.
+//! The answers to good, bad and absurd requests.
 
 use std::collections::HashMap;
 

@@ -2,10 +2,10 @@
 
 use poolgate_core::diagnostic::{Diagnostic, Report, Severity};
 
-/// Longest warning, in characters; the API server cuts longer ones where there are several.
+/// Longest warning, in characters; the API server cuts longer ones if there are several.
 const LONGEST: usize = 256;
 
-/// Longest sum of all warnings of one answer, in characters; the API server drops what goes beyond.
+/// Longest sum of all warnings of one answer, in characters; the API server drops the rest.
 const LONGEST_SUM: usize = 4096;
 
 /// The warnings of a report, each on one line, as many as fit.

@@ -20,7 +20,7 @@ const LIST: usize = 4 * size_of::<Json<'_>>() + 16;
 /// An element of a list, which may have grown to twice what it needs.
 const ELEMENT: usize = 2 * size_of::<Json<'_>>();
 
-/// A string beside its text, where that has to be copied because of an escape.
+/// A string beside its text, if it has to be copied because of an escape.
 const STRING: usize = 32;
 
 /// The most memory that a byte of JSON can take: that of the five bytes of a list in an object.

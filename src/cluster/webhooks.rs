@@ -12,7 +12,7 @@ pub(crate) const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatin
 /// Where validating configurations are.
 pub(crate) const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
-/// The configurations for reviews, each with where it is.
+/// The configurations for reviews, each with its path.
 pub(crate) const OF_REVIEWS: [(&str, &str); 2] = [(MUTATING, "poolgate"), (VALIDATING, "poolgate")];
 
 /// The configurations for the gate.

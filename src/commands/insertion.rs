@@ -88,7 +88,7 @@ fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inse
     Some(Insertion::new(at, separator + &lines))
 }
 
-/// Behind the last entry: on lines of its own if that entry has its own line, else in the same line.
+/// After the last entry: on a new line if that entry has its own line, else in the same line.
 fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
     let key = Value::from(entry.key);
     let Some((last, value)) = mapping.entries().last() else {

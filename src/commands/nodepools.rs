@@ -69,7 +69,7 @@ pub(in crate::commands) fn find(text: &str) -> Input {
     input
 }
 
-/// The paths of the objects in a document: itself, or the elements of a List. None where it is empty.
+/// The paths of the objects in a document: itself, or the elements of a List. None if it is empty.
 pub(in crate::commands) fn objects(document: &Json<'_>) -> Vec<FieldPath> {
     if document.is_null() {
         return Vec::new();

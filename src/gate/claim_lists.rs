@@ -1,7 +1,7 @@
 //! The LISTs of a pool's claims that decisions need: one at a time for each pool, and not too often, no matter how many
 //! wait for them.
 //!
-//! A LIST goes on after its round: what comes too late for one request is there for the next.
+//! A LIST continues after its round: if it is too late for one request, the next one can use it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -114,7 +114,7 @@ impl ClaimLists {
             };
             let result = lists.list(&pausing.pool, whole).await;
             drop(pausing);
-            // Perhaps nobody waits any more.
+            // Perhaps no request waits any more.
             let _ = ended.send(Some(result));
         });
         running

@@ -21,7 +21,7 @@ const BATCH: usize = 256;
 /// How many creations may wait in all.
 const MOST_WAITING: usize = 4_096;
 
-/// How often reservations are checked for which nobody waits: a sweep.
+/// How often reservations are checked that no request waits for: a sweep.
 const SWEEP_PERIOD: Duration = Duration::from_secs(5);
 
 /// Starts the rounds of all pools.

@@ -19,7 +19,7 @@ use crate::cluster::ledgers::{Owner, Stored};
 /// How old a view may be that a creation is denied by.
 const OLDEST_VIEW: Duration = Duration::from_mins(5);
 
-/// How many steps are tried for work that nobody waits for.
+/// How many steps are tried for work that no request waits for.
 const UNHURRIED_STEPS: u32 = 5;
 
 /// What comes next.
@@ -213,14 +213,14 @@ impl<'a> Round<'a> {
             }
             Err(failure) => {
                 metrics.wrote("failed");
-                // They may be cancelled already; another try could cancel somebody else's reservations.
+                // They may be cancelled already; another try could cancel reservations of other calls.
                 self.releases.clear();
                 Err(failure)
             }
         }
     }
 
-    /// The same, if nobody waits for it: if another replica was faster, that one has written what matters.
+    /// The same, if no request waits for it: if another replica was faster, that one has written what matters.
     async fn store_if_unchanged(
         &mut self,
         pool: &LimitedPool,

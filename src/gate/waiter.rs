@@ -15,7 +15,7 @@ use super::error::{GateError, OnError};
 pub(super) struct DecidedRequest {
     /// What it is.
     pub(super) answer: RequestVerdict,
-    /// What the pool's limit counts; none where it has no limit.
+    /// What the pool's limit counts; `None` if it has no limit.
     pub(super) mode: Option<NodeLimitMode>,
 }
 

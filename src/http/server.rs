@@ -29,7 +29,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// How long the system's queue of connections must stay empty before the socket is closed.
 const REST: Duration = Duration::from_millis(50);
 
-/// What lies between TCP and HTTP.
+/// The layer between TCP and HTTP.
 #[derive(Clone)]
 pub(crate) enum Transport {
     /// Nothing.
@@ -44,7 +44,7 @@ pub(crate) struct Server {
     pub(crate) name: &'static str,
     /// The socket.
     pub(crate) listener: TcpListener,
-    /// What lies between TCP and HTTP.
+    /// The layer between TCP and HTTP.
     pub(crate) transport: Transport,
     /// The answers, by path.
     pub(crate) router: Router,

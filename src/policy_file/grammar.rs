@@ -16,12 +16,12 @@ const LONGEST_TEXT: usize = 1_024;
 /// Resources that have no domain in their name.
 const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
 
-/// Why a text may not be where it does.
+/// Why a text is not allowed where it is.
 #[derive(Debug)]
 pub(super) struct Wrong {
     /// What is wrong: a clause without final stop.
     pub(super) reason: String,
-    /// What to write instead, where that is known.
+    /// What to write instead, if that is known.
     pub(super) suggestion: Option<String>,
 }
 
@@ -237,7 +237,7 @@ fn is_extended(text: &str) -> bool {
     text.contains('/') && qualified_name(text).is_ok()
 }
 
-/// Whether a text is a name in which stars stand for any characters.
+/// Whether a text is a name in which a star matches any characters.
 fn is_pattern(text: &str) -> bool {
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-.*".contains(&byte);
     !text.is_empty() && text.bytes().all(is_legal)

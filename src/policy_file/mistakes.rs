@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 100;
 pub struct Mistake {
     /// Where it is.
     pub position: Position,
-    /// What is wrong and, behind a semicolon, how to fix it where that is known. One line.
+    /// What is wrong and, behind a semicolon, how to fix it if that is known. One line.
     pub message: String,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum At {
 pub(super) struct Found(Vec<(FieldPath, At, String)>);
 
 impl Found {
-    /// Notes a mistake: what is wrong, and how to fix it where that is known.
+    /// Adds a mistake: what is wrong, and how to fix it if that is known.
     pub(super) fn push(&mut self, path: &FieldPath, at: At, wrong: &str, suggestion: Option<&str>) {
         let message = match suggestion {
             Some(suggestion) => format!("{wrong}; {suggestion}"),
@@ -72,7 +72,7 @@ impl Found {
         self.0.is_empty()
     }
 
-    /// The mistakes with their positions. That of a field that is not written is where it should be.
+    /// The mistakes with their positions. A missing field has the position where it should be.
     pub(super) fn located(self, document: &Document<'_>, lines: &Lines<'_>) -> Vec<Mistake> {
         let located = self.0.into_iter().map(|(path, at, message)| Mistake {
             position: lines.position(start(document, &path, at)),

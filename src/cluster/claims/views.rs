@@ -25,7 +25,7 @@ struct PoolClaims {
     view: ClaimView,
     /// The newest LIST of this pool alone that is in the view.
     listed: Option<Listed>,
-    /// Whether the watch was lost since the view came in: the cluster may be set back to a backup meanwhile, and the view may
+    /// Whether the watch was lost since the view came in: the cluster may have been set back to a backup since, and the view may
     /// be of the time that is lost.
     is_suspect: bool,
 }

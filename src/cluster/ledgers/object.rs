@@ -27,7 +27,7 @@ const LONGEST_NAME: usize = 253;
 const POOL: &str = "nodepool";
 const LEDGER: &str = "ledger.json";
 
-/// The NodePool that a ledger belongs to: when it goes, the ledger goes.
+/// The NodePool that owns a ledger: when it is deleted, so is the ledger.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Owner<'a> {
     /// Its name.

@@ -27,7 +27,7 @@ pub(super) enum Amount {
 /// The hours of a day; none for one that the clock skips. An hour that comes twice has the lower number.
 pub(super) type Hours = [Option<Amount>; HOURS_A_DAY];
 
-/// The week of reasons that are alike.
+/// The week of reasons with the same answers.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) reasons: Vec<Reason>,

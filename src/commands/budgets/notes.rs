@@ -1,4 +1,4 @@
-//! Answers to frequent questions about budgets, where the pool gives reason for them.
+//! Answers to frequent questions about budgets, if they apply to the pool.
 
 use std::fmt::Write as _;
 

@@ -217,7 +217,7 @@ pub(super) fn nodes_text(nodes: BudgetNodes) -> String {
     }
 }
 
-/// The usual reasons, and repair where a budget names it alone.
+/// The usual reasons, and repair if a budget names only that.
 fn usual_reasons(budgets: &Budgets) -> Vec<Reason> {
     let names_repair = |entry: &Entry| {
         entry.reasons.has(Reason::Unhealthy) && USUAL_REASONS.iter().any(|reason| !entry.reasons.has(*reason))

@@ -58,7 +58,7 @@ enum CrdCommand {
     /// unchanged, and so is a definition that has the field.
     #[command(after_help = EXAMPLES)]
     Patch {
-        /// Also write this policy's defaults into the definition, where it has others
+        /// Also write this policy's defaults into the definition, if it has others
         #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
         policy: Option<PathBuf>,
     },

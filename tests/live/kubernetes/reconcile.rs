@@ -1,4 +1,4 @@
-//! What `poolgate reconcile` does to a real cluster in which nobody else touches nodes.
+//! What `poolgate reconcile` does to a real cluster in which nothing else changes nodes.
 
 mod deaths;
 mod emergency;
@@ -163,7 +163,7 @@ fn a_recreated_node_is_another_one() {
     fleet.wait_until_held("reborn", &["reborn-a"]);
     fleet.remove_node("reborn-a");
     fleet.node("reborn", "reborn-a");
-    // It is where the old one stood, so it is judged anew and held in its own right.
+    // It has the name of the old one, but it is a new node: it is held for its own sake.
     fleet.wait_until_held("reborn", &["reborn-a"]);
     // What protects it from a write that was meant for the old one: the API server's answers to the UID.
     for (name, answer) in [("reborn-a", "metadata.uid: "), ("reborn-b", "uid mismatch")] {

@@ -38,7 +38,7 @@ fn object(plane: &ControlPlane, manifests: &str, kind: &str, name: &str) -> Valu
     plane.kubectl_json(&["create", "--dry-run=client", "-f", "-"], file)
 }
 
-/// Stores an object, then sends what this registration asks for to a port where nobody listens, of objects whose names
+/// Stores an object, then sends what this registration asks for to a port where nothing listens, for objects whose names
 /// begin with `prefix`: what poolgate would be asked is denied, everything else passes. Waits until that shows by `probe`.
 fn send_to_nobody(plane: &ControlPlane, prefix: &str, mut registration: Value, probe: &Value) {
     registration["metadata"]["name"] = json!(format!("{prefix}registration"));
@@ -55,7 +55,7 @@ fn send_to_nobody(plane: &ControlPlane, prefix: &str, mut registration: Value, p
     });
 }
 
-/// The shared control plane with this pool, and the base's registration of `kind`, sent to nobody, for names that begin
+/// The shared control plane with this pool, and the base's registration of `kind`, sent to a port where nothing listens, for names that begin
 /// with `prefix`.
 fn deaf(kind: &str, prefix: &str, stored: &Value) -> &'static ControlPlane {
     let plane = &published().plane;
@@ -270,7 +270,7 @@ fn gate_registration(overlay: &str, name: &str) -> Value {
     )
 }
 
-/// Stores a claim of a pool, `…early`, and one of none, `…alone`; then sends what this registration asks for to nobody.
+/// Stores a claim of a pool, `…early`, and one of none, `…alone`; then sends what this registration asks for to a port where nothing listens.
 fn deaf_gate(prefix: &str, registration: Value, asked_pool: &str) -> &'static ControlPlane {
     let plane = &published().plane;
     for (name, pool) in [("early", "free"), ("alone", "")] {

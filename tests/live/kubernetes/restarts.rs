@@ -53,7 +53,7 @@ fn rolling_restarts_lose_no_request() {
             let mut old = replicas.remove(0);
             ends.push((old.admission(), Instant::now()));
             old.signal("TERM");
-            // The Service learns of it late: connections come until nobody listens any more.
+            // The Service learns of it late: connections come until nothing listens any more.
             assert_eq!(old.wait_for_exit().code(), Some(0), "{}", old.log());
             publish(&replicas);
             assert_eq!(old.logged("stopped").len(), 1, "{}", old.log());

@@ -28,7 +28,7 @@ const RESERVATION: u64 = 45;
 const CREATIONS: u32 = 30;
 const CROWD: u32 = 24;
 
-/// A gate on an API server that nobody else asks, and a pool that it has a ledger of.
+/// A gate on an API server without other clients, and a pool with a ledger.
 struct Counted {
     _gate: Poolgate,
     server: FaultyApiServer,

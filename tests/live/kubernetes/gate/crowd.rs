@@ -119,7 +119,7 @@ impl Crowd {
             .set_targets(self.replicas.iter().map(Poolgate::admission).collect());
     }
 
-    /// Kills all replicas: nobody answers.
+    /// Kills all replicas: no gate answers.
     pub(super) fn kill_all(&mut self) {
         self.replicas.clear();
         self.publish();
@@ -208,7 +208,7 @@ impl Crowd {
         })
     }
 
-    /// How many claims can be had at once while nobody answers.
+    /// How many claims can be created at once while no gate answers.
     pub(super) fn crowd_in_unasked(&self) -> usize {
         assert!(self.replicas.is_empty(), "somebody may answer");
         self.try_at_once()
