@@ -1,5 +1,5 @@
-//! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's own, so there is nothing to
-//! say of it.
+//! Bounds on `spec.disruption.budgets`. A pool without budgets gets the policy's default budgets, so it is not
+//! checked.
 
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Budget, Disruption, NodePool};
@@ -41,8 +41,9 @@ static BUDGET_NODES: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
-    why: "A count that is small for a large pool is all of a small one. Set by `bounds.budgets.maxNodes` in \
-          the policy, for budgets that count nodes; for percentages there is `maxPercent`.",
+    why: "A count that is small for a large pool can be every node of a small one. Set by \
+          `bounds.budgets.maxNodes` in the policy, for budgets that count nodes; for percentages there is \
+          `maxPercent`.",
     seen_in: &[],
     bad: r#"spec:
   disruption:
@@ -64,8 +65,8 @@ static BUDGET_COUNT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
-    why: "Of all budgets that hold at a time the lowest counts. With many of them nobody can tell any more \
-          what holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
+    why: "The lowest of all budgets that hold at the same time counts. With many budgets it is hard to see \
+          which of them holds when. Set by `bounds.budgets.maxBudgets` in the policy.",
     seen_in: &[],
     bad: r#"spec:
   disruption:
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_and_numbers_have_bounds_of_their_own() {
+    fn percentages_and_counts_have_separate_bounds() {
         let bounds = bounds(BudgetBounds {
             max_percent: Some(20),
             max_nodes: Some(5),
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_or_a_reason_makes_a_budget_that_does_not_hold_always() {
+    fn a_budget_with_a_window_or_a_reason_does_not_always_hold() {
         let denied = |budgets: serde_json::Value| {
             let bounds = bounds(BudgetBounds {
                 require_always: true,

@@ -95,13 +95,13 @@ fn is_about_capacity(requirement: &Requirement<'_>) -> bool {
     requirement.key == Field::Present(CAPACITY_TYPE_LABEL)
 }
 
-/// The capacity types that satisfy all requirements and the label, in the order of the object. Empty where they
-/// contradict each other: then no node comes at all, which is not this rule's concern. Takes time in the number of
-/// values, however they are spread over requirements.
+/// The capacity types that satisfy all requirements and the label, in the order of the object. Empty if they
+/// contradict each other: then the pool never gets a node, which this rule does not report. Takes time linear in
+/// the number of values, however they are spread over requirements.
 fn usable<'v>(pool: &NodePool<'v>, label: Option<&'v str>) -> Vec<&'v str> {
     let mut lists = 0_usize;
     let mut order: Vec<&str> = Vec::new();
-    // In how many of the lists a value stands.
+    // In how many of the lists a value is.
     let mut listed: HashMap<&str, usize> = HashMap::new();
     let mut excluded: HashSet<&str> = HashSet::new();
     for requirement in requirements(pool).filter(|requirement| is_about_capacity(requirement)) {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_says_nothing_uses_everything() {
+    fn a_pool_without_a_requirement_uses_every_capacity_type() {
         assert_eq!(
             denied(&[], None),
             [

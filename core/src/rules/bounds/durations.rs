@@ -7,10 +7,10 @@ use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::duration::GoDuration;
 
-/// What Karpenter's CRD writes where `expireAfter` is left out.
+/// The default of Karpenter's CRD for `expireAfter`.
 const DEFAULT_EXPIRY: &str = "720h";
 
-/// Without end.
+/// The value for no end.
 const NEVER: &str = "Never";
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&EXPIRE_AFTER, &TERMINATION_GRACE_PERIOD];
@@ -21,9 +21,9 @@ static EXPIRE_AFTER: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
-    why: "Old nodes run old images; young ones have hardly paid for their start. Set by \
-          `bounds.template.expireAfter` in the policy. `Never` is longer than any maximum. Where the field \
-          is left out, the `720h` that Karpenter's CRD writes is judged.",
+    why: "Old nodes run old images, and a node that expires too soon is not worth its start. Set by \
+          `bounds.template.expireAfter` in the policy. `Never` is longer than any maximum. If the field is \
+          missing, the default of Karpenter's CRD, `720h`, is checked.",
     seen_in: &[],
     bad: "\
 spec:
@@ -47,10 +47,10 @@ static TERMINATION_GRACE_PERIOD: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
-    why: "Without `terminationGracePeriod`, a node that a PodDisruptionBudget holds up drains for ever and \
+    why: "Without `terminationGracePeriod`, a node drains forever if a PodDisruptionBudget blocks it, and \
           keeps its place under the node limit. Set by `bounds.template.terminationGracePeriod` in the \
-          policy. A pool without the field may drain without end, which is longer than any maximum. v1beta1 \
-          has no such field and is not judged.",
+          policy. Without the field, a drain may never end, which is longer than any maximum. v1beta1 has no \
+          such field and is not checked.",
     seen_in: &[],
     bad: "\
 spec:
@@ -85,7 +85,7 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut
     }
 }
 
-/// Judges one field. `otherwise` is what counts where it is absent: nothing for no end.
+/// Checks one field. `otherwise` is the value of an absent field; `None` means no end.
 fn check_duration(
     rule: &Rule,
     path: FieldPath,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_the_range_are_allowed_and_what_cannot_be_read_is_passed_over() {
+    fn both_ends_of_the_range_are_allowed_and_invalid_durations_are_skipped() {
         for fine in ["24h", "336h", "1440m", "soon"] {
             assert_eq!(denied(Some(fine), Some(fine)), [""; 0], "{fine}");
         }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_counts_as_karpenter_takes_it() {
+    fn a_missing_field_counts_as_in_karpenter() {
         assert_eq!(
             denied(None, None),
             [

@@ -1,4 +1,4 @@
-//! The times in which the policy lets nothing be disrupted.
+//! The times at which the policy forbids all disruption.
 
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{Budget, Disruption, NodePool};
@@ -18,11 +18,11 @@ static FREEZE_WINDOW: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Poolgate],
     evidence: None,
-    why: "Some hours are no time to move workloads: trading hours, a sale, the night of the batch run. In \
+    why: "Some hours are a bad time to move workloads: trading hours, a sale, the night of the batch run. In \
           each window of `bounds.budgets.freezeWindows` in the policy, a budget with `nodes: \"0\"` and \
-          without `reasons` must hold: one that begins whenever the window begins and lasts as long, or one \
-          that always holds. A pool without budgets gets the policy's default budgets, which include the \
-          windows.",
+          without `reasons` must hold: one that begins whenever the window begins and lasts at least as long, \
+          or one that always holds. A pool without budgets gets the policy's default budgets, which include \
+          the windows.",
     seen_in: &[],
     bad: "\
 spec:
@@ -69,7 +69,7 @@ pub(super) fn check(pool: &NodePool<'_>, windows: &[FreezeWindow], findings: &mu
     }
 }
 
-/// When a budget lets nothing go, whatever the reason.
+/// When a budget blocks all disruption, for every reason.
 enum Frozen {
     Always,
     For(Schedule, BudgetDuration),

@@ -8,7 +8,7 @@ use crate::rule::Rule;
 use crate::rules::findings::Findings;
 use crate::value::quantity::Quantity;
 
-/// The one limit that Karpenter knows for a pool with a fixed number of nodes.
+/// The only limit that Karpenter allows for a static pool.
 const NODES: &str = "nodes";
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&LIMIT_REQUIRED, &LIMIT_MAX];
@@ -20,7 +20,7 @@ static LIMIT_REQUIRED: Rule = Rule {
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Without a limit a pool grows with whatever is deployed: a loop that creates pods creates nodes, \
-          and the bill is the only alarm. Set by `bounds.limits.required` in the policy. Of a static pool \
+          and the bill is the only alarm. Set by `bounds.limits.required` in the policy. For a static pool \
           (`replicas`) only `nodes` is required, the only limit that Karpenter allows there.",
     seen_in: &[],
     bad: r#"spec:
@@ -41,8 +41,8 @@ static LIMIT_MAX: Rule = Rule {
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Addresses, licences and money are finite. Set by `bounds.limits.max` in the policy, for each \
-          resource. A pool without a limit of that resource may grow without end, so it breaks this rule, \
-          too.",
+          resource. A pool without a limit of that resource may grow without end, so it also breaks this \
+          rule.",
     seen_in: &[],
     bad: r#"spec:
   limits:
@@ -61,7 +61,7 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &LimitBounds, findings: &mut Fi
     }
     let is_static = !pool.replicas.is_absent();
     let applies = |resource: &str| !is_static || resource == NODES;
-    // Where the limit of nodes is left to poolgate, it is in the annotation.
+    // If the pool leaves the node limit to poolgate, it is in the annotation.
     let annotations = pool.annotations.present();
     let annotated = pool
         .annotated_node_limit()
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_left_to_poolgate_is_bounded_in_the_annotation() {
+    fn a_limit_that_is_left_to_poolgate_is_checked_in_the_annotation() {
         let most = || bounds(&["nodes"], &[("nodes", "500")]);
         let of = |limit: &str, nodes: Value| {
             let annotations = json!({"poolgate.dev/node-limit": limit});
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_pool_is_not_held_to_a_new_bound_until_it_changes_there() {
+    fn a_new_bound_does_not_deny_an_update_that_leaves_the_limits_as_they_are() {
         let object = json!({"spec": {"limits": {"nodes": "1000"}}});
         assert_eq!(
             errors_of_no_change(bounds(&["cpu"], &[("nodes", "500")]), &object),

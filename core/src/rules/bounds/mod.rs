@@ -1,5 +1,5 @@
-//! The bounds of the policy: what every pool must keep to because the organisation says so. A bound that the
-//! policy does not set is silent.
+//! The bounds of the policy: the organisation's requirements for every pool. A bound that the policy does not set
+//! is not checked.
 
 pub(super) mod budgets;
 pub(super) mod capacity_type;
@@ -13,7 +13,7 @@ use super::findings::Findings;
 use crate::karpenter::{NodePool, Requirement};
 use crate::policy::Bounds;
 
-/// Holds a NodePool against the bounds.
+/// Checks a NodePool against the bounds.
 pub(super) fn check(pool: &NodePool<'_>, bounds: &Bounds, findings: &mut Findings<'_>) {
     if pool.spec.present().is_none() {
         return;
@@ -31,13 +31,13 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &Bounds, findings: &mut Finding
     durations::check(pool, &bounds.template, findings);
 }
 
-/// The elements of the requirements that are objects; none if they are of the wrong type.
+/// The requirements that are objects; none if the list has the wrong type.
 fn requirements<'p, 'a>(pool: &'p NodePool<'a>) -> impl Iterator<Item = &'p Requirement<'a>> {
     let list = pool.template.requirements.as_ref().present();
     list.into_iter().flatten()
 }
 
-/// Some of the words of a list, for a sentence.
+/// The words, joined with commas and `or`.
 fn listed<T: AsRef<str>>(words: &[T]) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match words.split_last() {

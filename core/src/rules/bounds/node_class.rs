@@ -69,7 +69,7 @@ pub(super) fn check(pool: &NodePool<'_>, allowed: &[NodeClassPattern], findings:
     ));
 }
 
-/// A pattern as messages show it, as kubectl names an object: `KIND.GROUP/NAME`.
+/// A pattern as messages show it, in kubectl's form for objects: `KIND.GROUP/NAME`.
 fn described(pattern: &NodeClassPattern) -> String {
     let part = |part: &Option<Glob>| part.as_ref().map_or("*", Glob::as_str).to_owned();
     format!(
@@ -89,7 +89,7 @@ mod tests {
     use crate::rules::bounds::testing::errors;
 
     #[test]
-    fn any_pattern_that_fits_in_all_its_parts_will_do() {
+    fn one_pattern_that_matches_in_all_parts_is_enough() {
         let pattern = |kind: &str, name: &str| NodeClassPattern {
             group: None,
             kind: Some(Glob::new(kind)),

@@ -15,8 +15,8 @@ static TEMPLATE_LABELS: Rule = Rule {
     origins: &[Origin::Poolgate],
     evidence: None,
     why: "Cost reports, dashboards and ownership need labels that every node has. Set by \
-          `bounds.template.requiredLabels` in the policy. A label in `spec.template.metadata.labels` will \
-          do, and so will a requirement with `In`, which Karpenter turns into a label.",
+          `bounds.template.requiredLabels` in the policy. Either a label in `spec.template.metadata.labels` \
+          is enough, or a requirement with `In`, which Karpenter turns into a label.",
     seen_in: &[],
     bad: "\
 spec:
@@ -71,7 +71,7 @@ mod tests {
     use crate::rules::bounds::testing::errors;
 
     #[test]
-    fn a_label_or_a_requirement_will_do() {
+    fn a_label_or_a_requirement_is_enough() {
         let denied = |template: serde_json::Value| {
             let template_bounds = TemplateBounds {
                 required_labels: vec!["example.com/team".into()],

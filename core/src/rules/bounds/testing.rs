@@ -14,7 +14,7 @@ pub(super) fn errors(bounds: Bounds, object: &Value) -> Vec<String> {
     reviewed(bounds, object, None, Severity::Error)
 }
 
-/// The errors that are left when a pool replaces one that is just the same.
+/// The errors for an update that changes nothing.
 pub(super) fn errors_of_no_change(bounds: Bounds, object: &Value) -> Vec<String> {
     reviewed(bounds, object, Some(object), Severity::Error)
 }
