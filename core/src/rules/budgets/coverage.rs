@@ -11,13 +11,13 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_ALLOW_WINDOW, &BUDGET_UNC
 
 static BUDGET_ALLOW_WINDOW: Rule = Rule {
     id: RuleId::new("budget-allow-window"),
-    title: "A window in which nodes may go has a budget for the other hours",
+    title: "A window in which nodes may be disrupted has a budget for the other hours",
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Budgets only restrict. A budget of 10% with a schedule limits disruption in its window; outside of \
-          it nothing does, and all nodes may go at once. To let nodes go in some hours only, block the \
-          others: add a budget of 0 whose schedule and duration cover them.",
+          it nothing does, and all nodes may be disrupted at once. To allow disruption only at some hours, \
+          block the others: add a budget of 0 whose schedule and duration cover them.",
     seen_in: &["1939", "2183", "aws/karpenter-provider-aws#7026", "2374"],
     bad: "\
 spec:
@@ -41,12 +41,12 @@ spec:
 
 static BUDGET_UNCOVERED_HOURS: Rule = Rule {
     id: RuleId::new("budget-uncovered-hours"),
-    title: "At every hour some budget holds",
+    title: "At every hour at least one budget holds",
     severity: Some(Severity::Info),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "The default of 10% holds only where no budget is written. Where the only budgets are freezes with \
-          a schedule, nothing limits disruption outside of them, and all nodes may go at once.",
+    why: "The default of 10% applies only if no budget is written. If the only budgets are freezes with a \
+          schedule, nothing limits disruption outside of them, and all nodes may be disrupted at once.",
     seen_in: &["aws/karpenter-provider-aws#7026", "1190"],
     bad: r#"spec:
   disruption:
@@ -67,7 +67,7 @@ static BUDGET_UNCOVERED_HOURS: Rule = Rule {
 "#,
 };
 
-/// Speaks of windows around which some hour is without any budget for their reasons. All budgets of the pool must be
+/// Reports windows if at some hour outside of them no budget for their reasons holds. All budgets of the pool must be
 /// readable.
 pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let at_times = reasons_limited_at_times(readings);
@@ -85,7 +85,7 @@ pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
         .fold(Reasons::NONE, |reasons, reason| {
             reasons.with(Reasons::only(reason))
         });
-    // None of these holds always: then its reasons would not be among them.
+    // None of these always holds: otherwise its reasons would not be in `with_gap`.
     let windows = || {
         readings
             .iter()
@@ -101,7 +101,7 @@ pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     }
 }
 
-/// The reasons for which some budget holds, but none always.
+/// The reasons for which budgets hold only at some times.
 fn reasons_limited_at_times(readings: &[ReadBudget<'_>]) -> Reasons {
     let named = |always: bool| {
         readings
@@ -120,7 +120,7 @@ fn week(reading: &ReadBudget<'_>) -> Option<WeekMinutes> {
     }
 }
 
-/// Whether there surely is a time at which no budget for this reason holds.
+/// Whether there is certainly a time at which no budget for this reason holds.
 fn leaves_gap(reason: Reason, weeks: &[(&ReadBudget<'_>, Option<WeekMinutes>)]) -> bool {
     let mut covered = WeekMinutes::NONE;
     let (mut weekly, mut others) = (0, 0);
@@ -135,7 +135,7 @@ fn leaves_gap(reason: Reason, weeks: &[(&ReadBudget<'_>, Option<WeekMinutes>)]) 
     }
     match (weekly, others) {
         (_, 0) => !covered.is_whole_week(),
-        // Alone it would be always active if it left no gap. With others it may fit into theirs.
+        // A single window without a gap would be `Window::Always`. Several may fill each other's gaps.
         (0, 1) => true,
         _ => false,
     }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_meant_to_allow_is_warned_of() {
+    fn a_window_to_allow_disruption_gets_a_warning() {
         for budgets in [
             json!([window("10%", "0 2 * * *", "4h")]),
             json!([window("10%", "@monthly", "4h")]),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_freeze_alone_is_noted_but_not_warned_of() {
+    fn a_freeze_alone_gets_an_info_but_no_warning() {
         let freeze = pool(&json!([window("0", "0 8 * * *", "20h")]));
         assert_eq!(warnings(&freeze), [""; 0]);
         assert!(infos(&freeze)[0].ends_with("[budget-uncovered-hours]"));

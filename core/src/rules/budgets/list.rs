@@ -1,4 +1,4 @@
-//! The list of budgets as a whole: how many there are, and whether they leave anything to be done.
+//! The list of budgets as a whole: how many there are, and whether one always blocks drift.
 
 use super::reading::ReadBudget;
 use crate::budget::Reason;
@@ -36,7 +36,8 @@ static BUDGETS_EMPTY: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "`budgets: []` does not mean that nothing may be disrupted but that nothing limits disruption: all \
-          nodes of the pool may go at once. The default of 10% holds only where `budgets` is left out.",
+          nodes of the pool may be disrupted at once. The default of 10% applies only if `budgets` is \
+          missing.",
     seen_in: &["Panfactum/stack#386"],
     bad: "\
 spec:
@@ -59,9 +60,9 @@ static BUDGET_BLOCKS_DRIFT: Rule = Rule {
     severity: Some(Severity::Info),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "A budget of 0 without a schedule blocks the replacement of drifted nodes for good: a new image, a \
-          security fix or a changed template never reaches the nodes that run. They go only when they \
-          expire, which no budget limits.",
+    why: "A budget of 0 without a schedule permanently blocks the replacement of drifted nodes: a new image, \
+          a security fix or a changed template never reaches the running nodes. They are removed only when \
+          they expire, which no budget limits.",
     seen_in: &["1750", "1590"],
     bad: r#"spec:
   disruption:
@@ -77,7 +78,7 @@ static BUDGET_BLOCKS_DRIFT: Rule = Rule {
 "#,
 };
 
-/// Answers whether the list is of a legal length.
+/// Returns whether the list has a legal length.
 pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool {
     if budgets.is_empty() {
         findings.push(
@@ -93,7 +94,7 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
     budgets.len() <= MOST_BUDGETS
 }
 
-/// Speaks of the first budget that stops drift for good.
+/// Reports the first budget that always blocks drift.
 pub(super) fn check_blocked(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let blocking = readings.iter().find(|reading| {
         reading.nodes.is_zero() && reading.reasons.has(Reason::Drifted) && reading.budget.schedule.is_absent()
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn fifty_budgets_are_enough() {
+    fn more_than_fifty_budgets_are_denied() {
         let list = |count: usize| budgets(&Value::Array(vec![json!({"nodes": "10%"}); count]));
         assert_eq!(errors(&list(50)), [""; 0]);
         assert_eq!(
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn no_budget_at_all_is_warned_of_but_not_a_missing_list() {
+    fn an_empty_list_gets_a_warning_but_not_a_missing_one() {
         assert!(warnings(&budgets(&json!([])))[0].ends_with("[budgets-empty]"));
         for fine in [json!(null), json!([{}])] {
             assert_eq!(warnings(&budgets(&fine)), [""; 0]);
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_lasting_stop_of_drift_is_noted() {
+    fn only_a_budget_that_always_blocks_drift_is_reported() {
         let noted = |budget: Value| !infos(&budgets(&json!([{"nodes": "5"}, budget]))).is_empty();
         assert!(noted(json!({"nodes": "0"})));
         assert!(noted(json!({"nodes": "0%", "reasons": ["Drifted"]})));

@@ -27,7 +27,7 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
         .iter()
         .filter_map(|budget| check_alone(pool, budget, context, findings))
         .collect();
-    // Comparing each budget with each other is for lists of a legal length.
+    // Budgets are compared with each other only if the list has a legal length.
     if few_enough {
         list::check_blocked(&readings, findings);
         redundant::check(&readings, findings);
@@ -35,8 +35,8 @@ pub(super) fn check(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut F
     }
 }
 
-/// Checks what all budgets together leave open, where all can be read. An empty list, of budgets or of reasons, has a
-/// rule of its own.
+/// Checks which reasons and hours no budget covers, if all budgets can be read. An empty list of budgets or reasons
+/// has its own rule.
 fn check_coverage(
     pool: &NodePool<'_>,
     disruption: &Disruption<'_>,
@@ -44,15 +44,15 @@ fn check_coverage(
     readings: &[ReadBudget<'_>],
     findings: &mut Findings<'_>,
 ) {
-    let any_for_nothing = readings.iter().any(|reading| reading.reasons == Reasons::NONE);
-    if count == 0 || readings.len() < count || any_for_nothing {
+    let any_for_no_reason = readings.iter().any(|reading| reading.reasons == Reasons::NONE);
+    if count == 0 || readings.len() < count || any_for_no_reason {
         return;
     }
     uncovered::check(pool, disruption, readings, findings);
     coverage::check(readings, findings);
 }
 
-/// Checks one budget. Answers with what it says, where all of it can be read.
+/// Checks one budget. Returns it if all of it can be read.
 fn check_alone<'a>(
     pool: &NodePool<'_>,
     budget: &'a Budget<'a>,
@@ -77,7 +77,7 @@ mod tests {
     use crate::rules::testing::{errors, warnings};
 
     #[test]
-    fn usual_budgets_pass_without_a_word() {
+    fn usual_budgets_pass() {
         for budgets in [
             json!([{"nodes": "100%"}]),
             json!([{"nodes": "20%"}, {"nodes": "5"}]),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_cannot_be_read_says_nothing_about_the_others() {
+    fn budgets_are_not_compared_if_one_cannot_be_read() {
         let object = json!({"spec": {"disruption": {"budgets": [
             {"nodes": "0", "reasons": ["Drifted"], "schedule": "0 9 * * 7", "duration": "8h"},
             {"nodes": "5", "reasons": ["Empty"]},

@@ -1,4 +1,4 @@
-//! How many nodes a budget lets go: its `nodes`.
+//! How many nodes may be disrupted under a budget: its `nodes`.
 
 use crate::budget::DEFAULT_NODES;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
@@ -17,7 +17,7 @@ static BUDGET_NODES: Rule = Rule {
     origins: &[Origin::Schema, Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "`nodes` is text: a whole number up to 2147483647, or 0% to 100%. The CRD rejects `101%` and `-1` \
-          but takes larger whole numbers. Karpenter cuts those to 32 bits, and depending on the bits that \
+          but accepts larger whole numbers. Karpenter cuts those to 32 bits, and depending on the bits that \
           are left, the budget blocks everything, limits nothing, or means another number.",
     seen_in: &[],
     bad: r#"spec:
@@ -35,7 +35,7 @@ spec:
 ",
 };
 
-/// Answers with the number where it can be read.
+/// Returns the number if it can be read.
 pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<BudgetNodes> {
     let text = match budget.nodes {
         Field::Absent => return Some(DEFAULT_NODES),

@@ -1,4 +1,4 @@
-//! A budget of which every part can be read: what the rules on several budgets look at.
+//! A budget of which every part can be read: the input of the rules that compare budgets.
 
 use crate::budget::{Reasons, Window};
 use crate::karpenter::Budget;
@@ -9,7 +9,7 @@ use crate::value::nodes::BudgetNodes;
 pub(super) struct ReadBudget<'a> {
     /// The budget as it is in the object.
     pub(super) budget: &'a Budget<'a>,
-    /// How many nodes may go.
+    /// How many nodes may be disrupted.
     pub(super) nodes: BudgetNodes,
     /// For which reasons.
     pub(super) reasons: Reasons,
@@ -18,7 +18,7 @@ pub(super) struct ReadBudget<'a> {
 }
 
 impl ReadBudget<'_> {
-    /// Whether it holds at any time.
+    /// Whether it always holds.
     pub(super) fn is_always_active(&self) -> bool {
         self.window == Window::Always
     }

@@ -7,10 +7,10 @@ use crate::karpenter::{ApiVersion, Availability, Budget, EnumValues, Karpenter, 
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-/// The longest list that the CRD takes.
+/// The longest list that the CRD accepts.
 const MOST_REASONS: usize = 50;
 
-/// What people write for the end of a node's life, which was no reason in any v1.
+/// Common words for expiration, which is not a reason in any release of v1.
 const EXPIRATION: &[&str] = &["expired", "expiration", "expire"];
 
 pub(in crate::rules) const RULES: &[&Rule] =
@@ -22,8 +22,8 @@ static BUDGET_REASON: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "Case matters. Karpenter 1.15 adds `Unhealthy`. Expiration is no reason: since v1 no budget limits \
-          it. A budget without `reasons` is for all of them.",
+    why: "Case matters. Karpenter 1.15 adds `Unhealthy`. Expiration is not a reason: since v1 no budget \
+          limits it. A budget without `reasons` is for all of them.",
     seen_in: &["1750", "aws/karpenter-provider-aws#7797"],
     bad: r#"spec:
   disruption:
@@ -50,7 +50,7 @@ static BUDGET_REASON_REPEATED: Rule = Rule {
     origins: &[Origin::Schema],
     evidence: None,
     why: "The CRD rejects a repeated reason since Karpenter 1.13, and a list of more than 50 since 1.8. A \
-          repeated reason changes nothing, so it may be a slip for another one.",
+          repeated reason changes nothing, so it may be a typo for another one.",
     seen_in: &[],
     bad: r#"spec:
   disruption:
@@ -76,8 +76,8 @@ static BUDGET_REASONS_EMPTY: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "A budget without `reasons` limits every kind of disruption; one with `reasons: []` limits none and \
-          might as well not be there.",
+    why: "A budget without `reasons` limits every kind of disruption; one with `reasons: []` limits none \
+          and has no effect.",
     seen_in: &[],
     bad: r#"spec:
   disruption:
@@ -180,8 +180,8 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_reason_is_denied_with_what_was_meant() {
-        for (written, told) in [
+    fn an_unknown_reason_is_denied_with_a_suggestion_if_there_is_one() {
+        for (written, ending) in [
             ("drifted", "; write Drifted [budget-reason]"),
             ("Drift", "; did you mean Drifted? [budget-reason]"),
             ("Expired", "; remove it [budget-reason]"),
@@ -193,7 +193,7 @@ mod tests {
                 denied[0].starts_with("spec.disruption.budgets[1].reasons[1]: "),
                 "{denied:?}"
             );
-            assert!(denied[0].ends_with(told), "{denied:?}");
+            assert!(denied[0].ends_with(ending), "{denied:?}");
         }
     }
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn v1beta1_knows_no_reasons_so_only_the_field_is_judged() {
+    fn v1beta1_has_no_reasons_so_only_the_field_is_reported() {
         let object = reasons(&json!(["Whatever"]));
         let denied = errors_for(ApiVersion::V1Beta1, KarpenterVersion::NEWEST, &object, None);
         assert_eq!(denied.len(), 1, "{denied:?}");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_is_warned_of() {
+    fn an_empty_list_gets_a_warning() {
         let warned = warnings(&reasons(&json!([])));
         assert_eq!(warned.len(), 1, "{warned:?}");
         assert!(

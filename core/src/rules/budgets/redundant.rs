@@ -14,9 +14,9 @@ static BUDGET_REDUNDANT: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Of all budgets that hold for a reason, the lowest counts. So one budget cannot open what another \
-          closes: beside `nodes: \"0\"` without a schedule, a window with `nodes: 10%` opens nothing. To \
-          freeze a pool but for some hours, write a budget of 0 whose schedule and duration cover all the \
+    why: "Of all budgets that hold for a reason, the lowest counts. So one budget cannot allow what another \
+          blocks: next to `nodes: \"0\"` without a schedule, a window with `nodes: 10%` allows nothing. To \
+          freeze a pool except for some hours, write a budget of 0 whose schedule and duration cover all the \
           other hours.",
     seen_in: &["1939", "2374", "1190"],
     bad: r#"spec:
@@ -47,7 +47,7 @@ pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     }
 }
 
-/// A budget that makes this one pointless, where there is one for each of its reasons: the first of them.
+/// The first budget that makes this one pointless, if there is one for each of its reasons.
 fn lower_for_all_reasons<'r>(
     of: &ReadBudget<'_>,
     readings: &'r [ReadBudget<'r>],
@@ -62,18 +62,18 @@ fn lower_for_all_reasons<'r>(
     first
 }
 
-/// Whether the first budget is never above the second and always holds. Of two that are alike, the earlier one
+/// Whether the first budget is never above the second and always holds. Of two equal budgets, the earlier one
 /// overrules the later.
 fn overrules(one: &ReadBudget<'_>, other: &ReadBudget<'_>) -> bool {
-    let alike = other.is_always_active() && never_above(other.nodes, one.nodes);
+    let equal = other.is_always_active() && never_above(other.nodes, one.nodes);
     one.is_always_active()
         && never_above(one.nodes, other.nodes)
         && one.budget.index != other.budget.index
-        && (!alike || one.budget.index < other.budget.index)
+        && (!equal || one.budget.index < other.budget.index)
 }
 
-/// Whether the first number binds no later than the second, whatever the size of the pool. A percentage is
-/// rounded up, so that any but 0% is at least one node.
+/// Whether the first number never allows more nodes than the second, whatever the size of the pool. A percentage
+/// is rounded up, so every percentage except 0% is at least one node.
 fn never_above(one: BudgetNodes, other: BudgetNodes) -> bool {
     use BudgetNodes::{Count, Percent};
     match (one, other) {
@@ -110,7 +110,7 @@ mod tests {
 
     use crate::rules::testing::warnings;
 
-    /// The places of the budgets that never count.
+    /// The indexes of the budgets that never count.
     fn moot(budgets: &Value) -> Vec<String> {
         let mut warned = warnings(&json!({"spec": {"disruption": {"budgets": budgets}}}));
         warned.retain(|warning| warning.ends_with("[budget-redundant]"));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn budgets_that_count_at_some_time_or_size_are_left_alone() {
+    fn budgets_that_count_at_some_time_or_size_pass() {
         let night = |nodes: &str| json!({"nodes": nodes, "schedule": "0 22 * * *", "duration": "6h"});
         for budgets in [
             json!([{"nodes": "1"}, night("0")]),

@@ -12,13 +12,13 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&BUDGET_UNCOVERED_REASON];
 
 static BUDGET_UNCOVERED_REASON: Rule = Rule {
     id: RuleId::new("budget-uncovered-reason"),
-    title: "Some budget is for drift, and some for consolidation where that is on",
+    title: "A budget covers drift, and one covers consolidation if that is on",
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "The default of 10% holds only where no budget is written. If every budget names reasons and none \
-          names `Drifted`, a new image may replace all nodes of the pool at once. The same holds for \
-          `Underutilized`, unless consolidation is off or for empty nodes only.",
+    why: "The default of 10% applies only if no budget is written. If every budget names reasons and none \
+          names `Drifted`, a new image may replace all nodes of the pool at once. The same is true for \
+          `Underutilized`, unless consolidation is off or only for empty nodes.",
     seen_in: &["aws/karpenter-provider-aws#7026", "2183"],
     bad: r#"spec:
   disruption:
@@ -38,8 +38,8 @@ static BUDGET_UNCOVERED_REASON: Rule = Rule {
 "#,
 };
 
-/// Speaks of reasons that no budget names, of those that replace nodes: empty nodes may go at once without harm. All
-/// budgets of the pool must be readable.
+/// Reports reasons that no budget covers, but only those that replace nodes: all empty nodes may be removed at once
+/// without harm. All budgets of the pool must be readable.
 pub(super) fn check(
     pool: &NodePool<'_>,
     disruption: &Disruption<'_>,
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_without_any_budget_is_warned_of_unless_it_does_not_happen() {
+    fn a_reason_without_a_budget_gets_a_warning_unless_it_does_not_happen() {
         let empty_only = json!([{"nodes": "1", "reasons": ["Empty"]}]);
         let warned = warnings(&pool(&empty_only));
         assert!(

@@ -51,7 +51,7 @@ static BUDGET_DURATION: Rule = Rule {
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
     why: "It is written in hours and minutes: `8h`, `90m` or `1h30m`. The CRD rejects days and seconds, but \
-          takes `2562048h` and more, which is too long for Go's duration: Karpenter then cannot read this \
+          accepts `2562048h` and more, which is too long for Go's duration: Karpenter then cannot read this \
           NodePool, and because it reads all NodePools as one list, it cannot read any.",
     seen_in: &["2055"],
     bad: r#"spec:
@@ -104,9 +104,9 @@ static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Where the duration is at least as long as the time between two beginnings, the window never \
+    why: "If the duration is at least as long as the time between two starts of the window, the window never \
           closes: the budget always holds, and its schedule has no effect. With `nodes: \"0\"` all voluntary \
-          disruption stops for good.",
+          disruption stops permanently.",
     seen_in: &["convox/convox#1114"],
     bad: r#"spec:
   disruption:
@@ -126,7 +126,7 @@ static BUDGET_ALWAYS_ACTIVE: Rule = Rule {
 "#,
 };
 
-/// Checks when the budget holds. Answers with it, where it can be read.
+/// Checks when the budget holds. Returns its window if that can be read.
 pub(super) fn check(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Window> {
     check_pair(budget, findings);
     let duration = check_duration(budget, findings);
@@ -165,7 +165,7 @@ fn check_pair(budget: &Budget<'_>, findings: &mut Findings<'_>) {
     );
 }
 
-/// Answers with the duration where it can be read and is not zero.
+/// Returns the duration if it can be read and is not zero.
 fn check_duration(budget: &Budget<'_>, findings: &mut Findings<'_>) -> Option<Duration> {
     let text = budget.duration.present()?;
     let problem = || Problem::text(text);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn schedule_and_duration_come_together() {
+    fn schedule_and_duration_need_each_other() {
         assert_eq!(
             errors(&budget(&json!({"nodes": "0", "schedule": "@daily"}))),
             [
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_that_no_go_duration_holds_are_denied() {
+    fn durations_that_cannot_be_read_are_denied() {
         let duration = |duration: &str| {
             errors(&budget(
                 &json!({"nodes": "0", "schedule": "0 0 1 1 *", "duration": duration}),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_as_long_as_its_period_is_warned_of() {
+    fn a_window_as_long_as_its_period_gets_a_warning() {
         let warned = |schedule: &str, duration: &str| {
             let object = budget(&json!({"nodes": "0", "schedule": schedule, "duration": duration}));
             assert_eq!(errors(&object), [""; 0]);
