@@ -394,7 +394,7 @@ fn a_warning_counts_the_claims_and_uses_the_status_only_if_none_are_counted() {
         let answer: Value = serde_json::from_slice(&answer.body).unwrap();
         answer["response"]["warnings"].to_string()
     };
-    assert!(reported().contains("the pool's status tells of 6 nodes, so 1 is above"));
+    assert!(reported().contains("the pool's status reports 6 nodes, so 1 is above"));
     view.set_claims(Some(HashMap::new()));
     assert!(!reported().contains("stand"), "the pool has no NodeClaim");
     let counts = ClaimCounts {

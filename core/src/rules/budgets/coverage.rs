@@ -67,8 +67,8 @@ static BUDGET_UNCOVERED_HOURS: Rule = Rule {
 "#,
 };
 
-/// Reports windows if at some hour outside of them no budget for their reasons holds. All budgets of the pool must be
-/// readable.
+/// Reports windows if at some hour outside of them no budget for their reasons holds. All budgets of the pool must
+/// be readable.
 pub(super) fn check(readings: &[ReadBudget<'_>], findings: &mut Findings<'_>) {
     let at_times = reasons_limited_at_times(readings);
     if at_times == Reasons::NONE {

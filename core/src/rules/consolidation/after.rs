@@ -1,5 +1,5 @@
-//! `spec.disruption.consolidateAfter`. That it is missing in v1 is nothing to speak of: where Karpenter requires
-//! it, admission writes it.
+//! `spec.disruption.consolidateAfter`. In v1 a missing one is not reported: if Karpenter requires it, admission
+//! writes it.
 
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion};
@@ -9,9 +9,9 @@ use crate::rules::length::too_long;
 use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration};
 
-/// The policy that is where a v1beta1 NodePool names none.
+/// The policy of a v1beta1 NodePool that names none.
 const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
-/// The policy that v1 has where a NodePool names none.
+/// The policy of a v1 NodePool that names none.
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
 const WHEN_EMPTY: &str = "WhenEmpty";
 
@@ -28,10 +28,10 @@ static CONSOLIDATE_AFTER: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent, Origin::Poolgate, Origin::Schema],
     evidence: Some(Evidence::Shown),
-    why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD rejects most other texts, \
-          but before Karpenter 1.4, and in v1beta1, its pattern lets anything follow, such as `1hr`; and \
-          every CRD takes `99999999h`, which is too long for Go's duration. Karpenter then cannot read this \
-          NodePool, and because it reads all NodePools as one list, it cannot read any.",
+    why: "It is made of seconds, minutes and hours: `30s`, `10m`, `1h30m`. The CRD rejects most other strings, \
+          but before Karpenter 1.4, and in v1beta1, its pattern allows anything after a duration, such as \
+          `1hr`; and every CRD accepts `99999999h`, which is too long for Go's duration. Karpenter then \
+          cannot read this NodePool, and because it reads all NodePools as one list, it cannot read any.",
     seen_in: &["2055"],
     bad: "\
 apiVersion: karpenter.sh/v1beta1
@@ -55,8 +55,8 @@ static CONSOLIDATE_AFTER_PAIR: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "v1beta1 requires a duration beside `WhenEmpty` and rejects one beside `WhenUnderutilized`, which \
-          is also the default policy; there only `Never` is allowed. v1 has no such rule.",
+    why: "v1beta1 requires a duration with `WhenEmpty` and rejects one with `WhenUnderutilized`, which is \
+          also the default policy and allows only `Never`. v1 has no such rule.",
     seen_in: &[],
     bad: "\
 apiVersion: karpenter.sh/v1beta1
@@ -82,8 +82,8 @@ static CONSOLIDATE_AFTER_CONVERSION: Rule = Rule {
     evidence: Some(Evidence::Read(
         "Karpenter 1.0.8, `pkg/apis/v1/nodepool_conversion.go`, `convertFrom`",
     )),
-    why: "Karpenter's conversion to v1 writes `0s` for whatever is beside `WhenUnderutilized`. So a \
-          `Never` that switched consolidation off becomes consolidation without delay.",
+    why: "With `WhenUnderutilized`, Karpenter's conversion to v1 replaces every value by `0s`. So a `Never` \
+          that switched consolidation off becomes consolidation without delay.",
     seen_in: &[
         "aws/karpenter-provider-aws#7319",
         "aws/karpenter-provider-aws#7347",
@@ -106,14 +106,14 @@ spec:
 
 static CONSOLIDATE_AFTER_NEVER: Rule = Rule {
     id: RuleId::new("consolidate-after-never"),
-    title: "A `consolidationPolicy` is written only where consolidation is on",
+    title: "A `consolidationPolicy` is written only if consolidation is on",
     severity: Some(Severity::Info),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "`pkg/controllers/disruption/emptiness.go` and `consolidation.go`, `ShouldDisrupt`",
     )),
-    why: "`consolidateAfter: Never` switches consolidation off altogether: not even empty nodes are removed. The \
-          policy beside it has no effect.",
+    why: "`consolidateAfter: Never` switches consolidation off completely: not even empty nodes are removed. \
+          `consolidationPolicy` then has no effect.",
     seen_in: &[],
     bad: "\
 spec:
@@ -178,7 +178,7 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     let Some(policy) = disruption.consolidation_policy.present() else {
         return;
     };
-    // The default is no sign of anything: the CRD writes it itself.
+    // The default need not come from the user: the CRD writes it.
     if disruption.consolidate_after != Field::Present("Never") || policy == V1_DEFAULT_POLICY {
         return;
     }
@@ -195,7 +195,7 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     );
 }
 
-/// The CEL rules of v1beta1 on the pair, and what conversion makes of it.
+/// Checks the CEL rules of v1beta1 about policy and duration, and the result of the conversion to v1.
 fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     let policy = match disruption.consolidation_policy {
         Field::Present(policy) => policy,
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_crd_rejects_is_denied_with_a_suggestion() {
+    fn durations_that_the_crd_rejects_are_denied() {
         assert_eq!(
             errors(&after("1hr")),
             [
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_poisons_every_list_is_denied_whatever_the_release() {
+    fn durations_that_make_every_list_unreadable_are_denied_for_every_release() {
         let releases = [
             (ApiVersion::V1, KarpenterVersion::new(1, 3, 0)),
             (ApiVersion::V1, KarpenterVersion::NEWEST),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_one_is_written_by_admission_and_so_no_mistake() {
+    fn a_missing_one_is_no_mistake_because_admission_writes_it() {
         let missing = policy("WhenEmpty");
         for release in [KarpenterVersion::new(1, 0, 0), KarpenterVersion::NEWEST] {
             assert_eq!(errors_for(ApiVersion::V1, release, &missing, None), [""; 0]);

@@ -8,20 +8,20 @@ use crate::rules::findings::Findings;
 
 const BALANCED: &str = "Balanced";
 
-/// What one version calls by another name than the other: first in v1beta1, then in v1.
+/// The policy whose name differs between the versions: the name in v1beta1, then the name in v1.
 const RENAMED: (&str, &str) = ("WhenUnderutilized", "WhenEmptyOrUnderutilized");
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&CONSOLIDATION_POLICY];
 
 static CONSOLIDATION_POLICY: Rule = Rule {
     id: RuleId::new("consolidation-policy"),
-    title: "`consolidationPolicy` is one that the API version and the Karpenter release know",
+    title: "The API version and the Karpenter release know the `consolidationPolicy`",
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
     why: "In v1 it is `WhenEmpty`, `WhenEmptyOrUnderutilized` or, since Karpenter 1.14, `Balanced`. In \
-          v1beta1 it is `WhenEmpty` or `WhenUnderutilized`, the old name of `WhenEmptyOrUnderutilized`. The \
-          old name is left over in many manifests of which only the `apiVersion` was raised. Case matters.",
+          v1beta1 it is `WhenEmpty` or `WhenUnderutilized`, the old name of `WhenEmptyOrUnderutilized`. Many \
+          manifests still have the old name because only their `apiVersion` was changed. Case matters.",
     seen_in: &[],
     bad: "\
 spec:
@@ -68,7 +68,7 @@ pub(super) fn check(
     });
 }
 
-/// What a policy is called in this version that has another name in the other, and this version.
+/// The policy's name in this version, if its name is the one of the other version; and the name of this version.
 fn renamed(policy: &str, version: ApiVersion) -> Option<(&'static str, &'static str)> {
     let (v1beta1, v1) = RENAMED;
     match version {
@@ -116,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_says_what_to_write_or_which_karpenter_it_takes() {
-        for (release, policy, told) in [
+    fn a_denial_says_what_to_write_or_which_release_is_needed() {
+        for (release, policy, expected) in [
             (
                 KarpenterVersion::NEWEST,
                 "WhenUnderutilized",
@@ -136,7 +136,7 @@ mod tests {
             ),
         ] {
             let denied = denied(ApiVersion::V1, release, policy);
-            assert!(denied[0].contains(told), "{denied:?}");
+            assert!(denied[0].contains(expected), "{denied:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a limit says: a quantity that is sound for any resource.
+//! The amount of a limit: a valid quantity that makes sense for its resource.
 
 use super::path;
 use super::resource::PLAIN_RESOURCES;
@@ -24,7 +24,7 @@ static LIMIT_QUANTITY: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema, Origin::Silent, Origin::Poolgate],
     evidence: Some(Evidence::Shown),
-    why: "The CRD's pattern accepts texts that Karpenter's parser rejects (`1e1.5`) or never returns from \
+    why: "The CRD's pattern accepts strings that Karpenter's parser rejects (`1e1.5`) or never returns from \
           (`1e2147483648`). The first makes the list of **all** NodePools unreadable. The second hangs \
           Karpenter: from then on no pool of the cluster gets a node, and deleting the NodePool does not \
           help until Karpenter is restarted.",
@@ -66,8 +66,8 @@ static LIMIT_ZERO: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "Every node has cpu, memory, pods and storage, so a limit of 0 for one of them switches the pool \
           off: it never launches a node, and Karpenter logs an error for each pending pod that the pool \
-          could serve. That is a way to switch a pool off, but not a way to say *no limit*. A limit of 0 for \
-          a device, such as `nvidia.com/gpu`, only keeps out the machines that have it.",
+          could serve. That is a way to switch a pool off, but it does not mean *no limit*. A limit of 0 for \
+          a device, such as `nvidia.com/gpu`, only excludes the machines that have it.",
     seen_in: &["3160", "2711"],
     bad: r#"spec:
   limits:
@@ -88,10 +88,10 @@ static LIMIT_UNQUOTED: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`k8s.io/apimachinery`, `pkg/api/resource/quantity.go`, `CanonicalizeBytes`",
     )),
-    why: "The API server stores `1000`, `\"1000\"` and `1k` as they are written, and Karpenter reads them alike. But a \
-          typed Go client that writes the object back makes `\"1k\"` of `1000`, and a GitOps tool then shows a \
-          difference where there is none. Switch the rule on if such a client writes your NodePools; a quoted value in \
-          its shortest form stays as it is.",
+    why: "The API server stores `1000`, `\"1000\"` and `1k` as they are written, and Karpenter reads them as the same \
+          amount. But a typed Go client that writes the object back turns `1000` into `\"1k\"`, and a GitOps tool then \
+          shows a difference although the amount is the same. Switch the rule on if such a client writes your \
+          NodePools; a quoted value in its shortest form stays as it is.",
     seen_in: &["kubernetes/k8s.io#7084"],
     bad: "\
 spec:
@@ -113,7 +113,7 @@ static LIMIT_UNIT: Rule = Rule {
         "`pkg/apis/v1/nodepool.go`, `ExceededBy`: Karpenter compares the amounts as they are",
     )),
     why: "Memory is counted in bytes, so `memory: 1000` is less than any node has and the pool never launches one; `m` \
-          is a thousandth, of a byte, too. Cpu is counted in cores: `cpu: 1000Gi` is more than a trillion of them and \
+          is a thousandth, also of a byte. Cpu is counted in cores: `cpu: 1000Gi` is more than a trillion of them and \
           limits nothing.",
     seen_in: &[],
     bad: r#"spec:
@@ -132,7 +132,7 @@ const LEAST_BYTES: i64 = 1 << 20;
 /// More cores than any cluster has.
 const MOST_CORES: i64 = 1_000_000;
 
-/// Why an amount is not what its author can have meant, and what is more likely.
+/// Why an amount probably has the wrong unit, and a more likely amount.
 fn other_unit(resource: &str, value: &Json<'_>, quantity: &Quantity) -> Option<(String, Suggestion)> {
     let number = || {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_limits_pass_without_a_word() {
+    fn usual_limits_pass() {
         let object = limits(&json!({
             "cpu": "1000", "memory": "1000Gi", "nodes": "10", "pods": "110", "ephemeral-storage": "1.5Ti",
             "nvidia.com/gpu": "0", "hugepages-2Mi": "0", "smarter-devices/fuse": "20",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_that_poison_or_hang_karpenter_are_denied() {
+    fn quantities_that_karpenter_cannot_read_or_hangs_on_are_denied() {
         for text in ["1e1.5", "1e.5", "1e2147483648", "1e-99999999999", "1e4294967297"] {
             let denied = errors(&limits(&json!({"cpu": text})));
             assert_eq!(denied.len(), 1, "{text}");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_karpenter_busy_for_ever_is_denied() {
+    fn quantities_that_hang_karpenter_are_denied() {
         let digits = "9".repeat(100_000);
         for text in [
             "1e2147483648".to_owned(),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_quotes_are_noted_where_the_policy_asks_for_it() {
+    fn numbers_without_quotes_are_reported_if_the_policy_switches_the_rule_on() {
         let object = completed(Subject::NodePool(ApiVersion::V1), &limits(&json!({"cpu": 1000})));
         let said = |policy: &Policy| {
             let request = Request {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_in_the_unit_of_another_resource_are_warned_of() {
+    fn amounts_in_the_unit_of_another_resource_get_a_warning() {
         for (resource, amount, suggestion) in [
             (
                 "memory",
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_nothing_is_warned_of_where_every_node_has_some() {
+    fn a_limit_of_0_gets_a_warning_if_every_node_has_some() {
         for resource in ["cpu", "memory", "nodes", "pods", "ephemeral-storage"] {
             let warned = warnings(&limits(&json!({resource: "0"})));
             assert_eq!(warned.len(), 1, "{warned:?}");

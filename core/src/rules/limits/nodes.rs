@@ -36,14 +36,14 @@ static LIMIT_NODES_WHOLE: Rule = Rule {
 
 static LIMIT_NODES_RELEASE: Rule = Rule {
     id: RuleId::new("limit-nodes-release"),
-    title: "`limits.nodes` is one that the Karpenter release enforces",
+    title: "The Karpenter release enforces `limits.nodes`",
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Reported),
-    why: "Before 1.8, Karpenter compares this limit with nothing. From 1.8 to 1.10 it looks only once the \
-          nodes are there, so one batch of pods can bring any number of them. From 1.11 on it looks before \
-          it launches, but a batch of pods, draining nodes and replacements can still exceed it; only \
-          poolgate's node gate makes the limit hold.",
+    why: "Before 1.8, Karpenter ignores this limit. From 1.8 to 1.10 it checks the limit only once the nodes \
+          exist, so one batch of pods can create any number of them. From 1.11 on it checks the limit before \
+          it launches nodes, but a batch of pods, draining nodes and replacements can still exceed it; only \
+          poolgate's node gate enforces the limit.",
     seen_in: &["2657", "aws/karpenter-provider-aws#8925", "2915"],
     bad: r#"apiVersion: karpenter.sh/v1beta1
 spec:
@@ -62,12 +62,12 @@ static LIMIT_BELOW_NODES: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Reported),
-    why: "Karpenter removes no node because of a limit. The pool only launches none until enough have gone \
-          for other reasons, and until then no node can be replaced before it goes. Where poolgate's \
-          reconciler runs and the policy (`overLimit`) or the pool (annotation `poolgate.dev/over-limit`) \
-          chooses `Terminate`, it deletes the nodes above the limit, the cheapest first. How many are above it \
-          is counted where `serve` runs with `--gate`; elsewhere `status.nodes` has to do, which Karpenter writes \
-          seconds later.",
+    why: "Karpenter removes no node because of a limit. The pool only launches none until enough nodes are \
+          removed for other reasons, and until then no replacement can be launched before its old node is \
+          removed. If poolgate's reconciler runs and the policy (`overLimit`) or the pool (annotation \
+          `poolgate.dev/over-limit`) chooses `Terminate`, it deletes the nodes above the limit, the cheapest \
+          first. With `serve --gate`, poolgate counts how many are above the limit; otherwise it uses \
+          `status.nodes`, which Karpenter writes seconds later.",
     seen_in: &["1604", "3093", "aws/karpenter-provider-aws#5909"],
     bad: r#"spec:
   limits:
@@ -143,7 +143,7 @@ fn check_release(
     );
 }
 
-/// Compares a limit that this update lowers or sets with the nodes that stand.
+/// Compares a limit that this update lowers or sets with the existing nodes.
 fn check_lowered(
     pool: &NodePool<'_>,
     value: &Json<'_>,
@@ -161,7 +161,7 @@ fn check_lowered(
     ) else {
         return;
     };
-    // Where a mode merely vanishes from the object, the reconciler goes on with the one by which fewer are too many.
+    // If only the new object lacks the mode Soft, the reconciler keeps Soft: it leaves fewer nodes above the limit.
     let mode = match (pool.node_limit_mode(), old.node_limit_mode()) {
         (None, Some(NodeLimitMode::Soft)) => NodeLimitMode::Soft,
         _ => limit.mode,
@@ -181,22 +181,22 @@ fn check_lowered(
     let mut finding = LIMIT_BELOW_NODES.finding(path(NODES), Problem::invalid(value), reason);
     if excess > 0 {
         let stay = counts.standing(mode);
-        let who = if stay == counts.existing {
+        let which = if stay == counts.existing {
             "all"
         } else {
             "the others"
         };
-        finding = finding.suggest(format!("write {stay} or more if {who} should stay"));
+        finding = finding.suggest(format!("write {stay} or more if {which} should stay"));
     }
     findings.push(finding);
 }
 
-/// What becomes of the nodes above the limit that do not go already: what the reconciler will do.
+/// What will happen to the nodes above the limit that are not on their way out yet.
 fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
-    // Karpenter itself brings static pools down to their replicas, and the reconciler leaves them alone.
+    // Karpenter itself scales static pools down to their replicas, and the reconciler ignores them.
     let is_static = !pool.replicas.is_absent();
     match over_limit {
-        _ if excess == 0 => "as many are going already".to_owned(),
+        _ if excess == 0 => "as many are being deleted already".to_owned(),
         OverLimit::Terminate if !is_static => {
             format!("the reconciler will terminate {excess}, where it runs (over-limit: terminate)")
         }
@@ -204,12 +204,12 @@ fn fate(pool: &NodePool<'_>, excess: usize, over_limit: OverLimit) -> String {
     }
 }
 
-/// How many nodes a stored pool has, and who says so.
+/// How many nodes a stored pool has, and the source of the number.
 #[derive(Debug, Clone, Copy)]
 enum Standing {
     /// Its NodeClaims, counted.
     Counted(ClaimCounts),
-    /// What Karpenter wrote into the status, seconds ago: nodes that are launched and not on their way out.
+    /// Karpenter's number in the status, seconds old: nodes that are launched and not on their way out.
     Reported(usize),
 }
 
@@ -233,7 +233,7 @@ impl Standing {
 
     fn described(self, mode: NodeLimitMode) -> String {
         let counts = match self {
-            Self::Reported(nodes) => return format!("the pool's status tells of {nodes} nodes"),
+            Self::Reported(nodes) => return format!("the pool's status reports {nodes} nodes"),
             Self::Counted(counts) => counts,
         };
         let (counted, going) = (counts.counted(mode), counts.existing - counts.standing(mode));

@@ -9,8 +9,8 @@ use crate::rules::findings::Findings;
 /// Resources that Karpenter compares with what a pool uses and that have no domain in their name.
 pub(super) const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
 
-/// What people write when they mean a resource with another name.
-const MEANT: &[(&str, &str)] = &[
+/// Common wrong names of resources, with the right ones.
+const WRONG_NAMES: &[(&str, &str)] = &[
     ("gpu", "nvidia.com/gpu"),
     ("gpus", "nvidia.com/gpu"),
     ("storage", "ephemeral-storage"),
@@ -28,7 +28,7 @@ static LIMIT_UNKNOWN: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter compares each limit with the resource of exactly that name. A misspelt name is compared \
-          with nothing, so there is no limit at all, and nothing says so.",
+          with nothing, so there is no limit, and nothing reports that.",
     seen_in: &[],
     bad: r#"spec:
   limits:
@@ -78,7 +78,7 @@ fn likely_resource(resource: &str) -> Option<&'static str> {
         .or_else(|| lower.strip_prefix("requests."))
         .unwrap_or(&lower)
         .trim();
-    let known = MEANT.iter().find(|(written, _)| *written == bare);
+    let known = WRONG_NAMES.iter().find(|(written, _)| *written == bare);
     known
         .map(|(_, meant)| *meant)
         .or_else(|| nearest(bare, PLAIN_RESOURCES.iter().copied()))

@@ -18,11 +18,12 @@ static LIMIT_TOO_SMALL: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`pkg/controllers/provisioning/scheduling/scheduler.go`, `filterByRemainingResources`",
     )),
-    why: "Karpenter leaves out every instance type that has more of a resource than the limit leaves. If the \
-          requirements demand machines larger than the whole limit, none is left, and the pool never launches a node: \
-          `all available instance types exceed limits for nodepool` is logged for each pending pod. Machines are known by \
-          the labels for their size (`karpenter.k8s.aws/instance-cpu`, `karpenter.azure.com/sku-memory` and the like). Of \
-          memory a machine keeps some for itself, so that only a limit below half of it is reported.",
+    why: "Karpenter skips every instance type that has more of a resource than remains under the limit. If the \
+          requirements allow only machines larger than the whole limit, no type is left, and the pool never launches a \
+          node: Karpenter logs `all available instance types exceed limits for nodepool` for each pending pod. poolgate \
+          knows machines by the labels for their size (`karpenter.k8s.aws/instance-cpu`, \
+          `karpenter.azure.com/sku-memory` and the like). A node has less memory than its machine, so only a limit \
+          below half of the machine's memory is reported.",
     seen_in: &[],
     bad: r#"spec:
   limits:
@@ -44,13 +45,13 @@ static LIMIT_TOO_SMALL: Rule = Rule {
 "#,
 };
 
-/// A label by which instance types say how much they have.
+/// The labels with which instance types give their amount of a resource.
 struct Size {
     resource: &'static str,
     keys: &'static [&'static str],
-    /// Of how many units of the label one is surely there for the node.
+    /// The divisor of the label's value that gives what the node certainly has.
     share: i64,
-    /// In how many units of the label the resource is counted.
+    /// How many units of the resource one unit of the label is.
     unit: i64,
     unit_name: &'static str,
 }
@@ -111,7 +112,7 @@ fn check_size(pool: &NodePool<'_>, size: &Size, value: &Json<'_>, findings: &mut
         ) else {
             continue;
         };
-        // A limit of 0 switches the pool off, and another rule says so.
+        // A limit of 0 switches the pool off, and another rule reports it.
         if limit.is_zero() || limit.is_negative() || limit >= Quantity::from(needed) {
             continue;
         }
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_below_the_smallest_machine_is_warned_of() {
+    fn a_limit_below_the_smallest_machine_gets_a_warning() {
         assert_eq!(
             warned(&json!({"cpu": "15"}), &[(CPU, "In", &["32", "16"])]),
             [
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_fit_is_left_alone() {
+    fn a_limit_with_room_for_some_machine_passes() {
         assert!(warned(&json!({"cpu": "16"}), &[(CPU, "In", &["32", "16"])]).is_empty());
         assert!(warned(&json!({"cpu": "1"}), &[(CPU, "Lt", &["16"])]).is_empty());
         assert!(warned(&json!({"cpu": "1"}), &[(CPU, "NotIn", &["1"])]).is_empty());

@@ -1,4 +1,4 @@
-//! What may not be beside `replicas`.
+//! Fields that a pool with `replicas` may not have.
 
 use super::path;
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
@@ -10,12 +10,12 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_LIMITS, &REPLICAS_WEIGH
 
 static REPLICAS_LIMITS: Rule = Rule {
     id: RuleId::new("replicas-limits"),
-    title: "A static pool has no limit but `limits.nodes`",
+    title: "A static pool has no limit except `limits.nodes`",
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "A static pool has as many nodes as `replicas` says, whatever pods request. Only their number can \
-          be limited.",
+    why: "A static pool has as many nodes as `replicas` says, whatever pods request. Only the number of \
+          nodes can be limited.",
     seen_in: &[],
     bad: r#"spec:
   replicas: 3
@@ -91,7 +91,7 @@ mod tests {
     use crate::rules::testing::errors;
 
     #[test]
-    fn each_limit_but_that_of_nodes_is_denied_and_the_weight() {
+    fn the_weight_and_each_limit_except_nodes_are_denied() {
         let object = json!({"spec": {
             "replicas": 3, "weight": 10, "limits": {"cpu": "1", "memory": "1Gi", "nodes": "5", "gpu": null},
         }});
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_static_pool_may_have_no_limits_at_all() {
+    fn a_static_pool_needs_no_limits() {
         for limits in [json!(null), json!({}), json!({"nodes": "5"})] {
             assert_eq!(
                 errors(&json!({"spec": {"replicas": 3, "limits": limits}})),

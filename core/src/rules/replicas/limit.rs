@@ -13,7 +13,7 @@ static REPLICAS_ABOVE_LIMIT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter launches nodes up to the limit and then tries again every 30 seconds, for ever. The only \
+    why: "Karpenter launches nodes up to the limit and then tries again every 30 seconds, forever. The only \
           sign is a line in its log.",
     seen_in: &[],
     bad: r#"spec:
@@ -34,7 +34,7 @@ static REPLICAS_AT_LIMIT: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter launches the replacement of a drifted node before it removes the node. Where \
+    why: "Karpenter launches the replacement of a drifted node before it removes the node. If \
           `limits.nodes` equals `replicas`, there is no room for it, so drifted nodes are never replaced. \
           From 1.15 on Karpenter removes the node first if its feature gate `TerminateFirstDrift` is on.",
     seen_in: &["aws/karpenter-provider-aws#8873", "3203", "3312"],
@@ -50,7 +50,7 @@ static REPLICAS_AT_LIMIT: Rule = Rule {
 "#,
 };
 
-/// What is wrong with so many replicas under this limit.
+/// What is wrong with this number of replicas under this limit.
 pub(in crate::rules) fn judge(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
     let limit = limit.filter(|limit| !limit.is_negative())?.rounded_up();
     let problem = Problem::Invalid {

@@ -1,4 +1,4 @@
-//! `spec.replicas`: static pools, which keep a number of nodes instead of following the pods. Only v1 has them.
+//! `spec.replicas`: static pools, which keep a fixed number of nodes whatever pods there are. Only v1 has them.
 
 pub(super) mod beside;
 pub(super) mod limit;

@@ -1,4 +1,4 @@
-//! Whether a pool may be static: by the release of Karpenter, and by what it was before.
+//! Whether a pool may be static: depends on the release of Karpenter and on the stored pool.
 
 use super::path;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
@@ -10,13 +10,13 @@ pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_RELEASE, &REPLICAS_MODE
 
 static REPLICAS_RELEASE: Rule = Rule {
     id: RuleId::new("replicas-release"),
-    title: "`replicas` is known to the Karpenter release",
+    title: "The Karpenter release knows `replicas`",
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
         "Karpenter 1.7, `pkg/apis/crds/karpenter.sh_nodepools.yaml`, which has no `replicas`",
     )),
-    why: "Static pools came with Karpenter 1.8. With an older CRD, the API server drops the field unless the \
+    why: "Static pools are new in Karpenter 1.8. With an older CRD, the API server drops the field unless the \
           client asks for strict validation, and the pool follows the pods instead of keeping its number of \
           nodes.",
     seen_in: &[],
@@ -64,7 +64,7 @@ spec:
 
 static REPLICAS_GATE: Rule = Rule {
     id: RuleId::new("replicas-gate"),
-    title: "Karpenter's feature gate `StaticCapacity` is on where a pool is static",
+    title: "Karpenter's feature gate `StaticCapacity` is on if a pool is static",
     severity: Some(Severity::Info),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Read(
@@ -83,7 +83,7 @@ spec:
 "#,
 };
 
-/// Speaks of `replicas` where no static pool is known.
+/// Reports `replicas` for a release without static pools.
 pub(super) fn check_release(pool: &NodePool<'_>, release: KarpenterVersion, findings: &mut Findings<'_>) {
     let Some(replicas) = pool.replicas.present() else {
         return;
@@ -98,7 +98,7 @@ pub(super) fn check_release(pool: &NodePool<'_>, release: KarpenterVersion, find
     )));
 }
 
-/// Compares what the pool is with what it was.
+/// Reports an update that makes a dynamic pool static, or a static pool dynamic.
 pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(old) = old else { return };
     let was_static = !old.replicas.is_absent();
@@ -124,7 +124,7 @@ pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, 
     findings.push(finding);
 }
 
-/// Reminds of the gate, where there is a node to launch.
+/// Reports the feature gate if there is a node to launch.
 pub(super) fn note_gate(replicas: i64, findings: &mut Findings<'_>) {
     if replicas == 0 {
         return;
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_can_be_scaled_but_not_turned() {
+    fn a_pool_can_be_scaled_but_stays_static_or_dynamic() {
         let dynamic = json!({"spec": {"limits": {"nodes": "10"}}});
         let three = json!({"spec": {"replicas": 3, "limits": {"nodes": "10"}}});
         let four = json!({"spec": {"replicas": 4, "limits": {"nodes": "10"}}});
@@ -162,7 +162,7 @@ mod tests {
             errors(KarpenterVersion::NEWEST, &dynamic, Some(&dynamic)),
             [""; 0]
         );
-        for (new, old, told) in [
+        for (new, old, expected) in [
             (
                 &three,
                 &dynamic,
@@ -176,7 +176,7 @@ mod tests {
         ] {
             let denied = errors(KarpenterVersion::NEWEST, new, Some(old));
             assert_eq!(denied.len(), 1, "{denied:?}");
-            assert!(denied[0].contains(told), "{denied:?}");
+            assert!(denied[0].contains(expected), "{denied:?}");
         }
     }
 

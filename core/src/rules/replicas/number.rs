@@ -5,7 +5,7 @@ use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
 
-/// The largest number that `kubectl scale` can carry.
+/// The largest number that fits into the scale subresource.
 const LARGEST: i64 = i32::MAX as i64;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&REPLICAS_RANGE];
@@ -16,8 +16,8 @@ static REPLICAS_RANGE: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD rejects a negative number, and the API server one beyond 32 bits, which the scale \
-          subresource cannot carry.",
+    why: "The CRD rejects a negative number. The API server rejects one beyond 32 bits, which does not fit \
+          into the scale subresource.",
     seen_in: &[],
     bad: "\
 spec:
@@ -29,7 +29,7 @@ spec:
 ",
 };
 
-/// Answers whether it is a legal number.
+/// Returns whether the number is legal.
 pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
     let (reason, suggestion) = match replicas {
         0..=LARGEST => return true,

@@ -1,4 +1,4 @@
-//! What is said of `spec.limits.nodes`.
+//! Findings about `spec.limits.nodes`.
 
 use serde_json::{Value, json};
 
@@ -15,15 +15,15 @@ fn limited(nodes: &str) -> Value {
 }
 
 #[test]
-fn a_part_of_a_node_is_denied() {
+fn a_fraction_of_a_node_is_denied() {
     assert!(errors(&limited("1500m"))[0].ends_with("[limit-nodes-whole]"));
     assert_eq!(errors(&limited("2000m")), [""; 0]);
 }
 
 #[test]
-fn a_karpenter_that_does_not_count_in_time_is_warned_of() {
+fn a_release_that_does_not_enforce_the_limit_gets_a_warning() {
     let warned = |version, release| warnings_for(version, release, &limited("10"), None);
-    for (version, release, told) in [
+    for (version, release, expected) in [
         (
             ApiVersion::V1Beta1,
             KarpenterVersion::NEWEST,
@@ -41,13 +41,13 @@ fn a_karpenter_that_does_not_count_in_time_is_warned_of() {
         ),
     ] {
         let warned = warned(version, release);
-        assert!(warned[0].contains(told), "{warned:?}");
+        assert!(warned[0].contains(expected), "{warned:?}");
     }
     assert_eq!(warned(ApiVersion::V1, KarpenterVersion::new(1, 11, 0)), [""; 0]);
 }
 
 #[test]
-fn a_limit_lowered_below_the_nodes_tells_how_many_stand_above() {
+fn a_limit_lowered_below_the_nodes_says_how_many_are_above() {
     let warned = |limit: &str, old: Value| {
         warnings_for(
             ApiVersion::V1,
@@ -61,7 +61,7 @@ fn a_limit_lowered_below_the_nodes_tells_how_many_stand_above() {
     assert_eq!(
         warned("10", stored.clone()),
         [
-            "spec.limits.nodes: Invalid value: \"10\": the pool's status tells of 12 nodes, so 2 are above the \
+            "spec.limits.nodes: Invalid value: \"10\": the pool's status reports 12 nodes, so 2 are above the \
              limit; none is removed for that, and none launched before enough have gone; write 12 or more if \
              all should stay [limit-below-nodes]"
         ]
@@ -77,7 +77,7 @@ fn a_limit_lowered_below_the_nodes_tells_how_many_stand_above() {
 }
 
 #[test]
-fn claims_that_are_counted_are_believed_before_a_status() {
+fn counted_claims_take_precedence_over_the_status() {
     let said = |mode: Option<&str>, old_mode: Option<&str>, counts: [usize; 3]| {
         let with_mode = |limit: &str, mode: Option<&str>| {
             let mut pool = limited(limit);
@@ -125,8 +125,8 @@ fn claims_that_are_counted_are_believed_before_a_status() {
     assert_eq!(
         said(None, None, [6, 4, 4]).as_deref(),
         Some(
-            "the pool has 6 NodeClaims, 2 of them being deleted, so 1 is above the limit; as many are going \
-             already; "
+            "the pool has 6 NodeClaims, 2 of them being deleted, so 1 is above the limit; as many are being \
+             deleted already; "
         )
     );
     let soft = Some(format!(
@@ -134,13 +134,13 @@ fn claims_that_are_counted_are_believed_before_a_status() {
          if the others should stay"
     ));
     assert_eq!(said(Some("Soft"), Some("Hard"), [8, 7, 6]), soft);
-    assert_eq!(said(None, Some("Soft"), [8, 7, 6]), soft, "the mode has vanished");
+    assert_eq!(said(None, Some("Soft"), [8, 7, 6]), soft, "the mode is missing now");
     assert_eq!(said(Some("Soft"), None, [8, 7, 5]), None);
     assert_eq!(said(Some("Hard"), None, [5, 5, 5]), None);
 }
 
 #[test]
-fn a_limit_lowered_below_the_nodes_tells_what_becomes_of_them() {
+fn a_limit_lowered_below_the_nodes_says_what_happens_to_them() {
     let warned = |annotation: &str, replicas: Value| {
         let mut pool = limited("10");
         pool["metadata"] = json!({"annotations": {"poolgate.dev/over-limit": annotation}});
