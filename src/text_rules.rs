@@ -63,13 +63,13 @@ pub(crate) static RULES: [TextRule; 18] = [
         id: SYNTAX,
         severity: Severity::Error,
         title: "The text is YAML",
-        why: "What cannot be parsed reaches no cluster. The documents around it are judged all the same.",
+        why: "What cannot be parsed reaches no cluster. The other documents of the file are still checked.",
     },
     TextRule {
         id: TEMPLATE,
         severity: Severity::Error,
-        title: "Templates are rendered before they are judged",
-        why: "A line of a Helm template is no YAML yet. Lint the output of `helm template` instead.",
+        title: "Templates are rendered before they are checked",
+        why: "A line of a Helm template is not YAML yet. Lint the output of `helm template` instead.",
     },
     TextRule {
         id: DUPLICATE_KEY,
@@ -81,51 +81,51 @@ pub(crate) static RULES: [TextRule; 18] = [
         id: KEY,
         severity: Severity::Error,
         title: "Keys are text",
-        why: "A number, `on` or null as a key is another text to kubectl than the one that is there, and a list or \
-              mapping is none.",
+        why: "kubectl reads a number, `on` or null as a key, but as another string than the one in the file. A list \
+              or mapping is not a string.",
     },
     TextRule {
         id: VALUE,
         severity: Severity::Error,
-        title: "Values are such as JSON has",
+        title: "Every value can be written in JSON",
         why: "kubectl turns YAML into JSON, which has no infinity and no `NaN`; and a value has to match its tag.",
     },
     TextRule {
         id: MERGE,
         severity: Severity::Error,
         title: "`<<` is before the keys that it fills in, and merges mappings",
-        why: "Programs do not agree on what else it means: behind a key, some let it replace the value.",
+        why: "Programs do not agree on any other use: after a key, some let it replace the value.",
     },
     TextRule {
         id: ALIAS,
         severity: Severity::Error,
-        title: "An alias stands for an anchor before it in the same document",
+        title: "An alias refers to an anchor before it in the same document",
         why: "Without its anchor, or inside it, an alias has no value, and kubectl rejects the document.",
     },
     TextRule {
         id: LIMIT,
         severity: Severity::Error,
         title: "A file is no larger than poolgate reads",
-        why: "16 MiB and 100,000 documents a file, a million keys and values and 255 levels a document. What lies \
-              beyond was not judged, so the exit code is 2.",
+        why: "The limits are 16 MiB and 100,000 documents per file, and a million keys and values and 255 levels per \
+              document. What is beyond them was not checked, so the exit code is 2.",
     },
     TextRule {
         id: KIND,
         severity: Severity::Error,
         title: "An object is of a kind and version that the release serves",
-        why: "No cluster takes `Nodepool`, `karpenter.sh/v2` or an object without `kind`. Below a list, objects \
+        why: "No cluster accepts `Nodepool`, `karpenter.sh/v2` or an object without `kind`. Objects in a YAML list \
               need a `List` around them.",
     },
     TextRule {
         id: NAME,
         severity: Severity::Error,
         title: "An object has a name",
-        why: "No cluster takes an object with neither `metadata.name` nor `metadata.generateName`.",
+        why: "No cluster accepts an object with neither `metadata.name` nor `metadata.generateName`.",
     },
     TextRule {
         id: DEFAULT,
         severity: Severity::Info,
-        title: "A `disruption` says `consolidateAfter`",
+        title: "A `disruption` has `consolidateAfter`",
         why: "Up to 1.14, Karpenter's CRD rejects a `disruption` without it, unless poolgate's webhook writes it first. \
               `poolgate default --write` writes it into the file.",
     },
@@ -133,27 +133,27 @@ pub(crate) static RULES: [TextRule; 18] = [
         id: JSON,
         severity: Severity::Warning,
         title: "A file that ends in `.json` is JSON",
-        why: "kubectl reads it as YAML and takes a comma too many or a comment. Programs that go by the name of the \
+        why: "kubectl reads it as YAML and accepts an extra comma or a comment. Programs that go by the name of the \
               file, such as Argo CD, do not.",
     },
     TextRule {
         id: VARIABLE,
         severity: Severity::Info,
-        title: "Variables are filled in before a manifest is judged",
-        why: "What rests on a `${NAME}` without a value is not judged. `--envsubst FILE` says what stands for it.",
+        title: "Variables are filled in before a manifest is checked",
+        why: "What depends on a `${NAME}` without a value is not checked. `--envsubst FILE` gives the values.",
     },
     TextRule {
         id: RELEASE,
         severity: Severity::Info,
-        title: "For v1beta1, somebody says which release the cluster runs",
-        why: "Without `--karpenter-version`, v1beta1 is judged for the last line of releases that serves it.",
+        title: "For v1beta1, the release of Karpenter is given",
+        why: "Without `--karpenter-version`, v1beta1 is checked for the last line of releases that serves it.",
     },
     TextRule {
         id: UNREADABLE,
         severity: Severity::Error,
-        title: "Every path can be read, and with `--fix` be changed",
-        why: "What was not read was not judged, so the exit code is 2. No comment and no baseline hides \
-              it.",
+        title: "Every path can be read, and with `--fix` also written",
+        why: "What was not read was not checked, so the exit code is 2. No comment and no baseline hides this \
+              finding.",
     },
     TextRule {
         id: IGNORE_SYNTAX,
@@ -165,17 +165,17 @@ pub(crate) static RULES: [TextRule; 18] = [
         id: IGNORE_UNKNOWN,
         severity: Severity::Error,
         title: "A comment for poolgate names rules that exist",
-        why: "A name with a slip ignores nothing.",
+        why: "A misspelt name ignores nothing.",
     },
     TextRule {
         id: IGNORE_UNUSED,
         severity: Severity::Warning,
         title: "A comment for poolgate ignores something",
-        why: "What it was for is gone; left behind, it would hide the next mistake.",
+        why: "The mistake that it ignored is gone; if the comment stays, it hides the next one.",
     },
 ];
 
-/// The one of this name.
+/// The rule of this name.
 pub(crate) fn find(id: &str) -> Option<&'static TextRule> {
     RULES.iter().find(|rule| rule.id == id)
 }
@@ -186,7 +186,7 @@ pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
     catalogue.chain(RULES.iter().map(|rule| rule.id))
 }
 
-/// The name as it is listed; the error suggests a similar one.
+/// The name in the list of rules; the error suggests a similar one.
 pub(crate) fn known(id: &str) -> Result<&'static str, UnknownRule> {
     let listed = rules::find(id).map(|rule| rule.id.as_str());
     listed
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_stands_once_and_is_found_again() {
+    fn every_name_is_listed_once_and_found_again() {
         let mut seen = std::collections::HashSet::new();
         for id in ids() {
             assert!(seen.insert(id), "{id} is twice");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_near_miss_is_asked_about() {
+    fn a_misspelt_name_gets_a_suggestion() {
         let said = |id: &str| known(id).unwrap_err().to_string();
         assert_eq!(
             said("budget-node"),
