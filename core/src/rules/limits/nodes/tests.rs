@@ -134,7 +134,11 @@ fn counted_claims_take_precedence_over_the_status() {
          if the others should stay"
     ));
     assert_eq!(said(Some("Soft"), Some("Hard"), [8, 7, 6]), soft);
-    assert_eq!(said(None, Some("Soft"), [8, 7, 6]), soft, "the mode is missing now");
+    assert_eq!(
+        said(None, Some("Soft"), [8, 7, 6]),
+        soft,
+        "the mode is missing now"
+    );
     assert_eq!(said(Some("Soft"), None, [8, 7, 5]), None);
     assert_eq!(said(Some("Hard"), None, [5, 5, 5]), None);
 }
