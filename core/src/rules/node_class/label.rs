@@ -1,4 +1,4 @@
-//! The label that Karpenter makes of `nodeClassRef` for every NodeClaim.
+//! The label that Karpenter makes from `nodeClassRef` for every NodeClaim.
 
 use super::{group_field, path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};

@@ -1,6 +1,6 @@
 //! `nodeClassRef`: which machines the nodes are made of.
 //!
-//! First its texts are judged by themselves; what stays sound is then taken together.
+//! First its texts are checked by themselves; the valid ones are then checked together.
 
 pub(super) mod fixed;
 pub(super) mod kind;

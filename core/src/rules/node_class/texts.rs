@@ -38,7 +38,7 @@ spec:
 ",
 };
 
-/// Checks each text by itself. Whether group and kind can be judged together.
+/// Checks each text by itself. Returns whether group and kind can be checked together.
 pub(super) fn check(
     reference: &Object<'_>,
     version: ApiVersion,
@@ -55,7 +55,7 @@ pub(super) fn check(
                 .suggest_if_known(suggestion),
         );
     };
-    // In v1beta1 an empty text says no more than a missing one.
+    // In v1beta1 an empty text is the same as a missing one.
     let demanded: &[&'static str] = match version {
         ApiVersion::V1 => &["group", "kind", "name"],
         ApiVersion::V1Beta1 => &[],

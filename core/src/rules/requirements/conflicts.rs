@@ -114,7 +114,7 @@ fn finding(
     partner: Option<&Source<'_>>,
     scope: &Scope<'_>,
 ) -> Diagnostic {
-    // The mistake is shown at a requirement where there is one: a label is only the other half of it.
+    // The mistake is shown at a requirement if there is one: a label is only the other half of it.
     let (at, other) = match (culprit, partner.or(before.first())) {
         (Source::Label { .. }, Some(other @ Source::Entry(_))) => (other, culprit),
         (_, Some(other)) => (culprit, other),

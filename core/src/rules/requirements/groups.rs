@@ -28,7 +28,7 @@ pub(super) enum Source<'a> {
     },
 }
 
-/// Everything that is said of one label, in the order in which it stands, requirements first.
+/// All entries of one label, in their order, requirements first.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     /// What the label is.
@@ -107,7 +107,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Where it stands.
+    /// Where it is.
     pub(super) fn path(&self, scope: &Scope<'_>) -> FieldPath {
         match self {
             Self::Entry(entry) => scope.entry(entry.index),

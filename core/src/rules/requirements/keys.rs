@@ -73,7 +73,7 @@ spec:
 ",
 };
 
-/// The key of a requirement, where it is one.
+/// The key of a requirement, if it is valid.
 pub(super) fn check<'a>(
     requirement: &Requirement<'a>,
     scope: &Scope<'_>,

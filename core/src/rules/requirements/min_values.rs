@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_range_is_judged_even_where_the_rest_of_the_requirement_is_unreadable() {
+    fn the_range_is_checked_even_if_the_rest_of_the_requirement_is_unreadable() {
         for rest in [
             json!({}),
             json!({"key": "", "operator": "In", "values": ["a"]}),

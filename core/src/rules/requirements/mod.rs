@@ -1,6 +1,6 @@
 //! Requirements: what a NodePool or NodeClaim demands of its nodes' labels.
 //!
-//! First each entry is judged by itself. What stays sound is then taken together by label, with the labels of the
+//! First each entry is checked by itself. The valid ones are then combined by label, with the labels of the
 //! template, because that is how Karpenter reads it. An entry of which a part cannot be read is left out of that.
 
 pub(super) mod bounds;
@@ -30,10 +30,10 @@ use crate::karpenter::{
     ApiVersion, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
 };
 
-/// Where a list of requirements stands, and what it is judged against.
+/// Where a list of requirements is, and what it is checked against.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
-    /// In what the list stands.
+    /// The object that has the list.
     pub(super) owner: TemplateOwner,
     /// The path of the list.
     pub(super) path: FieldPath,
@@ -43,7 +43,7 @@ pub(super) struct Scope<'a> {
     pub(super) labels_path: FieldPath,
     /// Those labels.
     pub(super) labels: Option<&'a Object<'a>>,
-    /// The API group of the node class, which tells the provider.
+    /// The API group of the node class, which shows the provider.
     pub(super) group: Option<&'a str>,
     /// The version that the object is written in.
     pub(super) version: ApiVersion,

@@ -92,7 +92,7 @@ static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
 "#,
 };
 
-/// The operator of a requirement, where it is one.
+/// The operator of a requirement, if it is valid.
 pub(super) fn check(
     requirement: &Requirement<'_>,
     scope: &Scope<'_>,

@@ -39,7 +39,7 @@ spec:
 ",
 };
 
-/// Says whether the label may be required at all, and why not.
+/// Says whether the label may be required, and if not, why.
 pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let Some(reserved) = reserved(key, scope) else {
         return true;
@@ -55,7 +55,7 @@ pub(super) fn check(index: usize, key: &str, scope: &Scope<'_>, findings: &mut F
     false
 }
 
-/// Why the label may not be required; none where it may.
+/// Why the label may not be required; `None` if it may.
 pub(super) fn reserved(key: &str, scope: &Scope<'_>) -> Option<Reserved> {
     Reserved::of(key, scope.version, scope.context.release)
         .filter(|reserved| !(*reserved == Reserved::NodePool && scope.may_require_nodepool()))

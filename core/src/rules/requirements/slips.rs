@@ -95,7 +95,7 @@ spec:
 /// Why no node has a value.
 struct Slip {
     reason: &'static str,
-    /// What was probably meant.
+    /// The probable value.
     likely: Option<String>,
     /// Whether it holds for every provider and release, so that a list of such values is an error.
     is_certain: bool,
@@ -179,14 +179,14 @@ fn slip(entry: &Entry<'_>, value: &str, group: Option<&str>) -> Option<Slip> {
     })
 }
 
-/// Values of AWS that are in another label than their own. Zones and sizes of other providers look alike.
+/// Values of AWS that are in the wrong label. Zones and sizes of other providers cannot be told apart.
 mod aws {
     use crate::karpenter::{INSTANCE_TYPE_LABEL, REGION_LABEL, ZONE_LABEL};
 
     /// The API groups of node classes of AWS.
     pub(super) const GROUPS: &[&str] = &["karpenter.k8s.aws", "eks.amazonaws.com"];
 
-    /// Why no node has the value in this label, and what was probably meant.
+    /// Why no node has the value in this label, and the probable value.
     pub(super) fn slip(key: &str, value: &str, group: &str) -> Option<(&'static str, String)> {
         let (domain, name) = key.split_once('/')?;
         match name {

@@ -1,4 +1,4 @@
-//! Operators and values that have nothing to do with each other: legal, but not what was meant.
+//! Operators and values that do not belong together: legal, but probably a mistake.
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
