@@ -1,4 +1,4 @@
-//! What of `nodeClassRef` an update may not change.
+//! The fields of `nodeClassRef` that an update may not change.
 
 use super::{path, text};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, quoted};
@@ -69,7 +69,7 @@ mod tests {
     use crate::rules::testing::errors_for;
 
     #[test]
-    fn group_and_kind_are_pinned_since_1_1_and_the_name_never_is() {
+    fn group_and_kind_cannot_change_since_1_1_but_the_name_can() {
         let old = pool("a.example", "A", "one");
         let new = pool("b.example", "B", "two");
         let errors = |release| errors_for(ApiVersion::V1, release, &new, Some(&old));

@@ -16,9 +16,9 @@ static NODE_CLASS_KIND: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter ignores a NodePool whose node class is of a group and kind that its provider does not \
-          have. No event, condition or log line says so; the READY column stays empty. poolgate knows the \
-          node classes of the usual providers and accepts those of others.",
+    why: "Karpenter ignores a NodePool if its provider has no node class of this group and kind. No event, \
+          condition or log line says so; the READY column stays empty. poolgate knows the node classes of \
+          the usual providers and accepts those of other providers.",
     seen_in: &[],
     bad: "\
 spec:
@@ -46,9 +46,9 @@ static NODE_CLASS_FORK: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Forks and private providers have the usual kind in a group of their own, so this may be right. If it is not, \
-          Karpenter ignores the pool without a word. A policy that names group and kind under \
-          `bounds.template.nodeClasses` says that it is right.",
+    why: "Forks and private providers use the usual kind in their own group, so this may be right. If it is \
+          not, Karpenter silently ignores the pool. To confirm that it is right, name group and kind in the \
+          policy under `bounds.template.nodeClasses`.",
     seen_in: &[],
     bad: "\
 spec:
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_is_warned_of_unless_the_policy_names_it() {
+    fn a_fork_gets_a_warning_unless_the_policy_names_it() {
         let object = pool("karpenter.example.com", "EC2NodeClass", "default");
         let warned = warnings(&object);
         assert_eq!(warned.len(), 1, "{warned:?}");

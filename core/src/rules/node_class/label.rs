@@ -19,9 +19,10 @@ static NODE_CLASS_NAME: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Since 1.1, Karpenter labels every NodeClaim with the node class: group and kind form the key, the name is the \
-          value. If the name has more than 63 characters, or the label is illegal otherwise or longer than a \
-          requirement's key may be, the API server rejects every NodeClaim of the pool.",
+    why: "Since 1.1, Karpenter labels every NodeClaim with the node class: group and kind form the key, the \
+          name is the value. If the name has more than 63 characters, if the label is illegal for another \
+          reason, or if its key is too long for a requirement, the API server rejects every NodeClaim of the \
+          pool.",
     seen_in: &[],
     bad: "\
 spec:
@@ -52,8 +53,7 @@ static NODE_CLASS_OBJECT_NAME: Rule = Rule {
         "`k8s.io/apimachinery`, `pkg/api/validation/generic.go`, `NameIsDNSSubdomain`: the API server rejects an object \
          of such a name",
     )),
-    why: "No node class can have this name, so the pool waits for one that never comes: it stays not ready and launches \
-          nothing.",
+    why: "No node class can have this name, so the pool never becomes ready and launches nothing.",
     seen_in: &[],
     bad: "\
 spec:
@@ -75,8 +75,8 @@ spec:
 ",
 };
 
-/// Checks whether an object can have the name. Of an empty one other rules speak, and of one that is no label's value,
-/// too.
+/// Checks whether an object can have the name. Other rules report an empty name and one that is not a legal label
+/// value.
 pub(super) fn check_object_name(reference: &Object<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let name = text(reference, "name").filter(|name| label_value(name).is_ok() && !name.is_empty());
     if let Some(name) = name.filter(|name| !is_object_name(name)) {
@@ -86,7 +86,7 @@ pub(super) fn check_object_name(reference: &Object<'_>, owner: TemplateOwner, fi
     }
 }
 
-/// Speaks of an empty name in v1beta1. In v1 the CRD demands a name, of which another rule speaks.
+/// Reports an empty name in v1beta1. In v1 the CRD requires a name, which another rule checks.
 pub(super) fn check_name(
     reference: &Object<'_>,
     version: ApiVersion,
@@ -98,7 +98,7 @@ pub(super) fn check_name(
     }
 }
 
-/// Checks the name by what becomes of it: the value of a label.
+/// Checks the name as the value of the label.
 pub(super) fn check_value(reference: &Object<'_>, owner: TemplateOwner, findings: &mut Findings<'_>) {
     let Some(name) = text(reference, "name") else {
         return;
@@ -114,7 +114,7 @@ fn push_name(name: &str, reason: String, owner: TemplateOwner, findings: &mut Fi
     findings.push(NODE_CLASS_NAME.finding(path(owner, "name"), problem, reason));
 }
 
-/// Checks group and kind by what becomes of them: the key of a label.
+/// Checks group and kind as the key of the label.
 pub(super) fn check_key(template: &Template<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
     let Some(label) = node_class_label(template) else {
         return;
@@ -147,7 +147,7 @@ mod tests {
     use crate::rules::testing::errors;
 
     #[test]
-    fn what_no_label_holds_is_denied() {
+    fn a_text_that_is_illegal_in_a_label_is_denied() {
         let denied = errors(&pool("é", "A", "default"));
         assert_eq!(denied.len(), 1, "{denied:?}");
         assert!(

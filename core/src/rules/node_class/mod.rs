@@ -26,14 +26,14 @@ pub(super) fn check(
         return;
     };
     let owner = template.owner;
-    let is_sound = texts::check(reference, version, owner, findings);
+    let is_valid = texts::check(reference, version, owner, findings);
     label::check_name(reference, version, owner, findings);
     label::check_object_name(reference, owner, findings);
     let is_labelled = context.release.has(KarpenterVersion::NODE_CLASS_LABELLED);
     if is_labelled {
         label::check_value(reference, owner, findings);
     }
-    if is_sound && let Some(group) = template.node_class_group() {
+    if is_valid && let Some(group) = template.node_class_group() {
         kind::check(group, reference, template, version, context, findings);
         if is_labelled {
             label::check_key(template, version, findings);

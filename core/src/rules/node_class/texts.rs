@@ -45,9 +45,9 @@ pub(super) fn check(
     owner: TemplateOwner,
     findings: &mut Findings<'_>,
 ) -> bool {
-    let mut is_sound = true;
+    let mut is_valid = true;
     let mut found = |field, value: &str, reason: &str, suggestion: Option<String>| {
-        is_sound = false;
+        is_valid = false;
         let problem = Problem::text(value);
         findings.push(
             NODE_CLASS_REF
@@ -80,7 +80,7 @@ pub(super) fn check(
             suggestion,
         );
     }
-    is_sound
+    is_valid
 }
 
 #[cfg(test)]

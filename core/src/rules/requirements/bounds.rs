@@ -1,4 +1,4 @@
-//! Bounds at the ends of the range of integers.
+//! Bounds at the ends of the range of 64-bit integers.
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
@@ -17,8 +17,8 @@ static REQUIREMENT_BOUND: Rule = Rule {
     why: "No label has a value below 0 or above 9223372036854775807, so with `Lt` 0 or a bound at the upper \
           end no instance type fits. For a custom label, Karpenter draws a random value between the bounds, \
           and drawing from an empty range **crashes Karpenter**, again at each attempt to launch a node for \
-          the pool. Only `Gt` 9223372036854775807 does not crash it since Karpenter 1.9: nodes come without the \
-          label.",
+          the pool. The only exception is `Gt` 9223372036854775807 since Karpenter 1.9: it launches nodes \
+          without the label.",
     seen_in: &["2674"],
     bad: r#"spec:
   template:
@@ -38,7 +38,7 @@ static REQUIREMENT_BOUND: Rule = Rule {
 "#,
 };
 
-/// Says whether the bound leaves something.
+/// Returns whether the bound leaves a number.
 pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let Some(text) = entry.values.first().filter(|_| entry.operator.is_numeric()) else {
         return true;
@@ -46,7 +46,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     let reason = match (entry.operator, integer(text)) {
         (Operator::Lt, Some(0)) => "no label has a value below 0",
         (Operator::Gt, Some(i64::MAX)) => "no label has a value above it",
-        // Legal numbers lie there, but Karpenter's own arithmetic ends.
+        // One larger number is legal, but Karpenter's own arithmetic does not reach it.
         (Operator::Gt, Some(bound)) if bound == i64::MAX - 1 => "no label has a value above it",
         (Operator::Gte, Some(i64::MAX)) => "no label has so large a value",
         (Operator::Lte, Some(i64::MAX)) if !entry.kind.is_well_known() => {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upper_bound_that_overflows_hurts_only_where_karpenter_draws_a_value() {
+    fn an_upper_bound_that_overflows_is_denied_only_if_karpenter_draws_a_value() {
         let largest = "9223372036854775807";
         assert!(of("example.com/n", "Lte", largest)[0].contains("Karpenter crashes"));
         assert_eq!(of("karpenter.kwok.sh/instance-cpu", "Lte", largest), [""; 0]);

@@ -17,8 +17,8 @@ static CAPACITY_TYPE: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "The capacity types are `on-demand`, `spot` and, since Karpenter 1.3, `reserved`. If `In` lists \
           none of them, or fewer than `minValues`, Karpenter 1.5 and later mark the NodePool not ready; \
-          earlier releases silently never launch a node, nor does any release where another operator leaves fewer \
-          than `minValues`.",
+          earlier releases silently never launch a node. If another operator leaves fewer than `minValues`, \
+          every release silently never launches a node.",
     seen_in: &["2164"],
     bad: "\
 spec:
@@ -46,8 +46,8 @@ static CAPACITY_TYPE_UNKNOWN: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter ignores a capacity type that it does not know. Listed with `In` beside others, the pool \
-          silently does without it; in `NotIn`, it excludes nothing.",
+    why: "Karpenter ignores a capacity type that it does not know. If `In` lists it next to others, the pool \
+          silently never uses it; in `NotIn`, it excludes nothing.",
     seen_in: &["2164"],
     bad: "\
 spec:
@@ -69,7 +69,7 @@ spec:
 ",
 };
 
-/// Says whether at least one capacity type is left.
+/// Returns whether enough capacity types are left.
 pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let is_list = entry.operator == Operator::In;
     let counts = matches!(entry.operator, Operator::In | Operator::NotIn | Operator::Exists);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_any_known_type_is_denied_and_one_with_some_is_warned_of() {
+    fn a_list_without_a_known_type_is_denied_and_one_with_some_gets_a_warning() {
         assert_eq!(
             errors(&of("In", &json!(["Spot"]))),
             [
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_types_can_be_asked_for_than_there_are() {
+    fn min_values_above_the_number_of_types_are_denied() {
         let of = |operator: &str, values: &Value, least: u8| {
             requirements(&json!([{
                 "key": CAPACITY_TYPE_LABEL, "operator": operator, "values": values, "minValues": least,

@@ -1,4 +1,4 @@
-//! Requirements and template labels that cannot hold together.
+//! Requirements and template labels that contradict each other.
 
 use super::Scope;
 use super::groups::{Group, Source};
@@ -7,8 +7,8 @@ use crate::karpenter::Selection;
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-/// How many values the entries of one label may have in all for every pair of them to be compared. Beyond that the
-/// message names the entry with which nothing was left, but not the one that it contradicts.
+/// The most values that the entries of one label may have in all for every pair to be compared. If there are more,
+/// the message names the entry that leaves no value, but not the one that it contradicts.
 const MOST_COMPARED: usize = 10_000;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_CONTRADICTION, &REQUIREMENT_CONTRADICTION_CUSTOM];
@@ -21,8 +21,8 @@ static REQUIREMENT_CONTRADICTION: Rule = Rule {
     evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label, template labels included; an old name of a label \
           (`beta.kubernetes.io/arch`) counts as the new one. If no value satisfies them all, Karpenter looks \
-          for machines without the label. There are none, so the pool never launches a node, while it looks \
-          healthy.",
+          for machines without the label. There are none, so the pool looks healthy and never launches a \
+          node.",
     seen_in: &[],
     bad: "\
 spec:
@@ -80,13 +80,13 @@ spec:
 ",
 };
 
-/// Says whether the entries of one label can hold together, and names those that cannot.
+/// Returns whether the entries of one label can be satisfied together; reports those that contradict each other.
 pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let sources = &group.sources;
     if sources.len() < 2 || !contradict(sources) {
         return true;
     }
-    // More entries never leave more values, so the first one too many is found by halving.
+    // More entries never leave more values, so a binary search finds the first one that leaves none.
     let fine = (1..sources.len())
         .collect::<Vec<_>>()
         .partition_point(|count| !contradict(sources.get(..*count).unwrap_or_default()));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_contradicts_at_the_requirement() {
+    fn a_contradiction_with_a_label_is_reported_at_the_requirement() {
         let object = with_labels(
             &json!({"beta.kubernetes.io/arch": "amd64"}),
             &json!([{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn own_labels_are_only_warned_of() {
+    fn custom_labels_get_only_a_warning() {
         let object = with_labels(
             &json!({"example.com/team": "blue"}),
             &json!([{"key": "example.com/team", "operator": "NotIn", "values": ["blue"]}]),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_absent_contradicts_nothing() {
+    fn a_label_that_may_be_absent_contradicts_nothing() {
         let object = requirements(&json!([
             {"key": CPU, "operator": "DoesNotExist"},
             {"key": CPU, "operator": "NotIn", "values": ["4"]},

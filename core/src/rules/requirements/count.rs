@@ -1,4 +1,4 @@
-//! How many requirements a NodePool may have, by itself and once it becomes a NodeClaim.
+//! How many requirements a NodePool may have: in its own list, and in its NodeClaims.
 
 use super::Context;
 use super::Findings;
@@ -18,8 +18,8 @@ static REQUIREMENTS_COUNT: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Schema],
     evidence: None,
-    why: "The CRD rejects a longer list (before Karpenter 0.37.7, more than 30). Several values of one key \
-          go into one requirement with `operator: In`.",
+    why: "The CRD rejects a longer list (before Karpenter 0.37.7, more than 30). Write several values of one \
+          key in one requirement with `operator: In`.",
     seen_in: &["1344"],
     bad: include_str!("../examples/requirements-count.yaml"),
     good: "\
@@ -39,12 +39,11 @@ static NODECLAIM_REQUIREMENTS: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter turns each template label into a requirement and adds up to four of its own (NodePool and \
-          instance type, since 1.1 the node class, since 1.8.2 the capacity type; in a static pool neither instance nor \
-          capacity type); a key with a lower and an upper bound counts twice. A \
-          NodeClaim may have 100 in all. Beyond that the API server rejects every NodeClaim of the pool, so \
-          it never launches a node, while the NodePool itself looks healthy. Keys that pods select are added \
-          to these.",
+    why: "Karpenter turns each template label into a requirement and adds up to four of its own: NodePool and \
+          instance type, since 1.1 the node class, since 1.8.2 the capacity type (for a static pool, neither \
+          instance type nor capacity type). A key with a lower and an upper bound counts twice. A NodeClaim \
+          may have 100 in all. If there are more, the API server rejects every NodeClaim of the pool: the \
+          pool looks healthy and never launches a node. Keys that pods select are added to these.",
     seen_in: &["aws/karpenter-provider-aws#6387", "1344"],
     bad: include_str!("../examples/nodeclaim-requirements.yaml"),
     good: "\
@@ -61,7 +60,7 @@ spec:
 ",
 };
 
-/// Whether there are few enough entries to go on comparing them with each other.
+/// Returns whether there are few enough entries to compare them with each other.
 pub(super) fn check(
     template: &Template<'_>,
     version: ApiVersion,
@@ -86,7 +85,7 @@ pub(super) fn check(
     true
 }
 
-/// Denies a NodePool whose NodeClaims would have too many.
+/// Denies a NodePool whose NodeClaims would have too many requirements.
 pub(in crate::rules) fn check_claim(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     let template = &pool.template;
     let most = context.karpenter.max_requirements(pool.version);
@@ -113,7 +112,7 @@ struct Bounds {
     upper: bool,
 }
 
-/// Of a static pool, the provider picks instance types and capacity types
+/// For a static pool, the provider picks instance types and capacity types
 /// (`NodeClaimTemplate.ToNodeClaim` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling`).
 fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: KarpenterVersion) -> usize {
     let mut keys: FewMap<&str, Bounds> = FewMap::default();
@@ -125,7 +124,7 @@ fn count_in_nodeclaim(template: &Template<'_>, is_static: bool, release: Karpent
         keys.insert(CAPACITY_TYPE_LABEL, Bounds::default());
     }
     for (label, value) in template.labels.present().into_iter().flatten() {
-        // What is null the API server drops.
+        // The API server drops null values.
         if !value.is_null() {
             keys.insert(canonical_label(label), Bounds::default());
         }

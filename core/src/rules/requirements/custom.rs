@@ -1,4 +1,4 @@
-//! Requirements on labels of the user's own, for which Karpenter has to find a value itself.
+//! Requirements on custom labels for which Karpenter has to choose a value itself.
 
 use super::Scope;
 use super::groups::{Group, Source};
@@ -16,8 +16,8 @@ static REQUIREMENT_RANDOM_LABEL: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Instance types do not carry custom labels, so Karpenter writes one on each node. With `Exists`, \
-          `NotIn` or a bound it uses the value that the pods select, and where they select none it **invents \
-          a random number**, such as `example.com/team=4448439206956840427`. That is fine if every pod of \
+          `NotIn` or a bound it uses the value that the pods select; if they select none, it **invents a \
+          random number**, such as `example.com/team=4448439206956840427`. That is fine if every pod of \
           the pool selects a value; otherwise give the label a value in `template.metadata.labels` or with \
           `In`.",
     seen_in: &["aws/karpenter-provider-aws#5521", "2444"],
@@ -66,7 +66,7 @@ mod tests {
     use crate::rules::requirements::testing::{requirements, requirements_of, warnings};
 
     #[test]
-    fn only_an_own_label_that_nothing_fixes_is_random() {
+    fn only_a_custom_label_without_a_fixed_value_gets_a_warning() {
         let one = |operator: &str, values: &serde_json::Value| {
             warnings(&requirements(
                 &json!([{"key": "example.com/team", "operator": operator, "values": values}]),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_providers_are_never_called_random() {
+    fn labels_of_providers_get_no_warning() {
         let object = requirements_of(
             "karpenter.k8s.gcp",
             &json!([

@@ -1,4 +1,4 @@
-//! All that is said of one label, by requirements and by template labels, under all its names.
+//! All requirements and template labels about one label, under all its names.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use crate::json::Json;
 use crate::karpenter::{LabelKind, Operator, Selection, canonical_label};
 use crate::value::label::label_value;
 
-/// How many values a message names; the rest is only counted.
+/// How many values a message names; the others are only counted.
 const MOST_SHOWN: usize = 5;
 
-/// One thing that is said of a label.
+/// One requirement or template label about a label.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source<'a> {
     /// A requirement.
@@ -21,7 +21,7 @@ pub(super) enum Source<'a> {
     Label {
         /// The key as it is written.
         written: &'a str,
-        /// The key under which Karpenter files it.
+        /// The key that Karpenter uses.
         key: &'a str,
         /// Its value.
         value: &'a str,
@@ -31,20 +31,20 @@ pub(super) enum Source<'a> {
 /// All entries of one label, in their order, requirements first.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
-    /// What the label is.
+    /// The kind of the label.
     pub(super) kind: &'a LabelKind<'a>,
-    /// What is said of it; at least one requirement.
+    /// The requirements and template labels; at least one requirement.
     pub(super) sources: Vec<Source<'a>>,
 }
 
 impl<'a> Group<'a> {
-    /// Groups sound requirements by label, with the labels of the template that they concern.
+    /// Groups valid requirements by label, together with the template labels of the same name.
     pub(super) fn all(entries: &'a [Entry<'a>], scope: &Scope<'a>) -> Vec<Self> {
-        let mut places: FewMap<&str, usize> = FewMap::default();
+        let mut indexes: FewMap<&str, usize> = FewMap::default();
         let mut groups: Vec<Self> = Vec::with_capacity(entries.len());
         for entry in entries {
-            let place = places.insert(entry.key, groups.len()).copied();
-            match place.and_then(|place| groups.get_mut(place)) {
+            let index = indexes.insert(entry.key, groups.len()).copied();
+            match index.and_then(|index| groups.get_mut(index)) {
                 Some(group) => group.sources.push(Source::Entry(entry)),
                 None => groups.push(Self {
                     kind: &entry.kind,
@@ -54,7 +54,7 @@ impl<'a> Group<'a> {
         }
         for (written, value) in scope.labels.into_iter().flatten() {
             let key = canonical_label(written);
-            let group = places.get(&key).and_then(|place| groups.get_mut(*place));
+            let group = indexes.get(&key).and_then(|index| groups.get_mut(*index));
             let value = value_of(value);
             if let (Some(group), Some(value)) = (group, value) {
                 group.sources.push(Source::Label { written, key, value });
@@ -77,13 +77,13 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A label's value that other rules have nothing against.
+/// The value of a label, if it is legal.
 fn value_of<'v>(value: &'v Json<'_>) -> Option<&'v str> {
     value.as_str().filter(|value| label_value(value).is_ok())
 }
 
 impl<'a> Source<'a> {
-    /// What it allows.
+    /// The values that it allows.
     pub(super) fn selection(&self) -> Selection<'a> {
         match self {
             Self::Entry(entry) => Selection::of(entry.operator, &entry.values),

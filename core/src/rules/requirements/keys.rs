@@ -1,4 +1,4 @@
-//! The key of a requirement as a text.
+//! The syntax of a requirement's key.
 
 use super::{Scope, restricted};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
@@ -8,7 +8,7 @@ use crate::rules::findings::Findings;
 use crate::rules::origins::{by_crd_or, by_runtime};
 use crate::value::label::{corrected_key, matches_crd_key, qualified_name};
 
-/// Longest key, in bytes, that the CRD takes. A legal key may be one byte longer.
+/// Longest key, in bytes, that the CRD accepts. A legal key may be one byte longer.
 pub(in crate::rules) const LONGEST_KEY: usize = 316;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[&REQUIREMENT_KEY, &REQUIREMENT_KEY_LENGTH];
@@ -50,8 +50,8 @@ static REQUIREMENT_KEY_LENGTH: Rule = Rule {
     evidence: Some(Evidence::Read(
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
     )),
-    why: "The name is what follows the slash; the domain before it may have 253 characters. The CRD bounds \
-          only the key as a whole.",
+    why: "The name follows the slash; the domain before it may have 253 characters. The CRD limits only the \
+          length of the whole key.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
     bad: "\
 spec:
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_broken_key_is_denied_beside_what_else_is_wrong() {
+    fn a_missing_or_illegal_key_is_denied_together_with_other_mistakes() {
         assert_eq!(
             errors(&requirements(&json!([{"operator": "In", "values": []}]))),
             [
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_bounded_by_the_crd_and_by_karpenter() {
+    fn the_crd_and_karpenter_limit_the_length() {
         let key = |domain: usize, name: usize| json!(format!("{}/{}", "d".repeat(domain), "n".repeat(name)));
         assert_eq!(of_key(&key(252, 63)), [""; 0]);
         assert!(of_key(&key(253, 63))[0].ends_with("is 317 bytes long and may have 316 [requirement-key]"));

@@ -82,7 +82,7 @@ static REQUIREMENT_LABEL_FOREIGN: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "The instance types of one provider do not carry the labels of another. The requirement selects \
-          nothing; Karpenter takes the label for a custom one and writes a value of it on every node.",
+          nothing; Karpenter treats the label as a custom one and writes a value of it on every node.",
     seen_in: &[],
     bad: "\
 spec:
@@ -108,7 +108,7 @@ spec:
 ",
 };
 
-/// Says whether the provider may take the label, and what is doubtful about it.
+/// Returns whether the provider may accept the label; reports a label that the provider does not know.
 pub(super) fn check(
     index: usize,
     key: &str,
@@ -170,7 +170,7 @@ mod tests {
     use crate::rules::requirements::testing::{errors, requirements_of, warnings};
 
     #[test]
-    fn a_misspelt_label_is_denied_and_an_unknown_one_is_warned_of() {
+    fn a_misspelt_label_is_denied_and_an_unknown_one_gets_a_warning() {
         let object = requirements_of(
             "karpenter.k8s.aws",
             &json!([
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_of_another_provider_gets_the_pools_own() {
+    fn the_suggestion_for_a_label_of_another_provider_is_the_pools_own() {
         let object = requirements_of(
             "eks.amazonaws.com",
             &json!([{"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c"]}]),

@@ -7,7 +7,7 @@ use crate::karpenter::{Field, KarpenterVersion, Operator, Requirement, whole_num
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-/// The largest number that the CRD takes.
+/// The largest number that the CRD accepts.
 const LARGEST: i64 = 50;
 
 pub(in crate::rules) const RULES: &[&Rule] = &[
@@ -110,8 +110,7 @@ spec:
 ",
 };
 
-/// Checks the number by itself, whatever becomes of the rest of its requirement. None where there is none to go on
-/// with.
+/// Checks the number by itself, even if the rest of its requirement is wrong. `None` if it is missing or wrong.
 pub(super) fn check_range(
     requirement: &Requirement<'_>,
     scope: &Scope<'_>,
@@ -120,7 +119,7 @@ pub(super) fn check_range(
     let Field::Present(number) = requirement.min_values else {
         return None;
     };
-    // A fraction is of the wrong type, and the type check has spoken.
+    // A fraction has the wrong type, which the type check reports.
     let least = whole_number(number)?;
     let found =
         |reason| REQUIREMENT_MIN_VALUES.finding(path(requirement.index, scope), invalid(least), reason);
@@ -136,8 +135,7 @@ pub(super) fn check_range(
     None
 }
 
-/// Checks the number against how many values the requirement lists, whatever they are. Gives it back where they
-/// suffice.
+/// Compares the number with how many values the requirement lists, valid or not. Returns it if there are enough.
 pub(super) fn check_count(
     least: i64,
     requirement: &Requirement<'_>,
@@ -146,7 +144,7 @@ pub(super) fn check_count(
     findings: &mut Findings<'_>,
 ) -> Option<i64> {
     let listed = requirement.values.present().map_or(0, <[_]>::len);
-    // Of a list that is empty, the check of the values speaks.
+    // The check of the values reports an empty list.
     if operator != Operator::In || listed == 0 || !is_more_than(least, listed) {
         return Some(least);
     }
@@ -159,7 +157,7 @@ pub(super) fn check_count(
     None
 }
 
-/// Checks what the scheduler makes of the number; says whether it can be satisfied.
+/// Checks the number as the scheduler reads it; returns whether it can be satisfied.
 pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let Some(least) = entry.min_values else {
         return true;
@@ -205,7 +203,7 @@ pub(super) fn invalid(least: i64) -> Problem {
     }
 }
 
-/// Whether more values are wanted than there are.
+/// Whether more values are required than there are.
 pub(super) fn is_more_than(least: i64, count: usize) -> bool {
     usize::try_from(least).is_ok_and(|least| least > count)
 }
@@ -226,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_values_are_told_also_where_key_or_values_are_wrong() {
+    fn too_few_values_are_reported_even_if_key_or_values_are_wrong() {
         let object = requirements(&json!([{"key": "", "operator": "In", "values": ["-"], "minValues": 2}]));
         let denied = errors(&object);
         for rule in [
@@ -242,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_lies_in_its_range_and_below_the_number_of_values() {
+    fn the_number_is_from_1_to_50_and_at_most_the_number_of_values() {
         for least in [
             json!(0),
             json!(-1),
@@ -261,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_number_may_have_a_decimal_point_because_clients_send_it_without() {
+    fn a_whole_number_with_a_decimal_point_passes_because_clients_send_it_without() {
         assert_eq!(errors(&of("In", &json!(["a", "b"]), &json!(2.0))), [""; 0]);
     }
 
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_stands_twice_counts_once() {
+    fn a_repeated_value_counts_once() {
         let denied = errors(&of("In", &json!(["a", "a"]), &json!(2)));
         assert_eq!(denied.len(), 1);
         assert!(denied[0].ends_with("[requirement-min-values-distinct]"));

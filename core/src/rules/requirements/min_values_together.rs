@@ -1,4 +1,4 @@
-//! `minValues` against the values that all requirements and template labels on one label leave together.
+//! `minValues` compared with the number of values that all requirements and template labels on one label leave.
 
 use super::groups::{Group, Source};
 use super::min_values::{invalid, is_more_than, path};
@@ -16,10 +16,10 @@ static REQUIREMENT_MIN_VALUES_TOGETHER: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter combines all requirements on one label, template labels included, and holds the largest \
-          `minValues` against the values that are left. Where these are too few, it finds no instance types, \
-          or the API server rejects every NodeClaim of the pool, which looks healthy and never launches a \
-          node.",
+    why: "Karpenter combines all requirements on one label, template labels included, and compares the \
+          largest `minValues` with the number of values that are left. If there are too few, it finds no \
+          instance types, or the API server rejects every NodeClaim of the pool, which looks healthy and \
+          never launches a node.",
     seen_in: &[],
     bad: "\
 spec:
@@ -51,7 +51,7 @@ spec:
 
 /// Checks the largest `minValues` on one label whose entries do not contradict each other.
 pub(super) fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    // Of a label of the user's own, no instance type has any value; that is said at the entry.
+    // No instance type has a value of a custom label; that is reported at the entry.
     if group.sources.len() < 2 || group.is_custom() {
         return;
     }
@@ -60,7 +60,7 @@ pub(super) fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Fin
         return;
     };
     let is_short = |left: &Selection<'_>| left.count().is_some_and(|count| is_more_than(least, count));
-    // Of the capacity types, all that exist are known.
+    // All existing capacity types are known.
     let known = (entry.key == CAPACITY_TYPE_LABEL)
         .then(|| {
             scope
@@ -74,7 +74,7 @@ pub(super) fn check<'a>(group: &Group<'a>, scope: &Scope<'_>, findings: &mut Fin
         None => selection,
     };
     let left = existing(Selection::all(group.sources.iter().map(Source::selection)));
-    // What the entry does not even offer by itself is said at the entry.
+    // If the entry has too few values by itself, that is reported at the entry.
     if !is_short(&left) || is_short(&existing(Source::Entry(entry).selection())) {
         return;
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_another_entry_takes_away_do_not_count() {
+    fn values_that_another_entry_excludes_do_not_count() {
         let pool = |other: &Value, least: u8| {
             errors(&requirements(&json!([
                 other,
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_several_numbers_counts_wherever_it_stands() {
+    fn the_largest_of_several_numbers_counts_in_any_order() {
         let denied = errors(&requirements(&json!([
             {"key": TYPE, "operator": "Exists", "minValues": 3},
             {"key": TYPE, "operator": "In", "values": ["a", "b"], "minValues": 1},
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_one_entry_is_said_once() {
+    fn a_mistake_of_one_entry_is_reported_once() {
         let denied = errors(&requirements(&json!([
             {"key": TYPE, "operator": "In", "values": ["a", "a"], "minValues": 2},
             {"key": TYPE, "operator": "Exists"},

@@ -39,15 +39,15 @@ pub(super) struct Scope<'a> {
     pub(super) path: FieldPath,
     /// The list.
     pub(super) requirements: &'a [Requirement<'a>],
-    /// The path of the labels that become requirements, too.
+    /// The path of the labels, which also become requirements.
     pub(super) labels_path: FieldPath,
     /// Those labels.
     pub(super) labels: Option<&'a Object<'a>>,
     /// The API group of the node class, which shows the provider.
     pub(super) group: Option<&'a str>,
-    /// The version that the object is written in.
+    /// The API version of the object.
     pub(super) version: ApiVersion,
-    /// What the verdict rests on beside the object.
+    /// What the verdict depends on besides the object.
     pub(super) context: &'a Context<'a>,
 }
 
@@ -90,21 +90,21 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A requirement that can be read: Karpenter would take every part of it.
+/// A valid requirement: Karpenter would accept every part of it.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
-    /// Its place in the list.
+    /// Its index in the list.
     index: usize,
-    /// The label, by the name under which Karpenter files it.
+    /// The key of the label, by the name that Karpenter uses.
     key: &'a str,
-    /// What the label is.
+    /// The kind of the label.
     kind: LabelKind<'a>,
     operator: Operator,
     values: Vec<&'a str>,
     min_values: Option<i64>,
 }
 
-/// What is also so of other values of the list, behind the reason for the first: one finding speaks of all.
+/// Names the other values with the same mistake, after the reason for the first: one finding reports all.
 fn so_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
     const NAMED: usize = 2;
     let others: Vec<&str> = others.collect();
@@ -116,7 +116,7 @@ fn so_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
     }
 }
 
-/// Judges the requirements of a NodePool or NodeClaim.
+/// Checks the requirements of a NodePool or NodeClaim.
 pub(super) fn check(
     template: &Template<'_>,
     version: ApiVersion,
@@ -134,7 +134,7 @@ pub(super) fn check(
     }
 }
 
-/// Judges what entries and labels mean together. In a NodeClaim Karpenter has put them together already.
+/// Checks entries and labels together. In a NodeClaim, Karpenter has already combined them.
 fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     for group in groups::Group::all(entries, scope) {
         if conflicts::check(&group, scope, findings) {
@@ -145,7 +145,7 @@ fn check_together(entries: &[Entry<'_>], scope: &Scope<'_>, findings: &mut Findi
     }
 }
 
-/// Judges one entry by itself; gives it back if it is sound.
+/// Checks one entry by itself; returns it if it is valid.
 fn check_entry<'a>(
     requirement: &Requirement<'a>,
     scope: &Scope<'a>,
@@ -176,7 +176,7 @@ fn check_entry<'a>(
     (is_known && check_meaning(&entry, scope, findings)).then_some(entry)
 }
 
-/// Judges what an entry means for the label that it is about.
+/// Checks whether operator and values of an entry make sense for its label.
 fn check_meaning(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     if min_values::check_kind(entry, scope, findings) {
         twice::warn_of_values(entry, scope, findings);

@@ -1,4 +1,4 @@
-//! The operator of a requirement, and whether it suits the label.
+//! The operator of a requirement, and whether it fits the label.
 
 use super::{Entry, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
@@ -9,7 +9,7 @@ use crate::karpenter::{
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-/// What people write when they mean an operator with another name, in lower case.
+/// Common wrong names of operators in lower case, with the right ones.
 const SYNONYMS: &[(&str, Operator)] = &[
     ("=", Operator::In),
     ("==", Operator::In),
@@ -70,9 +70,9 @@ static REQUIREMENT_OPERATOR_NUMERIC: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "To Karpenter, a value that is not a whole number lies outside of every bound. A zone or an \
-          instance type is never greater or less than anything, so no instance type fits and the pool never \
-          launches a node. The only sign is an event on the NodePool.",
+    why: "To Karpenter, a value that is not a whole number is outside of every bound. A zone or an instance \
+          type is never greater or less than anything, so no instance type fits and the pool never launches \
+          a node. The only sign is an event on the NodePool.",
     seen_in: &[],
     bad: r#"spec:
   template:
@@ -124,7 +124,7 @@ pub(super) fn check(
     let known = karpenter.knows(EnumValues::Operator, scope.version, text);
     let operator = Operator::parse(text);
     if known == Availability::Yes {
-        // One that only the installed definition knows is taken, and nothing is said of what it means.
+        // An operator that only the installed definition knows is accepted, but its meaning is not checked.
         return operator;
     }
     let reason = match operator {
@@ -145,12 +145,12 @@ pub(super) fn check(
     None
 }
 
-/// Denies numeric operators on labels whose values are no numbers.
+/// Denies numeric operators on labels whose values are not numbers.
 pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
-    let suits = !entry.operator.is_numeric()
+    let fits = !entry.operator.is_numeric()
         || entry.kind != LabelKind::WellKnown(LabelValues::Text)
         || !is_carried(entry.key, scope.group);
-    if !suits {
+    if !fits {
         let problem = Problem::text(entry.operator.as_str());
         findings.push(
             REQUIREMENT_OPERATOR_NUMERIC
@@ -165,11 +165,11 @@ pub(super) fn check_kind(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Fi
                 .suggest("list the values with operator In"),
         );
     }
-    suits
+    fits
 }
 
-/// Whether the instance types of a provider say something of this well-known label. Where they do not, a requirement on
-/// it demands nothing.
+/// Whether the instance types of a provider carry this well-known label. If they do not, a requirement on it has no
+/// effect.
 fn is_carried(key: &str, group: Option<&str>) -> bool {
     match key {
         WINDOWS_BUILD_LABEL => group == Some("karpenter.k8s.aws"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_in_other_words_gets_its_name() {
+    fn a_wrong_name_of_an_operator_gets_the_right_one_as_suggestion() {
         for (written, suggestion) in [
             ("in", "write In"),
             ("IN", "write In"),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_operator_is_required_and_nothing_follows() {
+    fn a_missing_operator_is_one_error() {
         let object = requirements(&json!([{"key": "example.com/n", "values": ["a b"]}]));
         assert_eq!(
             errors(&object),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_on_text_is_denied_where_instance_types_carry_the_label() {
+    fn a_bound_on_text_is_denied_if_instance_types_carry_the_label() {
         let is_denied = |key: &str, group: &str| {
             let mut object = requirements(&json!([{"key": key, "operator": "Lt", "values": ["1"]}]));
             object["spec"]["template"]["spec"]["nodeClassRef"] =
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn gte_and_lte_need_1_9_and_have_a_substitute_before() {
+    fn gte_and_lte_need_1_9_and_get_a_suggestion_before() {
         let object = requirements(
             &json!([{"key": "karpenter.kwok.sh/instance-cpu", "operator": "Gte", "values": ["4"]}]),
         );
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_not_compared_with_words() {
+    fn a_bound_on_a_label_with_text_values_is_denied() {
         for key in [
             "topology.kubernetes.io/zone",
             "beta.kubernetes.io/arch",

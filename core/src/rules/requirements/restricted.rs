@@ -1,4 +1,4 @@
-//! Labels that a requirement may not be about: those of Karpenter itself and, before 1.9, those of Kubernetes.
+//! Labels that a requirement may not use: those of Karpenter itself and, before 1.9, those of Kubernetes.
 
 use super::Scope;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_requires_its_pool_because_karpenter_writes_that() {
+    fn a_claim_may_require_its_pool_because_karpenter_writes_that() {
         let claim = json!({"spec": {"requirements": [
             {"key": "karpenter.sh/nodepool", "operator": "In", "values": ["default"]},
         ]}});

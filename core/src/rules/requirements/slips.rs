@@ -1,4 +1,4 @@
-//! Values that no node has, because they are written as other systems write them or belong to another label.
+//! Values that no node has, because they are written as in other systems or belong to another label.
 
 use super::{Entry, Scope, so_others};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion};
@@ -6,7 +6,7 @@ use crate::karpenter::{ARCH_LABEL, LabelKind, LabelValues, OS_LABEL, Operator, i
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 
-/// What people write for an architecture, in lower case, and what Kubernetes calls it.
+/// Common names of architectures in lower case, with the names in Kubernetes.
 const ARCHITECTURES: &[(&str, &str)] = &[
     ("amd64", "amd64"),
     ("x86_64", "amd64"),
@@ -39,9 +39,10 @@ static REQUIREMENT_NO_VALUE: Rule = Rule {
     severity: Some(Severity::Error),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "No node has any of the listed values, so the pool never launches one. Architectures are `amd64` and `arm64`, \
-          operating systems `linux` and `windows`, in lower case. Labels that count something have whole numbers without \
-          a unit. An instance category of AWS is letters only, such as `c`; `c5` is a family.",
+    why: "No node has any of the listed values, so the pool never launches one. Architectures are `amd64` and \
+          `arm64`, operating systems `linux` and `windows`, in lower case. Labels that count something have \
+          whole numbers without a unit. An instance category of AWS has only letters, such as `c`; `c5` is a \
+          family.",
     seen_in: &[],
     bad: "\
 spec:
@@ -69,8 +70,8 @@ static REQUIREMENT_VALUE_SLIP: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "No node has this value, so it matches nothing: it is written as other systems write it, or belongs to another \
-          label. On AWS `nano` is a size and `t3.micro` a type, and `us-east-1` is a region.",
+    why: "No node has this value, so it matches nothing: it is written as in other systems, or belongs to \
+          another label. On AWS `nano` is a size, `t3.micro` a type and `us-east-1` a region.",
     seen_in: &[],
     bad: "\
 spec:
@@ -101,7 +102,7 @@ struct Slip {
     is_certain: bool,
 }
 
-/// Speaks once of all values that no node has. Says whether a value is left that one can have.
+/// Reports all values that no node has in one finding. Returns whether a value is left that a node can have.
 pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     if !matches!(entry.operator, Operator::In | Operator::NotIn) || !entry.kind.is_well_known() {
         return true;
@@ -233,7 +234,7 @@ mod aws {
         use super::*;
 
         #[test]
-        fn sizes_and_regions_are_told_from_types_and_zones() {
+        fn sizes_and_regions_are_distinguished_from_types_and_zones() {
             for size in ["nano", "large", "xlarge", "24xlarge", "metal", "metal-24xl"] {
                 assert!(is_size(size), "{size}");
             }
@@ -265,7 +266,7 @@ mod tests {
     use crate::rules::requirements::testing::{errors, requirements, requirements_of, warnings};
 
     #[test]
-    fn other_names_for_architectures_and_systems_are_warned_of_once() {
+    fn other_names_for_architectures_and_systems_get_one_warning_per_list() {
         let object = requirements(&json!([
             {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["amd64", "aarch64", "X64"]},
             {"key": "kubernetes.io/os", "operator": "NotIn", "values": ["Windows", "plan9"]},
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_any_value_that_nodes_have_is_denied() {
+    fn a_list_of_values_that_no_node_has_is_denied() {
         let object = requirements_of(
             "karpenter.k8s.aws",
             &json!([{"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["t3", "t3a"]}]),
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_belong_to_another_label_are_warned_of() {
+    fn values_that_belong_to_another_label_get_a_warning() {
         let object = requirements_of(
             "karpenter.k8s.aws",
             &json!([
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_types_and_regions_of_aws_are_warned_of_in_the_wrong_label_and_on_aws_only() {
+    fn sizes_types_and_regions_in_the_wrong_label_get_a_warning_only_on_aws() {
         let list = json!([
             {"key": "node.kubernetes.io/instance-type", "operator": "NotIn", "values": ["nano", "micro", "small", "medium"]},
             {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1"]},

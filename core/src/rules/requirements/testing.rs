@@ -1,4 +1,4 @@
-//! What the tests of requirements share.
+//! Helpers for the tests of requirements.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(super) fn requirements_of(group: &str, list: &Value) -> Value {
     }}}})
 }
 
-/// The errors of a NodePool of this version, before this release of Karpenter.
+/// The errors of a NodePool of this version, read by this release of Karpenter.
 pub(super) fn errors_in(version: ApiVersion, release: KarpenterVersion, object: &Value) -> Vec<String> {
     let mut object = object.clone();
     if version == ApiVersion::V1Beta1 {

@@ -1,4 +1,4 @@
-//! What is twice: a value in one requirement, or a whole requirement.
+//! Repetitions: of a value in one requirement, or of a whole requirement.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ static REQUIREMENT_VALUE_TWICE: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter makes a set of the values, so a repeated one changes nothing; it may be a slip for \
+    why: "Karpenter makes a set of the values, so a repeated one changes nothing; it may be a typo for \
           another one.",
     seen_in: &[],
     bad: "\
@@ -47,7 +47,7 @@ static REQUIREMENT_TWICE: Rule = Rule {
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
     why: "Karpenter combines all requirements on one label; of two that say the same, one changes nothing. \
-          It may be a slip for another label or other values. If their `minValues` differ, the larger one \
+          It may be a typo for another label or other values. If their `minValues` differ, the larger one \
           counts.",
     seen_in: &[],
     bad: "\
@@ -73,7 +73,7 @@ spec:
 ",
 };
 
-/// Speaks of the first repetition only: a list that is pasted twice is one slip.
+/// Reports only the first repetition: a list that is pasted twice is one mistake.
 pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     if entry.values.len() < 2 {
         return;
@@ -97,7 +97,7 @@ pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mu
     }
 }
 
-/// Warns of entries of one label that say the same.
+/// Reports entries of one label that say the same.
 pub(super) fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let entries: Vec<&Entry<'_>> = group.entries().collect();
     if entries.len() < 2 {

@@ -14,8 +14,8 @@ static REQUIREMENT_VALUES_IGNORED: Rule = Rule {
     severity: Some(Severity::Warning),
     origins: &[Origin::Silent],
     evidence: Some(Evidence::Shown),
-    why: "Karpenter silently drops the values: `Exists` allows every value, `DoesNotExist` none. `In` or \
-          `NotIn` is probably what was meant.",
+    why: "Karpenter silently drops the values: `Exists` allows every value, `DoesNotExist` none. You \
+          probably want `In` or `NotIn`.",
     seen_in: &[],
     bad: "\
 spec:
@@ -70,7 +70,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     let finding = match entry.operator {
         Operator::Exists | Operator::DoesNotExist if !entry.values.is_empty() => {
             let name = entry.operator.as_str();
-            let meant = if entry.operator == Operator::Exists {
+            let likely = if entry.operator == Operator::Exists {
                 "In"
             } else {
                 "NotIn"
@@ -81,7 +81,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
             let reason = format!("operator {name} takes no values, and Karpenter drops them");
             REQUIREMENT_VALUES_IGNORED
                 .finding(path(), problem, reason)
-                .suggest(format!("write operator {meant}, or remove the values"))
+                .suggest(format!("write operator {likely}, or remove the values"))
         }
         Operator::NotIn if entry.values.is_empty() => {
             let reason = "without values NotIn excludes nothing and acts as Exists";
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_the_operator_does_not_take_are_warned_of() {
+    fn values_that_the_operator_ignores_get_a_warning() {
         assert_eq!(
             of("Exists", &json!(["4"])),
             [
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn excluding_nothing_is_warned_of() {
+    fn excluding_nothing_gets_a_warning() {
         assert!(of("NotIn", &json!([]))[0].ends_with("[requirement-not-in-nothing]"));
         assert!(of("NotIn", &json!(null))[0].ends_with("[requirement-not-in-nothing]"));
     }

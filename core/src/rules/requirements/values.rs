@@ -1,4 +1,4 @@
-//! The values of a requirement: how many its operator takes, and what each may look like.
+//! The values of a requirement: how many its operator takes, and the syntax of each.
 
 use super::Scope;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity, Suggestion, quoted};
@@ -75,8 +75,8 @@ static REQUIREMENT_VALUE: Rule = Rule {
         "`pkg/apis/v1/nodepool_validation.go`: only NodePools have a `RuntimeValidate`, NodeClaims have none",
     )),
     why: "The value of a label has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a \
-          letter or digit. The CRD is meant to check this, but its pattern is set on the list instead of on \
-          its elements, and so checks nothing.",
+          letter or digit. The CRD should check this, but its pattern is set on the list instead of on its \
+          elements and has no effect.",
     seen_in: &["aws/karpenter-provider-aws#6618"],
     bad: "\
 spec:
@@ -98,7 +98,7 @@ spec:
 ",
 };
 
-/// The values of a requirement, where every one can be a label's value and their number suits the operator.
+/// Returns the values of a requirement if each is a legal label value and the operator takes so many.
 pub(super) fn check<'a>(
     requirement: &Requirement<'a>,
     operator: Operator,
@@ -154,7 +154,7 @@ fn check_count(
     false
 }
 
-/// The CRD demands a whole number, Karpenter also that it is written as a label's value: without a sign.
+/// The CRD requires a whole number. Karpenter also requires the syntax of a label value: no sign.
 fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let number = integer(text).filter(|number| *number >= 0);
     let problem = Problem::text(text);
@@ -177,13 +177,13 @@ fn check_number(index: usize, text: &str, scope: &Scope<'_>, findings: &mut Find
 
 fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
     let values = values.iter().copied().enumerate();
-    let mut unsound =
+    let mut illegal =
         values.filter_map(|(position, value)| Some((position, value, label_value(value).err()?)));
-    let Some((position, value, error)) = unsound.next() else {
+    let Some((position, value, error)) = illegal.next() else {
         return true;
     };
-    let others: Vec<&str> = unsound.map(|(_, value, _)| value).collect();
-    // Whatever else rejects speaks of each value.
+    let others: Vec<&str> = illegal.map(|(_, value, _)| value).collect();
+    // Karpenter rejects each value by itself, so a finding on several values is about the whole list.
     let path = if others.is_empty() {
         scope.value(index, position)
     } else {
@@ -211,7 +211,7 @@ fn check_syntax(index: usize, values: &[&str], scope: &Scope<'_>, findings: &mut
     false
 }
 
-/// Whether this is what a template engine should have replaced.
+/// Whether a template engine should have replaced this value.
 fn is_placeholder(value: &str) -> bool {
     [("${", "}"), ("{{", "}}"), ("<", ">"), ("$(", ")")]
         .iter()
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operator_gets_the_number_of_values_it_takes() {
+    fn a_wrong_number_of_values_for_the_operator_is_denied() {
         for (operator, values) in [
             ("In", json!([])),
             ("In", json!(null)),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_values_of_one_list_are_told_together() {
+    fn illegal_values_of_one_list_are_reported_together() {
         let denied = errors(&of("In", &json!(["4", "us east", " 8", "a".repeat(64)])));
         assert_eq!(
             denied,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_is_called_one() {
+    fn a_placeholder_is_reported_as_one() {
         for text in ["${ARCH}", "<<AZ>>", "{{ .Values.zone }}"] {
             let denied = errors(&of("In", &json!([text])));
             assert!(
