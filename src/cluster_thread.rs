@@ -58,12 +58,12 @@ impl Cluster {
         policy: PolicyInForce,
         metrics: ClusterMetrics,
     ) -> Result<Option<Self>, ClusterConfigError> {
-        metrics.judging_for(&view.karpenter());
+        metrics.rules_for(&view.karpenter());
         let release = view.karpenter().release();
         match find(args).await? {
             Found::Cluster(config) => Ok(Some(Self {
                 config: *config,
-                release_line: Arc::new(ArcSwap::from_pointee(definition::judged_for(&view.karpenter()))),
+                release_line: Arc::new(ArcSwap::from_pointee(definition::rules_for(&view.karpenter()))),
                 view,
                 policy,
                 metrics,
@@ -106,7 +106,7 @@ impl Cluster {
     /// The lines of `/readyz`.
     pub(crate) fn details(&self) -> Vec<Arc<dyn Detail>> {
         let mut details: Vec<Arc<dyn Detail>> = vec![
-            Arc::new(StatusLine::new("judging for", &self.release_line)),
+            Arc::new(StatusLine::new("rules for", &self.release_line)),
             Arc::new(StatusLine::new("NodePool definition", &self.definition_line)),
             Arc::new(StatusLine::new("static NodePools", &self.pools_line)),
         ];

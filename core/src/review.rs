@@ -166,7 +166,7 @@ mod tests {
         pool
     }
 
-    fn judged(new: &Value, old: Option<&Json<'_>>) -> Review {
+    fn reviewed(new: &Value, old: Option<&Json<'_>>) -> Review {
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(new),
@@ -205,10 +205,10 @@ mod tests {
             let (new, old) = (pool(&new), pool(&old));
             let text = old.to_string();
             let outline = read(&text, STORED_OUTLINE).expect("what was written can be read");
-            let by_outline = judged(&new, Some(&outline));
-            assert_eq!(by_outline, judged(&new, Some(&Json::from(&old))), "{old}");
+            let by_outline = reviewed(&new, Some(&outline));
+            assert_eq!(by_outline, reviewed(&new, Some(&Json::from(&old))), "{old}");
             // Without this part the result differs: the case would show what the outline lacks.
-            let without = judged(&new, Some(&Json::from(&pool(&json!({})))));
+            let without = reviewed(&new, Some(&Json::from(&pool(&json!({})))));
             assert_ne!(by_outline, without, "{old}");
         }
     }

@@ -22,7 +22,7 @@ fn a_review_allocates_what_it_did_when_this_was_recorded() {
     let text = |field: &str| body["request"][field].to_string();
     let (object, old) = (text("object"), text("oldObject"));
     let (policy, karpenter) = (Policy::default(), Karpenter::default());
-    let judge = || {
+    let review_of = || {
         let object = read(&object, REVIEWED).expect("an object");
         let old = read(&old, STORED_OUTLINE).expect("an object");
         let request = Request {
@@ -33,8 +33,8 @@ fn a_review_allocates_what_it_did_when_this_was_recorded() {
         };
         assert!(!review(&request, &policy, &karpenter).report.denies());
     };
-    judge();
-    let taken = measure(judge);
+    review_of();
+    let taken = measure(review_of);
     let taken = (taken.count_total, taken.bytes_total / 1024);
     let is_near = |taken: u64, recorded: u64| taken.abs_diff(recorded) * 100 <= recorded * TOLERANCE;
     assert!(

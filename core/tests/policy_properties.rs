@@ -19,7 +19,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn judge(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
+fn review_of(object: &Value, old: Option<&Value>, policy: &Policy) -> Review {
     let old = old.map(Json::from);
     let request = Request {
         subject: Subject::NodePool(ApiVersion::V1),
@@ -156,8 +156,8 @@ fn strict() -> Bounds {
 proptest! {
     #[test]
     fn what_karpenter_rejects_itself_never_falls_silent(object in any_pool(), policy in any_lenience()) {
-        let heard = judge(&object, None, &policy).report;
-        for finding in judge(&object, None, &Policy::default()).report.diagnostics() {
+        let heard = review_of(&object, None, &policy).report;
+        for finding in review_of(&object, None, &Policy::default()).report.diagnostics() {
             if !finding.origin.is_karpenters() {
                 continue;
             }
@@ -172,9 +172,9 @@ proptest! {
         for rule in CATALOGUE.iter() {
             policy.levels.set(rule.id, Level::Off);
         }
-        let all = judge(&object, None, &Policy::default()).report;
+        let all = review_of(&object, None, &Policy::default()).report;
         let karpenters = all.diagnostics().iter().filter(|finding| finding.origin.is_karpenters());
-        let left = judge(&object, None, &policy).report;
+        let left = review_of(&object, None, &policy).report;
         prop_assert_eq!(
             left.diagnostics().iter().map(|finding| (finding.rule, &finding.path)).collect::<Vec<_>>(),
             karpenters.map(|finding| (finding.rule, &finding.path)).collect::<Vec<_>>()
@@ -184,7 +184,7 @@ proptest! {
 
     #[test]
     fn a_finding_is_of_an_origin_that_its_rule_lists(object in any_pool()) {
-        for finding in judge(&object, None, &Policy::default()).report.diagnostics() {
+        for finding in review_of(&object, None, &Policy::default()).report.diagnostics() {
             let rule = find(finding.rule.as_str()).expect("a rule");
             prop_assert!(rule.origins.contains(&finding.origin), "{finding}");
         }
@@ -192,8 +192,8 @@ proptest! {
 
     #[test]
     fn lighter_levels_and_exemptions_never_deny_what_is_admitted_without(object in any_pool(), policy in any_lenience()) {
-        let without = judge(&object, None, &Policy::default()).report;
-        let with = judge(&object, None, &policy).report;
+        let without = review_of(&object, None, &Policy::default()).report;
+        let with = review_of(&object, None, &policy).report;
         prop_assert!(with.count(Severity::Error) <= without.count(Severity::Error));
     }
 
@@ -201,7 +201,7 @@ proptest! {
     fn a_policy_that_only_warns_denies_nothing_and_hides_nothing(object in any_pool()) {
         let enforced = Policy { bounds: strict(), ..Policy::default() };
         let warned = Policy { enforcement: Enforcement::Warn, ..enforced.clone() };
-        let (enforced, warned) = (judge(&object, None, &enforced).report, judge(&object, None, &warned).report);
+        let (enforced, warned) = (review_of(&object, None, &enforced).report, review_of(&object, None, &warned).report);
         prop_assert!(!warned.denies());
         let findings = |report: &poolgate_core::diagnostic::Report| {
             report.count(Severity::Error) + report.count(Severity::Warning)
@@ -212,13 +212,13 @@ proptest! {
     #[test]
     fn an_update_that_changes_nothing_is_never_denied_by_a_bound(object in any_pool()) {
         let policy = Policy { bounds: strict(), ..Policy::default() };
-        prop_assert!(!judge(&object, Some(&object), &policy).report.denies());
+        prop_assert!(!review_of(&object, Some(&object), &policy).report.denies());
     }
 
     #[test]
     fn bounds_take_no_finding_away(object in any_pool()) {
         let policy = Policy { bounds: strict(), ..Policy::default() };
-        let (with, without) = (judge(&object, None, &policy).report, judge(&object, None, &Policy::default()).report);
+        let (with, without) = (review_of(&object, None, &policy).report, review_of(&object, None, &Policy::default()).report);
         for finding in without.diagnostics() {
             prop_assert!(with.diagnostics().contains(finding), "{finding}");
         }

@@ -12,11 +12,11 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-fn judge(version: ApiVersion, object: &Value, old: Option<&Value>) -> Review {
-    judge_as(Subject::NodePool(version), object, old)
+fn review_of(version: ApiVersion, object: &Value, old: Option<&Value>) -> Review {
+    review_as(Subject::NodePool(version), object, old)
 }
 
-fn judge_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
+fn review_as(subject: Subject, object: &Value, old: Option<&Value>) -> Review {
     let old = old.map(Json::from);
     let request = Request {
         subject,
@@ -52,7 +52,7 @@ fn write(object: &mut Value, default: &DefaultValue) {
 
 fn completed(version: ApiVersion, object: &Value) -> Value {
     let mut object = object.clone();
-    for default in judge(version, &object, None).defaults {
+    for default in review_of(version, &object, None).defaults {
         write(&mut object, &default);
     }
     object
@@ -259,7 +259,7 @@ fn without_weight(report: Report) -> Vec<Diagnostic> {
 proptest! {
     #[test]
     fn review_answers_whatever_it_is_given(version in any_version(), object in any_object(), old in prop::option::of(any_object())) {
-        let review = judge(version, &object, old.as_ref());
+        let review = review_of(version, &object, old.as_ref());
         prop_assert!(review.report.diagnostics().len() <= 3 * MAX_KEPT);
         for diagnostic in review.report.diagnostics() {
             prop_assert!(!diagnostic.to_string().chars().any(char::is_control), "{:?}", diagnostic.to_string());
@@ -269,23 +269,23 @@ proptest! {
     #[test]
     fn a_claim_is_answered_whatever_it_is_and_never_written_to(version in any_version(), object in any_object(), old in prop::option::of(any_object())) {
         let subject = Subject::NodeClaim(version);
-        let review = judge_as(subject, &object, old.as_ref());
+        let review = review_as(subject, &object, old.as_ref());
         prop_assert_eq!(review.defaults, vec![]);
         for diagnostic in review.report.diagnostics() {
             prop_assert!(!diagnostic.to_string().chars().any(char::is_control), "{:?}", diagnostic.to_string());
         }
-        prop_assert!(!judge_as(subject, &object, Some(&object)).report.denies());
+        prop_assert!(!review_as(subject, &object, Some(&object)).report.denies());
     }
 
     #[test]
     fn a_completed_object_needs_no_completion(version in any_version(), object in any_object()) {
         let once = completed(version, &object);
-        prop_assert_eq!(judge(version, &once, None).defaults, vec![]);
+        prop_assert_eq!(review_of(version, &once, None).defaults, vec![]);
     }
 
     #[test]
     fn defaults_never_touch_the_template_or_a_value_that_is_there(version in any_version(), object in any_object()) {
-        for default in judge(version, &object, None).defaults {
+        for default in review_of(version, &object, None).defaults {
             let path = default.path.to_string();
             let is_the_mode = ["metadata.annotations", "metadata.annotations[poolgate.dev/node-limit-mode]"].contains(&&*path);
             let is_the_limit = ["spec.limits", "spec.limits.nodes"].contains(&&*path);
@@ -300,24 +300,24 @@ proptest! {
     #[test]
     fn a_completed_update_needs_no_completion(version in any_version(), object in any_object(), old in any_object()) {
         let mut once = object.clone();
-        for default in judge(version, &object, Some(&old)).defaults {
+        for default in review_of(version, &object, Some(&old)).defaults {
             write(&mut once, &default);
         }
-        prop_assert_eq!(judge(version, &once, Some(&old)).defaults, vec![]);
+        prop_assert_eq!(review_of(version, &once, Some(&old)).defaults, vec![]);
         let template = FieldPath::of(&["spec", "template"]);
         prop_assert_eq!(template.find(&once), template.find(&object));
     }
 
     #[test]
     fn completing_an_object_adds_no_mistake(version in any_version(), object in any_object()) {
-        let before = judge(version, &object, None).report;
-        let after = judge(version, &completed(version, &object), None).report;
+        let before = review_of(version, &object, None).report;
+        let after = review_of(version, &completed(version, &object), None).report;
         prop_assert_eq!(without_weight(after), without_weight(before));
     }
 
     #[test]
     fn an_update_that_changes_nothing_is_never_denied(version in any_version(), object in any_object()) {
-        prop_assert!(!judge(version, &object, Some(&object)).report.denies());
+        prop_assert!(!review_of(version, &object, Some(&object)).report.denies());
     }
 
     #[test]
@@ -327,7 +327,7 @@ proptest! {
         let changed = FieldPath::of(changed);
         let mut new = old.clone();
         replace(&mut new, &changed, changed.find(&other));
-        for diagnostic in judge(version, &new, Some(&old)).report.diagnostics() {
+        for diagnostic in review_of(version, &new, Some(&old)).report.diagnostics() {
             let mut rests_on = std::iter::once(&diagnostic.path).chain(&diagnostic.related);
             prop_assert!(
                 diagnostic.severity < Severity::Error || rests_on.any(|path| is_within(path, &changed)),
@@ -347,12 +347,12 @@ proptest! {
         let new = if fresh { other } else { new };
         let (text, new) = (old.to_string(), Json::from(&new));
         let outline = read(&text, STORED_OUTLINE).expect("what was written can be read");
-        let judged = |old| review(
+        let reviewed = |old| review(
             &Request { subject: Subject::NodePool(version), object: &new, old: Some(old), claims: None },
             &Policy::default(),
             &Karpenter::default(),
         );
-        let (by_outline, by_all) = (judged(&outline), judged(&Json::from(&old)));
+        let (by_outline, by_all) = (reviewed(&outline), reviewed(&Json::from(&old)));
         prop_assert_eq!(&by_outline.defaults, &by_all.defaults);
         prop_assert_eq!(by_outline.needs_all_of_old, by_all.needs_all_of_old);
         if !by_outline.needs_all_of_old {
@@ -363,6 +363,6 @@ proptest! {
     #[test]
     fn an_object_that_is_being_deleted_is_left_in_peace(object in any_object()) {
         let stored = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
-        prop_assert_eq!(judge(ApiVersion::V1, &object, Some(&stored)), Review::default());
+        prop_assert_eq!(review_of(ApiVersion::V1, &object, Some(&stored)), Review::default());
     }
 }

@@ -111,10 +111,10 @@ pub(super) fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json:
     Response::denied(request, BAD_REQUEST, "BadRequest", message, Vec::new()).into_answer(request, Vec::new())
 }
 
-/// The object is denied because it would take more than `limit` bytes of memory to judge it.
+/// The object is denied because it would take more than `limit` bytes of memory to review it.
 pub(super) fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Answer<'b> {
     let message = format!(
-        "{} is too large: with the stored object it has so many fields and elements that judging it would take more \
+        "{} is too large: with the stored object it has so many fields and elements that reviewing it would take more \
          than {} MiB of memory",
         named(request),
         limit / (1024 * 1024)

@@ -42,7 +42,7 @@ impl Default for ClusterView {
 }
 
 impl ClusterView {
-    /// A view without a cluster: NodePools are judged for this Karpenter release.
+    /// A view without a cluster: NodePools are checked for this Karpenter release.
     pub fn new(karpenter: Karpenter) -> Self {
         Self {
             karpenter: ArcSwap::from_pointee(karpenter.clone()),
@@ -52,7 +52,7 @@ impl ClusterView {
         }
     }
 
-    /// The Karpenter release that NodePools are judged for now.
+    /// The Karpenter release that NodePools are checked for now.
     pub fn karpenter(&self) -> Guard<Arc<Karpenter>> {
         self.karpenter.load()
     }

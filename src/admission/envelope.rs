@@ -76,7 +76,7 @@ pub(super) struct GroupVersionResource<'b> {
 pub(super) enum Operation {
     Create,
     Update,
-    /// Deletion or connection: nothing that poolgate would judge.
+    /// Deletion or connection: nothing that poolgate reviews.
     #[default]
     Other,
 }

@@ -76,7 +76,7 @@ pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
         Ok(read) => read,
         Err(Malformed::NotAReview(error)) => {
             let request = envelope::open_without_objects(body)?;
-            return Ok(GateReview::Answered(if is_judged(&request) {
+            return Ok(GateReview::Answered(if is_reviewed(&request) {
                 answer::unreadable(&request, &error)
             } else {
                 answer::admitted(&request, None)
@@ -84,7 +84,7 @@ pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
         }
         Err(error) => return Err(error),
     };
-    if !is_judged(&request) {
+    if !is_reviewed(&request) {
         return Ok(GateReview::Answered(answer::admitted(&request, None)));
     }
     let claim = Claim::of(objects.new);
@@ -98,7 +98,7 @@ pub(crate) fn open(body: &[u8]) -> Result<GateReview<'_>, Malformed> {
 }
 
 /// Whether a NodeClaim is about to be created or changed.
-fn is_judged(request: &AdmissionRequest<'_>) -> bool {
+fn is_reviewed(request: &AdmissionRequest<'_>) -> bool {
     let kind = &request.kind;
     kind.group == GROUP
         && kind.kind == "NodeClaim"

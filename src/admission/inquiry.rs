@@ -18,7 +18,7 @@ pub(crate) const BEGINNING: &str = "poolgate-status ";
 /// What a server reports about itself.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
-    /// The policy that it judges by.
+    /// The policy that it reviews with.
     pub(crate) policy: PolicyInForce,
     /// What it knows of the cluster.
     pub(crate) view: Arc<ClusterView>,
@@ -100,15 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_stored_is_judged_whatever_its_name() {
+    fn what_may_be_stored_is_reviewed_whatever_its_name() {
         for (name, operation, dry_run) in [
             (NAME, "CREATE", false),
             (NAME, "UPDATE", true),
             ("poolgate-status-2", "CREATE", true),
         ] {
-            let judged = response(name, operation, dry_run);
-            assert_eq!(judged["allowed"], false, "{name} {operation} {dry_run}");
-            assert_eq!(judged["warnings"], Value::Null);
+            let reviewed = response(name, operation, dry_run);
+            assert_eq!(reviewed["allowed"], false, "{name} {operation} {dry_run}");
+            assert_eq!(reviewed["warnings"], Value::Null);
         }
     }
 }

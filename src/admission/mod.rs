@@ -35,7 +35,7 @@ pub enum Endpoint {
     /// Complete the object, and deny at once what would be denied later. Between the two endpoints the API server checks the
     /// CRD's schema, and without this the user would see only its shorter list.
     Mutate,
-    /// Judge the object as it is about to be stored.
+    /// Review the object as it is about to be stored.
     Validate,
 }
 
@@ -59,7 +59,7 @@ pub enum MutateVerdict {
     Off,
 }
 
-/// What requests are judged by.
+/// What requests are reviewed with.
 #[derive(Debug)]
 pub struct Reviewer {
     policy: PolicyInForce,
@@ -69,7 +69,7 @@ pub struct Reviewer {
 }
 
 impl Reviewer {
-    /// Judges by this policy, and by what the view knows of the cluster.
+    /// Reviews with this policy, and with what the view knows of the cluster.
     pub fn new(
         policy: impl Into<PolicyInForce>,
         view: Arc<ClusterView>,
@@ -126,7 +126,7 @@ impl Reviewer {
                 review
             }
         } else if scale::is_of_nodepool(&request) {
-            scale::judge(&request.name, &object, &self.view)
+            scale::review(&request.name, &object, &self.view)
         } else {
             Review::default()
         };
@@ -162,11 +162,11 @@ impl Reviewer {
     }
 }
 
-/// What of a request is judged: nothing of an object that is deleted, or of a subresource.
+/// What a request wants reviewed: nothing if it deletes an object or is about a subresource.
 fn subject_of(request: &AdmissionRequest<'_>) -> Option<Subject> {
-    let is_judged = request.operation != Operation::Other && request.sub_resource.is_empty();
+    let is_reviewed = request.operation != Operation::Other && request.sub_resource.is_empty();
     let kind = &request.kind;
-    Subject::of(&kind.group, &kind.version, &kind.kind).filter(|_| is_judged)
+    Subject::of(&kind.group, &kind.version, &kind.kind).filter(|_| is_reviewed)
 }
 
 #[cfg(test)]

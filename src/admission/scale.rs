@@ -17,9 +17,9 @@ pub(super) fn is_of_nodepool(request: &AdmissionRequest<'_>) -> bool {
         && request.operation == Operation::Update
 }
 
-/// Judges the new number of an `autoscaling/v1` Scale. A pool that is not known is admitted, and so is a number that cannot
+/// Reviews the new number of an `autoscaling/v1` Scale. A pool that is not known is admitted, and so is a number that cannot
 /// be read: the API server itself wrote it.
-pub(super) fn judge(pool: &str, scale: &Json<'_>, view: &ClusterView) -> Review {
+pub(super) fn review(pool: &str, scale: &Json<'_>, view: &ClusterView) -> Review {
     // Left out it is 0: that is how the API server writes 0.
     let replicas = match scale.get("spec").and_then(|spec| spec.get("replicas")) {
         None => Some(0),

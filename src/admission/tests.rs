@@ -245,7 +245,7 @@ fn an_object_nested_too_deep_is_denied_with_its_uid() {
 }
 
 #[test]
-fn what_poolgate_does_not_judge_passes() {
+fn what_poolgate_does_not_check_passes() {
     let bad = json!({"spec": {"limits": {"cpu": "x"}}});
     let mut deletion = nodepool_review("DELETE", &Value::Null, &bad);
     assert_eq!(
@@ -283,7 +283,7 @@ fn scale_review(replicas: &Value) -> Value {
 }
 
 #[test]
-fn scaling_is_judged_by_what_is_known_of_the_pool() {
+fn scaling_is_checked_by_what_is_known_of_the_pool() {
     let view = Arc::new(ClusterView::default());
     let reviewer = Reviewer::new(Policy::default(), Arc::clone(&view), MutateVerdict::On);
     let response = |review: &Value| -> Value {
@@ -322,7 +322,7 @@ fn scaling_is_judged_by_what_is_known_of_the_pool() {
 }
 
 #[test]
-fn a_node_claim_that_is_sent_is_judged_and_never_written_to() {
+fn a_node_claim_that_is_sent_is_checked_and_never_written_to() {
     let claim = json!({"metadata": {"name": "default-x7k2q"}, "spec": {
         "requirements": [],
         "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},

@@ -41,7 +41,7 @@ pub(crate) struct CertificatesArgs {
         value_parser = flags::interval)]
     pub(super) look_interval: Duration,
 
-    /// One more DNS name or IP address of the serving certificate, beside those of the Services; may be repeated
+    /// One more DNS name or IP address of the serving certificate, in addition to those of the Services; may be repeated
     #[arg(long, env = "POOLGATE_NAME", value_name = "NAME", value_delimiter = ',',
         value_parser = NonEmptyStringValueParser::new())]
     pub(super) name: Vec<String>,

@@ -9,7 +9,7 @@ use super::metrics::CertificateMetrics;
 use super::pair::{Current, Pair, PairError, unix_seconds};
 use crate::polled_file::{Load, Polled, read_in_time};
 
-/// How often the two files are read again if they change while they are read, before the pair is judged.
+/// How often the two files are read again if they change while they are read, before the pair is checked.
 const READS: usize = 3;
 
 /// Why the files cannot be used.

@@ -72,8 +72,8 @@ impl Follower for DefinitionFollower {
     }
 }
 
-/// Which Karpenter release NodePools are judged for, and how it is known.
-pub(crate) fn judged_for(karpenter: &Karpenter) -> String {
+/// Which Karpenter release NodePools are checked for, and how it is known.
+pub(crate) fn rules_for(karpenter: &Karpenter) -> String {
     let release = karpenter.release();
     match karpenter.installed() {
         Some(installed) => format!(
@@ -99,8 +99,8 @@ impl DefinitionFollower {
         }
         self.view.set_definition(installed);
         let now = self.view.karpenter();
-        self.metrics.judging_for(&now);
-        self.line.store(Arc::new(judged_for(&now)));
+        self.metrics.rules_for(&now);
+        self.line.store(Arc::new(rules_for(&now)));
         let source = now.source().as_str();
         let definition = now.installed().map(|installed| installed.releases.to_string());
         let keeps_node_limit_mode = now.keeps_node_limit_mode(ApiVersion::V1);
@@ -109,7 +109,7 @@ impl DefinitionFollower {
             source,
             definition,
             keeps_node_limit_mode,
-            "judging for this Karpenter"
+            "using the rules of this Karpenter"
         );
     }
 }

@@ -45,7 +45,7 @@ impl ClusterMetrics {
             ),
             static_pools: registry.metric(
                 "static_pools",
-                "NodePools with spec.replicas that are known; kubectl scale is judged by them",
+                "NodePools with spec.replicas that are known; kubectl scale is checked with them",
             ),
             denied_pools: registry.metric(
                 "stored_nodepools_denied",
@@ -54,8 +54,8 @@ impl ClusterMetrics {
         }
     }
 
-    /// Shows which Karpenter release NodePools are judged for.
-    pub(crate) fn judging_for(&self, karpenter: &Karpenter) {
+    /// Shows which Karpenter release NodePools are checked for.
+    pub(crate) fn rules_for(&self, karpenter: &Karpenter) {
         self.release.clear();
         let labels = ReleaseLabels {
             release: karpenter.release().to_string(),

@@ -1,4 +1,4 @@
-//! The NodePools of the cluster: `kubectl scale` is judged by them, because a scale request contains only the name of the
+//! The NodePools of the cluster: `kubectl scale` is checked with them, because a scale request contains only the name of the
 //! pool; and the gate takes the node limits from them.
 
 use std::sync::Arc;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_are_kept_with_what_they_are_judged_by() {
+    fn pools_are_kept_with_what_reviews_need() {
         let mut follower = follower();
         follower.list_begins();
         follower.listed(pool(

@@ -1,4 +1,4 @@
-//! Stored NodePools that would be denied if they were created now: judged when they change, counted by rule.
+//! Stored NodePools that would be denied if they were created now: reviewed when they change, counted by rule.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub(crate) struct StoredVerdicts {
     view: Arc<ClusterView>,
     policy: PolicyInForce,
     metrics: ClusterMetrics,
-    /// The policy and the Karpenter release that all were judged by.
-    judged_by: (Arc<Policy>, Arc<Karpenter>),
+    /// The policy and the Karpenter release that all were reviewed with.
+    reviewed_with: (Arc<Policy>, Arc<Karpenter>),
     denied: HashMap<Box<str>, Rules>,
     /// The same for a list that is not complete yet.
     listing: HashMap<Box<str>, Rules>,
@@ -38,7 +38,7 @@ pub(crate) struct StoredVerdicts {
 impl StoredVerdicts {
     pub(crate) fn new(view: Arc<ClusterView>, policy: PolicyInForce, metrics: ClusterMetrics) -> Self {
         Self {
-            judged_by: in_force(&policy, &view),
+            reviewed_with: in_force(&policy, &view),
             view,
             policy,
             metrics,
@@ -47,13 +47,13 @@ impl StoredVerdicts {
         }
     }
 
-    /// A list begins, which is judged by what is in force now.
+    /// A list begins, which is reviewed with what is in force now.
     pub(super) fn list_begins(&mut self) {
-        self.judged_by = in_force(&self.policy, &self.view);
+        self.reviewed_with = in_force(&self.policy, &self.view);
         self.listing.clear();
     }
 
-    /// Judges a pool of the list.
+    /// Reviews a pool of the list.
     pub(super) fn listed(&mut self, name: &str, pool: &Value) {
         let rules = self.denying(pool);
         if !rules.is_empty() {
@@ -76,7 +76,7 @@ impl StoredVerdicts {
         self.metrics.no_denied_pools();
     }
 
-    /// Judges a pool that is new or has changed.
+    /// Reviews a pool that is new or has changed.
     pub(super) fn changed(&mut self, name: &str, pool: &Value) {
         let rules = self.denying(pool);
         self.gone(name);
@@ -96,10 +96,10 @@ impl StoredVerdicts {
         }
     }
 
-    /// Waits until the policy or the definition has changed, so that all must be judged again.
+    /// Waits until the policy or the definition has changed, so that all must be reviewed again.
     pub(super) fn outdated(&self) -> LocalBoxFuture<'static, ()> {
         let (view, policy) = (Arc::clone(&self.view), self.policy.clone());
-        let (by_policy, by_karpenter) = self.judged_by.clone();
+        let (by_policy, by_karpenter) = self.reviewed_with.clone();
         Box::pin(async move {
             while Arc::ptr_eq(&by_policy, &policy.load()) && Arc::ptr_eq(&by_karpenter, &view.karpenter()) {
                 sleep(LOOK).await;
@@ -108,7 +108,7 @@ impl StoredVerdicts {
     }
 
     fn denying(&self, pool: &Value) -> Rules {
-        let (policy, karpenter) = &self.judged_by;
+        let (policy, karpenter) = &self.reviewed_with;
         let request = Request {
             subject: Subject::NodePool(ApiVersion::V1),
             object: &Json::from(pool),
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn another_definition_is_a_reason_to_judge_everything_again() {
+    async fn another_definition_is_a_reason_to_review_everything_again() {
         let view = Arc::new(ClusterView::default());
         let mut verdicts = StoredVerdicts::new(
             Arc::clone(&view),

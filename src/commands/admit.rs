@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::admission::{ClusterView, Endpoint, MutateVerdict, Reviewer, Verdict};
 use crate::files;
-use crate::judged_by::JudgedBy;
+use crate::review_args::ReviewArgs;
 
 /// Longest review that is read, in bytes: the API server sends at most two objects of 3 MiB, and the envelope.
 const MAX_BYTES: u64 = 7 << 20;
@@ -25,12 +25,12 @@ pub(crate) struct AdmitArgs {
     #[arg(long, conflicts_with = "validate")]
     mutate: bool,
 
-    /// Answer as /validate does: judge the object. This is the default
+    /// Answer as /validate does: check the object. This is the default
     #[arg(long)]
     validate: bool,
 
     #[command(flatten)]
-    judged_by: JudgedBy,
+    review_args: ReviewArgs,
 }
 
 /// Runs the command. A closed pipe is not a failure.
@@ -40,8 +40,8 @@ pub(crate) fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     } else {
         Endpoint::Validate
     };
-    let view = Arc::new(ClusterView::new(args.judged_by.karpenter()));
-    let reviewer = Reviewer::new(args.judged_by.policy()?, view, MutateVerdict::On);
+    let view = Arc::new(ClusterView::new(args.review_args.karpenter()));
+    let reviewer = Reviewer::new(args.review_args.policy()?, view, MutateVerdict::On);
     let body = read(files::stdin("an AdmissionReview"))?;
     let mut answer = reviewer
         .respond(endpoint, &body)

@@ -11,7 +11,7 @@ use super::format::Format;
 use super::output::{self, Wanted};
 use super::selection::Selection;
 use crate::cluster::StoredArgs;
-use crate::judged_by::JudgedByNearest;
+use crate::review_args::NearestReviewArgs;
 use poolgate_core::manifest::Variables;
 
 /// The flags of `lint`.
@@ -75,7 +75,7 @@ pub(crate) struct LintArgs {
     pub(super) rules_url: Option<String>,
 
     #[command(flatten)]
-    pub(super) judged_by: JudgedByNearest,
+    pub(super) review_args: NearestReviewArgs,
 }
 
 impl LintArgs {

@@ -8,11 +8,11 @@ use poolgate_core::rules::across::weighed;
 use super::diagnosed::{as_written, is_about_the_whole, is_lowered, suggestion};
 use super::finding::{Finding, Object};
 use super::fix::{Change, Target, TextEdit};
-use super::judge::Judge;
 use super::note::Note;
 use super::review_fixes::{Verdict, verdicts};
+use super::settings::Settings;
 use super::source_range::SourceRange;
-use super::subjects::{Judged, Look, Subjects};
+use super::subjects::{Checked, Look, Subjects};
 use super::suppress::{Fate, Suppressions};
 use super::tally::Tally;
 use super::together::OfInput;
@@ -46,13 +46,13 @@ pub(super) struct Manifest<'t> {
 }
 
 /// Checks everything in a text, in its order. The caller counts the findings that are kept, `tally` the others.
-pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) -> Vec<Finding> {
+pub(super) fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> Vec<Finding> {
     let (text, is_marked) = (manifest.text, manifest.text.contains(MARK));
     if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
         return Vec::new();
     }
     let mut file = FileCheck {
-        judge,
+        settings,
         policy: manifest.policy,
         across: manifest.across,
         whole: manifest.whole,
@@ -64,7 +64,7 @@ pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) ->
         tally,
     };
     for (number, document) in
-        manifest::parse_with(text, &comments::limits(text), &judge.variables).enumerate()
+        manifest::parse_with(text, &comments::limits(text), &settings.variables).enumerate()
     {
         file.is_template |= LeftAlone::is_template(&document);
         let first = file.findings.len();
@@ -84,7 +84,7 @@ pub(super) fn check(manifest: Manifest<'_>, judge: &Judge, tally: &mut Tally) ->
 
 /// A file while it is checked.
 struct FileCheck<'a, 't> {
-    judge: &'a Judge,
+    settings: &'a Settings,
     policy: &'a Policy,
     across: Option<&'a OfInput>,
     whole: Whole,
@@ -113,14 +113,14 @@ impl FileCheck<'_, '_> {
         }
         let look = Look {
             whole: self.whole,
-            karpenter: &self.judge.karpenter,
+            karpenter: &self.settings.karpenter,
         };
         let subjects = Subjects::of(document.value(), look);
         self.tally.others += subjects.others.len();
         if subjects.is_empty() {
             return;
         }
-        let object = match subjects.judged.as_slice() {
+        let object = match subjects.checked.as_slice() {
             [only] => Some(only.object()),
             _ => None,
         };
@@ -133,9 +133,9 @@ impl FileCheck<'_, '_> {
             // It is not checked either: what its fields mean depends on the right kind and version.
             self.note(document, note, None);
         }
-        for judged in &subjects.judged {
-            self.object(number, document, judged);
-            self.across(number, document, judged);
+        for checked in &subjects.checked {
+            self.object(number, document, checked);
+            self.across(number, document, checked);
         }
         if let Some(note) = variables::note(document, self.text) {
             self.note(document, note, object.as_ref());
@@ -235,27 +235,27 @@ impl FileCheck<'_, '_> {
         self.keep(problem.kind.severity(), finding);
     }
 
-    fn object(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
+    fn object(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
         self.tally.objects += 1;
         self.tally.parts += usize::from(self.whole == Whole::Part);
-        let karpenter = self.judge.karpenter_for(judged.version());
+        let karpenter = self.settings.karpenter_for(checked.version());
         self.tally.releases.insert(karpenter.release());
-        if self.judge.is_guessed(judged.version()) {
-            self.note(document, notes::guessed(judged, karpenter), None);
+        if self.settings.is_guessed(checked.version()) {
+            self.note(document, notes::guessed(checked, karpenter), None);
         }
-        for note in notes::of(judged, self.whole, karpenter) {
-            self.note(document, note, Some(&judged.object()));
+        for note in notes::of(checked, self.whole, karpenter) {
+            self.note(document, note, Some(&checked.object()));
         }
         let reviewed = |object: &Json<'_>| {
             let request = Request {
-                subject: judged.subject,
+                subject: checked.subject,
                 object,
                 old: None,
                 claims: None,
             };
             review(&request, self.policy, karpenter).report
         };
-        let report = reviewed(judged.value);
+        let report = reviewed(checked.value);
         for severity in [Severity::Error, Severity::Warning, Severity::Info] {
             self.omit(severity, report.omitted(severity));
         }
@@ -263,19 +263,19 @@ impl FileCheck<'_, '_> {
             return;
         }
         let written = |path: &FieldPath| {
-            let written = as_written(self.text, document, &judged.path_of(path))?;
+            let written = as_written(self.text, document, &checked.path_of(path))?;
             (!manifest::has_variable(&written)).then_some(written)
         };
         let is_possible = |path: &FieldPath, change: &Change| {
             let target = self.target(number, document);
-            TextEdit::of(change.clone(), judged.path_of(path), target).is_ok()
+            TextEdit::of(change.clone(), checked.path_of(path), target).is_ok()
         };
-        let mut verdicts = verdicts(judged.value, &report, reviewed, written, is_possible);
+        let mut verdicts = verdicts(checked.value, &report, reviewed, written, is_possible);
         let first = self.findings.len();
-        let object = judged.object();
+        let object = checked.object();
         for diagnostic in report.diagnostics() {
             let is_elsewhere = self.whole == Whole::Part && is_about_the_whole(diagnostic);
-            let is_open = !document.variables().is_empty() && variables::decide(diagnostic, judged.value);
+            let is_open = !document.variables().is_empty() && variables::decide(diagnostic, checked.value);
             if is_elsewhere || is_open {
                 continue;
             }
@@ -285,7 +285,7 @@ impl FileCheck<'_, '_> {
                     .as_ref()
                     .and_then(|suggestion| suggestion.edit.as_ref());
                 let verdict = edit.and_then(|_| verdicts.remove(&diagnostic.path));
-                let finding = self.finding((number, document), judged, &object, diagnostic, verdict);
+                let finding = self.finding((number, document), checked, &object, diagnostic, verdict);
                 self.findings.push(finding);
             } else {
                 self.omit(diagnostic.severity, 1);
@@ -293,25 +293,25 @@ impl FileCheck<'_, '_> {
         }
         if self.whole == Whole::Part {
             self.leave(first, "a kustomization names the file as a patch");
-        } else if let Some(reason) = LeftAlone::of(document.value(), judged.value) {
+        } else if let Some(reason) = LeftAlone::of(document.value(), checked.value) {
             self.leave(first, &reason.to_string());
         }
     }
 
     /// Adds the findings on an object that depend on other objects.
-    fn across(&mut self, number: usize, document: &Document<'_>, judged: &Judged<'_>) {
+    fn across(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
         let of_object = self
             .across
-            .and_then(|across| across.get(&(number, judged.path.clone())));
+            .and_then(|across| across.get(&(number, checked.path.clone())));
         for across in of_object.into_iter().flatten() {
-            let karpenter = self.judge.karpenter_for(judged.version());
+            let karpenter = self.settings.karpenter_for(checked.version());
             let diagnostic = across.diagnostic.clone();
-            let Some(diagnostic) = weighed(diagnostic, judged.value, self.policy, karpenter) else {
+            let Some(diagnostic) = weighed(diagnostic, checked.value, self.policy, karpenter) else {
                 continue;
             };
             let finding = Finding {
                 elsewhere: across.others.clone(),
-                ..self.finding((number, document), judged, &judged.object(), &diagnostic, None)
+                ..self.finding((number, document), checked, &checked.object(), &diagnostic, None)
             };
             self.keep(diagnostic.severity, || finding);
         }
@@ -329,15 +329,15 @@ impl FileCheck<'_, '_> {
     fn finding(
         &self,
         (number, document): (usize, &Document<'_>),
-        judged: &Judged<'_>,
+        checked: &Checked<'_>,
         object: &Object,
         diagnostic: &Diagnostic,
         verdict: Option<Verdict>,
     ) -> Finding {
-        let field = judged.path_of(&diagnostic.path);
+        let field = checked.path_of(&diagnostic.path);
         let span = source_range::of(document, &field, &diagnostic.problem);
         let related = diagnostic.related.iter();
-        let related = related.filter_map(|path| document.span_of(&judged.path_of(path)));
+        let related = related.filter_map(|path| document.span_of(&checked.path_of(path)));
         let written = || as_written(self.text, document, &field);
         let suggestion = suggestion(diagnostic, verdict.as_ref(), written);
         let target = self.target(number, document);
@@ -355,7 +355,7 @@ impl FileCheck<'_, '_> {
             is_lowered: is_lowered(diagnostic),
             rule: diagnostic.rule.as_str(),
             object: Some(object.clone()),
-            source: rendered::by_kustomize(judged.value),
+            source: rendered::by_kustomize(checked.value),
             field: Some(field),
             message: clean(&format!("{}: {}", diagnostic.problem, diagnostic.reason)),
             suggestion: suggestion.as_deref().map(clean),

@@ -13,7 +13,6 @@ mod finding;
 mod fix;
 mod format;
 mod json;
-mod judge;
 mod note;
 mod notes;
 mod output;
@@ -22,6 +21,7 @@ mod problem_rules;
 mod rendered;
 mod review_fixes;
 mod selection;
+mod settings;
 mod source_range;
 mod stored;
 mod subjects;
@@ -43,16 +43,16 @@ use poolgate_core::diagnostic::Severity;
 pub(crate) use args::LintArgs;
 
 use crate::files::{self, Excluded, Input, Inputs, Patches, Source};
-use crate::judged_by::Policies;
+use crate::review_args::Policies;
 use crate::text_rules;
 use args::FailOn;
 use baseline::{Baseline, BaselineEntry, NewBaseline};
 use check::{Manifest, check};
 use finding::Finding;
 use format::{FileReport, Printer, RulePages};
-use judge::Judge;
 use output::Outputs;
 use selection::Selection;
+use settings::Settings;
 use source_range::SourceRange;
 use tally::Tally;
 use together::{Objects, Together};
@@ -86,7 +86,7 @@ struct Reading {
 
 /// How each input is checked.
 struct Work<'a> {
-    judge: Judge,
+    settings: Settings,
     policies: Policies,
     printers: Vec<Printer<'a>>,
     baseline: Baseline,
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
     }
     let mut outputs = Outputs::open(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let cluster = args.stored.connect()?;
-    let mut karpenter = args.judged_by.karpenter();
+    let mut karpenter = args.review_args.karpenter();
     if let Some(cluster) = &cluster {
         karpenter = stored::karpenter(cluster, &karpenter)?;
     }
@@ -125,20 +125,23 @@ pub(crate) fn run(args: &LintArgs) -> anyhow::Result<ExitCode> {
         args.stdin_filename.as_deref(),
         &Excluded::matching(&args.exclude).context("--exclude")?,
     );
-    let policies = args.judged_by.policies(files.iter().map(Input::folder))?;
-    let (judge, patches) = (Judge::new(karpenter, args.variables()?), Patches::among(&files));
+    let policies = args.review_args.policies(files.iter().map(Input::folder))?;
+    let (settings, patches) = (
+        Settings::new(karpenter, args.variables()?),
+        Patches::among(&files),
+    );
     let mut together = Together::default();
     if let Some(cluster) = &cluster {
         files = stored::all(cluster)?;
-        let objects = Objects::of(&files, &judge, &patches);
+        let objects = Objects::of(&files, &settings, &patches);
         together = Together::among(&objects, &stored::classes(cluster, &objects.class_kinds()));
     } else if args.together {
         files = files.into_iter().map(Input::held).collect();
-        let objects = Objects::of(&files, &judge, &patches);
+        let objects = Objects::of(&files, &settings, &patches);
         together = Together::among(&objects, &objects.classes());
     }
     let work = Work {
-        judge,
+        settings,
         policies,
         printers: outputs.printers(),
         baseline: match &args.baseline {
@@ -341,7 +344,7 @@ impl Work<'_> {
                     .extension()
                     .is_some_and(|end| end == "json"),
         };
-        let mut findings = check(manifest, &self.judge, &mut tally);
+        let mut findings = check(manifest, &self.settings, &mut tally);
         if tally.objects > 0 {
             tally.policies.insert(found.file.as_deref().map(files::clean));
         }

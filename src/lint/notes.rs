@@ -6,38 +6,38 @@ use poolgate_core::karpenter::{ApiVersion, Karpenter};
 use poolgate_core::review::Subject;
 
 use super::note::Note;
-use super::subjects::Judged;
+use super::subjects::Checked;
 use crate::files::Whole;
 use crate::text_rules;
 
 /// The notes on an object that is checked for this Karpenter.
-pub(super) fn of(judged: &Judged<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Note> {
+pub(super) fn of(checked: &Checked<'_>, whole: Whole, karpenter: &Karpenter) -> Vec<Note> {
     if whole == Whole::Part {
         return Vec::new();
     }
-    [unnamed(judged), completed(judged, karpenter)]
+    [unnamed(checked), completed(checked, karpenter)]
         .into_iter()
         .flatten()
         .collect()
 }
 
 /// The note on the release that an object is checked for, if the user has not named one.
-pub(super) fn guessed(judged: &Judged<'_>, karpenter: &Karpenter) -> Note {
+pub(super) fn guessed(checked: &Checked<'_>, karpenter: &Karpenter) -> Note {
     let release = karpenter.release();
     Note {
         rule: text_rules::RELEASE,
         severity: Severity::Info,
-        field: judged.path.clone().key("apiVersion"),
+        field: checked.path.clone().key("apiVersion"),
         message: format!(
-            "karpenter.sh/v1beta1 is judged for Karpenter {release}: 1.0 is the last line that serves it"
+            "karpenter.sh/v1beta1 is checked for Karpenter {release}: 1.0 is the last line that serves it"
         ),
         suggestion: "say with --karpenter-version what the cluster runs".into(),
     }
 }
 
 /// An object without a name.
-fn unnamed(judged: &Judged<'_>) -> Option<Note> {
-    let metadata = judged.value.get("metadata");
+fn unnamed(checked: &Checked<'_>) -> Option<Note> {
+    let metadata = checked.value.get("metadata");
     if metadata.is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
         // `field-type` reports it.
         return None;
@@ -52,24 +52,24 @@ fn unnamed(judged: &Judged<'_>) -> Option<Note> {
     Some(Note {
         rule: text_rules::NAME,
         severity: Severity::Error,
-        field: judged.path_of(&FieldPath::of(&["metadata", "name"])),
+        field: checked.path_of(&FieldPath::of(&["metadata", "name"])),
         message: "Required value: no cluster takes an object without a name".into(),
         suggestion: "add a name".into(),
     })
 }
 
 /// A NodePool that Karpenter's definition accepts only after the webhook has completed it.
-fn completed(judged: &Judged<'_>, karpenter: &Karpenter) -> Option<Note> {
-    let Subject::NodePool(version @ ApiVersion::V1) = judged.subject else {
+fn completed(checked: &Checked<'_>, karpenter: &Karpenter) -> Option<Note> {
+    let Subject::NodePool(version @ ApiVersion::V1) = checked.subject else {
         return None;
     };
     let disruption = FieldPath::of(&["spec", "disruption"]);
-    let fields = disruption.find(judged.value)?.as_object()?;
+    let fields = disruption.find(checked.value)?.as_object()?;
     let is_missing = fields.get("consolidateAfter").is_none_or(Json::is_null);
     (is_missing && karpenter.requires_consolidate_after(version)).then(|| Note {
         rule: text_rules::DEFAULT,
         severity: Severity::Info,
-        field: judged.path_of(&disruption.key("consolidateAfter")),
+        field: checked.path_of(&disruption.key("consolidateAfter")),
         message: format!(
             "Required value: Karpenter {} rejects the NodePool without it, unless poolgate's webhook writes it first",
             karpenter.release()
@@ -86,13 +86,13 @@ mod tests {
     use super::*;
 
     fn reported(value: &Value, whole: Whole, release: &str) -> Vec<(&'static str, String)> {
-        let judged = Judged {
+        let checked = Checked {
             subject: Subject::NodePool(ApiVersion::V1),
             value: &Json::from(value),
             path: FieldPath::root(),
         };
         let release: KarpenterVersion = release.parse().expect("a release");
-        let notes = of(&judged, whole, &release.into()).into_iter();
+        let notes = of(&checked, whole, &release.into()).into_iter();
         notes.map(|note| (note.rule, note.field.to_string())).collect()
     }
 

@@ -68,8 +68,8 @@ pub(super) fn verdicts(
         candidates.sort_by_key(|candidate| !fixes.can_write(candidate));
         let possible = candidates.partition_point(|candidate| fixes.can_write(candidate));
         let (possible, left) = candidates.split_at_mut(possible);
-        fixes.judge(possible);
-        fixes.judge(left);
+        fixes.try_together(possible);
+        fixes.try_together(left);
     }
     let verdicts = candidates.into_iter();
     verdicts
@@ -113,7 +113,7 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
     }
 
     /// Tries all together, then again without those that fail, until none fails.
-    fn judge(&self, candidates: &mut [CandidateFix<'_>]) {
+    fn try_together(&self, candidates: &mut [CandidateFix<'_>]) {
         for _ in 0..ROUNDS {
             let Some(after) = self.with(candidates.iter()) else {
                 break;
@@ -130,11 +130,11 @@ impl<R: Fn(&Json<'_>) -> Report, P: Fn(&FieldPath, &Change) -> bool> FixReview<'
             }
             break;
         }
-        self.judge_singly(candidates);
+        self.try_each(candidates);
     }
 
     /// Tries each alone. If those that pass do not pass together as well, all of them fail.
-    fn judge_singly(&self, candidates: &mut [CandidateFix<'_>]) {
+    fn try_each(&self, candidates: &mut [CandidateFix<'_>]) {
         let passes = |candidates: &[&CandidateFix<'_>]| {
             self.with(candidates.iter().copied()).is_some_and(|after| {
                 self.brings_no_error(&after)

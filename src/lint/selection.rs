@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longer_name_wins_and_what_was_not_judged_is_always_reported() {
+    fn the_longer_name_wins_and_what_was_not_checked_is_always_reported() {
         let has = |select: &[&str], ignore: &[&str], rule: &str| {
             let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
             let (select, ignore) = (names(select), names(ignore));

@@ -12,7 +12,7 @@ use crate::files::Whole;
 
 /// An object that is checked.
 #[derive(Debug)]
-pub(super) struct Judged<'v> {
+pub(super) struct Checked<'v> {
     pub(super) subject: Subject,
     pub(super) value: &'v Json<'v>,
     /// Where it is in the document.
@@ -22,7 +22,7 @@ pub(super) struct Judged<'v> {
 /// The objects of a document.
 #[derive(Debug, Default)]
 pub(super) struct Subjects<'v> {
-    pub(super) judged: Vec<Judged<'v>>,
+    pub(super) checked: Vec<Checked<'v>>,
     /// Notes on objects that the cluster does not accept.
     pub(super) unserved: Vec<Note>,
     /// Objects of other kinds.
@@ -45,7 +45,7 @@ impl<'v> Subjects<'v> {
         let is_karpenters = |item: &Json<'_>| {
             let mut inner = Self::default();
             inner.visit(item, FieldPath::root(), None, look);
-            !inner.judged.is_empty() || !inner.unserved.is_empty()
+            !inner.checked.is_empty() || !inner.unserved.is_empty()
         };
         match unserved::list(document, is_karpenters) {
             Some(list) => subjects.unserved.push(list),
@@ -57,7 +57,7 @@ impl<'v> Subjects<'v> {
 
     /// Whether the document has none of Karpenter's objects.
     pub(super) fn is_empty(&self) -> bool {
-        self.judged.is_empty() && self.unserved.is_empty()
+        self.checked.is_empty() && self.unserved.is_empty()
     }
 
     /// Lists may contain lists; the depth of the document limits the recursion.
@@ -86,7 +86,7 @@ impl<'v> Subjects<'v> {
             Subject::of(group, version, kind)
         });
         if let Some(subject) = subject.filter(|subject| is_served(*subject, look.karpenter)) {
-            self.judged.push(Judged { subject, value, path });
+            self.checked.push(Checked { subject, value, path });
             return;
         }
         let claimed = Claimed { version, kind, value };
@@ -120,7 +120,7 @@ const fn version_of(subject: Subject) -> ApiVersion {
     }
 }
 
-impl Judged<'_> {
+impl Checked<'_> {
     /// The path from the root of the document to a field of the object.
     pub(super) fn path_of(&self, field: &FieldPath) -> FieldPath {
         let segments = self.path.segments().iter().chain(field.segments());
@@ -170,9 +170,9 @@ mod tests {
         let list = Json::from(&list);
         let subjects = subjects(&list);
         let paths: Vec<String> = subjects
-            .judged
+            .checked
             .iter()
-            .map(|judged| judged.path.to_string())
+            .map(|checked| checked.path.to_string())
             .collect();
         assert_eq!(paths, ["items[1]", "items[2].items[0]"]);
         assert_eq!(subjects.others.len(), 2);
@@ -212,16 +212,16 @@ mod tests {
     #[test]
     fn a_version_is_served_by_some_releases_or_if_nobody_names_one() {
         let beta = json!({"apiVersion": "karpenter.sh/v1beta1", "kind": "NodePool"});
-        let judged = |karpenter: &Karpenter| {
+        let checked = |karpenter: &Karpenter| {
             let look = Look {
                 whole: Whole::Part,
                 karpenter,
             };
-            Subjects::of(&Json::from(&beta), look).judged.len()
+            Subjects::of(&Json::from(&beta), look).checked.len()
         };
         let release = |text: &str| Karpenter::from(text.parse::<KarpenterVersion>().expect("a release"));
-        assert_eq!(judged(&Karpenter::default()), 1);
-        assert_eq!(judged(&release("1.0")), 1);
-        assert_eq!(judged(&release("1.1")), 0);
+        assert_eq!(checked(&Karpenter::default()), 1);
+        assert_eq!(checked(&release("1.0")), 1);
+        assert_eq!(checked(&release("1.1")), 0);
     }
 }

@@ -161,7 +161,7 @@ impl fmt::Display for Tally {
         } else {
             write!(
                 f,
-                "{} in {place}, judged for Karpenter {}",
+                "{} in {place}, checked for Karpenter {}",
                 counted(self.objects, what),
                 self.releases().join(" and ")
             )?;
@@ -187,7 +187,7 @@ impl fmt::Display for Tally {
             )?;
         }
         if self.parts > 0 {
-            write!(f, "; {} judged as a part", counted(self.parts, "patch"))?;
+            write!(f, "; {} checked by itself", counted(self.parts, "patch"))?;
         }
         for (count, what) in [
             (self.encrypted, "encrypted document"),

@@ -11,10 +11,10 @@ use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
 
 use super::finding::Elsewhere;
-use super::judge::Judge;
 use super::parallel;
+use super::settings::Settings;
 use super::source_range;
-use super::subjects::{Judged, Look, Subjects};
+use super::subjects::{Checked, Look, Subjects};
 use super::unserved::Claimed;
 use crate::files::{Input, Patches, Whole};
 
@@ -92,9 +92,9 @@ impl Together {
 
 impl Objects {
     /// The objects of all inputs, in their order.
-    pub(super) fn of(inputs: &[Input], judge: &Judge, patches: &Patches) -> Self {
+    pub(super) fn of(inputs: &[Input], settings: &Settings, patches: &Patches) -> Self {
         let mut all = Self::default();
-        let read = |input: &Input| Self::of_one(input, judge, patches.whole(input));
+        let read = |input: &Input| Self::of_one(input, settings, patches.whole(input));
         let mut take = |objects: Self| {
             all.pools.extend(objects.pools);
             all.others.extend(objects.others);
@@ -130,7 +130,7 @@ impl Objects {
     }
 
     /// The objects of one input. If it cannot be read, that is reported when the input is checked.
-    fn of_one(input: &Input, judge: &Judge, whole: Whole) -> Self {
+    fn of_one(input: &Input, settings: &Settings, whole: Whole) -> Self {
         let mut objects = Self::default();
         // A patch repeats a part of an object in another file.
         if whole == Whole::Part {
@@ -141,7 +141,7 @@ impl Objects {
             return objects;
         };
         let lines = Lines::new(&text);
-        let documents = manifest::parse_with(&text, &Limits::default(), &judge.variables);
+        let documents = manifest::parse_with(&text, &Limits::default(), &settings.variables);
         for (number, document) in documents.enumerate() {
             let is_left = document.unreadable().is_some()
                 || LeftAlone::is_encrypted(document.value())
@@ -152,12 +152,12 @@ impl Objects {
             }
             let look = Look {
                 whole,
-                karpenter: &judge.karpenter,
+                karpenter: &settings.karpenter,
             };
             let subjects = Subjects::of(document.value(), look);
             objects.is_missing_some |= !subjects.unserved.is_empty();
-            for judged in &subjects.judged {
-                objects.pool(input, number, &document, judged, &lines);
+            for checked in &subjects.checked {
+                objects.pool(input, number, &document, checked, &lines);
             }
             for other in &subjects.others {
                 objects.other(*other);
@@ -171,14 +171,14 @@ impl Objects {
         input: &Input,
         number: usize,
         document: &Document<'_>,
-        judged: &Judged<'_>,
+        checked: &Checked<'_>,
         lines: &Lines<'_>,
     ) {
-        let Subject::NodePool(version) = judged.subject else {
+        let Subject::NodePool(version) = checked.subject else {
             return;
         };
-        let spec = judged.value.get("spec").unwrap_or(&Json::Null);
-        let metadata = judged.value.get("metadata").unwrap_or(&Json::Null);
+        let spec = checked.value.get("spec").unwrap_or(&Json::Null);
+        let metadata = checked.value.get("metadata").unwrap_or(&Json::Null);
         let is_open = |value: &Json<'_>| manifest::any_text(value, &manifest::has_variable);
         if !document.variables().is_empty() && (is_open(spec) || is_open(metadata)) {
             self.is_missing_some = true;
@@ -189,15 +189,15 @@ impl Objects {
             .filter_map(|key| Some((key.into(), metadata.get(key)?.clone())));
         let metadata = Json::Object(metadata.collect());
         let object = [("metadata".into(), metadata), ("spec".into(), spec.clone())];
-        let name = judged.path_of(&FieldPath::of(&["metadata", "name"]));
+        let name = checked.path_of(&FieldPath::of(&["metadata", "name"]));
         let span = source_range::of(document, &name, &Problem::Required);
         self.pools.push(Pool {
             version,
             object: Json::Object(object.into_iter().collect()).into_owned(),
             document: number,
-            path: judged.path.clone(),
+            path: checked.path.clone(),
             here: Elsewhere {
-                object: judged.object(),
+                object: checked.object(),
                 file: input.name.clone(),
                 place: source_range::located(span, lines),
             },

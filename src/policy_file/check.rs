@@ -35,7 +35,7 @@ pub(super) fn check(value: &Value, shape: &'static Shape, path: &FieldPath, foun
                     path,
                     At::Value,
                     "the list is empty",
-                    Some("leave it out if nothing is meant"),
+                    Some("write at least one, or leave the list out"),
                 );
             }
             for (index, value) in elements.iter().enumerate() {
@@ -59,7 +59,7 @@ fn check_word(words: &[&'static str], text: &str, path: &FieldPath, found: &mut 
 }
 
 fn check_text(grammar: &Grammar, text: &str, at: At, path: &FieldPath, found: &mut Found) {
-    if let Err(wrong) = grammar.judge(text) {
+    if let Err(wrong) = grammar.check(text) {
         let reason = format!("{}: {}", quoted(text), wrong.reason);
         found.push(path, at, &reason, wrong.suggestion.as_deref());
     }

@@ -69,7 +69,7 @@ pub(super) static POLICY: Shape = object! {
     "bounds": BOUNDS, "What every NodePool must keep to.";
     "exemptions": List(0, &EXEMPTION),
         "NodePools to which some rules do not apply in full: their findings are kept for offline use only.";
-    "labels": LABELS, "Labels that a provider or the organisation brings, beside the built-in ones.";
+    "labels": LABELS, "Labels that a provider or the organisation uses, in addition to the built-in ones.";
     "overLimit": Word(OverLimit::VALUES),
         "What becomes of nodes above a node limit: report (the default) or terminate.";
 };
@@ -153,7 +153,7 @@ static EXEMPTION: Shape = object! {
 const LABELS: Shape = object! {
     "wellKnown": List(0, &LABEL_KEY), "Label keys that the provider puts on nodes by itself.";
     "restrictedDomains": List(0, &DOMAIN),
-        "Domains whose labels a NodePool must not use; those below them are meant, too.";
+        "Domains whose labels a NodePool must not use; and of their subdomains.";
 };
 
 static RESOURCE: Shape = Text(&grammar::RESOURCE);

@@ -79,7 +79,7 @@ pub(crate) fn placed(path: &Path, mistake: &Mistake) -> String {
 /// Reads a policy file.
 pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
     let bytes = polled_file::read(path).map_err(|cause| unreadable(path, cause))?;
-    judge(path, &bytes)
+    parse(path, &bytes)
 }
 
 /// Why a file could not be read.
@@ -94,7 +94,7 @@ pub(super) fn unreadable(path: &Path, cause: io::Error) -> LoadError {
 }
 
 /// What the bytes of a file say.
-pub(super) fn judge(path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError> {
+pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         unreadable(

@@ -1,4 +1,4 @@
-//! The texts of a policy file: how each is judged, and how a JSON Schema describes it. The grammars themselves are
+//! The texts of a policy file: how each is checked, and how a JSON Schema describes it. The grammars themselves are
 //! core's, so that a policy cannot say what a NodePool could not.
 
 use poolgate_core::diagnostic::{Suggestion, nearest};
@@ -30,12 +30,12 @@ pub(super) struct Wrong {
 pub(super) struct Grammar {
     /// What it looks like to a JSON Schema, roughly: a regular expression.
     pub(super) pattern: Option<&'static str>,
-    judge: Judge,
+    check: Check,
 }
 
 /// How a text of this kind is known.
 #[derive(Debug)]
-enum Judge {
+enum Check {
     /// It is one, or this is wrong with it and this is to be written.
     Is(fn(&str) -> bool, &'static str, Option<&'static str>),
     /// What is wrong depends on the text.
@@ -44,7 +44,7 @@ enum Judge {
 
 impl Grammar {
     /// Whether a text is one of this kind.
-    pub(super) fn judge(&self, text: &str) -> Result<(), Wrong> {
+    pub(super) fn check(&self, text: &str) -> Result<(), Wrong> {
         if text.len() > LONGEST_TEXT {
             let reason = format!("it is {} bytes long, at most {LONGEST_TEXT} are read", text.len());
             return Err(Wrong {
@@ -52,17 +52,17 @@ impl Grammar {
                 suggestion: None,
             });
         }
-        match self.judge {
-            Judge::Says(judge) => judge(text),
-            Judge::Is(is, ..) if is(text) => Ok(()),
-            Judge::Is(_, reason, suggestion) => wrong(reason, suggestion),
+        match self.check {
+            Check::Says(check) => check(text),
+            Check::Is(is, ..) if is(text) => Ok(()),
+            Check::Is(_, reason, suggestion) => wrong(reason, suggestion),
         }
     }
 }
 
 pub(super) static BUDGET_NODES: Grammar = Grammar {
     pattern: Some("^((100|[0-9]{1,2})%|[0-9]+)$"),
-    judge: Judge::Says(|text| match BudgetNodes::parse(text) {
+    check: Check::Says(|text| match BudgetNodes::parse(text) {
         Ok(_) => Ok(()),
         Err(error) => wrong(error.to_string(), error.suggestion()),
     }),
@@ -70,7 +70,7 @@ pub(super) static BUDGET_NODES: Grammar = Grammar {
 
 pub(super) static SCHEDULE: Grammar = Grammar {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
-    judge: Judge::Says(|text| match Schedule::parse(text) {
+    check: Check::Says(|text| match Schedule::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
         Ok(_) if !crd_accepts(text) => wrong("Karpenter's CRD does not take this schedule", None::<String>),
         Ok(schedule) if schedule.never_fires() => wrong("this never happens", None::<String>),
@@ -80,7 +80,7 @@ pub(super) static SCHEDULE: Grammar = Grammar {
 
 pub(super) static BUDGET_DURATION: Grammar = Grammar {
     pattern: Some("^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"),
-    judge: Judge::Says(|text| match BudgetDuration::parse(text) {
+    check: Check::Says(|text| match BudgetDuration::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
         Ok(duration) if duration.is_zero() => wrong("a window needs a length", Some("write 8h, for example")),
         Ok(_) => Ok(()),
@@ -90,25 +90,25 @@ pub(super) static BUDGET_DURATION: Grammar = Grammar {
 /// The pattern of Karpenter's CRD for lengths of time other than a budget's.
 pub(super) static DURATION: Grammar = Grammar {
     pattern: Some("^([0-9]+(s|m|h))+$"),
-    judge: Judge::Says(judge_duration),
+    check: Check::Says(check_duration),
 };
 
 pub(super) static DURATION_OR_NEVER: Grammar = Grammar {
     pattern: Some("^(([0-9]+(s|m|h))+|Never)$"),
-    judge: Judge::Says(|text| {
+    check: Check::Says(|text| {
         if text == "Never" {
             return Ok(());
         }
         if text.eq_ignore_ascii_case("never") {
             return wrong("the word begins with a capital letter", Some("write Never"));
         }
-        judge_duration(text)
+        check_duration(text)
     }),
 };
 
 pub(super) static QUANTITY: Grammar = Grammar {
     pattern: None,
-    judge: Judge::Says(|text| match Quantity::parse(text) {
+    check: Check::Says(|text| match Quantity::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
         Ok(quantity) if quantity.is_negative() => wrong("a limit is not negative", None::<String>),
         Ok(_) => Ok(()),
@@ -117,7 +117,7 @@ pub(super) static QUANTITY: Grammar = Grammar {
 
 pub(super) static RESOURCE: Grammar = Grammar {
     pattern: Some("^(cpu|memory|nodes|pods|ephemeral-storage|hugepages-.+|[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)$"),
-    judge: Judge::Says(|text| {
+    check: Check::Says(|text| {
         if PLAIN_RESOURCES.contains(&text) || text.starts_with("hugepages-") || is_extended(text) {
             return Ok(());
         }
@@ -130,7 +130,7 @@ pub(super) static RESOURCE: Grammar = Grammar {
 
 pub(super) static LABEL_KEY: Grammar = Grammar {
     pattern: Some(r"^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
-    judge: Judge::Is(
+    check: Check::Is(
         |text| qualified_name(text).is_ok(),
         "this is no label key",
         Some("write it as example.com/team or team"),
@@ -139,7 +139,7 @@ pub(super) static LABEL_KEY: Grammar = Grammar {
 
 pub(super) static LABEL_VALUE: Grammar = Grammar {
     pattern: Some("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
-    judge: Judge::Is(
+    check: Check::Is(
         |text| label_value(text).is_ok(),
         "a label's value has at most 63 letters, digits, dashes, underscores and dots",
         None,
@@ -148,7 +148,7 @@ pub(super) static LABEL_VALUE: Grammar = Grammar {
 
 pub(super) static DOMAIN: Grammar = Grammar {
     pattern: Some("^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"),
-    judge: Judge::Is(
+    check: Check::Is(
         is_object_name,
         "this is no domain",
         Some("write it as example.com, without a slash or a star"),
@@ -157,7 +157,7 @@ pub(super) static DOMAIN: Grammar = Grammar {
 
 pub(super) static POOL_PATTERN: Grammar = Grammar {
     pattern: Some("^[a-z0-9.*-]+$"),
-    judge: Judge::Is(
+    check: Check::Is(
         |text| is_pattern(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase()),
         "no NodePool has such a name",
         Some("write small letters, digits, dashes and dots; * stands for any of them"),
@@ -166,7 +166,7 @@ pub(super) static POOL_PATTERN: Grammar = Grammar {
 
 pub(super) static NAME_PATTERN: Grammar = Grammar {
     pattern: Some("^[A-Za-z0-9.*-]+$"),
-    judge: Judge::Is(
+    check: Check::Is(
         is_pattern,
         "nothing has such a name",
         Some("write letters, digits, dashes and dots; * stands for any of them"),
@@ -175,7 +175,7 @@ pub(super) static NAME_PATTERN: Grammar = Grammar {
 
 pub(super) static RULE: Grammar = Grammar {
     pattern: None,
-    judge: Judge::Says(|text| match find(text) {
+    check: Check::Says(|text| match find(text) {
         Some(_) => Ok(()),
         None => unknown_rule(text),
     }),
@@ -183,7 +183,7 @@ pub(super) static RULE: Grammar = Grammar {
 
 pub(super) static RULE_PATTERN: Grammar = Grammar {
     pattern: Some("^[a-z*-]+$"),
-    judge: Judge::Says(|text| {
+    check: Check::Says(|text| {
         let pattern = Glob::new(text);
         if CATALOGUE.iter().any(|rule| pattern.matches(rule.id.as_str())) {
             return Ok(());
@@ -194,7 +194,7 @@ pub(super) static RULE_PATTERN: Grammar = Grammar {
 
 pub(super) static FREE_TEXT: Grammar = Grammar {
     pattern: None,
-    judge: Judge::Is(
+    check: Check::Is(
         |text| !text.chars().any(char::is_control),
         "it must be one line",
         None,
@@ -214,7 +214,7 @@ fn unknown_rule(text: &str) -> Result<(), Wrong> {
     )
 }
 
-fn judge_duration(text: &str) -> Result<(), Wrong> {
+fn check_duration(text: &str) -> Result<(), Wrong> {
     match GoDuration::parse(text) {
         Err(error) => wrong(error.to_string(), None::<String>),
         Ok(_)

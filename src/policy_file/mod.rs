@@ -1,4 +1,4 @@
-//! The policy file: YAML or JSON to the policy that core judges by, with the position of every mistake; and the watch that
+//! The policy file: YAML or JSON to the policy that core checks by, with the position of every mistake; and the watch that
 //! loads a changed file while requests are answered.
 //!
 //! One table (`fields`) says what may be in a file. The checks and the JSON Schema follow it; `consistency` checks fields

@@ -159,7 +159,7 @@ impl Load for PolicyFile {
     fn load(&mut self, contents: &Option<Vec<u8>>) -> Result<(), LoadError> {
         let path = self.path.display();
         let (policy, sha256) = if let Some(bytes) = contents {
-            let judged = match file::judge(&self.path, bytes) {
+            let parsed = match file::parse(&self.path, bytes) {
                 Err(error) if self.may_stand_in() => {
                     tracing::error!(%error, "the policy file cannot be used; the built-in policy is in force instead");
                     self.name = format!("the built-in policy ({})", error.brief());
@@ -168,9 +168,9 @@ impl Load for PolicyFile {
                     self.unchanged();
                     return Ok(());
                 }
-                judged => judged,
+                parsed => parsed,
             };
-            let Loaded { reading, sha256 } = judged?;
+            let Loaded { reading, sha256 } = parsed?;
             self.name = format!("{path} (sha256 {sha256})");
             self.metrics.in_force(Some(&sha256));
             tracing::info!(%path, sha256, enforcement = reading.policy.enforcement.as_str(), "policy in force");

@@ -146,7 +146,7 @@ pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
         missing.push("/gate");
     }
     let missing = missing.into_iter().map(|path| {
-        let text = format!("no webhook calls {path}: what it would judge is admitted without a review");
+        let text = format!("no webhook calls {path}: what it would review is admitted unchecked");
         (Problem::NotRegistered, text)
     });
     comparison.problems.extend(missing);

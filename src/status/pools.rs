@@ -146,7 +146,7 @@ impl Seen<'_> {
         }
         if held > 0 && !leads && self.facts.lease.is_ok() {
             problems.push(format!(
-                "NodePool {}: nodes are held ({held}), and no reconciler leads that would let them go",
+                "NodePool {}: nodes are held ({held}), and no reconciler is the leader to unhold them",
                 self.pool.name
             ));
         }

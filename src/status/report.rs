@@ -99,7 +99,7 @@ impl Report {
         for webhook in &report.webhooks {
             report.problems.extend(webhook.problems(facts.now));
         }
-        let policy = report.judge_policy(facts);
+        let policy = report.check_policy(facts);
         report.reconciler = facts
             .lease
             .as_ref()
@@ -114,7 +114,7 @@ impl Report {
     }
 
     /// Reports problems of the policy, and returns the stored one.
-    fn judge_policy(&mut self, facts: &Facts) -> Policy {
+    fn check_policy(&mut self, facts: &Facts) -> Policy {
         let mut in_force: Vec<String> = self
             .webhooks
             .iter()

@@ -104,11 +104,11 @@ impl Webhook {
         request: Request,
     ) -> Result<Vec<u8>, Rejection> {
         let reviewer = Arc::clone(reviewer);
-        let judge = move |webhook: &Self, body: &[u8]| {
+        let answer_to = move |webhook: &Self, body: &[u8]| {
             let answer = webhook.guard(|| reviewer.respond(endpoint, body))?;
             Ok(webhook.note(Route::Review(endpoint), answer))
         };
-        self.work(request, judge).await
+        self.work(request, answer_to).await
     }
 
     /// Asks the gate about a NodeClaim, and answers before the API server stops waiting.

@@ -187,7 +187,7 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     };
     let failed_open = "apiserver_admission_webhook_fail_open_count{name=\"validate.nodepools.poolgate.dev\",type=\"validating\"}";
     wait_for("the API server to fail open", || {
-        let _ = create("unjudged");
+        let _ = create("unchecked");
         client.metric(failed_open).filter(|count| *count > 0.0)
     });
     ignoring = client.get(&path).expect("a configuration");

@@ -46,7 +46,7 @@ fn line_of(stream: &str, words: &str) -> u64 {
 }
 
 #[test]
-fn what_kustomize_renders_is_judged_and_traced_to_its_file() {
+fn what_kustomize_renders_is_checked_and_traced_to_its_file() {
     let patch = "\
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -102,7 +102,7 @@ spec: {disruption: {budgets: [{nodes: 5x%}]}}
 }
 
 #[test]
-fn what_helm_renders_is_judged_and_traced_to_its_template() {
+fn what_helm_renders_is_checked_and_traced_to_its_template() {
     let template = pool("{{ .Values.name }}", "{{ .Values.nodes }}");
     let directory = directory(&[
         (

@@ -65,7 +65,7 @@ fn subject_of(object: &Value) -> Subject {
             .expect("it is filled in")
     };
     let (group, version) = text("apiVersion").split_once('/').expect("a group and a version");
-    Subject::of(group, version, text("kind")).expect("an object that poolgate judges")
+    Subject::of(group, version, text("kind")).expect("an object that poolgate checks")
 }
 
 /// The objects of an example: of two, the first is stored and the second replaces it.

@@ -34,7 +34,7 @@ fn value(yaml: &str) -> Value {
 }
 
 /// Checks a pool of which the page shows the relevant fields.
-fn judge(pool: &Value, policy: &Policy) -> Review {
+fn review_of(pool: &Value, policy: &Policy) -> Review {
     let mut whole = node_pool("general", &json!({"template": {"spec": {"requirements": []}}}));
     merge(&mut whole, pool);
     let request = Request {
@@ -52,8 +52,8 @@ fn line(finding: &Diagnostic) -> String {
 
 /// The effect of a policy on a pool: the findings that it adds, then what is written.
 fn verdict(pool: &Value, policy: &Policy) -> String {
-    let before = judge(pool, &Policy::default()).report;
-    let after = judge(pool, policy);
+    let before = review_of(pool, &Policy::default()).report;
+    let after = review_of(pool, policy);
     let new = after
         .report
         .diagnostics()

@@ -147,13 +147,13 @@ impl Entry {
             (None, _) => {
                 return Err(unreadable(
                     budget.path("schedule"),
-                    "it is missing beside duration",
+                    "it is required with duration",
                 ));
             }
             (_, None) => {
                 return Err(unreadable(
                     budget.path("duration"),
-                    "it is missing beside schedule",
+                    "it is required with schedule",
                 ));
             }
         };

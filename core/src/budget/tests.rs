@@ -177,11 +177,11 @@ fn what_the_api_server_rejects_is_named_with_its_place() {
         (json!({}), "spec.disruption.budgets: it is of the wrong type"),
         (
             json!([{"schedule": "@daily"}]),
-            "spec.disruption.budgets[0].duration: it is missing beside schedule",
+            "spec.disruption.budgets[0].duration: it is required with schedule",
         ),
         (
             json!([{"duration": "1h"}]),
-            "spec.disruption.budgets[0].schedule: it is missing beside duration",
+            "spec.disruption.budgets[0].schedule: it is required with duration",
         ),
         (
             json!([{"reasons": ["drifted"]}]),

@@ -93,7 +93,7 @@ impl Karpenter {
     pub fn knows(&self, vocabulary: EnumValues, version: ApiVersion, word: &str) -> Availability {
         let table = || vocabulary.knows(version, self.release, word);
         match self
-            .judging(version)
+            .in_use(version)
             .and_then(|installed| installed.takes(vocabulary, word))
         {
             Some(true) => Availability::Yes,
@@ -112,14 +112,14 @@ impl Karpenter {
 
     /// Most requirements of a NodePool of this version, or of a NodeClaim.
     pub fn max_requirements(&self, version: ApiVersion) -> usize {
-        self.judging(version)
+        self.in_use(version)
             .and_then(|installed| installed.max_requirements)
             .unwrap_or_else(|| self.release.max_requirements())
     }
 
     /// Whether `spec.disruption` must have `consolidateAfter`, unless poolgate writes it.
     pub fn requires_consolidate_after(&self, version: ApiVersion) -> bool {
-        self.judging(version).map_or_else(
+        self.in_use(version).map_or_else(
             || version == ApiVersion::V1 && !self.release.has(KarpenterVersion::CONSOLIDATE_AFTER_OPTIONAL),
             |installed| installed.requires_consolidate_after,
         )
@@ -133,7 +133,7 @@ impl Karpenter {
     }
 
     /// The definition, if it is used for verdicts.
-    fn judging(&self, version: ApiVersion) -> Option<&InstalledVersion> {
+    fn in_use(&self, version: ApiVersion) -> Option<&InstalledVersion> {
         match self.source {
             ReleaseSource::User => None,
             ReleaseSource::Newest | ReleaseSource::Definition => self.installed.as_ref()?.version(version),

@@ -60,7 +60,7 @@ pub enum ProblemKind {
     HugeKey,
     /// `.inf` or `.nan`.
     #[error(
-        "infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if text is meant"
+        "infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if it should be text"
     )]
     NotFinite,
     /// A value that is not what its tag says.

@@ -185,12 +185,10 @@ pub(super) fn check(
     }
     if schedule.never_fires() {
         let reason =
-            "this never happens, and Karpenter takes never for always: the budget would be active for ever";
-        findings.push(
-            SCHEDULE_NEVER_FIRES
-                .finding(path(), problem(), reason)
-                .suggest("name a time that exists, or remove schedule and duration if always is meant"),
-        );
+            "this never happens, and Karpenter treats never as always: the budget would always be active";
+        findings.push(SCHEDULE_NEVER_FIRES.finding(path(), problem(), reason).suggest(
+            "write a time that exists, or remove schedule and duration if it should always be active",
+        ));
         return None;
     }
     if let Some(interval) = schedule.every() {
@@ -213,7 +211,7 @@ pub(super) fn check(
         findings.push(
             SCHEDULE_EITHER_DAY
                 .finding(path(), problem(), reason)
-                .suggest("write * in one of them, or a budget for each if either is meant"),
+                .suggest("write * in one of them, or a budget for each if either should match"),
         );
     }
     Some(schedule)

@@ -334,7 +334,7 @@ find anything, so that Karpenter's own writes (hash annotations, finalizers) suc
   expression: >-
     request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
 # All that a review reads: the spec, and the annotations that may hold a node limit and its mode.
-- name: changes-what-is-judged
+- name: changes-what-is-checked
   expression: >-
     request.operation == 'CREATE'
     || object.?spec != oldObject.?spec

@@ -47,7 +47,7 @@ impl Clock {
         Ok(Self(name.map(zone).transpose().context("--tz")?))
     }
 
-    /// The instant that is meant: now, unless the user gives one.
+    /// The instant that the user gives, or now.
     pub(super) fn instant(&self, moment: Option<Moment>) -> anyhow::Result<Timestamp> {
         match moment {
             None => Ok(Timestamp::now()),
@@ -56,7 +56,7 @@ impl Clock {
         }
     }
 
-    /// The name of the zone that is shown beside UTC.
+    /// The name of the zone that is shown next to UTC.
     pub(super) fn zone(&self) -> Option<&str> {
         self.0.as_ref()?.iana_name()
     }

@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 use crate::cluster::StoredArgs;
 use crate::commands::nodepools::{self, Found};
 use crate::files::{self, Excluded};
-use crate::judged_by::JudgedBy;
+use crate::review_args::ReviewArgs;
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
@@ -86,12 +86,12 @@ pub(crate) struct BudgetsArgs {
     #[arg(long)]
     json: bool,
 
-    /// Show times in this zone beside UTC, and the week by its clock, such as Europe/Berlin
+    /// Show times in this zone next to UTC, and the week by its clock, such as Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
 
     #[command(flatten)]
-    judged_by: JudgedBy,
+    review_args: ReviewArgs,
 }
 
 /// What else there is to do with budgets.
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
         budget::is_reckoned(at),
         "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
-    let policy = args.judged_by.named_policy()?;
+    let policy = args.review_args.named_policy()?;
     let cluster = args.stored.connect()?;
     let mut code = 0;
     let mut complaints = Vec::new();

@@ -14,7 +14,7 @@ use poolgate_core::karpenter::Karpenter;
 use poolgate_core::policy::Policy;
 
 use crate::files::{self, Excluded, Input, Patches, Source};
-use crate::judged_by::{JudgedByNearest, Policies};
+use crate::review_args::{NearestReviewArgs, Policies};
 
 /// The exit code of --diff if something would change.
 const DIFFERENT: u8 = 1;
@@ -41,7 +41,7 @@ pub(crate) struct DefaultArgs {
     node_limit_mode: bool,
 
     #[command(flatten)]
-    judged_by: JudgedByNearest,
+    review_args: NearestReviewArgs,
 }
 
 /// What defaults are taken from.
@@ -78,8 +78,10 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     let inputs = files::find(&args.paths, None, &Excluded::nothing());
     let work = Work {
         args,
-        policies: args.judged_by.policies(inputs.files.iter().map(Input::folder))?,
-        karpenter: args.judged_by.karpenter(),
+        policies: args
+            .review_args
+            .policies(inputs.files.iter().map(Input::folder))?,
+        karpenter: args.review_args.karpenter(),
         patches: Patches::among(&inputs.files),
     };
     ensure!(

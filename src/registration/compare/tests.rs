@@ -163,7 +163,7 @@ fn a_path_at_which_nobody_asks_is_reported() {
 }
 
 #[test]
-fn a_webhook_with_a_url_is_judged_by_its_host() {
+fn a_webhook_with_a_url_is_checked_by_its_host() {
     let setting = Setting::new();
     let mut webhooks = setting.all();
     let called = |host: &str| json!({"url": format!("https://{host}/mutate"), "caBundle": STANDARD.encode(setting.authority.pem())});

@@ -298,7 +298,7 @@ fn nodes_that_nobody_would_let_go_are_wrong() {
     let problems = Report::of(&facts).problems;
     assert_eq!(
         problems,
-        ["NodePool general: nodes are held (1), and no reconciler leads that would let them go"]
+        ["NodePool general: nodes are held (1), and no reconciler is the leader to unhold them"]
     );
 }
 

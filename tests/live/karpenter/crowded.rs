@@ -53,7 +53,7 @@ fn crowded(guarded: &Guarded, limit: Limit, waiting: u32) {
 #[test]
 fn pods_that_wait_for_a_full_pool_cost_no_other_pool_anything_where_its_limit_is_left_to_poolgate() {
     let guarded = Guarded::start(&[]);
-    guarded.judge_pools();
+    guarded.review_pools();
     let claims = guarded.cluster.record_claims("full");
     crowded(&guarded, Limit::Annotation, 10);
     guarded.wait_for("the draining node to be taken off the limit", |cluster| {
@@ -98,7 +98,7 @@ fn measure(limit: Limit) {
 
 fn measure_with(limit: Limit, waiting: u32) {
     let guarded = Guarded::start(&[]);
-    guarded.judge_pools();
+    guarded.review_pools();
     let claims = guarded.cluster.record_claims("full");
     crowded(&guarded, limit, waiting);
     let before = guarded.denials("Hard");

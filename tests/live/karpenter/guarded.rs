@@ -64,8 +64,8 @@ impl Guarded {
         self.reconciler = Some(Mutex::new(reconciler));
     }
 
-    /// Lets poolgate judge NodePools too.
-    pub(super) fn judge_pools(&self) {
+    /// Lets poolgate review NodePools too.
+    pub(super) fn review_pools(&self) {
         let server = self.gate();
         self.cluster
             .plane()

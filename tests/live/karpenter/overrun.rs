@@ -50,7 +50,7 @@ impl Overrun {
         let claims = guarded.cluster.record_claims(ALONE);
         let outcome = ask_for_too_many(&guarded, ALONE, &claims);
         guarded.guard();
-        guarded.judge_pools();
+        guarded.review_pools();
         guarded.reconcile(&["--settle=5s", "--max-terminations-per-minute=4"]);
         Self {
             guarded,

@@ -12,7 +12,7 @@ use crate::support::karpenter::lock;
 /// For pools that are consolidated, and one that is above its limit.
 pub(super) static CONSOLIDATING: Shared<Guarded> = Shared::among(2, || {
     let guarded = Guarded::start(&["--settle=5s", "--max-terminations-per-minute=60"]);
-    guarded.judge_pools();
+    guarded.review_pools();
     guarded
 });
 

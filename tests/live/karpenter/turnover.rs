@@ -29,7 +29,7 @@ impl Turnover {
     /// `template` is the pool's.
     fn begin(template: &Value) -> Self {
         let guarded = Guarded::start(&[]);
-        guarded.judge_pools();
+        guarded.review_pools();
         let cluster = &guarded.cluster;
         let claims = cluster.record_claims("full");
         let spec = json!({"disruption": {"nodeLimitMode": "Hard"}, "template": {"spec": template}});

@@ -1,5 +1,5 @@
 //! The manifests in `manifests/` on a real API server: they apply, their conditions compile, and they send
-//! poolgate what it judges and nothing else.
+//! poolgate what it checks and nothing else.
 
 use std::fs;
 
@@ -120,7 +120,7 @@ fn the_base_and_its_overlays_apply() {
 }
 
 #[test]
-fn poolgate_is_asked_about_what_it_judges_and_about_nothing_else() {
+fn poolgate_is_asked_about_what_it_checks_and_about_nothing_else() {
     for (kind, prefix) in [
         ("MutatingWebhookConfiguration", "mutated-"),
         ("ValidatingWebhookConfiguration", "validated-"),

@@ -116,7 +116,7 @@ fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
     // No webhook answers: under Fail nothing is admitted, and the way out of that exists.
     assert!(create_claim(&client, "early").is_err());
     let _pods = start_pods(&plane, &services);
-    wait_for("a pool to be judged", || {
+    wait_for("a pool to be checked", || {
         client.try_create(POOLS, &node_pool("later", &json!({}))).ok()
     });
     assert_eq!(fill(&client, "new"), 1);

@@ -90,7 +90,7 @@ fn account(plane: &ControlPlane, name: &str, rule: Option<&str>) -> PathBuf {
 }
 
 #[test]
-fn stored_pools_are_judged_as_they_are_and_for_the_release_to_come() {
+fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
     let plane = ControlPlane::start();
     let missing = lint(plane.kubeconfig(), "");
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
@@ -190,18 +190,18 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
         "reader",
         Some("--verb=list --resource=nodepools.karpenter.sh"),
     );
-    let judged = lint(&reader, "");
-    assert_eq!(judged.status.code(), Some(1), "{judged:?}");
+    let checked = lint(&reader, "");
+    assert_eq!(checked.status.code(), Some(1), "{checked:?}");
     let unknown = "the release that the cluster runs is not known";
-    assert!(judged.stderr.starts_with(unknown), "{judged:?}");
+    assert!(checked.stderr.starts_with(unknown), "{checked:?}");
     let classes = "whether node classes exist is not known of KWOKNodeClass: ";
-    assert!(judged.stderr.contains(classes), "{judged:?}");
+    assert!(checked.stderr.contains(classes), "{checked:?}");
     let needed = "you need the verb list on kwoknodeclasses.karpenter.kwok.sh";
-    assert!(judged.stderr.contains(needed), "{judged:?}");
-    assert!(!judged.stdout.contains("node-class-missing"), "{judged:?}");
+    assert!(checked.stderr.contains(needed), "{checked:?}");
+    assert!(!checked.stdout.contains("node-class-missing"), "{checked:?}");
     assert!(
-        judged.stderr.contains("judged for Karpenter 1.15.0"),
-        "{judged:?}"
+        checked.stderr.contains("checked for Karpenter 1.15.0"),
+        "{checked:?}"
     );
     let named = lint(&reader, "--karpenter-version 1.0.8");
     assert!(!named.stderr.contains(unknown), "{named:?}");
@@ -219,7 +219,7 @@ fn denied(poolgate: &Poolgate) -> Vec<String> {
 }
 
 #[test]
-fn the_metrics_follow_what_is_stored_and_what_it_is_judged_by() {
+fn the_metrics_follow_what_is_stored_and_what_it_is_checked_by() {
     let plane = ControlPlane::start();
     plane.install_karpenter_crds(V1_AND_V1BETA1);
     let client = Client::of(&plane);

@@ -102,7 +102,7 @@ fn rules_are_selected_and_ignored_by_name_or_by_how_names_begin() {
 }
 
 #[test]
-fn what_was_not_judged_is_reported_whatever_is_selected() {
+fn what_was_not_checked_is_reported_whatever_is_selected() {
     let broken = format!("{SOUND}---\nkind: [karpenter.sh\n");
     let directory = directory(&[("a.yaml", &broken)]);
     let arguments = [
@@ -127,7 +127,7 @@ fn a_fix_of_a_rule_that_is_not_selected_is_not_written() {
 }
 
 #[test]
-fn statistics_count_each_rule_and_judge_all_the_same() {
+fn statistics_count_each_rule_and_check_all_the_same() {
     let wrong = wrong();
     let doubtful = SOUND.replace("\"100\"", "\"0\"");
     let directory = directory(&[("a.yaml", &wrong), ("b.yaml", &doubtful)]);

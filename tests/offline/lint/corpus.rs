@@ -115,9 +115,9 @@ fn a_file_has_the_findings_that_the_webhook_has_for_new_objects() {
                 let value = finding.path.find(object).and_then(Json::as_str);
                 value.is_some_and(|value| value.contains("${"))
             };
-            let judged = report.diagnostics().iter().filter(|finding| !is_open(finding));
-            let judged = judged.filter(|finding| finding.rule.as_str() != ONCE);
-            reviewed.extend(judged.map(|finding| {
+            let checked = report.diagnostics().iter().filter(|finding| !is_open(finding));
+            let checked = checked.filter(|finding| finding.rule.as_str() != ONCE);
+            reviewed.extend(checked.map(|finding| {
                 [
                     file.clone(),
                     finding.severity.to_string(),

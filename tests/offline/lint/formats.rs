@@ -163,13 +163,13 @@ fn every_format_for_people_and_reviews_names_the_pool() {
 }
 
 #[test]
-fn the_release_that_is_judged_for_is_named() {
+fn the_release_that_is_checked_for_is_named() {
     let beta = SOUND.replace("karpenter.sh/v1", "karpenter.sh/v1beta1");
     let directory = directory(&[("a.yaml", SOUND), ("b.yaml", &beta)]);
     let run = |arguments: &[&str]| lint_in(directory.path(), arguments, "");
     let human = run(&["--exit-zero", "a.yaml", "b.yaml"]);
     assert!(
-        human.stderr.contains("judged for Karpenter 1.0.8 and 1.15.0"),
+        human.stderr.contains("checked for Karpenter 1.0.8 and 1.15.0"),
         "{human:?}"
     );
     let sarif: Value = serde_json::from_str(&run(&["--format=sarif", "a.yaml"]).stdout).expect("JSON");

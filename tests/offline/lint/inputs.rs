@@ -32,7 +32,7 @@ fn a_sound_file_is_one_line_on_the_other_stream() {
     assert_eq!(outcome.stdout, "");
     assert_eq!(
         outcome.stderr,
-        "1 NodePool or NodeClaim in 1 file, judged for Karpenter 1.15.0: nothing found\n"
+        "1 NodePool or NodeClaim in 1 file, checked for Karpenter 1.15.0: nothing found\n"
     );
 }
 
@@ -69,7 +69,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
     assert_eq!(outcome.status.code(), Some(1));
     assert_eq!(
         outcome.stderr,
-        "4 NodePools or NodeClaims in 6 files, judged for Karpenter 1.15.0: 4 errors, 1 warning; 1 Helm template folder skipped\n"
+        "4 NodePools or NodeClaims in 6 files, checked for Karpenter 1.15.0: 4 errors, 1 warning; 1 Helm template folder skipped\n"
     );
     let again = lint_in(
         directory.path(),
@@ -248,7 +248,7 @@ fn the_policy_and_the_release_decide() {
 }
 
 #[test]
-fn a_file_that_left_its_defaults_out_is_judged_with_them() {
+fn a_file_that_left_its_defaults_out_is_checked_with_them() {
     let bare = SOUND.replace(
         "  disruption:\n    consolidationPolicy: WhenEmptyOrUnderutilized\n    consolidateAfter: 1m\n    budgets:\n    - \
          nodes: 10%\n",
@@ -291,7 +291,7 @@ fn a_reader_who_goes_early_is_no_failure() {
 }
 
 #[test]
-fn a_patch_of_a_kustomization_is_judged_for_what_it_says_and_not_for_what_it_lacks() {
+fn a_patch_of_a_kustomization_is_checked_for_what_it_says_and_not_for_what_it_lacks() {
     let patch = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\nspec:\n  $patch: merge\n  \
                  weight: 1000\n";
     let directory = directory(&[
@@ -314,7 +314,7 @@ fn a_patch_of_a_kustomization_is_judged_for_what_it_says_and_not_for_what_it_lac
     assert!(rules("loose").contains(&"field-required".to_owned()));
     let outcome = lint_in(directory.path(), &["prod"], "");
     assert!(
-        outcome.stderr.contains("1 patch judged as a part"),
+        outcome.stderr.contains("1 patch checked by itself"),
         "{}",
         outcome.stderr
     );

@@ -45,7 +45,7 @@ fn denied(directory: &TempDir, folder: &str, arguments: &[&str]) -> Vec<String> 
 }
 
 #[test]
-fn each_file_is_judged_by_the_policy_nearest_to_it_and_none_from_outside_its_repository() {
+fn each_file_is_checked_by_the_policy_nearest_to_it_and_none_from_outside_its_repository() {
     let directory = repository();
     assert_eq!(
         denied(&directory, ".", &["."]),
@@ -73,7 +73,7 @@ fn a_named_policy_wins_and_isolated_looks_for_none() {
 }
 
 #[test]
-fn standard_input_is_judged_where_its_name_says_it_stands() {
+fn standard_input_is_checked_where_its_name_says_it_stands() {
     let directory = repository();
     let codes = [("pool.yaml", 1), ("lax/pools/new.yaml", 0), ("gone/new.yaml", 1)];
     for (name, code) in codes {
@@ -84,16 +84,16 @@ fn standard_input_is_judged_where_its_name_says_it_stands() {
 }
 
 #[test]
-fn the_run_says_which_policies_judged() {
+fn the_run_says_which_policies_checked() {
     let directory = repository();
     let says = |arguments: &[&str]| lint_in(directory.path(), arguments, "").stderr;
     assert_eq!(
         says(&["pool.yaml"]),
-        "1 NodePool or NodeClaim in 1 file, judged for Karpenter 1.15.0 by .poolgate.yaml: 1 error\n"
+        "1 NodePool or NodeClaim in 1 file, checked for Karpenter 1.15.0 by .poolgate.yaml: 1 error\n"
     );
     assert!(
         says(&["lax", "vendored"]).contains(
-            "judged for Karpenter 1.15.0 by the built-in policy and lax/.poolgate.yaml: nothing found"
+            "checked for Karpenter 1.15.0 by the built-in policy and lax/.poolgate.yaml: nothing found"
         ),
         "{}",
         says(&["lax", "vendored"])
@@ -141,7 +141,7 @@ fn defaults_are_those_of_the_nearest_policy() {
 
 /// A command that checks for a cluster, or as one, gets its policy by flag: a pull request must not bring its own.
 #[test]
-fn what_judges_for_a_cluster_looks_for_no_policy() {
+fn what_checks_for_a_cluster_looks_for_no_policy() {
     let directory = repository();
     let object: Value = serde_json::from_str(
         &program::run_in(

@@ -9,7 +9,7 @@ use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::process::Outcome;
 
-fn judged_for(release: &str, text: &str) -> Outcome {
+fn checked_for(release: &str, text: &str) -> Outcome {
     let arguments = ["--karpenter-version", release, "--format", "concise", "-"];
     lint_in(std::path::Path::new("."), &arguments, text)
 }
@@ -82,14 +82,14 @@ fn a_list_at_the_root_is_an_error_if_objects_of_karpenter_stand_in_it() {
 }
 
 #[test]
-fn each_version_is_judged_by_the_release_that_is_named() {
+fn each_version_is_checked_by_the_release_that_is_named() {
     for (text, release, denied) in [
         (SOUND, "0.37.0", true),
         (SOUND, "0.37.1", false),
         (&beta(), "1.0", false),
         (&beta(), "1.1", true),
     ] {
-        let outcome = judged_for(release, text);
+        let outcome = checked_for(release, text);
         let unserved = outcome.stdout.contains("apiVersion: Unsupported value");
         assert_eq!(unserved, denied, "{release}: {outcome:?}");
         assert_eq!(
@@ -109,7 +109,7 @@ fn v1beta1_without_a_release_is_one_note_of_a_run() {
     ] {
         let outcome = lint_in(directory.path(), &["--format", format, "."], "");
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-        let reported = outcome.stdout.matches("is judged for Karpenter 1.0.8").count();
+        let reported = outcome.stdout.matches("is checked for Karpenter 1.0.8").count();
         assert_eq!(reported, 1, "{format}: {}", outcome.stdout);
     }
     let json = lint_in(directory.path(), &["--format", "json", "."], "").stdout;

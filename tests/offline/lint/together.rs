@@ -46,7 +46,7 @@ fn a_tree_of_files_has_no_finding_across_them_unless_they_are_said_to_be_all() {
 }
 
 #[test]
-fn a_stream_is_read_once_and_judged_as_a_whole() {
+fn a_stream_is_read_once_and_checked_as_a_whole() {
     let list = |items: [&str; 2]| {
         let items = items.map(|item| format!("- {}\n", item.trim_end().replace('\n', "\n  ")));
         format!("apiVersion: v1\nkind: List\nitems:\n{}", items.concat())
@@ -196,7 +196,10 @@ fn a_patch_is_no_second_pool() {
     ];
     let outcome = reported(&files, &[]);
     assert_eq!(outcome.stdout, "", "{outcome:?}");
-    assert!(outcome.stderr.contains("1 patch judged as a part"), "{outcome:?}");
+    assert!(
+        outcome.stderr.contains("1 patch checked by itself"),
+        "{outcome:?}"
+    );
 }
 
 #[test]

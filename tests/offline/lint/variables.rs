@@ -59,7 +59,7 @@ fn variables_are_one_note_and_no_error() {
 }
 
 #[test]
-fn what_does_not_rest_on_a_variable_is_judged() {
+fn what_does_not_rest_on_a_variable_is_checked() {
     let text = FLUX
         .replace("duration: 8h", "duration: 1d")
         .replace("weight: ${weight}", "weigth: ${weight}");
@@ -77,7 +77,7 @@ fn what_does_not_rest_on_a_variable_is_judged() {
 }
 
 #[test]
-fn defaults_are_filled_in_and_judged_where_they_stand() {
+fn defaults_are_filled_in_and_checked_where_they_stand() {
     let right = SOUND
         .replace("\"100\"", "${cpu:=100}")
         .replace("consolidateAfter: 1m", "consolidateAfter: \"${after:-5m}\"")

@@ -42,7 +42,7 @@ fn a_cluster_that_does_not_answer_is_reported_once_and_counted() {
     let (status, reported) = server.probe("/readyz");
     assert_eq!(status, 200);
     assert!(
-        reported.starts_with("ok\njudging for: Karpenter 1.15.0; no NodePool definition is known\n"),
+        reported.starts_with("ok\nrules for: Karpenter 1.15.0; no NodePool definition is known\n"),
         "{reported}"
     );
     assert!(

@@ -1,4 +1,4 @@
-//! Which release a definition belongs to, judging by its constraints.
+//! Which release a definition belongs to, recognised by its constraints.
 
 use std::fmt;
 

@@ -142,7 +142,7 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ),
         (
             "a: .inf\n",
-            "1:4 infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if text is meant",
+            "1:4 infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if it should be text",
         ),
         ("a: !!int x\n", "1:10 \"x\" is no !!int: kubectl rejects the file"),
     ] {

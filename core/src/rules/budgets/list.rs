@@ -88,7 +88,7 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
                     Problem::Invalid { value: "[]".into() },
                     "without a budget nothing limits disruption, so all nodes may go at once",
                 )
-                .suggest("leave it out for the default of 10%, or write nodes: 100% if no limit is meant"),
+                .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit"),
         );
     }
     budgets.len() <= MOST_BUDGETS

@@ -211,7 +211,7 @@ fn always_active(budget: &Budget<'_>) -> Diagnostic {
             Problem::text(text),
             "the window begins again before it ends, so the budget always holds",
         )
-        .suggest("shorten it, or remove schedule and duration if always is meant")
+        .suggest("shorten it, or remove schedule and duration if it should always be active")
         .related(budget.path("schedule"))
 }
 

@@ -208,7 +208,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
             .finding(
                 path(),
                 Problem::Required,
-                "v1beta1 demands it beside the policy WhenEmpty",
+                "v1beta1 requires it with the policy WhenEmpty",
             )
             .suggest("say how long a node stays empty before it goes, such as consolidateAfter: 30s"),
         (V1BETA1_DEFAULT_POLICY, Field::Present("Never")) => CONSOLIDATE_AFTER_CONVERSION
@@ -222,7 +222,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
             .finding(
                 path(),
                 Problem::text(text),
-                "v1beta1 takes no duration beside the policy WhenUnderutilized, which is also the default",
+                "v1beta1 takes no duration with the policy WhenUnderutilized, which is also the default",
             )
             .suggest("remove it, or write consolidationPolicy: WhenEmpty"),
         _ => return,

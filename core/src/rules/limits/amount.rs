@@ -197,7 +197,7 @@ pub(super) fn check(pool: &NodePool<'_>, resource: &str, value: &Json<'_>, findi
                 &LIMIT_ZERO,
                 "every node has some, so this pool never launches one".into(),
             )
-            .suggest("leave it out for no limit; fine if the pool is meant to be off"),
+            .suggest("leave it out for no limit, or keep it to switch the pool off"),
         );
     } else if !quantity.is_zero()
         && let Some((reason, suggestion)) = other_unit(resource, value, &quantity)

@@ -243,7 +243,7 @@ impl Standing {
                 format!("the pool has {counted} NodeClaims, {going} of them being deleted")
             }
             NodeLimitMode::Soft => {
-                format!("the pool has {counted} NodeClaims beside {going} being disrupted")
+                format!("the pool has {counted} NodeClaims and {going} more being disrupted")
             }
         }
     }

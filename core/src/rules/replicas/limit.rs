@@ -51,7 +51,7 @@ static REPLICAS_AT_LIMIT: Rule = Rule {
 };
 
 /// What is wrong with this number of replicas under this limit.
-pub(in crate::rules) fn judge(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
+pub(in crate::rules) fn check(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
     let limit = limit.filter(|limit| !limit.is_negative())?.rounded_up();
     let problem = Problem::Invalid {
         value: replicas.to_string(),

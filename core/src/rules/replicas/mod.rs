@@ -32,7 +32,7 @@ pub(super) fn check(
         return;
     }
     mode::note_gate(replicas, findings);
-    if let Some(finding) = limit::judge(replicas, pool.node_limit().as_ref()) {
+    if let Some(finding) = limit::check(replicas, pool.node_limit().as_ref()) {
         findings.push(finding);
     }
 }

@@ -21,12 +21,12 @@ static REPLICAS_RELEASE: Rule = Rule {
           nodes.",
     seen_in: &[],
     bad: "\
-# judged for Karpenter 1.7.0
+# checked for Karpenter 1.7.0
 spec:
   replicas: 3
 ",
     good: "\
-# judged for Karpenter 1.8.0
+# checked for Karpenter 1.8.0
 spec:
   replicas: 3
 ",

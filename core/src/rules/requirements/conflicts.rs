@@ -133,7 +133,7 @@ fn finding(
         format!("contradicts {other} at {place}, {effect}")
     } else {
         format!(
-            "leaves no value beside the other {} entries, the first at {place}, {effect}",
+            "leaves no value together with the other {} entries, the first at {place}, {effect}",
             before.len()
         )
     };
@@ -225,7 +225,7 @@ mod tests {
         assert!(
             denied[0].starts_with(
                 "spec.template.spec.requirements[3]: Invalid value: karpenter.kwok.sh/instance-cpu Gt [4]: leaves no \
-                 value beside the other 3 entries, the first at spec.template.spec.requirements[0]"
+                 value together with the other 3 entries, the first at spec.template.spec.requirements[0]"
             ),
             "{denied:?}"
         );

@@ -87,13 +87,13 @@ fn finding(entry: &Entry<'_>, least: i64, left: usize, group: &Group<'_>, scope:
         .iter()
         .filter(|source| !matches!(source, Source::Entry(other) if other.index == entry.index))
         .collect();
-    let beside = match others.as_slice() {
+    let rest = match others.as_slice() {
         [only] => format!("{only}"),
         _ => format!("the other {} entries", others.len()),
     };
     let key = entry.key;
     let reason =
-        format!("beside {beside}, {key} has only {left} values left, so the pool never launches a node");
+        format!("together with {rest}, {key} has only {left} values left, so the pool never launches a node");
     let found = REQUIREMENT_MIN_VALUES_TOGETHER
         .finding(path(entry.index, scope), invalid(least), reason)
         .suggest("allow more values, or lower it");
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(
             pool(&only_two, 3),
             [
-                "spec.template.spec.requirements[1].minValues: Invalid value: 3: beside \
+                "spec.template.spec.requirements[1].minValues: Invalid value: 3: together with \
                  node.kubernetes.io/instance-type In [a, b, x], node.kubernetes.io/instance-type has only 2 values \
                  left, so the pool never launches a node; allow more values, or lower it \
                  [requirement-min-values-together]"

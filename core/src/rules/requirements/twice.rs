@@ -92,7 +92,7 @@ pub(super) fn warn_of_values(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mu
                     Problem::text(value),
                     "is listed already",
                 )
-                .suggest("remove it, or write the value that was meant"),
+                .suggest("remove it, or write the value that you want in its place"),
         );
     }
 }

@@ -10,7 +10,7 @@ use super::expansion::expand;
 
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/parity");
 
-/// One create or update, judged by both sides.
+/// One create or update, checked by both sides.
 #[derive(Debug)]
 pub(super) struct Case {
     /// What it tries, in words, behind the file that holds it.
@@ -40,7 +40,7 @@ impl Kind {
     }
 }
 
-/// A difference that is meant.
+/// An intended difference.
 #[derive(Debug)]
 pub(super) enum Difference {
     /// poolgate alone denies, by this rule.

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-/// The value that is meant.
+/// The intended value.
 pub(super) fn expand(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(expand).collect(),

@@ -130,7 +130,7 @@ fn counted_claims_take_precedence_over_the_status() {
         )
     );
     let soft = Some(format!(
-        "the pool has 6 NodeClaims beside 2 being disrupted, so 1 is above the limit; {stay}; write 6 or more \
+        "the pool has 6 NodeClaims and 2 more being disrupted, so 1 is above the limit; {stay}; write 6 or more \
          if the others should stay"
     ));
     assert_eq!(said(Some("Soft"), Some("Hard"), [8, 7, 6]), soft);

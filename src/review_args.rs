@@ -15,7 +15,7 @@ const NEARBY: &str = ".poolgate.yaml";
 
 /// The flags for it.
 #[derive(Debug, Args)]
-pub(crate) struct JudgedBy {
+pub(crate) struct ReviewArgs {
     /// The organisation's policy
     /// [default: the built-in one]
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
@@ -27,7 +27,7 @@ pub(crate) struct JudgedBy {
     karpenter_version: Option<KarpenterVersion>,
 }
 
-impl JudgedBy {
+impl ReviewArgs {
     /// The policy of the file, or the built-in one if no file is given.
     pub(crate) fn policy(&self) -> Result<Policy, LoadError> {
         Ok(self.named_policy()?.unwrap_or_default())
@@ -48,25 +48,25 @@ impl JudgedBy {
 
 /// The same for a command that uses the policy nearest to each file.
 #[derive(Debug, Args)]
-pub(crate) struct JudgedByNearest {
+pub(crate) struct NearestReviewArgs {
     #[command(flatten)]
-    judged_by: JudgedBy,
+    review_args: ReviewArgs,
 
-    /// Ignore the .poolgate.yaml beside or above a file; --policy replaces it in any case
+    /// Ignore the .poolgate.yaml in the folder of a file or above it; --policy replaces it in any case
     #[arg(long)]
     isolated: bool,
 }
 
-impl JudgedByNearest {
+impl NearestReviewArgs {
     /// The policies of all files in these folders. With --policy all of them have that one.
     pub(crate) fn policies<'f>(
         &self,
         folders: impl Iterator<Item = &'f Path>,
     ) -> Result<Policies, LoadError> {
-        let file = self.judged_by.policy.as_deref();
+        let file = self.review_args.policy.as_deref();
         let mut policies = Policies {
             elsewhere: FoundPolicy {
-                policy: self.judged_by.policy()?,
+                policy: self.review_args.policy()?,
                 file: file.map(|file| file.display().to_string()),
             },
             ..Policies::default()
@@ -81,7 +81,7 @@ impl JudgedByNearest {
 
     /// The Karpenter release that NodePools are checked for.
     pub(crate) fn karpenter(&self) -> Karpenter {
-        self.judged_by.karpenter()
+        self.review_args.karpenter()
     }
 }
 

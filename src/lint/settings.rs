@@ -5,7 +5,7 @@ use poolgate_core::manifest::Variables;
 
 /// What objects are checked against.
 #[derive(Debug)]
-pub(super) struct Judge {
+pub(super) struct Settings {
     pub(super) karpenter: Karpenter,
     /// Values that are filled in before anything is checked.
     pub(super) variables: Variables,
@@ -13,7 +13,7 @@ pub(super) struct Judge {
     last_of_v1beta1: Karpenter,
 }
 
-impl Judge {
+impl Settings {
     pub(super) fn new(karpenter: Karpenter, variables: Variables) -> Self {
         Self {
             karpenter,
