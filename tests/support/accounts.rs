@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
-use serde_json::{Value, json};
+use poolgate_core::manifest::{Limits, parse};
+use serde_json::json;
 
 use super::client::Client;
 use super::control_plane::ControlPlane;
@@ -69,13 +70,8 @@ impl ControlPlane {
         if written.contains(&path) {
             return path;
         }
-        let token = self.kubectl(&["-n", "poolgate-system", "create", "token", name], "");
-        let text = fs::read_to_string(server).expect("a kubeconfig");
-        let mut config: Value = serde_json::from_str(&text).expect("JSON");
-        config["users"][0]["user"] = json!({"token": token.success().trim()});
-        // Where it may write.
-        config["contexts"][0]["context"]["namespace"] = json!("poolgate-ledgers");
-        fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
+        // The default namespace is the one that it may write to.
+        self.write_kubeconfig_of(server, ("poolgate-system", name), "poolgate-ledgers");
         written.insert(path.clone());
         path
     }
@@ -102,9 +98,17 @@ impl ControlPlane {
 
     /// Installs the accounts as they are shipped, also what of them is missing.
     pub(crate) fn install_accounts(&self) {
-        let files = FILES.map(|file| format!("--filename={MANIFESTS}/{file}"));
-        let files = files.each_ref().map(String::as_str);
-        self.kubectl(&[&["apply", "--server-side"], &files[..]].concat(), "")
-            .success();
+        self.install_files(&FILES);
+    }
+
+    /// Installs the objects of these files of the manifests.
+    pub(crate) fn install_files(&self, files: &[&str]) {
+        let client = Client::of(self);
+        for file in files {
+            let text = fs::read_to_string(format!("{MANIFESTS}/{file}")).expect("a manifest");
+            for document in parse(&text, &Limits::default()) {
+                client.apply_object(&document.into_value());
+            }
+        }
     }
 }

@@ -140,6 +140,12 @@ impl Client {
         }
     }
 
+    /// Applies an object of one of Kubernetes' own kinds.
+    #[track_caller]
+    pub(crate) fn apply_object(&self, object: &Value) {
+        self.apply(&path_of(object), &object.to_string());
+    }
+
     /// Whether kubectl finds a resource, such as `nodepools`, in a group.
     pub(crate) fn discovers(&self, group: &str, resource: &str) -> bool {
         let request = Request::get("/apis")
@@ -196,6 +202,23 @@ impl Client {
                 answer => return answer,
             }
         }
+    }
+}
+
+/// The path of an object whose resource is named after its kind: in lower case, in the plural.
+fn path_of(object: &Value) -> String {
+    let text = |field: &Value| field.as_str().expect("a text").to_owned();
+    let version = text(&object["apiVersion"]);
+    let root = if version.contains('/') { "apis" } else { "api" };
+    let kind = text(&object["kind"]).to_lowercase();
+    let resource = match kind.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{kind}s"),
+    };
+    let name = text(&object["metadata"]["name"]);
+    match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("/{root}/{version}/namespaces/{namespace}/{resource}/{name}"),
+        None => format!("/{root}/{version}/{resource}/{name}"),
     }
 }
 

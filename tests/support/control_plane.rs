@@ -165,14 +165,24 @@ impl ControlPlane {
 
     /// Writes a kubeconfig with the rights of a service account.
     pub(crate) fn kubeconfig_of(&self, namespace: &str, account: &str) -> PathBuf {
-        let token = self
-            .kubectl(&["-n", namespace, "create", "token", account], "")
-            .success();
-        let text = fs::read_to_string(self.kubeconfig()).expect("the kubeconfig");
+        self.write_kubeconfig_of(self.kubeconfig(), (namespace, account), namespace)
+    }
+
+    /// The same for the API server of another kubeconfig, with this default namespace. The file is written next to that
+    /// kubeconfig.
+    pub(super) fn write_kubeconfig_of(
+        &self,
+        server: &Path,
+        (namespace, account): (&str, &str),
+        default_namespace: &str,
+    ) -> PathBuf {
+        let tokens = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
+        let token = Client::of(self).create(&tokens, &json!({"spec": {}}));
+        let text = fs::read_to_string(server).expect("the kubeconfig");
         let mut config: Value = serde_json::from_str(&text).expect("JSON");
-        config["users"][0]["user"] = json!({"token": token.trim()});
-        config["contexts"][0]["context"]["namespace"] = json!(namespace);
-        let path = self.directory().join(format!("{account}.kubeconfig"));
+        config["users"][0]["user"] = json!({"token": token["status"]["token"]});
+        config["contexts"][0]["context"]["namespace"] = json!(default_namespace);
+        let path = server.with_file_name(format!("{account}.kubeconfig"));
         fs::write(&path, config.to_string()).expect("a kubeconfig can be written");
         path
     }

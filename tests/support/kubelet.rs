@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::process::Outcome;
 use super::program;
@@ -37,7 +38,8 @@ impl std::ops::DerefMut for Pod {
 impl Pod {
     /// Starts a pod of a Deployment as it is stored, and waits until it is ready.
     pub(crate) fn start(plane: &ControlPlane, namespace: &str, deployment: &str) -> Self {
-        let stored = plane.kubectl_json(&["-n", namespace, "get", "deployment", deployment], "");
+        let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}");
+        let stored = Client::of(plane).get(&path).expect("a Deployment");
         let spec = stored["spec"]["template"]["spec"].clone();
         let directory = Running::directory();
         let volumes = directory.path().to_owned();
@@ -108,25 +110,26 @@ fn mounts(container: &Value) -> Vec<(&str, &str)> {
 /// Writes each volume into a directory of its name. A Secret or ConfigMap that is not there keeps the pod from starting,
 /// unless it is optional.
 fn write_volumes(plane: &ControlPlane, namespace: &str, spec: &Value, target: &Path) {
+    let client = Client::of(plane);
     for volume in spec["volumes"].as_array().map_or(&[][..], Vec::as_slice) {
         let name = volume["name"].as_str().expect("a name");
         let directory = target.join(name);
         fs::create_dir_all(&directory).expect("a directory");
         let (kind, source, object) = if volume["secret"].is_object() {
-            ("secret", &volume["secret"], &volume["secret"]["secretName"])
+            ("secrets", &volume["secret"], &volume["secret"]["secretName"])
         } else {
-            ("configmap", &volume["configMap"], &volume["configMap"]["name"])
+            ("configmaps", &volume["configMap"], &volume["configMap"]["name"])
         };
         let object = object.as_str().expect("a name");
-        let found = plane.kubectl(&["-n", namespace, "get", kind, object, "-o", "json"], "");
-        if !found.status.success() && source["optional"] == true {
+        let found = client.get(&format!("/api/v1/namespaces/{namespace}/{kind}/{object}"));
+        if found.is_none() && source["optional"] == true {
             continue;
         }
-        let found: Value = serde_json::from_str(&found.success()).expect("JSON");
+        let found = found.expect("a volume's source");
         for (key, value) in found["data"].as_object().expect("data") {
             let text = value.as_str().expect("a text");
             let bytes = match kind {
-                "secret" => STANDARD.decode(text).expect("base64"),
+                "secrets" => STANDARD.decode(text).expect("base64"),
                 _ => text.as_bytes().to_owned(),
             };
             fs::write(directory.join(key), bytes).expect("a file");

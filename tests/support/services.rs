@@ -13,6 +13,7 @@ use std::thread;
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::client::Client;
 use super::control_plane::ControlPlane;
 use super::files::directory;
 
@@ -63,7 +64,8 @@ impl Services {
         service: &str,
         pod: Option<SocketAddr>,
     ) {
-        let stored = plane.kubectl_json(&["-n", namespace, "get", "service", service], "");
+        let path = format!("/api/v1/namespaces/{namespace}/services/{service}");
+        let stored = Client::of(plane).get(&path).expect("a Service");
         let address = stored["spec"]["clusterIP"].as_str().expect("an address");
         let port = &stored["spec"]["ports"][0]["port"];
         let mut routes = self.routes.lock().expect("routes");

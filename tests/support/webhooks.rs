@@ -70,8 +70,7 @@ impl ControlPlane {
             "metadata": {"name": format!("{prefix}poolgate-{what}")},
             "webhooks": [webhook, probe_webhook(&probe, &registration)],
         });
-        self.kubectl(&["apply", "-f", "-"], &configuration.to_string())
-            .success();
+        Client::of(self).apply_object(&configuration);
         self.wait_for_probe(&probe, &registration);
     }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shared::{Shared, both_versions, patched, published};
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, V1_AND_V1BETA1, patched_crd};
 use crate::support::nodepool::node_pool;
@@ -14,14 +15,17 @@ fn apply(plane: &ControlPlane, object: &Value) -> Outcome {
     plane.kubectl(&["apply", "-f", "-"], &object.to_string())
 }
 
+fn stored_pool(plane: &ControlPlane, name: &str) -> Option<Value> {
+    Client::of(plane).get(&format!("/apis/karpenter.sh/v1/nodepools/{name}"))
+}
+
 fn stored(plane: &ControlPlane, name: &str) -> Value {
-    plane.kubectl_json(&["get", "nodepool", name], "")
+    stored_pool(plane, name).expect("a NodePool")
 }
 
 #[track_caller]
 fn assert_not_stored(plane: &ControlPlane, name: &str) {
-    let args = ["get", "nodepool", name, "--ignore-not-found", "-o", "name"];
-    assert_eq!(plane.kubectl(&args, "").success(), "");
+    assert_eq!(stored_pool(plane, name), None);
 }
 
 /// A NodePool that Karpenter takes, with this for `spec.disruption`; without one where it is null.

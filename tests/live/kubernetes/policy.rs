@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::shared::published;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::{V1, patched_crd};
 use crate::support::nodepool::node_pool;
@@ -21,8 +22,8 @@ fn stored_disruption(plane: &ControlPlane) -> Value {
     let poolgate = Poolgate::serve_with(&["--policy", &policy()]);
     plane.register_webhooks_for("policy-", &poolgate.base_url(), &poolgate.ca());
     let pool = node_pool("policy-plain", &json!({}));
-    plane.kubectl(&["apply", "-f", "-"], &pool.to_string()).success();
-    plane.kubectl_json(&["get", "nodepool", "policy-plain"], "")["spec"]["disruption"].clone()
+    let created = Client::of(plane).create("/apis/karpenter.sh/v1/nodepools", &pool);
+    created["spec"]["disruption"].clone()
 }
 
 #[test]

@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 
 use super::census::{Census, count};
 use super::creators::{Tally, Try, create_and_delete, try_create};
-use super::objects::{of_pool, pool};
+use super::objects::{POOLS, of_pool, pool};
 use crate::support::accounts::Account;
 use crate::support::control_plane::{ApiServer, ControlPlane};
 use crate::support::crds::V1;
@@ -73,9 +73,7 @@ pub(super) struct Crowd {
 impl Crowd {
     pub(super) fn start(name: &'static str, failure_policy: &str) -> Self {
         let Servers { plane, second, .. } = &*SERVERS;
-        plane
-            .kubectl(&["apply", "-f", "-"], &pool(name, Some(LIMIT)).to_string())
-            .success();
+        crate::support::client::Client::of(plane).create(POOLS, &pool(name, Some(LIMIT)));
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()

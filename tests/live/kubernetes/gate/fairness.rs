@@ -16,8 +16,6 @@ use crate::support::reconciler::LEDGERS;
 use crate::support::wait::wait_for;
 use crate::support::webhooks::named;
 
-const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
-
 /// More than an API server with few seats has for service accounts, whatever it borrows.
 const CREATORS: usize = 40;
 
@@ -51,22 +49,17 @@ fn make_creations_wait(plane: &ControlPlane, port: u16) {
             "admissionReviewVersions": ["v1"],
         }],
     });
-    plane
-        .kubectl(&["create", "-f", "-"], &webhook.to_string())
-        .success();
-    for args in [
-        &["create", "namespace", "karpenter"][..],
-        &["-n", "karpenter", "create", "serviceaccount", "karpenter"],
-        &[
-            "create",
-            "clusterrolebinding",
-            "karpenter",
-            "--clusterrole=cluster-admin",
-            "--serviceaccount=karpenter:karpenter",
-        ],
-    ] {
-        plane.kubectl(args, "").success();
-    }
+    let client = Client::of(plane);
+    client.apply_object(&webhook);
+    client.create("/api/v1/namespaces", &json!({"metadata": {"name": "karpenter"}}));
+    let account = json!({"metadata": {"name": "karpenter"}});
+    client.create("/api/v1/namespaces/karpenter/serviceaccounts", &account);
+    let binding = json!({
+        "metadata": {"name": "karpenter"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "karpenter", "name": "karpenter"}],
+    });
+    client.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding);
 }
 
 /// Ends the creations that wait, and those who make them, when it is dropped.
@@ -88,16 +81,12 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
         "--max-mutating-requests-inflight=10",
     ]);
     plane.install_karpenter_crds(V1);
-    for file in [
+    plane.install_files(&[
         "base/namespace.yaml",
         "components/ledgers/namespace.yaml",
         "components/gate/serviceaccount.yaml",
         "components/gate/rbac.yaml",
-    ] {
-        plane
-            .kubectl(&["create", "-f", &format!("{MANIFESTS}/{file}")], "")
-            .success();
-    }
+    ]);
     let kubeconfig = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
     let poolgate = Poolgate::serve_watching(&kubeconfig, &["--gate-only", LEDGERS]);
     plane.register_prompt_gate_for("", &poolgate.base_url(), &poolgate.ca(), "Fail");
@@ -136,8 +125,7 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
             let denied = create("seats-b").err()?.to_string();
             denied.contains("poolgate cannot say whether").then_some(())
         });
-        let flow = format!("{MANIFESTS}/components/gate/flowcontrol.yaml");
-        plane.kubectl(&["create", "-f", &flow], "").success();
+        plane.install_files(&["components/gate/flowcontrol.yaml"]);
         wait_for("the gate to admit again", || create("seats-b").ok());
         assert!(client.metric(DISPATCHED) > Some(0.0));
         assert!(client.metric(QUEUED) > Some(0.0), "the seats are still held");
