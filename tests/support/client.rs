@@ -1,5 +1,6 @@
 //! The API server, for tests that ask it more often than kubectl can be started, or all the time.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -148,18 +149,55 @@ impl Client {
 
     /// Whether kubectl finds a resource, such as `nodepools`, in a group.
     pub(crate) fn discovers(&self, group: &str, resource: &str) -> bool {
-        let request = Request::get("/apis")
-            .header("accept", DISCOVERY)
-            .body(Vec::new())
-            .expect("a request");
-        let answer = async { tokio::time::timeout(PATIENCE, self.client.request::<Value>(request)).await };
-        let Ok(Ok(found)) = self.runtime.block_on(answer) else {
+        let Some(found) = self.discovery("/apis") else {
             return false;
         };
         let groups = elements(&found["items"]).filter(|found| found["metadata"]["name"] == group);
         let versions = groups.flat_map(|group| elements(&group["versions"]));
         let mut resources = versions.flat_map(|version| elements(&version["resources"]));
         resources.any(|found| found["resource"] == resource)
+    }
+
+    /// What the server serves below `/api` or `/apis`.
+    fn discovery(&self, root: &str) -> Option<Value> {
+        let request = Request::get(root)
+            .header("accept", DISCOVERY)
+            .body(Vec::new())
+            .expect("a request");
+        let answer = async { tokio::time::timeout(PATIENCE, self.client.request(request)).await };
+        self.runtime.block_on(answer).ok()?.ok()
+    }
+
+    /// All objects of all resources that the server can list, each with the name of its resource.
+    pub(crate) fn everything(&self) -> Vec<(String, Value)> {
+        let mut listed = BTreeSet::new();
+        let mut objects = Vec::new();
+        for root in ["/api", "/apis"] {
+            let found = self.discovery(root).expect("discovery");
+            for group in elements(&found["items"]) {
+                let name = group["metadata"]["name"].as_str().unwrap_or_default();
+                for version in elements(&group["versions"]) {
+                    let base = [root, name, version["version"].as_str().expect("a version")];
+                    let base = base
+                        .into_iter()
+                        .filter(|part| !part.is_empty())
+                        .collect::<Vec<_>>()
+                        .join("/");
+                    for resource in elements(&version["resources"]) {
+                        let plural = resource["resource"].as_str().expect("a name");
+                        let can_list = elements(&resource["verbs"]).any(|verb| verb == "list");
+                        if can_list
+                            && plural != "componentstatuses"
+                            && listed.insert(format!("{plural}.{name}"))
+                        {
+                            let found = self.list(&format!("{base}/{plural}"));
+                            objects.extend(found.into_iter().map(|object| (plural.to_owned(), object)));
+                        }
+                    }
+                }
+            }
+        }
+        objects
     }
 
     /// Deletes an object, if it is there.

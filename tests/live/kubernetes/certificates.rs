@@ -60,7 +60,10 @@ impl Installed {
     pub(super) fn new() -> Self {
         let plane = ControlPlane::start();
         plane.install_karpenter_crds(V1);
-        plane.kubectl(&["apply", "-k", OVERLAY], "").success();
+        // A third of the processor time that a client-side apply takes.
+        plane
+            .kubectl(&["apply", "--server-side", "-k", OVERLAY], "")
+            .success();
         let client = Client::of(&plane);
         Self { plane, client }
     }

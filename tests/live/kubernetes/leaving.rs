@@ -59,20 +59,17 @@ impl Cluster {
 
     /// Everything that the API server can list, and what users care about in nodes, pools and definitions.
     fn everything(&self) -> BTreeMap<String, Value> {
-        let listed = "kubectl get -A -o json --ignore-not-found \
-                      \"$(kubectl api-resources --verbs=list -o name | grep -v componentstatuses | paste -sd,)\"";
-        let all: Value = serde_json::from_str(&self.run(listed)).expect("JSON");
-        let objects = all["items"].as_array().expect("objects").iter();
+        let compared = ["nodes", "nodepools", "nodeclaims", "customresourcedefinitions"];
+        let objects = Client::of(&self.plane).everything().into_iter();
         objects
-            .filter(|object| object["metadata"]["namespace"] != "kube-system")
-            .map(|object| {
+            .filter(|(_, object)| object["metadata"]["namespace"] != "kube-system")
+            .map(|(resource, object)| {
                 let metadata = &object["metadata"];
-                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                let name = [&object["kind"], &metadata["namespace"], &metadata["name"]].map(text);
-                let kinds = ["Node", "NodePool", "NodeClaim", "CustomResourceDefinition"];
+                let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+                let name = format!("{resource} {} {}", text("namespace"), text("name"));
                 let content = json!([metadata["labels"], metadata["annotations"], object["spec"]]);
-                let is_compared = kinds.contains(&&*name[0]);
-                (name.join(" "), if is_compared { content } else { Value::Null })
+                let is_compared = compared.contains(&&*resource);
+                (name, if is_compared { content } else { Value::Null })
             })
             .collect()
     }
@@ -222,6 +219,6 @@ fn helm_uninstall_leaves_no_mark_on_a_node() {
     let ours: Vec<_> = left.keys().filter(|name| name.contains("poolgate")).collect();
     // What no release of Helm knows of: what the processes wrote, and the certificate.
     for name in &ours {
-        assert!(name.contains(NAMESPACE) || name.starts_with("Event"), "{ours:?}");
+        assert!(name.contains(NAMESPACE) || name.starts_with("events "), "{ours:?}");
     }
 }
