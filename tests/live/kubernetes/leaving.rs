@@ -219,6 +219,9 @@ fn helm_uninstall_leaves_no_mark_on_a_node() {
     let ours: Vec<_> = left.keys().filter(|name| name.contains("poolgate")).collect();
     // What no release of Helm knows of: what the processes wrote, and the certificate.
     for name in &ours {
-        assert!(name.contains(NAMESPACE) || name.starts_with("events "), "{ours:?}");
+        assert!(
+            name.contains(NAMESPACE) || name.starts_with("events "),
+            "{ours:?}"
+        );
     }
 }

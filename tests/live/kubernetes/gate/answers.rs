@@ -295,6 +295,8 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
         let sentence = format!("NodePool {pool} may be at its node limit: poolgate has lost the record");
         assert!(denied.contains(&sentence), "{denied}");
         wait_for("a closed ledger to be stored", || {
+            // The denial is answered first.
+            gated.client.get(&ledger_path(pool))?;
             (gated.ledger(pool)["closed"] == true).then_some(())
         });
     }
