@@ -25,7 +25,7 @@ pub(super) struct Blocked {
     /// The message of the last one.
     message: String,
     last: Option<Timestamp>,
-    /// About how many nodes.
+    /// How many events; those about nodes are about one node each.
     count: usize,
 }
 
@@ -53,7 +53,7 @@ const MEANINGS: [(&str, &str); 9] = [
     ),
     (
         "nominated for a pending pod",
-        "a waiting pod is to come onto it: this passes by itself",
+        "a waiting pod will be scheduled to it: this passes by itself",
     ),
     (
         "deleting or marked for deletion",
@@ -61,7 +61,7 @@ const MEANINGS: [(&str, &str); 9] = [
     ),
     (
         "initialized",
-        "pods cannot come onto it yet: Karpenter waits until the node is ready with all it asks for",
+        "pods cannot be scheduled to it yet: Karpenter waits until the node is ready with all it asks for",
     ),
     ("node is rebooting", "it is being rebooted: this passes by itself"),
 ];
@@ -85,7 +85,7 @@ impl Blocked {
         }
     }
 
-    /// One more of them.
+    /// Adds an event.
     pub(super) fn add(&mut self, message: String, at: Option<Timestamp>) {
         self.count += 1;
         if self.message.is_empty() || at > self.last {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_karpenter_1_15_have_a_meaning() {
+    fn the_messages_of_karpenter_1_15_have_a_meaning() {
         for (message, start) in [
             (
                 "No allowed disruptions for disruption reason Drifted due to blocking budget",
@@ -153,7 +153,7 @@ mod tests {
             ),
             ("Node is nominated for a pending pod", "a waiting pod"),
             ("Node is deleting or marked for deletion", "it is on its way"),
-            ("Node isn't initialized nor registered", "pods cannot come"),
+            ("Node isn't initialized nor registered", "pods cannot be"),
             ("Node is rebooting", "it is being rebooted"),
         ] {
             assert!(

@@ -1,4 +1,4 @@
-//! Instants as people write and read them: in UTC, the only zone that Karpenter knows, and in a zone of their own.
+//! Reads and writes instants: in UTC, the only zone that Karpenter knows, and in the user's zone.
 
 use std::str::FromStr;
 
@@ -20,9 +20,9 @@ pub(super) fn zone(name: &str) -> anyhow::Result<TimeZone> {
 /// A moment on the command line.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Moment {
-    /// With its place: 2026-01-05T10:00:00Z.
+    /// With its offset from UTC: 2026-01-05T10:00:00Z.
     Instant(Timestamp),
-    /// By the clock: 2026-01-05 10:00, or a day alone.
+    /// By the clock of `--tz`: 2026-01-05 10:00, or a day alone.
     Local(DateTime),
 }
 

@@ -18,13 +18,13 @@ const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 /// How many nodes may go at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Amount {
-    /// So many.
+    /// This many.
     Nodes(u32),
-    /// Nothing limits.
+    /// No limit.
     All,
 }
 
-/// The hours of a day; none for one that the clock skips. An hour that comes twice has the lower number.
+/// The hours of a day; `None` for one that the clock skips. An hour that occurs twice has the lower number.
 pub(super) type Hours = [Option<Amount>; HOURS_A_DAY];
 
 /// The week of reasons with the same answers.
@@ -114,7 +114,7 @@ impl Grid {
             .map_or(self.from, |midnight| midnight.timestamp())
     }
 
-    /// Quarters of an hour gathered in the hours of the clock.
+    /// The quarters of an hour, grouped by the hours of the clock.
     fn days(&self, quarters: &[Cell]) -> [Hours; DAYS] {
         let mut days = [[None; HOURS_A_DAY]; DAYS];
         let begins = std::iter::successors(Some(self.from), |begin| begin.checked_add(QUARTER).ok());

@@ -1,5 +1,5 @@
-//! The state of a cluster's NodePools: how many nodes count, how many of them take a place under budgets, as Karpenter
-//! counts them, and Karpenter's events about disruption that it could not begin.
+//! The state of a cluster's NodePools: how many nodes Karpenter counts, how many of them count against budgets, and
+//! Karpenter's events about disruption that it could not begin.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,7 +36,7 @@ pub(super) struct InUse {
 }
 
 impl InUse {
-    /// How many nodes take a place under the budgets for a reason.
+    /// How many nodes count against the budgets for a reason.
     pub(super) fn consumed(&self, reason: Reason) -> u32 {
         match reason {
             Reason::Unhealthy => self.leaving,
@@ -44,7 +44,7 @@ impl InUse {
         }
     }
 
-    /// What takes the places for a reason, in words.
+    /// The nodes that count against the budgets for a reason, in words.
     pub(super) fn described(&self, reason: Reason) -> String {
         let not_ready = self.consumed(reason) - self.leaving;
         let count = |count: u32, one: &str, several: &str| match count {
@@ -68,7 +68,7 @@ impl InUse {
     }
 }
 
-/// What was read.
+/// The state of all NodePools.
 #[derive(Debug, Default)]
 pub(super) struct Live {
     /// The NodePools, in the order of their names.
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(
             in_use.consumed(Reason::Unhealthy),
             3,
-            "what is not ready is what it repairs"
+            "nodes that are not ready are those to repair"
         );
         assert_eq!(
             in_use.described(Reason::Empty),

@@ -1,5 +1,5 @@
-//! `poolgate budgets`: which budgets of a NodePool hold at a moment, which of them decides, how many nodes may go and when
-//! that changes; or all of it over a week.
+//! `poolgate budgets`: which budgets of a NodePool are active at a moment, which of them decides, how many nodes
+//! may go and when that changes; or all of it over a week.
 
 mod blocked;
 mod clock;
@@ -194,15 +194,15 @@ pub(crate) fn run(args: &BudgetsArgs) -> anyhow::Result<ExitCode> {
     print(&output, code)
 }
 
-/// The answers in the chosen form.
+/// The output in the chosen format.
 fn written(
     args: &BudgetsArgs,
     subjects: &[Subject<'_>],
     at: Timestamp,
     clock: &Clock,
 ) -> anyhow::Result<String> {
-    let each = |tell: fn(&Subject<'_>, Timestamp, &Clock) -> String| {
-        subjects.iter().map(|subject| tell(subject, at, clock)).collect()
+    let each = |write: fn(&Subject<'_>, Timestamp, &Clock) -> String| {
+        subjects.iter().map(|subject| write(subject, at, clock)).collect()
     };
     Ok(if args.json {
         serde_json::to_string_pretty(&json::document(subjects, at))? + "\n"
@@ -243,7 +243,7 @@ impl<'i> Pool<'i> {
     }
 }
 
-/// `spec.disruption`, added if it is missing; none if it is not an object.
+/// `spec.disruption`, added if it is missing; `None` if it is not an object.
 fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
     let spec = object.get_mut("spec")?.as_object_mut()?;
     let disruption = spec.entry("disruption").or_insert(Value::Null);
@@ -253,7 +253,7 @@ fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
     disruption.as_object_mut()
 }
 
-/// The names that there are.
+/// The names of the pools, for a message.
 fn listed(names: &[&str]) -> String {
     if names.is_empty() {
         return "there is none".into();

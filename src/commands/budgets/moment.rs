@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::notes;
 use super::subject::{Subject, nodes_text};
 
-/// Explains what holds at a moment.
+/// Explains the budgets at a moment.
 pub(super) fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let mut text = heading(subject);
     let _ = writeln!(text, "at {}\n", clock.write(at));
@@ -108,9 +108,9 @@ fn names(reasons: Reasons) -> String {
 /// The answer for a reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
-    /// Why it never comes up.
+    /// Why it never applies.
     Idle(&'static str),
-    /// What is allowed, how much of it is left, and when what is allowed changes.
+    /// The allowance, how much of it is left, and when the allowance changes.
     Allowed(Allowance, String, Change),
 }
 
@@ -140,7 +140,7 @@ fn changed(subject: &Subject<'_>, change: Change, clock: &Clock) -> String {
         Change::Never => "this never changes".into(),
         Change::At { at, to } => format!("from {} on: {}", clock.write(at), subject.described(to)),
         Change::NotBefore(until) => format!(
-            "this stays so until {} at least; nothing behind it was looked at",
+            "this stays so until {} at least; later times were not checked",
             clock.write(until)
         ),
     }

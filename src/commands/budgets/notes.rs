@@ -17,7 +17,7 @@ const LINE: usize = 100;
 /// What the CRD writes if `expireAfter` is missing.
 const DEFAULT_EXPIRY: &str = "720h";
 
-/// The notes on a pool, each a paragraph behind an empty line.
+/// The notes on a pool, each a paragraph after an empty line.
 pub(super) fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let notes = [
         broken(subject),
@@ -121,8 +121,8 @@ fn never_open(subject: &Subject<'_>) -> Option<String> {
     let never = |entry: &&Entry| matches!(entry.timing, Timing::Never);
     let entry = subject.budgets.entries().iter().find(never)?;
     Some(format!(
-        "budgets[{}] never holds: its window has no length, or opens by an interval that begins anew whenever \
-         Karpenter looks.",
+        "budgets[{}] never holds: its window has no length, or opens by an interval that starts again each time \
+         Karpenter checks.",
         entry.index
     ))
 }

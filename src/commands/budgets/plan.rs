@@ -23,7 +23,7 @@ Examples:
   poolgate budgets plan --freeze 'mon-fri 09:00-17:00' --tz Asia/Tokyo --nodes 2
   poolgate budgets plan --allow 'sat,sun' --freeze 'sun 18:00-24:00' --reason Drifted";
 
-/// When nodes may go.
+/// The flags of `budgets plan`.
 #[derive(Debug, Args)]
 pub(super) struct PlanArgs {
     /// Let nodes go in these hours and in no others, such as "sat 02:00-06:00 Europe/Berlin". May be given again
@@ -105,7 +105,7 @@ fn local_hours(text: &str, default_zone: &str) -> anyhow::Result<LocalHours> {
     Ok(LocalHours { hours, zone })
 }
 
-/// The wishes of the user as comments, and what the reader has to know.
+/// The given hours and what else the reader must know, as comments.
 fn introduction(args: &PlanArgs) -> String {
     let mut text = String::new();
     for (texts, what) in [
@@ -131,7 +131,7 @@ fn introduction(args: &PlanArgs) -> String {
     text
 }
 
-/// When a variant is the right one.
+/// The times for which a variant is written.
 fn spans(variant: &Variant, from: Timestamp, until: Timestamp) -> String {
     let utc = |at: Timestamp| {
         at.to_zoned(TimeZone::UTC)
@@ -203,7 +203,7 @@ fn budgets(args: &PlanArgs, variant: &Variant) -> String {
     text
 }
 
-/// A number in quotes, because the API wants text.
+/// `nodes` as YAML: a number is quoted, because the API requires a string.
 fn quoted_nodes(nodes: BudgetNodes) -> String {
     let text = nodes_text(nodes);
     match nodes {

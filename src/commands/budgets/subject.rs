@@ -21,16 +21,16 @@ const USUAL_REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason
 /// The question about every pool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question {
-    /// How many nodes it has.
+    /// How many nodes it has, if that is given.
     pub(super) nodes: Option<u32>,
-    /// The one reason that matters.
+    /// The only reason to explain, if one is given.
     pub(super) reason: Option<Reason>,
 }
 
-/// Who wrote the budgets.
+/// Where the budgets are from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
-    /// The author of the pool. If it has none, they are Karpenter's default.
+    /// The pool. If it has none, they are Karpenter's default.
     Pool,
     /// The policy, for a pool that has none.
     Policy,
@@ -51,9 +51,9 @@ pub(super) struct Subject<'a> {
     pub(super) in_use: Option<InUse>,
     /// What its budgets say.
     pub(super) budgets: Budgets,
-    /// The reasons that are asked for.
+    /// The reasons to explain.
     pub(super) reasons: Vec<Reason>,
-    /// What Karpenter decodes of it.
+    /// The pool as Karpenter decodes it.
     pub(super) pool: NodePool<'a>,
     /// Its state in the cluster, as sentences.
     pub(super) stored: Vec<String>,
@@ -124,13 +124,13 @@ impl<'a> Subject<'a> {
         reasons.filter_map(|reason| Some((*reason, self.idle(*reason)?)))
     }
 
-    /// The reasons that can come up.
+    /// The reasons that can apply.
     pub(super) fn active_reasons(&self) -> Vec<Reason> {
         let reasons = self.reasons.iter().copied();
         reasons.filter(|reason| self.idle(*reason).is_none()).collect()
     }
 
-    /// The text about a budget; none for the default.
+    /// A budget as the object has it; `None` for the default.
     pub(super) fn written(&self, entry: &Entry) -> Option<&Budget<'a>> {
         let disruption = self.pool.disruption.as_ref().present()?;
         let budgets = disruption.budgets.as_ref().present()?;
@@ -154,7 +154,7 @@ impl<'a> Subject<'a> {
         self.author == Author::Pool && self.budgets.are_written()
     }
 
-    /// The name of a budget: its place, or what it is if it is not written.
+    /// The name of a budget: its index, or that it is the default.
     pub(super) fn called(&self, index: usize) -> String {
         match self.author {
             Author::Policy => format!("the policy's budgets[{index}]"),
@@ -177,8 +177,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// How many nodes may go for a reason beside those that take a place already; empty where none does, or no cluster
-    /// is asked.
+    /// How many nodes may go for a reason besides those that already count against the budgets; empty if none does,
+    /// or if no cluster is read.
     pub(super) fn left(&self, reason: Reason, allowance: Allowance) -> String {
         let consumed = self.consumed(reason);
         let (Some(in_use), Some(nodes)) = (&self.in_use, allowance.nodes()) else {
@@ -194,7 +194,7 @@ impl<'a> Subject<'a> {
         format!("\n  {}, so {left} may go now", in_use.described(reason))
     }
 
-    /// How many nodes take a place under the budgets for a reason.
+    /// How many nodes count against the budgets for a reason.
     pub(super) fn consumed(&self, reason: Reason) -> u32 {
         self.in_use.as_ref().map_or(0, |in_use| in_use.consumed(reason))
     }

@@ -20,7 +20,7 @@ const TITLE: usize = 44;
 const PANEL_HEAD: usize = 40;
 const PANEL: usize = PANEL_HEAD + 7 * ROW + 12;
 const LEGEND: usize = 40;
-/// A character, about.
+/// The width of a character, roughly.
 const CHARACTER: usize = 8;
 
 /// Most characters of a zone's name.
@@ -134,7 +134,7 @@ fn swatch(body: &mut String, class: &str, x: usize, y: usize, width: usize) {
     );
 }
 
-/// What the colours mean, each beside its own.
+/// What each colour means.
 fn legend(body: &mut String, top: usize) {
     let mut x = MARGIN;
     for (class, sign, meaning) in [

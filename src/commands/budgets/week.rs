@@ -15,7 +15,7 @@ use super::subject::Subject;
 /// The mark of an hour that the clock skips.
 const NO_HOUR: &str = "-";
 
-/// The hours that are named above the columns.
+/// The hour is shown above one in this many columns.
 const NAMED_HOURS: usize = 6;
 
 /// Draws seven days, beginning with the day of a moment.
@@ -55,7 +55,7 @@ pub(super) fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> St
     text
 }
 
-/// What a row is about.
+/// The reasons of a row.
 pub(super) fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
     if reasons.len() == subject.reasons.len() && reasons.len() > 1 {
         return "every reason".into();
