@@ -1,4 +1,5 @@
-//! `poolgate completions` and `poolgate man`: what packages install beside the program, generated from the command line.
+//! `poolgate completions` and `poolgate man`: shell completions and manual pages, generated from the command line,
+//! for packages to install.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -6,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-/// The shell that wants to know the commands and flags.
+/// The flags of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// For which shell
@@ -14,7 +15,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Which page of the manual.
+/// The flags of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// The command that the page is about; the program, if none is named

@@ -1,12 +1,12 @@
-//! A new entry in a mapping, or a new value in place of an old one, written into the text in the style of its neighbours.
+//! Inserts an entry into a mapping of a text, or replaces a value, in the style of the text around it.
 //!
-//! Knows nothing of definitions and of NodePools.
+//! Does not depend on definitions or NodePools.
 
 use serde_json::Value;
 
 use poolgate_core::manifest::{NodeRef, Shape, Style};
 
-/// Text to insert, and where; what is between `at` and `until` is removed.
+/// Text to insert at the offset `at`; the text from `at` until `until` is removed.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::commands) struct Insertion {
     at: usize,
@@ -39,9 +39,9 @@ pub(in crate::commands) fn apply(text: &str, mut insertions: Vec<Insertion>) -> 
 /// Where an entry is inserted into a mapping that is written line by line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum Order {
-    /// Before the first key that comes later in the alphabet.
+    /// Before the first key that is later in the alphabet.
     Alphabetical,
-    /// Behind all others: a comment above a key stays with the key.
+    /// After all others: a comment above a key stays with the key.
     Last,
 }
 
@@ -58,7 +58,7 @@ pub(in crate::commands) struct Entry<'e> {
     pub(in crate::commands) order: Order,
 }
 
-/// How an entry is inserted into a mapping. None if `mapping` is not written as one.
+/// The insertion of an entry into a mapping. `None` if `mapping` is not written as one.
 pub(in crate::commands) fn into_mapping(
     text: &str,
     mapping: NodeRef<'_, '_>,
@@ -71,7 +71,7 @@ pub(in crate::commands) fn into_mapping(
     }
 }
 
-/// Before the first key that comes later in the alphabet, if `place` says so; else behind the last entry's line.
+/// In alphabetical order, before the first key that is later in the alphabet; else after the last entry's line.
 fn block(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Insertion> {
     let mut keys = mapping.entries().map(|(key, _)| key);
     let first = keys.next()?.span().start();
@@ -110,7 +110,7 @@ fn flow(text: &str, mapping: NodeRef<'_, '_>, entry: &Entry<'_>) -> Option<Inser
     Some(Insertion::new(value.span().end(), text))
 }
 
-/// How a value is inserted behind a key that has none.
+/// The insertion of a value after a key that has none.
 pub(in crate::commands) fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &Value) -> Option<Insertion> {
     let end = key.span().end();
     let colon = text.get(end..)?.find(':')?;
@@ -118,7 +118,7 @@ pub(in crate::commands) fn behind_key(text: &str, key: NodeRef<'_, '_>, value: &
     is_next.then(|| Insertion::new(end + colon + 1, format!(" {value}")))
 }
 
-/// How a value replaces another one. A block stays a block. None for an alias: its value is shared with other places.
+/// The replacement of a value. A block stays a block. `None` for an alias: other fields share its value.
 pub(in crate::commands) fn in_place_of(
     text: &str,
     node: NodeRef<'_, '_>,
@@ -167,7 +167,7 @@ fn scalar(before: &str, value: &Value) -> String {
     }
 }
 
-/// How many characters are before a place in its line.
+/// How many characters are before an offset in its line.
 fn column(text: &str, at: usize) -> usize {
     line_before(text, at).chars().count()
 }

@@ -29,14 +29,14 @@ impl Found {
     }
 }
 
-/// All that was found in a text.
+/// The contents of a text.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct Input {
     /// The NodePools in their order.
     pub(in crate::commands) pools: Vec<Found>,
     /// Documents that could not be read: `line:column: why`.
     pub(in crate::commands) broken: Vec<String>,
-    /// How many objects are something else.
+    /// How many other objects there are.
     pub(in crate::commands) others: usize,
 }
 
@@ -69,7 +69,7 @@ pub(in crate::commands) fn find(text: &str) -> Input {
     input
 }
 
-/// The paths of the objects in a document: itself, or the elements of a List. None if it is empty.
+/// The paths of the objects in a document: itself, or the elements of a List. Empty if the document is.
 pub(in crate::commands) fn objects(document: &Json<'_>) -> Vec<FieldPath> {
     if document.is_null() {
         return Vec::new();
@@ -83,7 +83,7 @@ pub(in crate::commands) fn objects(document: &Json<'_>) -> Vec<FieldPath> {
     }
 }
 
-/// The version of a NodePool; none for anything else.
+/// The version of a NodePool; `None` for any other object.
 pub(in crate::commands) fn version(object: &Json<'_>) -> Option<ApiVersion> {
     let (group, version) = object.get("apiVersion")?.as_str()?.split_once('/')?;
     let is_pool = group == GROUP && kind(object) == Some("NodePool");

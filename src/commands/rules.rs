@@ -11,10 +11,10 @@ use poolgate_core::rules::{CATALOGUE, find};
 
 use crate::text_rules;
 
-/// Longest run of lines that differ in their digits at most and are all shown. Of a longer one the middle is left out.
+/// Longest run of lines that is shown whole, if they differ only in digits. The middle of a longer one is left out.
 const LONGEST_RUN: usize = 6;
 
-/// How many lines of a longer run are shown before the gap; after it there is one.
+/// How many lines of a longer run are shown before the gap; one is shown after it.
 const SHOWN_OF_RUN: usize = 3;
 
 /// The flags of `rules`.
@@ -68,7 +68,7 @@ fn list(format: Format, output: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// Name, severity and title of every rule, those of lint's own last.
+/// Name, severity and title of every rule; lint's own rules are last.
 fn lines() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let catalogue = CATALOGUE.iter();
     let catalogue = catalogue.map(|rule| (rule.id.as_str(), severity(rule), rule.title));
@@ -76,7 +76,7 @@ fn lines() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     catalogue.chain(own.map(|rule| (rule.id, rule.severity.as_str(), rule.title)))
 }
 
-/// Prints one rule with all that is known of it.
+/// Explains one rule.
 fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
     if let Some(own) = text_rules::find(id) {
         let (title, why) = (plain(own.title), wrapped(own.why));
@@ -112,12 +112,12 @@ fn explain(id: &str, output: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// How much a finding weighs, as a word.
+/// The severity of a rule's findings, as a word.
 fn severity(rule: &Rule) -> &'static str {
     rule.severity.map_or("off", Severity::as_str)
 }
 
-/// What a reader of the page has to know before the rules.
+/// The introduction of the page.
 const INTRODUCTION: &str = "\
 An **error** denies the object, a **warning** lets it through and says so, an **info** is shown by `poolgate lint` only,
 and a rule that is **off** says nothing until a policy gives it a level. On an update, an error in a field that the update
@@ -130,11 +130,11 @@ Examples show only the fields that matter. Where an example has two documents, t
 its update; of a rule across objects, both are there at once.
 ";
 
-/// What reports a rule that shows only across objects.
+/// What reports findings that show only across objects.
 const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` tell this: each object by itself is fine, \
                       and Karpenter's CRD and the webhook see one at a time.";
 
-/// What reports a rule that is not in the catalogue.
+/// What reports findings of a rule that is not in the catalogue.
 const OWN: &str = "Only poolgate lint tells this: no API server and no webhook sees the text.";
 
 fn page(output: &mut impl Write) -> io::Result<()> {
@@ -194,7 +194,7 @@ fn section(rule: &Rule, output: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// Who else rejects what breaks the rule: a sentence.
+/// What else rejects objects that break the rule, as a sentence.
 fn origins(rule: &Rule) -> String {
     if is_across(rule) {
         return ACROSS.to_owned();
@@ -223,7 +223,7 @@ fn origins(rule: &Rule) -> String {
     format!("Who else rejects this: {}.", parts.join("; "))
 }
 
-/// The example, without the middle of long lists of the same: a comment there says how much is left out.
+/// The example without the middle of long runs of similar lines: a comment says how many are left out.
 fn shortened(example: &str) -> String {
     let mut text = String::new();
     let mut show = |line: &str| {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_run_of_the_same_the_middle_is_counted_and_left_out() {
+    fn the_middle_of_a_long_run_is_counted_and_left_out() {
         let run = |count: usize| (1..=count).fold(String::new(), |text, n| text + &format!("  - {n}\n"));
         let short = format!("list:\n{}others: {{}}\n", run(LONGEST_RUN));
         assert_eq!(shortened(&short), short);

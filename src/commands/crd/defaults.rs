@@ -16,7 +16,7 @@ pub(in crate::commands) struct Overruled {
     pub(in crate::commands) field: &'static str,
     /// Where the definition's default is.
     pub(super) path: FieldPath,
-    /// What it is.
+    /// Its value.
     pub(in crate::commands) present: Value,
     /// What the policy wants.
     pub(in crate::commands) wanted: Value,
@@ -27,8 +27,8 @@ pub(in crate::commands) struct Overruled {
 }
 
 impl Overruled {
-    /// Whether it only counts where all of `spec.disruption` is left out, and the field has a default of its own that
-    /// counts there and elsewhere.
+    /// Whether it only counts if all of `spec.disruption` is left out, and the field has another default that
+    /// always counts.
     pub(in crate::commands) fn is_reported_by_another_of(&self, all: &[Self]) -> bool {
         let same = |other: &Self| other.version == self.version && other.field == self.field;
         self.only_if_all_is_absent
@@ -39,7 +39,7 @@ impl Overruled {
 }
 
 /// The defaults of the definition at `path` that are not the policy's. In v1beta1 only `budgets` can be: the policy
-/// has no values of the other fields' for it.
+/// has no values for its other fields.
 pub(in crate::commands) fn overruled(
     document: &Value,
     path: &FieldPath,

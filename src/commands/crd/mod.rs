@@ -1,7 +1,7 @@
-//! `poolgate crd`: the NodePool definition with the field that upstream's lacks, and with the policy's defaults.
+//! `poolgate crd`: adds the field that upstream's NodePool definition lacks, and the policy's defaults.
 //!
-//! The API server drops fields that a definition does not name, so `spec.disruption.nodeLimitMode` can only
-//! be stored where the definition was extended. It also writes the definition's own defaults before it calls any
+//! The API server drops fields that a definition does not have, so `spec.disruption.nodeLimitMode` can only
+//! be stored if the definition was extended. It also writes the definition's own defaults before it calls any
 //! webhook, so a policy's defaults must be there to have an effect. The definition is not written from scratch:
 //! the property is inserted into the text, default values are replaced in it, and every other byte stays.
 
@@ -31,10 +31,10 @@ use subject::Schema;
 /// The property that is added.
 const PROPERTY: &str = "nodeLimitMode";
 
-/// It and its schema, as they are in a definition in block style.
+/// The property and its schema, as YAML in block style.
 const PROPERTY_YAML: &str = include_str!("property.yaml");
 
-/// What is read.
+/// The name of the input in messages.
 const INPUT: &str = "the NodePool definition (kubectl get crd nodepools.karpenter.sh -o yaml)";
 
 /// The last part of `--help`.
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Prints what it reads with the property added, and with these defaults.
+/// Prints the input with the property added, and with these defaults.
 fn patch(input: impl Read, mut output: impl Write, defaults: Option<&DefaultValues>) -> Result<(), CrdError> {
     let text = read_text(input)?;
     let patched = patched(&text, defaults)?;
@@ -140,7 +140,7 @@ fn patch(input: impl Read, mut output: impl Write, defaults: Option<&DefaultValu
 }
 
 /// The text with the property added to every served version of every NodePool definition in it, and with other
-/// default values where these are given.
+/// default values, if any are given.
 fn patched(text: &str, defaults: Option<&DefaultValues>) -> Result<String, CrdError> {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
@@ -173,7 +173,7 @@ fn patched(text: &str, defaults: Option<&DefaultValues>) -> Result<String, CrdEr
         .ok_or(CrdError::Unsafe)
 }
 
-/// Where and how a default is written into one version.
+/// The replacement of a default of one version.
 fn replacement(
     text: &str,
     document: &Document<'_>,
@@ -192,14 +192,14 @@ fn replacement(
     replacement.ok_or_else(|| layout(&overruled.version, &overruled.path, document, lines))
 }
 
-/// Puts a default into the value of a document.
+/// Replaces a default in the value of a document.
 fn replace(value: &mut Value, overruled: &Overruled) {
     if let Some(default) = value.pointer_mut(&overruled.path.to_pointer()) {
         *default = overruled.wanted.clone();
     }
 }
 
-/// The error of a place that cannot be written to.
+/// The error if the value at `path` cannot be edited.
 fn layout(version: &str, path: &FieldPath, document: &Document<'_>, lines: &Lines<'_>) -> CrdError {
     CrdError::Layout {
         version: version.to_owned(),
@@ -207,7 +207,7 @@ fn layout(version: &str, path: &FieldPath, document: &Document<'_>, lines: &Line
     }
 }
 
-/// Where and how the property is written into one version.
+/// The insertion of the property into one version.
 fn insertion(
     text: &str,
     document: &Document<'_>,
@@ -233,7 +233,7 @@ fn extend(value: &mut Value, properties: &FieldPath) {
     }
 }
 
-/// Whether a text still says what it should: the last guard before a definition goes to a cluster.
+/// Whether a text has these values: the last check before a definition is applied to a cluster.
 fn means(text: &str, wanted: &[Value]) -> bool {
     manifest::parse(text, &Limits::default())
         .map(Document::into_value)

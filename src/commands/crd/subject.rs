@@ -54,7 +54,7 @@ pub(super) fn unextended(document: &Value, path: &FieldPath) -> Result<Vec<Schem
 }
 
 /// The served versions of the definition at `path`: the name of each, and where its schema of `spec.disruption`
-/// should stand.
+/// should be.
 pub(super) fn served(document: &Value, path: &FieldPath) -> Vec<(String, FieldPath)> {
     let versions = path.clone().key("spec").key("versions");
     let listed = versions.find(document).and_then(Value::as_array);
@@ -82,7 +82,7 @@ fn disruption(version: FieldPath) -> FieldPath {
     .fold(version, FieldPath::key)
 }
 
-/// The node that is written at a path; none if an alias is on the way, because its value is shared with other places.
+/// The node at a path; `None` if the path leads through an alias, because other fields share its value.
 pub(super) fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
     let mut segments = path.segments().iter();
     segments.try_fold(document.root()?, |node, segment| match segment {

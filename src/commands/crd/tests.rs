@@ -33,7 +33,7 @@ fn added(before: &str, after: &str) -> String {
     new.join("\n")
 }
 
-/// The definition with the property in all versions, made without any text.
+/// The definition with the property in all versions, built from its value instead of its text.
 fn extended(definition: &Value) -> Value {
     let mut definition = definition.clone();
     for version in definition["spec"]["versions"].as_array_mut().unwrap() {
@@ -42,7 +42,7 @@ fn extended(definition: &Value) -> Value {
     definition
 }
 
-/// A definition as small as can be.
+/// A minimal definition.
 fn small() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -175,7 +175,7 @@ fn yaml_of_any_layout_is_extended_or_rejected() {
 }
 
 #[test]
-fn other_documents_pass_through_and_lists_are_looked_into() {
+fn other_documents_are_unchanged_and_lists_are_searched() {
     let list = json!({"kind": "List", "items": [{"kind": "ConfigMap"}, small()]}).to_string();
     let others = "# first\na:   b   # spaced\n";
     let text = format!("{others}{V1}---\n{list}\n--- # last\nyes: [1,2,\n  3]\n");
@@ -203,7 +203,7 @@ fn rejection(text: &str) -> String {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn errors_say_what_cannot_be_done() {
     assert!(rejection("kind: NodePool\n").starts_with("the input holds no CustomResourceDefinition"));
     assert!(rejection("").starts_with("the input holds no CustomResourceDefinition"));
     let other = V1.replace("group: karpenter.sh", "group: example.com");
@@ -254,7 +254,7 @@ fn own_defaults() -> DefaultValues {
     }
 }
 
-/// The definition with the property and these defaults, made without any text.
+/// The definition with the property and these defaults, built from its value instead of its text.
 fn with_defaults(definition: &Value, defaults: &DefaultValues) -> Value {
     let mut definition = extended(definition);
     for version in definition["spec"]["versions"].as_array_mut().unwrap() {

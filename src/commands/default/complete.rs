@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Defaults;
 
-/// poolgate's own field, which a definition of Karpenter's does not have.
+/// poolgate's own field, which Karpenter's definition does not have.
 const NODE_LIMIT_MODE: &str = "nodeLimitMode";
 
 /// A field that a NodePool lacks, in an object or element that it has.
@@ -18,13 +18,13 @@ pub(super) struct Addition {
     pub(super) value: Value,
 }
 
-/// Fields that every NodePool has: what lacks one is a part, such as a patch, and what it leaves out is elsewhere.
+/// Fields that every NodePool has. An object that lacks one is a part, such as a patch: the rest is elsewhere.
 const DEMANDED: [[&str; 4]; 2] = [
     ["spec", "template", "spec", "nodeClassRef"],
     ["spec", "template", "spec", "requirements"],
 ];
 
-/// The field by which an object shows that it is only a part of a NodePool.
+/// The first of these fields that an object lacks: if there is one, it is only a part of a NodePool.
 pub(super) fn lacking(object: &Json<'_>) -> Option<FieldPath> {
     let mut demanded = DEMANDED.iter().map(|path| FieldPath::of(path));
     demanded.find(|path| path.find(object).is_none())
@@ -38,7 +38,7 @@ pub(super) fn completed(object: &Value, version: ApiVersion, by: &Defaults<'_>) 
     let written = defaults(&pool, None, &by.policy.defaults, by.karpenter);
     let limits = FieldPath::of(&["spec", "limits"]);
     for mut default in written {
-        // In the cluster this is poolgate's own; in a manifest it would be the user's.
+        // In the cluster poolgate owns this value; written into a manifest, it would be the user's.
         if default.path.segments().starts_with(limits.segments()) {
             continue;
         }
@@ -65,7 +65,7 @@ fn put(object: &mut Value, path: &FieldPath, value: Value) {
     }
 }
 
-/// What `after` has and `before` has not, in the order of `after`.
+/// The fields that `after` has and `before` lacks, in the order of `after`.
 pub(super) fn additions(before: &Value, after: &Value, path: &FieldPath) -> Vec<Addition> {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => after

@@ -1,5 +1,5 @@
-//! `poolgate default`: manifests as the cluster would store them, with the defaults of Karpenter's definition and then
-//! those of admission written into the text, and everything else as it is.
+//! `poolgate default`: writes into manifests the defaults that the cluster would store: those of Karpenter's
+//! definition, then those of admission. Everything else stays as it is.
 
 mod complete;
 mod text;
@@ -44,7 +44,7 @@ pub(crate) struct DefaultArgs {
     review_args: NearestReviewArgs,
 }
 
-/// What defaults are taken from.
+/// The sources of the defaults.
 #[derive(Debug)]
 struct Defaults<'a> {
     policy: &'a Policy,
@@ -52,7 +52,7 @@ struct Defaults<'a> {
     with_mode: bool,
 }
 
-/// How each input is worked on.
+/// What all inputs share.
 #[derive(Debug)]
 struct Work<'a> {
     args: &'a DefaultArgs,
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
 }
 
 impl Work<'_> {
-    /// What is printed of one input. Everything that can be completed is, even if something else is wrong.
+    /// The output for one input. Completes every object that it can, even if another one is broken.
     fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
         let before = input.read()?;
         let defaults = Defaults {

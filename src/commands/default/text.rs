@@ -27,8 +27,8 @@ pub(super) struct Completed {
     pub(super) left: Vec<String>,
 }
 
-/// Writes the defaults into every NodePool of a text. Not into a part of one: kustomize would replace the values of the
-/// whole with them.
+/// Writes the defaults into every NodePool of a text. Not into a part of one, such as a patch: kustomize would
+/// replace the values of the whole NodePool with them.
 pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let lines = Lines::new(text);
     let mut insertions = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
         insertions.clear();
     }
     let new = insertion::apply(text, insertions);
-    if !says_what_is_meant(text, &new, defaults) {
+    if !only_adds_defaults(text, &new, defaults) {
         troubles.push("1:1: the defaults cannot be written without changing something else".into());
         return Completed {
             text: text.to_owned(),
@@ -91,7 +91,7 @@ pub(super) fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Com
     }
 }
 
-/// Why an object is left as it is; none for a whole one.
+/// Why an object is left as it is; `None` for a whole NodePool.
 fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Option<String> {
     if let Some(reason) = LeftAlone::by_additions(document, object) {
         return Some(reason.to_string());
@@ -103,9 +103,9 @@ fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Opti
         .map(|field| format!("it lacks {field}, so it is taken for a part of a NodePool, such as a patch"))
 }
 
-/// How the additions are inserted into the text; none if one cannot be.
+/// The insertions for these additions; `None` if one cannot be made.
 fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) -> Option<Vec<Insertion>> {
-    // Of two insertions at the end of the same line, the deeper one comes first: it belongs to that line.
+    // Of two insertions at the end of the same line, the deeper one is made first: it belongs to that line.
     additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
     let root = document.root()?;
     let mut insertions = Vec::new();
@@ -131,7 +131,7 @@ fn written(text: &str, document: &Document<'_>, mut additions: Vec<Addition>) ->
     Some(insertions)
 }
 
-/// How an addition is inserted into a mapping that has other entries.
+/// The insertion of an addition into a mapping that has other entries.
 fn entry(text: &str, parent: NodeRef<'_, '_>, addition: &Addition) -> Option<Insertion> {
     let name = key(addition)?;
     let mut entries = parent.entries();
@@ -158,7 +158,7 @@ fn key(addition: &Addition) -> Option<&str> {
     }
 }
 
-/// The node at a path, as long as no alias and no merge leads there.
+/// The node at a path; `None` if the path leads through an alias or a merge.
 fn node<'d, 't>(root: NodeRef<'d, 't>, path: &FieldPath) -> Option<NodeRef<'d, 't>> {
     path.segments()
         .iter()
@@ -168,8 +168,8 @@ fn node<'d, 't>(root: NodeRef<'d, 't>, path: &FieldPath) -> Option<NodeRef<'d, '
         })
 }
 
-/// Whether the new text means the same objects with their defaults, as far as these could be written.
-fn says_what_is_meant(before: &str, after: &str, defaults: &Defaults<'_>) -> bool {
+/// Whether the new text has the same objects, changed only by the defaults that could be written.
+fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> bool {
     let limits = Limits::default();
     let mut new = manifest::parse(after, &limits);
     for old in manifest::parse(before, &limits) {

@@ -1,5 +1,5 @@
 //! Which defaults of a policy have no effect with the installed NodePool definition: the API server writes the
-//! definition's own before it calls any webhook, and drops fields that the definition does not name.
+//! definition's own defaults before it calls any webhook, and drops fields that the definition does not have.
 
 use std::fs::File;
 use std::path::Path;
@@ -17,7 +17,7 @@ use poolgate_core::manifest::{self, Document, Limits};
 #[derive(Debug)]
 pub(super) struct Definition(Vec<(Value, FieldPath)>);
 
-/// Why there is none.
+/// Why it cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DefinitionError {
     /// There is no file.

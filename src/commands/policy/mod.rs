@@ -1,4 +1,4 @@
-//! `poolgate policy`: checks policy files before they are mounted, and prints what may be in one.
+//! `poolgate policy`: checks policy files before they are mounted, and prints their JSON Schema.
 
 mod effect;
 
@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use crate::policy_file::{self, LoadError, Loaded, placed};
 use effect::Definition;
 
-/// Something was found.
+/// A file has a mistake.
 const FOUND: u8 = 1;
 /// A file could not be read.
 const UNREADABLE: u8 = 2;
@@ -72,7 +72,7 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
     let mut code = 0;
     for path in files {
         match policy_file::load(path) {
-            Ok(loaded) => tell(path, &loaded, definition.as_ref(), &mut output),
+            Ok(loaded) => notes(path, &loaded, definition.as_ref(), &mut output),
             Err(LoadError::Wrong { path, mistakes }) => {
                 code = code.max(FOUND);
                 for mistake in &mistakes.shown {
@@ -91,8 +91,8 @@ fn check(files: &[PathBuf], crd: Option<&Path>) -> anyhow::Result<(String, u8)> 
     Ok((output, code))
 }
 
-/// The settings without effect of a good file.
-fn tell(path: &Path, loaded: &Loaded, definition: Option<&Definition>, output: &mut String) {
+/// Writes which settings of a valid file have no effect.
+fn notes(path: &Path, loaded: &Loaded, definition: Option<&Definition>, output: &mut String) {
     for note in &loaded.reading.notes {
         let _ = writeln!(
             output,
