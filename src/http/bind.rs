@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_address_that_leads_somewhere_is_named() {
+    fn only_an_address_that_clients_can_connect_to_is_named() {
         let named = |text: &str| text.parse::<ListenAddr>().expect(text).named_ip();
         assert_eq!(named("8443"), None);
         assert_eq!(named("0.0.0.0:1"), None);

@@ -28,7 +28,7 @@ use crate::lifecycle::Readiness;
 /// about 400 bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Who sends a request: an extension of each one.
+/// The client's address, as an extension of each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
@@ -39,7 +39,7 @@ impl Peer {
     }
 }
 
-/// What a connection needs to know of its server.
+/// What a connection needs from its server.
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionContext {
     pub(super) readiness: Arc<Readiness>,
@@ -47,7 +47,7 @@ pub(super) struct ConnectionContext {
     pub(super) drain: CancellationToken,
     /// How long to wait for a request after that.
     pub(super) grace: Duration,
-    /// Cancelled when another connection takes the place of this one.
+    /// Cancelled when another connection takes the slot of this one.
     pub(super) gives_way: CancellationToken,
 }
 
@@ -132,7 +132,7 @@ async fn answer(
     Ok(response)
 }
 
-/// A request's body, which reports when all of it has come.
+/// A request's body, which reports when all of it has arrived.
 struct WatchedBody {
     body: Incoming,
     pace: Arc<Pace>,

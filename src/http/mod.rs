@@ -1,5 +1,5 @@
 //! HTTP/1.1 over sockets with a limit on everything: how many connections, and how long a client may take for each step.
-//! A server stops without losing a request. Knows nothing of the content of requests, or of where certificates come from.
+//! A server stops without losing a request. Knows neither the content of requests nor the source of certificates.
 //!
 //! HTTP/1.1 alone, because the API server speaks nothing else to a webhook.
 

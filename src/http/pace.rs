@@ -80,13 +80,13 @@ impl TimeoutKind {
 /// How far a connection is with its current request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
-    /// Nothing of it has come; TLS may still be shaking hands.
+    /// Nothing of it has arrived; the TLS handshake may not be complete.
     Idle,
-    /// A part of its head has come.
+    /// A part of its head has arrived.
     Head,
-    /// Its head has come, its body has not.
+    /// Its head has arrived, its body has not.
     Body,
-    /// All of it has come, and its answer is not yet sent.
+    /// All of it has arrived, and its answer is not yet sent.
     Answer,
 }
 
@@ -126,7 +126,7 @@ impl Pace {
         self.enter(Stage::Body);
     }
 
-    /// So is its body.
+    /// The request's body is complete, too.
     pub(super) fn body_came(&self) {
         self.enter(Stage::Answer);
     }
@@ -152,12 +152,12 @@ impl Pace {
         self.displaced.load(Ordering::Relaxed) || self.opened.elapsed() >= AGE
     }
 
-    /// How far it is.
+    /// The stage of the current request.
     pub(super) fn stage(&self) -> Stage {
         self.turn().stage()
     }
 
-    /// Since when.
+    /// When it entered this stage.
     pub(super) fn since(&self) -> Instant {
         self.opened + Duration::from_millis(self.changed.load(Ordering::Relaxed))
     }
@@ -167,7 +167,7 @@ impl Pace {
         self.overdue.get().copied()
     }
 
-    /// Some bytes have come.
+    /// Some bytes have arrived.
     fn received(&self) {
         if self.stage() == Stage::Idle {
             self.enter(Stage::Head);
@@ -233,9 +233,9 @@ pub(super) struct Paced<S> {
     pace: Arc<Pace>,
     read: Alarm,
     write: Alarm,
-    /// Notified when no request is waited for any more.
+    /// Fires when requests that have not begun are no longer waited for.
     last: Option<Pin<Box<Sleep>>>,
-    /// Whether we have said that nothing more will come.
+    /// Whether our side of the stream is shut down.
     closed: bool,
 }
 
@@ -363,7 +363,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Paced<S> {
     }
 }
 
-/// One timer, set again whenever something else is waited for.
+/// A timer, which is reset whenever the connection waits for something else.
 #[derive(Debug, Default)]
 struct Alarm {
     timer: Option<Pin<Box<Sleep>>>,

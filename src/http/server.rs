@@ -74,7 +74,7 @@ impl Server {
         connections.wait().await;
     }
 
-    /// Serves one connection; all that it needs is its own.
+    /// Serves one connection. The future does not borrow the server.
     fn serve(
         &self,
         stream: TcpStream,

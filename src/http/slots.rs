@@ -1,5 +1,5 @@
-//! Which connections may be open. If another client has an idle connection, that one is closed for a new one. So nobody
-//! can block a port by opening connections.
+//! Which connections may be open. If another client has an idle connection, that one is closed for a new one. So no
+//! client can block a port by opening connections.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ pub(super) struct Slots {
     taken: Mutex<Vec<Arc<Connection>>>,
 }
 
-/// A connection as the others see it.
+/// The part of a connection that other connections read.
 #[derive(Debug)]
 struct Connection {
     peer: IpAddr,
@@ -55,7 +55,7 @@ impl Slots {
     /// more than its share, is closed.
     pub(super) fn take(self: &Arc<Self>, peer: IpAddr, pace: Arc<Pace>) -> Grant {
         let mut taken = self.taken();
-        // Those that were asked to close are gone in a moment, unless a request came first.
+        // Connections that were asked to close do so in a moment, unless a request came first.
         if taken.len() >= self.limit + self.limit / 4 {
             return Grant::Refused;
         }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_has_most_gives_way_to_who_has_fewer() {
+    async fn the_client_with_most_connections_gives_way_to_one_with_fewer() {
         let slots = Slots::new(LIMIT);
         let most = open_many(&slots, 1, 5).await;
         let few = open_many(&slots, 2, 3).await;
@@ -206,7 +206,7 @@ mod tests {
         }
         let newcomer = open(&slots, 1).await;
         assert!(newcomer.is_some());
-        assert_eq!(giving_way(&opened), [0], "its body has not come");
+        assert_eq!(giving_way(&opened), [0], "its body has not arrived");
         let (_, pace) = newcomer.as_ref().expect("a slot");
         pace.body_came();
         assert!(open(&slots, 1).await.is_none());
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_place_is_free_again_when_its_connection_ends() {
+    async fn a_slot_is_free_again_when_its_connection_ends() {
         let slots = Slots::new(LIMIT);
         let mut opened = open_many(&slots, 1, 3).await;
         opened.extend(open_many(&slots, 2, LIMIT - 3).await);

@@ -130,7 +130,7 @@ impl HandshakeError {
         }
     }
 
-    /// What was wrong with the client's certificate, if that was it.
+    /// What was wrong with the client's certificate, if that was the reason.
     pub(super) fn denial(&self) -> Option<Denial> {
         match self.tls()? {
             rustls::Error::NoCertificatesPresented => Some(Denial::NoCertificate),
@@ -167,7 +167,7 @@ impl HandshakeError {
 pub(super) enum Denial {
     /// It showed no certificate.
     NoCertificate,
-    /// Its certificate is of another CA, has expired, or is not meant for clients.
+    /// Its certificate is of another CA, has expired, or is not for clients.
     InvalidCertificate,
     /// Its certificate has another name.
     Name,

@@ -76,7 +76,7 @@ async fn a_request_that_has_begun_is_left_to_its_own_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leaves_waits_a_moment_for_requests_and_longer_for_a_begun_head() {
+async fn a_server_that_stops_waits_briefly_for_requests_and_longer_for_a_begun_head() {
     let grace = Duration::from_secs(1);
     let (_client, mut paced, pace) = connection();
     pace.leave(grace);
@@ -91,7 +91,7 @@ async fn who_leaves_waits_a_moment_for_requests_and_longer_for_a_begun_head() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_gives_way_goes_at_once_unless_an_answer_is_due() {
+async fn a_displaced_connection_ends_at_once_unless_an_answer_is_due() {
     let (_client, mut paced, pace) = connection();
     pace.displace();
     assert_eq!(time_to_end(&mut paced).await, Duration::ZERO);
@@ -138,7 +138,7 @@ async fn a_client_that_still_sends_has_a_moment_to_read_our_last_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_nobody_reads_fails() {
+async fn an_answer_that_the_client_does_not_read_fails() {
     let (_client, mut paced, pace) = connection();
     let began = Instant::now();
     let error = paced.write_all(&[0; 100]).await.expect_err("an error");
