@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_leaves_never_comes_back() {
+    fn a_process_that_shuts_down_is_never_ready_again() {
         let readiness = Readiness::default();
         assert_eq!(readiness.unready().as_deref(), Some("starting"));
         assert!(!readiness.is_leaving());
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_what_it_needs_is_not_ready_until_it_is_there_again() {
+    fn a_process_is_not_ready_while_a_need_is_missing() {
         #[derive(Debug, Default)]
         struct Thing(AtomicU8);
 

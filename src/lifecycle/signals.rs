@@ -34,7 +34,7 @@ impl fmt::Display for Signal {
     }
 }
 
-/// The signals as they come in.
+/// Receives the signals.
 #[derive(Debug)]
 pub(crate) struct Signals {
     interrupt: unix::Signal,

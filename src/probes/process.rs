@@ -12,7 +12,7 @@ use crate::http::{self, BindError, HttpMetrics, Interface};
 use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
 use crate::telemetry::{Metrics, Registry, count_panics};
 
-/// A process that starts: its parts register their numbers and join its tasks.
+/// A process that starts: its parts register their metrics and add their tasks.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) registry: Registry,

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_nobody_reads_are_dropped_and_counted_until_somebody_does() {
+    fn lines_are_dropped_and_counted_while_the_pipe_is_full() {
         let (mut reader, stream) = io::pipe().expect("a pipe");
         let mut log = LogWriter {
             stream,

@@ -47,7 +47,7 @@ mod tests {
             text.contains("panics_total ") && !text.contains("panics_total 0"),
             "{text}"
         );
-        // From here on they panic as the test harness expects.
+        // Restores the default hook for the other tests.
         let _ = panic::take_hook();
     }
 }
