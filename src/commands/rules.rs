@@ -131,11 +131,11 @@ its update; of a rule across objects, both are there at once.
 ";
 
 /// What reports findings that show only across objects.
-const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` tell this: each object by itself is fine, \
+const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` report this: each object by itself is fine, \
                       and Karpenter's CRD and the webhook see one at a time.";
 
 /// What reports findings of a rule that is not in the catalogue.
-const OWN: &str = "Only poolgate lint tells this: no API server and no webhook sees the text.";
+const OWN: &str = "Only poolgate lint reports this: no API server and no webhook sees the text.";
 
 fn page(output: &mut impl Write) -> io::Result<()> {
     writeln!(output, "# Rules\n")?;
@@ -211,16 +211,21 @@ fn origins(rule: &Rule) -> String {
         }
         .to_owned();
     }
-    let parts = rule.origins.iter().map(|origin| match origin {
-        Origin::Schema => "in part Karpenter's CRD",
-        Origin::Runtime => {
-            "in part Karpenter itself, which marks the NodePool not ready and launches nothing for it"
-        }
-        Origin::Silent | Origin::Poolgate => "in part nobody",
-    });
-    let mut parts: Vec<_> = parts.collect();
-    parts.dedup();
-    format!("Who else rejects this: {}.", parts.join("; "))
+    let cases: [(&[Origin], &str); 3] = [
+        (&[Origin::Schema], "Karpenter's CRD rejects some cases."),
+        (
+            &[Origin::Runtime],
+            "In some, Karpenter marks the NodePool not ready and launches nothing for it.",
+        ),
+        (
+            &[Origin::Silent, Origin::Poolgate],
+            "Some are reported by poolgate only.",
+        ),
+    ];
+    let known = cases
+        .iter()
+        .filter(|(origins, _)| origins.iter().any(|origin| rule.origins.contains(origin)));
+    known.map(|(_, sentence)| *sentence).collect::<Vec<_>>().join(" ")
 }
 
 /// The example without the middle of long runs of similar lines: a comment says how many are left out.

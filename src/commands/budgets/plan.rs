@@ -125,7 +125,7 @@ fn introduction(args: &PlanArgs) -> String {
         );
     }
     text.push_str(
-        "# Budgets only restrict, so those of 0 stand for the hours in which no node may go, in UTC.\n\
+        "# Budgets only restrict, so those of 0 cover the hours in which no node may go, in UTC.\n\
          # Expiration (expireAfter) is not limited by budgets.\n",
     );
     text
