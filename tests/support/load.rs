@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::control_plane::ControlPlane;
+use super::full::full;
 use super::wait::wait_for;
 
 const CLIENTS: u64 = 8;
@@ -45,8 +46,9 @@ impl Load {
                 let (load, (path, object)) = (&load, request(client));
                 scope.spawn(move || {
                     let api = Client::of(plane);
-                    // Some ask all the time, some now and then: connections are new, in use, and kept.
-                    let pause = Duration::from_millis(client * client * 10);
+                    // Some ask nearly all the time, some now and then: connections are new, in use, and kept.
+                    let shortest = if full() { 0 } else { 100 };
+                    let pause = Duration::from_millis(shortest + client * client * 10);
                     while !load.over.load(Ordering::Relaxed) {
                         match api.try_create(path, &object) {
                             Ok(_) => drop(load.asked.fetch_add(1, Ordering::Relaxed)),
