@@ -30,6 +30,7 @@ mod support {
     pub(crate) mod client;
     pub(crate) mod control_plane;
     pub(crate) mod crds;
+    pub(crate) mod etcd;
     pub(crate) mod nodeclaim;
     pub(crate) mod nodepool;
     pub(crate) mod pki;

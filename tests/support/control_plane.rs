@@ -7,6 +7,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -14,6 +15,7 @@ use tempfile::TempDir;
 use super::accounts::InstalledAccounts;
 use super::assets::program;
 use super::client::Client;
+use super::etcd::{Etcd, StoreCopy};
 use super::pki::Pki;
 use super::process::{Outcome, Process, run};
 use super::wait::wait_for;
@@ -21,15 +23,22 @@ use super::wait::wait_for;
 /// Drops in the order of its fields: the API server before its store, the directory last.
 pub(crate) struct ControlPlane {
     api_server: Process,
-    etcd: Process,
+    etcd: Etcd,
     kubectl: Kubectl,
     pki: Pki,
-    etcd_address: String,
     /// What the API servers are told beside what all are.
     arguments: Vec<String>,
     accounts: InstalledAccounts,
     directory: TempDir,
 }
+
+/// What the first start of an API server stores: roles, namespaces, priority classes. Every control plane begins with a
+/// copy: to have each API server write its own costs 1.3 s of processor time more.
+static FIRST_STORE: LazyLock<StoreCopy> = LazyLock::new(|| {
+    let mut plane = ControlPlane::start_from(None, &[]);
+    plane.kill_api_server();
+    plane.etcd.end()
+});
 
 /// One more API server of a control plane, on the same store. Does not outlive the control plane's directory.
 pub(crate) struct ApiServer {
@@ -52,20 +61,23 @@ impl ControlPlane {
 
     /// The same with more arguments for its API servers.
     pub(crate) fn start_with(arguments: &[&str]) -> Self {
+        Self::start_from(Some(&FIRST_STORE), arguments)
+    }
+
+    fn start_from(store: Option<&StoreCopy>, arguments: &[&str]) -> Self {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
         let directory = tempfile::Builder::new()
             .prefix("control-plane-")
             .tempdir_in(env!("CARGO_TARGET_TMPDIR"))
             .expect("a temporary directory can be created");
         let pki = Pki::create(directory.path());
-        let (etcd, etcd_address) = start_etcd(directory.path(), "127.0.0.1:0");
-        let (api_server, kubectl) = start_api_server(directory.path(), &pki, &etcd_address, &arguments);
+        let etcd = Etcd::start(directory.path(), store);
+        let (api_server, kubectl) = start_api_server(directory.path(), &pki, etcd.address(), &arguments);
         Self {
             api_server,
             etcd,
             kubectl,
             pki,
-            etcd_address,
             arguments,
             accounts: InstalledAccounts::default(),
             directory,
@@ -87,7 +99,7 @@ impl ControlPlane {
         let mut command = api_server_command(
             self.directory.path(),
             &self.pki,
-            &self.etcd_address,
+            self.etcd.address(),
             self.kubectl.port,
         );
         command.args(&self.arguments);
@@ -100,41 +112,20 @@ impl ControlPlane {
         });
     }
 
-    /// Keeps what is stored now: etcd ends, its directory is copied, and it starts anew.
-    pub(crate) fn back_up_store(&mut self) {
-        self.stop_store();
-        copy(&self.store(), &self.backup());
-        self.start_store();
+    /// Copies what is stored now; etcd pauses for it.
+    pub(crate) fn back_up_store(&mut self) -> StoreCopy {
+        let backup = self.etcd.copy();
         wait_for("the API server to find its store again", || {
             Client::of(self).is_ready().then_some(())
         });
+        backup
     }
 
-    /// Brings the store back to what was kept, revisions included, and starts the API server anew.
-    pub(crate) fn restore_store(&mut self) {
+    /// Brings the store back to what was copied, revisions included, and starts the API server anew.
+    pub(crate) fn restore_store(&mut self, backup: &StoreCopy) {
         self.kill_api_server();
-        self.stop_store();
-        fs::remove_dir_all(self.store()).expect("the store can be removed");
-        copy(&self.backup(), &self.store());
-        self.start_store();
+        self.etcd.restore(backup);
         self.revive_api_server();
-    }
-
-    fn store(&self) -> PathBuf {
-        self.directory().join("etcd")
-    }
-
-    fn backup(&self) -> PathBuf {
-        self.directory().join("etcd-backup")
-    }
-
-    fn stop_store(&mut self) {
-        self.etcd.signal("TERM");
-        self.etcd.wait_for_exit();
-    }
-
-    fn start_store(&mut self) {
-        self.etcd = start_etcd(self.directory.path(), &self.etcd_address).0;
     }
 
     /// Sends a signal (a name without SIG) to etcd.
@@ -146,7 +137,7 @@ impl ControlPlane {
     pub(crate) fn another_api_server(&self) -> ApiServer {
         let own = self.directory().join("another-api-server");
         fs::create_dir(&own).expect("a directory can be created: one more server is enough");
-        let (server, kubectl) = start_api_server(&own, &self.pki, &self.etcd_address, &self.arguments);
+        let (server, kubectl) = start_api_server(&own, &self.pki, self.etcd.address(), &self.arguments);
         ApiServer {
             _server: server,
             kubeconfig: kubectl.kubeconfig,
@@ -233,36 +224,6 @@ impl Kubectl {
             .env("HOME", &self.home);
         run(&mut command, stdin)
     }
-}
-
-fn copy(from: &Path, to: &Path) {
-    run(Command::new("cp").arg("-R").arg(from).arg(to), "").success();
-}
-
-/// Port 0 lets the kernel choose; etcd's log tells the port.
-fn start_etcd(directory: &Path, address: &str) -> (Process, String) {
-    let mut command = Command::new(program("etcd"));
-    command.arg("--data-dir").arg(directory.join("etcd")).args([
-        "--unsafe-no-fsync",
-        &format!("--listen-client-urls=http://{address}"),
-        &format!("--advertise-client-urls=http://{address}"),
-        "--listen-peer-urls=http://127.0.0.1:0",
-        "--log-level=info",
-    ]);
-    let mut etcd = Process::start("etcd", &command, directory);
-    let address = wait_for("etcd to serve", || {
-        assert_eq!(etcd.exited(), None, "etcd ended:\n{}", etcd.log());
-        etcd.log().lines().find_map(served_address)
-    });
-    (etcd, address)
-}
-
-fn served_address(line: &str) -> Option<String> {
-    let entry: Value = serde_json::from_str(line).ok()?;
-    let serving = entry["msg"].as_str()?.starts_with("serving client traffic");
-    serving
-        .then(|| entry["address"].as_str().map(str::to_owned))
-        .flatten()
 }
 
 /// kube-apiserver does not take port 0, and a port that was free a moment ago may be taken: then another one

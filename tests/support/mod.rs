@@ -11,6 +11,7 @@ pub(crate) mod chart;
 pub(crate) mod client;
 pub(crate) mod control_plane;
 pub(crate) mod crds;
+pub(crate) mod etcd;
 pub(crate) mod faults;
 pub(crate) mod files;
 pub(crate) mod fleet;

@@ -90,7 +90,7 @@ fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
     assert_eq!(then.len(), 2);
     let uid = |client: &Client| client.get(LEDGER).expect("a ledger")["metadata"]["uid"].clone();
     let ledger = uid(&client);
-    plane.back_up_store();
+    let backup = plane.back_up_store();
 
     // The time that is lost: other certificates, a higher limit, other claims.
     certify(&plane);
@@ -109,7 +109,7 @@ fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
         services.route(&plane, NAMESPACE, name, None);
     }
     drop(pods);
-    plane.restore_store();
+    plane.restore_store(&backup);
     let client = Client::of(&plane);
     assert_eq!((names(&client), bundle(&client)), (then, bundle_then));
     assert_eq!(uid(&client), ledger);
@@ -140,7 +140,7 @@ fn gates_that_keep_running_admit_nothing_by_what_they_saw_in_the_time_that_is_lo
     });
     assert_eq!(fill(&client, "old"), 3);
     let then = names(&client);
-    plane.back_up_store();
+    let backup = plane.back_up_store();
 
     // The time that is lost: all claims go, and one comes, so that the gate has seen an almost empty pool.
     let client = Client::of(&plane);
@@ -149,7 +149,7 @@ fn gates_that_keep_running_admit_nothing_by_what_they_saw_in_the_time_that_is_lo
     }
     wait_for("a claim to come in", || create_claim(&client, "lost").ok());
 
-    plane.restore_store();
+    plane.restore_store(&backup);
     let client = Client::of(&plane);
     assert_eq!(names(&client), then);
     assert_eq!(fill(&client, "new"), 0);
