@@ -66,31 +66,18 @@ impl Rejection {
         ))
     }
 
-    fn status(&self) -> StatusCode {
+    /// What kind of mistake it is, in a word, and the status of its answer.
+    pub(super) fn kind(&self) -> (&'static str, StatusCode) {
         match self {
-            Self::Path(_) => StatusCode::NOT_FOUND,
-            Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Self::ContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Late(_) => StatusCode::REQUEST_TIMEOUT,
-            Self::Broken(_) | Self::Malformed(_) => StatusCode::BAD_REQUEST,
-            Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
-        }
-    }
-
-    /// What kind of mistake it is, in a word.
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Path(_) => "path",
-            Self::Method(_) => "method",
-            Self::ContentType(_) => "content_type",
-            Self::TooLarge => "too_large",
-            Self::Busy => "busy",
-            Self::Late(_) => "late",
-            Self::Broken(_) => "broken",
-            Self::Malformed(_) => "malformed",
-            Self::Panicked => "panicked",
+            Self::Path(_) => ("path", StatusCode::NOT_FOUND),
+            Self::Method(_) => ("method", StatusCode::METHOD_NOT_ALLOWED),
+            Self::ContentType(_) => ("content_type", StatusCode::UNSUPPORTED_MEDIA_TYPE),
+            Self::TooLarge => ("too_large", StatusCode::PAYLOAD_TOO_LARGE),
+            Self::Busy => ("busy", StatusCode::SERVICE_UNAVAILABLE),
+            Self::Late(_) => ("late", StatusCode::REQUEST_TIMEOUT),
+            Self::Broken(_) => ("broken", StatusCode::BAD_REQUEST),
+            Self::Malformed(_) => ("malformed", StatusCode::BAD_REQUEST),
+            Self::Panicked => ("panicked", StatusCode::INTERNAL_SERVER_ERROR),
         }
     }
 
@@ -107,7 +94,8 @@ impl Rejection {
 
 impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
-        let mut response = (self.status(), self.sentence() + "\n").into_response();
+        let (_, status) = self.kind();
+        let mut response = (status, self.sentence() + "\n").into_response();
         let headers = response.headers_mut();
         if !self.keeps_connection() {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

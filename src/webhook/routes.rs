@@ -190,7 +190,7 @@ impl Webhook {
     /// Answers a request that gets no review. Any client can send many such requests, so not each of them is
     /// logged.
     fn reject(&self, route: Option<Route>, peer: Option<Peer>, rejection: Rejection) -> Response {
-        if let Some(left_out) = self.rejected.permit(rejection.kind()) {
+        if let Some(left_out) = self.rejected.permit(rejection.kind().0) {
             tracing::warn!(
                 webhook = route.map(Route::as_str),
                 peer = peer.map(|peer| field::display(peer.0)),
