@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{MethodRouter, post};
 use tokio::time::timeout;
 use tracing::{Instrument, Span, field};
 
@@ -61,13 +61,13 @@ impl Webhook {
         let mut router = Router::new();
         if self.reviewer.is_some() {
             router = router
-                .route("/mutate", post(mutate))
-                .route("/validate", post(validate));
+                .route("/mutate", answers(Route::Review(Endpoint::Mutate)))
+                .route("/validate", answers(Route::Review(Endpoint::Validate)));
         }
         if self.gate.is_some() {
             router = router
-                .route("/gate", post(gate))
-                .route("/gate/strict", post(strict_gate));
+                .route("/gate", answers(Route::Gate(OnError::Allow)))
+                .route("/gate/strict", answers(Route::Gate(OnError::Deny)));
         }
         router
             .method_not_allowed_fallback(wrong_method)
@@ -205,20 +205,12 @@ impl Webhook {
     }
 }
 
-async fn mutate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Route::Review(Endpoint::Mutate), request).await
-}
-
-async fn validate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Route::Review(Endpoint::Validate), request).await
-}
-
-async fn gate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Route::Gate(OnError::Allow), request).await
-}
-
-async fn strict_gate(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
-    webhook.answer(Route::Gate(OnError::Deny), request).await
+fn answers(route: Route) -> MethodRouter<Arc<Webhook>> {
+    post(
+        move |State(webhook): State<Arc<Webhook>>, request: Request| async move {
+            webhook.answer(route, request).await
+        },
+    )
 }
 
 async fn wrong_method(State(webhook): State<Arc<Webhook>>, request: Request) -> Response {
