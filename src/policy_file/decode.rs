@@ -21,11 +21,8 @@ struct Cursor<'v>(Option<&'v Value>);
 
 impl<'v> Cursor<'v> {
     fn at(self, key: &str) -> Self {
-        Self(
-            self.0
-                .and_then(|value| value.get(key))
-                .filter(|value| !value.is_null()),
-        )
+        let value = self.0.and_then(|value| value.get(key));
+        Self(value.filter(|value| !value.is_null()))
     }
 
     fn text(self) -> Option<&'v str> {
@@ -37,9 +34,7 @@ impl<'v> Cursor<'v> {
     }
 
     fn number<N: TryFrom<i64>>(self) -> Option<N> {
-        self.0
-            .and_then(Value::as_i64)
-            .and_then(|number| N::try_from(number).ok())
+        self.0?.as_i64()?.try_into().ok()
     }
 
     fn is_true(self) -> bool {
@@ -53,9 +48,8 @@ impl<'v> Cursor<'v> {
 
     fn entries(self) -> impl Iterator<Item = (&'v String, Self)> {
         let map = self.0.and_then(Value::as_object);
-        map.into_iter()
-            .flatten()
-            .map(|(key, value)| (key, Self(Some(value))))
+        let entries = map.into_iter().flatten();
+        entries.map(|(key, value)| (key, Self(Some(value))))
     }
 
     fn texts(self) -> Vec<String> {
@@ -130,25 +124,13 @@ fn levels(rules: Cursor<'_>, notes: &mut Found) -> Levels {
 
 fn defaults(value: Cursor<'_>) -> DefaultValues {
     let built_in = DefaultValues::default();
-    let budgets: Vec<DefaultBudget> = value
-        .at("budgets")
-        .elements()
-        .filter_map(default_budget)
-        .collect();
+    let text = |field: &str, otherwise: String| value.at(field).owned().unwrap_or(otherwise);
+    let budgets = value.at("budgets").elements().filter_map(default_budget);
+    let budgets = Some(budgets.collect()).filter(|budgets: &Vec<_>| !budgets.is_empty());
     DefaultValues {
-        budgets: if budgets.is_empty() {
-            built_in.budgets
-        } else {
-            budgets
-        },
-        consolidation_policy: value
-            .at("consolidationPolicy")
-            .owned()
-            .unwrap_or(built_in.consolidation_policy),
-        consolidate_after: value
-            .at("consolidateAfter")
-            .owned()
-            .unwrap_or(built_in.consolidate_after),
+        budgets: budgets.unwrap_or(built_in.budgets),
+        consolidation_policy: text("consolidationPolicy", built_in.consolidation_policy),
+        consolidate_after: text("consolidateAfter", built_in.consolidate_after),
         node_limit_mode: value
             .at("nodeLimitMode")
             .text()
@@ -252,9 +234,8 @@ fn exemption(value: Cursor<'_>) -> Exemption {
         reason: value.at("reason").owned(),
         rules: CATALOGUE
             .iter()
-            .copied()
-            .filter(|rule| is_named(rule.id.as_str()))
             .map(|rule| rule.id)
+            .filter(|id| is_named(id.as_str()))
             .collect(),
     }
 }
