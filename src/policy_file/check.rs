@@ -21,10 +21,8 @@ pub(super) fn check(value: &Value, shape: &'static Shape, path: &FieldPath, foun
             check_word(poolgate_core::policy::Level::VALUES, text, path, found);
         }
         (Shape::Whole(least, most), Value::Number(number)) => {
-            if !number
-                .as_i64()
-                .is_some_and(|number| (*least..=*most).contains(&number))
-            {
+            let whole = number.as_i64();
+            if !whole.is_some_and(|whole| (*least..=*most).contains(&whole)) {
                 let wrong = format!("{number} is not a whole number from {least} to {most}");
                 found.push(path, At::Value, &wrong, None);
             }
@@ -42,7 +40,13 @@ pub(super) fn check(value: &Value, shape: &'static Shape, path: &FieldPath, foun
                 check(value, element, &path.clone().index(index), found);
             }
         }
-        (Shape::Map(keys, element), Value::Object(map)) => check_map(keys, element, map, path, found),
+        (Shape::Map(keys, element), Value::Object(map)) => {
+            for (key, value) in map {
+                let below = path.clone().key(key.clone());
+                check_text(keys, key, At::Key, &below, found);
+                check(value, element, &below, found);
+            }
+        }
         (Shape::Object(fields), Value::Object(map)) => check_object(fields, map, path, found),
         _ => mistyped(shape, value, path, found),
     }
@@ -62,20 +66,6 @@ fn check_text(grammar: &Grammar, text: &str, at: At, path: &FieldPath, found: &m
     if let Err(wrong) = grammar.check(text) {
         let reason = format!("{}: {}", quoted(text), wrong.reason);
         found.push(path, at, &reason, wrong.suggestion.as_deref());
-    }
-}
-
-fn check_map(
-    keys: &Grammar,
-    element: &'static Shape,
-    map: &Map<String, Value>,
-    path: &FieldPath,
-    found: &mut Found,
-) {
-    for (key, value) in map {
-        let below = path.clone().key(key.clone());
-        check_text(keys, key, At::Key, &below, found);
-        check(value, element, &below, found);
     }
 }
 
