@@ -47,10 +47,7 @@ impl Grammar {
     pub(super) fn check(&self, text: &str) -> Result<(), Wrong> {
         if text.len() > LONGEST_TEXT {
             let reason = format!("it is {} bytes long, at most {LONGEST_TEXT} are read", text.len());
-            return Err(Wrong {
-                reason,
-                suggestion: None,
-            });
+            return wrong(reason, None::<String>);
         }
         match self.check {
             Check::Says(check) => check(text),
@@ -215,16 +212,10 @@ fn unknown_rule(text: &str) -> Result<(), Wrong> {
 }
 
 fn check_duration(text: &str) -> Result<(), Wrong> {
+    let is_whole = |byte: u8| byte.is_ascii_digit() || b"smh".contains(&byte);
     match GoDuration::parse(text) {
         Err(error) => wrong(error.to_string(), None::<String>),
-        Ok(_)
-            if text
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || b"smh".contains(&byte))
-                && text != "0" =>
-        {
-            Ok(())
-        }
+        Ok(_) if text != "0" && text.bytes().all(is_whole) => Ok(()),
         Ok(_) => wrong(
             "Karpenter's CRD takes whole seconds, minutes and hours",
             Some("write 30s, 5m or 1h30m, for example"),

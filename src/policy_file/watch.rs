@@ -129,11 +129,6 @@ impl PolicyFile {
     fn may_stand_in(&self) -> bool {
         self.if_unusable != IfUnusable::Fail && self.name.is_empty()
     }
-
-    /// The same for a file that is not there.
-    fn may_stand_in_for_none(&self) -> bool {
-        self.may_stand_in() && self.if_unusable == IfUnusable::StandIn
-    }
 }
 
 impl Load for PolicyFile {
@@ -143,10 +138,11 @@ impl Load for PolicyFile {
 
     async fn read(&self) -> Result<Option<Vec<u8>>, LoadError> {
         let read = read_in_time(self.path.clone()).await;
+        let needs_file = self.if_unusable != IfUnusable::StandIn || !self.may_stand_in();
         match read.map_err(|cause| file::unreadable(&self.path, cause)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(LoadError::Missing(_)) if self.when_missing == WhenMissing::BuiltIn => Ok(None),
-            Err(error @ LoadError::Missing(_)) if !self.may_stand_in_for_none() => Err(error),
+            Err(error @ LoadError::Missing(_)) if needs_file => Err(error),
             // It cannot be read at the start: `load` reports what that means.
             Err(error) if self.may_stand_in() => {
                 tracing::error!(%error, "the policy file cannot be read");
