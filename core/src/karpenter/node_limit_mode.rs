@@ -18,11 +18,9 @@ impl NodeLimitMode {
 
     /// The mode named by exactly this text.
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "Hard" => Some(Self::Hard),
-            "Soft" => Some(Self::Soft),
-            _ => None,
-        }
+        [Self::Hard, Self::Soft]
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
     }
 
     /// The mode as it is in the object.

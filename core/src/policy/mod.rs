@@ -59,11 +59,8 @@ impl Enforcement {
 
     /// The value named by exactly this text.
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "enforce" => Some(Self::Enforce),
-            "warn" => Some(Self::Warn),
-            _ => None,
-        }
+        let both = [Self::Enforce, Self::Warn];
+        both.into_iter().find(|enforcement| enforcement.as_str() == text)
     }
 
     /// The word in a policy file.
@@ -100,11 +97,8 @@ impl OverLimit {
 
     /// The value named by exactly this text.
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "report" => Some(Self::Report),
-            "terminate" => Some(Self::Terminate),
-            _ => None,
-        }
+        let both = [Self::Report, Self::Terminate];
+        both.into_iter().find(|over_limit| over_limit.as_str() == text)
     }
 
     /// The word in a policy file.
