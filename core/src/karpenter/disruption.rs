@@ -1,7 +1,6 @@
 //! A tolerant, borrowed view of `spec.disruption`.
 
 use super::Field;
-use super::field::objects;
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 
@@ -41,11 +40,7 @@ impl<'a> Disruption<'a> {
 
     pub(super) fn view(disruption: &'a Object<'a>) -> Self {
         Self {
-            budgets: Field::list(disruption, "budgets").map(|list| {
-                objects(list)
-                    .map(|(index, budget)| Budget::view(index, budget))
-                    .collect()
-            }),
+            budgets: Field::list(disruption, "budgets").views(Budget::view),
             consolidation_policy: Field::text(disruption, "consolidationPolicy"),
             consolidate_after: Field::text(disruption, "consolidateAfter"),
             node_limit_mode: Field::text(disruption, "nodeLimitMode"),

@@ -47,8 +47,12 @@ impl<T> Field<T> {
         }
     }
 
-    fn read<'v>(from: Option<&'v Json<'v>>, convert: impl FnOnce(&'v Json<'v>) -> Option<T>) -> Self {
-        match from {
+    fn read<'v>(
+        of: Option<&'v Object<'v>>,
+        key: &str,
+        convert: impl FnOnce(&'v Json<'v>) -> Option<T>,
+    ) -> Self {
+        match of.and_then(|parent| parent.get(key)) {
             None | Some(Json::Null) => Self::Absent,
             Some(value) => convert(value).map_or(Self::Mistyped, Self::Present),
         }
@@ -56,33 +60,23 @@ impl<T> Field<T> {
 }
 
 impl<'v> Field<&'v str> {
-    /// The text under `key`.
-    pub fn text(of: &'v Object<'v>, key: &str) -> Self {
-        Self::text_in(Some(of), key)
-    }
-
     /// The text under `key`; absent if its parent is.
-    pub fn text_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
-        Self::read(of.and_then(|parent| parent.get(key)), Json::as_str)
+    pub fn text(of: impl Into<Option<&'v Object<'v>>>, key: &str) -> Self {
+        Self::read(of.into(), key, Json::as_str)
     }
 }
 
 impl<'v> Field<&'v Number> {
     /// The number under `key`.
     pub fn number(of: &'v Object<'v>, key: &str) -> Self {
-        Self::read(of.get(key), |value| match value {
-            Json::Number(number) => Some(number),
-            _ => None,
-        })
+        Self::read(Some(of), key, Json::as_number)
     }
 }
 
 impl Field<i64> {
     /// The whole number under `key`, even if written as `3.0`; absent if its parent is.
     pub fn integer_in(of: Option<&Object<'_>>, key: &str) -> Self {
-        Self::read(of.and_then(|parent| parent.get(key)), |value| {
-            value.as_number().and_then(whole_number)
-        })
+        Self::read(of, key, |value| value.as_number().and_then(whole_number))
     }
 }
 
@@ -107,30 +101,28 @@ pub(crate) fn whole_number(number: &Number) -> Option<i64> {
 impl<'v> Field<&'v Object<'v>> {
     /// The object or map under `key`; absent if its parent is.
     pub fn map_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
-        Self::read(of.and_then(|parent| parent.get(key)), Json::as_object)
+        Self::read(of, key, Json::as_object)
     }
 }
 
 impl<'v> Field<&'v [Json<'v>]> {
-    /// The list under `key`.
-    pub fn list(of: &'v Object<'v>, key: &str) -> Self {
-        Self::list_in(Some(of), key)
+    /// The list under `key`; absent if its parent is.
+    pub fn list(of: impl Into<Option<&'v Object<'v>>>, key: &str) -> Self {
+        Self::read(of.into(), key, Json::as_array)
     }
 
-    /// The list under `key`; absent if its parent is.
-    pub fn list_in(of: Option<&'v Object<'v>>, key: &str) -> Self {
-        Self::read(of.and_then(|parent| parent.get(key)), Json::as_array)
+    /// The elements of the list that are objects, each viewed with its index.
+    pub(super) fn views<T>(self, view: impl Fn(usize, &'v Object<'v>) -> T) -> Field<Vec<T>> {
+        self.map(|list| {
+            let elements = list.iter().enumerate();
+            elements
+                .filter_map(|(index, element)| Some(view(index, element.as_object()?)))
+                .collect()
+        })
     }
 }
 
 /// The object under a key; `None` if something else is there.
 pub(super) fn child<'a>(of: Option<&'a Object<'a>>, key: &str) -> Option<&'a Object<'a>> {
     of?.get(key)?.as_object()
-}
-
-/// The elements of a list that are objects, each with its index.
-pub(super) fn objects<'v>(list: &'v [Json<'v>]) -> impl Iterator<Item = (usize, &'v Object<'v>)> {
-    list.iter()
-        .enumerate()
-        .filter_map(|(index, element)| Some((index, element.as_object()?)))
 }

@@ -28,7 +28,7 @@ impl<'a> NodeClaim<'a> {
             object,
             version,
             spec: Field::map_in(object.as_object(), "spec"),
-            expire_after: Field::text_in(spec, "expireAfter"),
+            expire_after: Field::text(spec, "expireAfter"),
             template: Template::view(TemplateOwner::Claim, object.as_object()),
         }
     }

@@ -49,7 +49,7 @@ impl<'a> NodePool<'a> {
             object,
             version,
             has_metadata: metadata.is_some(),
-            name: Field::text_in(metadata, "name"),
+            name: Field::text(metadata, "name"),
             labels: Field::map_in(metadata, "labels"),
             annotations: Field::map_in(metadata, "annotations"),
             spec: Field::map_in(object.as_object(), "spec"),
@@ -57,7 +57,7 @@ impl<'a> NodePool<'a> {
             limits: Field::map_in(spec, "limits"),
             weight: Field::integer_in(spec, "weight"),
             replicas: Field::integer_in(spec, "replicas"),
-            expire_after: Field::text_in(
+            expire_after: Field::text(
                 match version {
                     ApiVersion::V1 => child(child(spec, "template"), "spec"),
                     ApiVersion::V1Beta1 => child(spec, "disruption"),

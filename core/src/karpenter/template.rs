@@ -2,7 +2,7 @@
 
 use serde_json::Number;
 
-use super::field::{child, objects};
+use super::field::child;
 use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
 use super::template_owner::TemplateOwner;
@@ -104,25 +104,17 @@ impl<'a> Template<'a> {
         let metadata = child(template, "metadata");
         let spec = child(template, "spec");
         let taints = |list: TaintList| {
-            Field::list_in(spec, list.field()).map(|taints| {
-                objects(taints)
-                    .map(|(index, taint)| Taint::view(owner, list, index, taint))
-                    .collect()
-            })
+            Field::list(spec, list.field()).views(|index, taint| Taint::view(owner, list, index, taint))
         };
         Self {
             owner,
             labels: Field::map_in(metadata, "labels"),
             annotations: Field::map_in(metadata, "annotations"),
-            requirements: Field::list_in(spec, "requirements").map(|list| {
-                objects(list)
-                    .map(|(index, requirement)| Requirement::view(index, requirement))
-                    .collect()
-            }),
+            requirements: Field::list(spec, "requirements").views(Requirement::view),
             node_class_ref: Field::map_in(spec, "nodeClassRef"),
             taints: taints(TaintList::Taints),
             startup_taints: taints(TaintList::StartupTaints),
-            termination_grace_period: Field::text_in(spec, "terminationGracePeriod"),
+            termination_grace_period: Field::text(spec, "terminationGracePeriod"),
             kubelet: Field::map_in(spec, "kubelet"),
             resources: Field::map_in(spec, "resources"),
         }
