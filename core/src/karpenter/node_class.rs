@@ -60,13 +60,10 @@ impl NodeClassKind {
     /// What is wrong with a group and a kind that no provider known to poolgate combines; `None` if nothing is, or
     /// if both may belong to a provider that it does not know.
     pub fn mismatch(group: &str, kind: &str) -> Option<NodeClassMismatch> {
-        if KNOWN
-            .iter()
-            .any(|known| known.group == group && known.kind == kind)
-        {
+        let find = |fits: &dyn Fn(&Self) -> bool| KNOWN.iter().find(|known| fits(known));
+        if find(&|known| known.group == group && known.kind == kind).is_some() {
             return None;
         }
-        let find = |fits: &dyn Fn(&Self) -> bool| KNOWN.iter().find(|known| fits(known));
         let slip = find(&|known| known.group == group)
             .or_else(|| find(&|known| known.kind == kind && is_slip(group, known.group)))
             .or_else(|| find(&|known| is_slip(group, known.group) && is_slip(kind, known.kind)))

@@ -81,8 +81,6 @@ impl KarpenterVersion {
     pub const KUBERNETES_DOMAINS_FREE: Self = Self::new(1, 9, 0);
     /// `limits.nodes` is checked before a dynamic pool gets nodes.
     pub const NODE_LIMIT: Self = Self::new(1, 11, 0);
-    /// `karpenter.sh/do-not-disrupt` on a pod may be a duration.
-    pub const DO_NOT_DISRUPT_FOR: Self = Self::new(1, 12, 0);
     /// A budget must not repeat a reason.
     pub const UNIQUE_REASONS: Self = Self::new(1, 13, 0);
     /// The consolidation policy `Balanced`.
