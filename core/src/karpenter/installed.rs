@@ -98,6 +98,11 @@ impl Installed {
         })
     }
 
+    /// The release that NodePools of this cluster are checked against.
+    pub fn release(&self) -> KarpenterVersion {
+        self.releases.newest
+    }
+
     /// The definition of one version.
     pub fn version(&self, version: ApiVersion) -> Option<&InstalledVersion> {
         self.versions
@@ -145,12 +150,5 @@ impl InstalledVersion {
         };
         let words = words.as_ref()?;
         Some(words.iter().any(|known| **known == *word))
-    }
-}
-
-impl Installed {
-    /// The release that NodePools of this cluster are checked against.
-    pub fn release(&self) -> KarpenterVersion {
-        self.releases.newest
     }
 }

@@ -26,6 +26,9 @@ impl fmt::Display for ReleaseRange {
     }
 }
 
+/// The keyword that says how a list is merged.
+const LIST_TYPE: &str = "x-kubernetes-list-type";
+
 /// Something new in a definition.
 struct Change {
     /// The first release with it.
@@ -36,121 +39,81 @@ struct Change {
     is_there: fn(&Definition<'_, '_>) -> bool,
 }
 
+/// A change with only one release before the next one.
+const fn at(since: KarpenterVersion, is_there: fn(&Definition<'_, '_>) -> bool) -> Change {
+    Change {
+        since,
+        until: since,
+        is_there,
+    }
+}
+
 /// What changed in the definition, oldest first. `core/tests/releases.rs` compares it with the published
 /// definitions.
 const CHANGES: &[Change] = &[
+    at(KarpenterVersion::new(0, 33, 0), |definition| {
+        definition.any(|schema| schema.requires_in_spec("template"))
+    }),
+    at(KarpenterVersion::BUDGETS, |definition| {
+        definition.any(|schema| schema.has("disruption.budgets"))
+    }),
+    at(KarpenterVersion::MIN_VALUES, |definition| {
+        definition.any(|schema| schema.has("template.spec.requirements[].minValues"))
+    }),
+    at(KarpenterVersion::COMPOUND_BUDGET_DURATIONS, |definition| {
+        let pattern = "^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$";
+        definition.any(|schema| schema.says("disruption.budgets[].duration", "pattern", pattern))
+    }),
+    at(KarpenterVersion::new(0, 37, 0), |definition| {
+        let values = "template.spec.requirements[].values";
+        definition.any(|schema| schema.says(values, LIST_TYPE, "atomic"))
+    }),
+    at(KarpenterVersion::V1_SERVED, |definition| definition.v1(|_| true)),
+    at(KarpenterVersion::V1_STORED, |definition| {
+        definition.v1(|schema| schema.stored)
+    }),
     Change {
-        since: KarpenterVersion::new(0, 33, 0),
-        until: KarpenterVersion::new(0, 33, 0),
-        is_there: |definition| definition.any(|schema| schema.requires_in_spec("template")),
-    },
-    Change {
-        since: KarpenterVersion::BUDGETS,
-        until: KarpenterVersion::BUDGETS,
-        is_there: |definition| definition.any(|schema| schema.has("disruption.budgets")),
-    },
-    Change {
-        since: KarpenterVersion::MIN_VALUES,
-        until: KarpenterVersion::MIN_VALUES,
-        is_there: |definition| definition.any(|schema| schema.has("template.spec.requirements[].minValues")),
-    },
-    Change {
-        since: KarpenterVersion::COMPOUND_BUDGET_DURATIONS,
-        until: KarpenterVersion::COMPOUND_BUDGET_DURATIONS,
-        is_there: |definition| {
-            definition.any(|schema| {
-                schema.has_pattern(
-                    "disruption.budgets[].duration",
-                    "^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$",
-                )
-            })
-        },
-    },
-    Change {
-        since: KarpenterVersion::new(0, 37, 0),
-        until: KarpenterVersion::new(0, 37, 0),
-        is_there: |definition| {
-            definition.any(|schema| schema.is_list_of("template.spec.requirements[].values", "atomic"))
-        },
-    },
-    Change {
-        since: KarpenterVersion::V1_SERVED,
-        until: KarpenterVersion::V1_SERVED,
-        is_there: |definition| definition.v1(|_| true),
-    },
-    Change {
-        since: KarpenterVersion::V1_STORED,
-        until: KarpenterVersion::V1_STORED,
-        is_there: |definition| definition.v1(|schema| schema.stored),
-    },
-    Change {
-        since: KarpenterVersion::DISRUPTION_DEFAULT,
         until: KarpenterVersion::new(1, 0, 8),
-        is_there: |definition| definition.v1(|schema| schema.default("disruption").is_some()),
+        ..at(KarpenterVersion::DISRUPTION_DEFAULT, |definition| {
+            definition.v1(|schema| schema.default("disruption").is_some())
+        })
     },
     Change {
-        since: KarpenterVersion::V1_ALONE,
         until: KarpenterVersion::new(1, 3, 0),
-        is_there: |definition| definition.v1(|_| true) && !definition.serves_v1beta1(),
+        ..at(KarpenterVersion::V1_ALONE, |definition| {
+            definition.v1(|_| true) && !definition.serves_v1beta1()
+        })
     },
     Change {
-        since: KarpenterVersion::ANCHORED_DURATIONS,
         until: KarpenterVersion::new(1, 7, 0),
-        is_there: |definition| {
-            definition
-                .v1(|schema| schema.has_pattern("disruption.consolidateAfter", "^(([0-9]+(s|m|h))+|Never)$"))
-        },
+        ..at(KarpenterVersion::ANCHORED_DURATIONS, |definition| {
+            let pattern = "^(([0-9]+(s|m|h))+|Never)$";
+            definition.v1(|schema| schema.says("disruption.consolidateAfter", "pattern", pattern))
+        })
     },
+    at(KarpenterVersion::STATIC_CAPACITY, |definition| {
+        definition.v1(|schema| schema.has("replicas"))
+    }),
     Change {
-        since: KarpenterVersion::STATIC_CAPACITY,
-        until: KarpenterVersion::STATIC_CAPACITY,
-        is_there: |definition| definition.v1(|schema| schema.has("replicas")),
-    },
-    Change {
-        since: KarpenterVersion::GTE_LTE,
         until: KarpenterVersion::new(1, 12, 1),
-        is_there: |definition| {
-            definition.v1(|schema| {
-                let mut operators = schema
-                    .words("template.spec.requirements[].operator")
-                    .into_iter()
-                    .flatten();
-                operators.any(|operator| &*operator == "Gte")
-            })
-        },
+        ..at(KarpenterVersion::GTE_LTE, |definition| {
+            definition.v1(|schema| schema.has_word("template.spec.requirements[].operator", "Gte"))
+        })
     },
+    at(KarpenterVersion::UNIQUE_REASONS, |definition| {
+        definition.v1(|schema| schema.says("disruption.budgets[].reasons", LIST_TYPE, "set"))
+    }),
     Change {
-        since: KarpenterVersion::UNIQUE_REASONS,
-        until: KarpenterVersion::UNIQUE_REASONS,
-        is_there: |definition| {
-            definition.v1(|schema| schema.is_list_of("disruption.budgets[].reasons", "set"))
-        },
-    },
-    Change {
-        since: KarpenterVersion::BALANCED,
         until: KarpenterVersion::new(1, 14, 3),
-        is_there: |definition| {
-            definition.v1(|schema| {
-                let mut policies = schema
-                    .words("disruption.consolidationPolicy")
-                    .into_iter()
-                    .flatten();
-                policies.any(|policy| &*policy == "Balanced")
-            })
-        },
+        ..at(KarpenterVersion::BALANCED, |definition| {
+            definition.v1(|schema| schema.has_word("disruption.consolidationPolicy", "Balanced"))
+        })
     },
     Change {
-        since: KarpenterVersion::UNHEALTHY,
         until: KarpenterVersion::NEWEST,
-        is_there: |definition| {
-            definition.v1(|schema| {
-                let mut reasons = schema
-                    .words("disruption.budgets[].reasons[]")
-                    .into_iter()
-                    .flatten();
-                reasons.any(|reason| &*reason == "Unhealthy")
-            })
-        },
+        ..at(KarpenterVersion::UNHEALTHY, |definition| {
+            definition.v1(|schema| schema.has_word("disruption.budgets[].reasons[]", "Unhealthy"))
+        })
     },
 ];
 
@@ -159,16 +122,10 @@ const CHANGES: &[Change] = &[
 pub(super) fn releases(schemas: &[Schema<'_>]) -> ReleaseRange {
     let definition = Definition(schemas);
     let last = CHANGES.iter().rev().find(|change| (change.is_there)(&definition));
-    last.map_or(
-        ReleaseRange {
-            oldest: KarpenterVersion::OLDEST,
-            newest: KarpenterVersion::OLDEST,
-        },
-        |change| ReleaseRange {
-            oldest: change.since,
-            newest: change.until,
-        },
-    )
+    let (oldest, newest) = last.map_or((KarpenterVersion::OLDEST, KarpenterVersion::OLDEST), |change| {
+        (change.since, change.until)
+    });
+    ReleaseRange { oldest, newest }
 }
 
 /// All versions of a definition.

@@ -57,6 +57,12 @@ impl<'a> Schema<'a> {
         Some(words.iter().filter_map(Value::as_str).map(Box::from))
     }
 
+    /// Whether a field accepts this value.
+    pub(super) fn has_word(&self, path: &str, word: &str) -> bool {
+        self.words(path)
+            .is_some_and(|mut words| words.any(|known| *known == *word))
+    }
+
     /// The default of a field.
     pub(super) fn default(&self, path: &str) -> Option<Value> {
         self.at(path)?.get("default").cloned()
@@ -74,18 +80,10 @@ impl<'a> Schema<'a> {
         usize::try_from(most).ok()
     }
 
-    /// Whether a field's text must match exactly this pattern.
-    pub(super) fn has_pattern(&self, path: &str, pattern: &str) -> bool {
-        self.at(path)
-            .is_some_and(|node| node.get("pattern").is_some_and(|found| found == pattern))
-    }
-
-    /// Whether a list has this list type: `set`, `atomic` or `map`.
-    pub(super) fn is_list_of(&self, path: &str, kind: &str) -> bool {
-        self.at(path).is_some_and(|node| {
-            node.get("x-kubernetes-list-type")
-                .is_some_and(|found| found == kind)
-        })
+    /// Whether a keyword of a field's schema has exactly this value.
+    pub(super) fn says(&self, path: &str, keyword: &str, value: &str) -> bool {
+        let found = self.at(path).and_then(|node| node.get(keyword));
+        found.is_some_and(|found| found == value)
     }
 
     /// Whether `spec` itself must have a field.
