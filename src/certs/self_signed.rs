@@ -71,7 +71,6 @@ impl From<PairError> for SelfSignedError {
 pub(crate) struct SelfSignedSource {
     authority: Authority,
     names: Vec<SanType>,
-    leaf_not_after: i64,
     current: Arc<Current>,
     metrics: CertificateMetrics,
 }
@@ -94,19 +93,16 @@ impl SelfSignedSource {
                 .map(SanType::IpAddress),
         );
 
-        let leaf = issue(&authority, &names, now)?;
-        metrics.times.authority(authority.validity().1);
-        metrics.times.leaf(leaf.not_before, leaf.not_after);
-        metrics.loads.loaded();
-        let (leaf_not_after, current) = (leaf.not_after, Arc::<Current>::default());
-        current.replace(leaf);
-        Ok(Self {
+        let source = Self {
             authority,
             names,
-            leaf_not_after,
-            current,
+            current: Arc::default(),
             metrics,
-        })
+        };
+        let leaf = source.issue(now)?;
+        source.metrics.times.authority(source.authority.validity().1);
+        source.put_in_force(leaf);
+        Ok(source)
     }
 
     /// The certificate in force, now and after each renewal.
@@ -123,7 +119,7 @@ impl SelfSignedSource {
     }
 
     /// Renews the leaf before it expires, until the process stops.
-    pub(crate) async fn watch(mut self) {
+    pub(crate) async fn watch(self) {
         let mut ticks = interval(CHECK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -132,17 +128,15 @@ impl SelfSignedSource {
         }
     }
 
-    fn poll(&mut self, now: SystemTime) {
-        if unix_seconds(now + RENEW_BEFORE) < self.leaf_not_after {
+    fn poll(&self, now: SystemTime) {
+        let due = unix_seconds(now + RENEW_BEFORE);
+        if self.current.not_after().is_some_and(|end| due < end) {
             return;
         }
-        match issue(&self.authority, &self.names, now) {
+        match self.issue(now) {
             Ok(leaf) => {
                 tracing::info!(serial = leaf.serial, "certificate renewed");
-                self.leaf_not_after = leaf.not_after;
-                self.metrics.times.leaf(leaf.not_before, leaf.not_after);
-                self.metrics.loads.loaded();
-                self.current.replace(leaf);
+                self.put_in_force(leaf);
             }
             Err(error) => {
                 self.metrics.loads.failed();
@@ -150,12 +144,18 @@ impl SelfSignedSource {
             }
         }
     }
-}
 
-fn issue(authority: &Authority, names: &[SanType], now: SystemTime) -> Result<Pair, SelfSignedError> {
-    let issued = authority.issue(names, now, LEAF_LIFE)?;
-    let key = PrivateKeyDer::Pkcs8(issued.key.serialize_der().into());
-    Ok(Pair::from_der(vec![issued.certificate], key)?)
+    fn issue(&self, now: SystemTime) -> Result<Pair, SelfSignedError> {
+        let issued = self.authority.issue(&self.names, now, LEAF_LIFE)?;
+        let key = PrivateKeyDer::Pkcs8(issued.key.serialize_der().into());
+        Ok(Pair::from_der(vec![issued.certificate], key)?)
+    }
+
+    fn put_in_force(&self, leaf: Pair) {
+        self.metrics.times.leaf(leaf.not_before, leaf.not_after);
+        self.metrics.loads.loaded();
+        self.current.replace(leaf);
+    }
 }
 
 /// Writes a file beside `path` and renames it, so that no reader of `path` sees half of it.
@@ -181,15 +181,15 @@ mod tests {
     fn the_leaf_is_renewed_by_the_wall_clock() {
         let now = SystemTime::UNIX_EPOCH + 20_000 * DAY;
         let metrics = CertificateMetrics::default();
-        let mut source = SelfSignedSource::create(None, now, metrics.clone()).expect("a source");
+        let source = SelfSignedSource::create(None, now, metrics.clone()).expect("a source");
         let first = source.current.leaf();
         source.poll(now + LEAF_LIFE - RENEW_BEFORE - DAY);
         assert_eq!(source.current.leaf(), first);
         source.poll(now + LEAF_LIFE - RENEW_BEFORE);
         assert_ne!(source.current.leaf(), first);
         assert_eq!(
-            source.leaf_not_after,
-            unix_seconds(now + LEAF_LIFE + LEAF_LIFE - RENEW_BEFORE)
+            source.current.not_after(),
+            Some(unix_seconds(now + LEAF_LIFE + LEAF_LIFE - RENEW_BEFORE))
         );
         assert_eq!(metrics.loads.counts(), (2, 0, 0));
     }
