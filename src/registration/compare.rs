@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use prometheus_client::encoding::EncodeLabelSet;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, Error};
 
@@ -63,7 +64,7 @@ impl Problem {
 }
 
 /// A webhook that is registered.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, EncodeLabelSet)]
 pub(crate) struct Registered {
     pub(crate) webhook: String,
     pub(crate) path: String,

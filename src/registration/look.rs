@@ -10,7 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::{sleep, timeout};
 
-use super::compare::{Comparison, Problem, Served, compare};
+use super::compare::{Comparison, Problem, Registered, Served, compare};
 use crate::certs::{Current, unix_seconds};
 use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, WebhookConfiguration};
 use crate::cluster::{Collection, WatchMetrics, described};
@@ -32,15 +32,8 @@ type Found = Result<Comparison, String>;
 /// The metrics of the registration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RegistrationMetrics {
-    registered: Family<WebhookLabels, Gauge>,
+    registered: Family<Registered, Gauge>,
     problems: Family<ProblemLabel, Gauge>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WebhookLabels {
-    webhook: String,
-    path: String,
-    failure_policy: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -66,12 +59,7 @@ impl RegistrationMetrics {
     fn show(&self, comparison: &Comparison) {
         self.registered.clear();
         for one in &comparison.registered {
-            let labels = WebhookLabels {
-                webhook: one.webhook.clone(),
-                path: one.path.clone(),
-                failure_policy: one.failure_policy.clone(),
-            };
-            self.registered.get_or_create(&labels).set(1);
+            self.registered.get_or_create(one).set(1);
         }
         for kind in Problem::ALL {
             let count = comparison
