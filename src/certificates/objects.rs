@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::decide::{Bundle, Certificate, Lasting, Seen};
 use crate::certs::{
-    Authority, AuthorityError, Issued, Leaf, PairError, read_certificates, verify, write_certificates,
+    Authority, AuthorityError, Issued, Pair, PairError, read_certificates, verify, write_certificates,
 };
 use crate::cluster::webhooks::{Webhook, WebhookConfiguration};
 use crate::objects::Metadata;
@@ -178,13 +178,13 @@ impl Secret {
         if chain.is_empty() || key.is_empty() {
             return Err(LeafFault::Missing);
         }
-        let leaf = Leaf::from_pem(&chain, &key).map_err(LeafFault::Unusable)?;
+        let leaf = Pair::from_pem(&chain, &key).map_err(LeafFault::Unusable)?;
         // At the leaf's last second, when the CA is valid too: this needs no clock.
         let authorities = std::slice::from_ref(authority.certificate());
-        verify(&leaf.chain, authorities, &names.checked, leaf.not_after).map_err(LeafFault::Foreign)?;
-        let certificate = leaf.chain.into_iter().next().ok_or(LeafFault::Missing)?;
+        verify(&leaf.key.cert, authorities, &names.checked, leaf.not_after).map_err(LeafFault::Foreign)?;
+        let certificate = leaf.key.cert.first().ok_or(LeafFault::Missing)?;
         Ok(Lasting {
-            certificate,
+            certificate: certificate.clone(),
             not_before: leaf.not_before,
             not_after: leaf.not_after,
         })

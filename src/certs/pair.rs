@@ -14,13 +14,13 @@ use crate::lifecycle::Need;
 
 /// A chain and the key of its leaf.
 #[derive(Debug)]
-pub(super) struct Pair {
+pub(crate) struct Pair {
     /// Both, ready to sign handshakes.
-    pub(super) key: Arc<CertifiedKey>,
+    pub(crate) key: Arc<CertifiedKey>,
     /// The first second at which the leaf is valid, since 1970.
-    pub(super) not_before: i64,
+    pub(crate) not_before: i64,
     /// The last one.
-    pub(super) not_after: i64,
+    pub(crate) not_after: i64,
     /// The serial number of the leaf, for logs.
     pub(super) serial: String,
 }
@@ -55,7 +55,7 @@ pub(crate) enum PairError {
 
 impl Pair {
     /// Reads a chain (leaf first) and a key in PKCS#8, SEC1 or PKCS#1.
-    pub(super) fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, PairError> {
+    pub(crate) fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, PairError> {
         let chain = CertificateDer::pem_slice_iter(chain)
             .collect::<Result<Vec<_>, _>>()
             .map_err(PairError::Certificate)?;
@@ -94,29 +94,6 @@ impl Pair {
             });
         }
         Ok(self)
-    }
-}
-
-/// A leaf as it is stored beside its key, for a process that does not serve it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Leaf {
-    /// The chain, the leaf first.
-    pub(crate) chain: Vec<CertificateDer<'static>>,
-    /// The first second at which it is valid, since 1970.
-    pub(crate) not_before: i64,
-    /// The last one.
-    pub(crate) not_after: i64,
-}
-
-impl Leaf {
-    /// Reads a chain (leaf first) and the leaf's key.
-    pub(crate) fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, PairError> {
-        let pair = Pair::from_pem(chain, key)?;
-        Ok(Self {
-            chain: pair.key.cert.clone(),
-            not_before: pair.not_before,
-            not_after: pair.not_after,
-        })
     }
 }
 
