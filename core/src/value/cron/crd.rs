@@ -1,16 +1,7 @@
 //! Which schedules the schema of Karpenter's CRD accepts. It accepts many that Karpenter cannot read, and rejects
 //! `@every`, which Karpenter could read.
 
-/// The texts that the first half of the pattern requires at the beginning; anything may follow.
-const MACROS: [&str; 7] = [
-    "@annually",
-    "@yearly",
-    "@monthly",
-    "@weekly",
-    "@daily",
-    "@midnight",
-    "@hourly",
-];
+use super::calendar::MACROS;
 
 /// Words in the second half of the pattern.
 const WORDS: usize = 5;
@@ -19,7 +10,7 @@ const WORDS: usize = 5;
 /// `^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$` as Go searches for
 /// it. Neither half is anchored at both ends.
 pub fn crd_accepts(text: &str) -> bool {
-    MACROS.iter().any(|name| text.starts_with(name)) || ends_in_five_words(text)
+    MACROS.iter().any(|(name, _)| text.starts_with(name)) || ends_in_five_words(text)
 }
 
 /// Whether the text ends with five words, separated by single ASCII blanks. A word is one character or more,

@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use calendar::Fields;
 use days::Days;
-use parse::Parsed;
 
 pub use crd::crd_accepts;
 pub use error::{CountCause, RangeItem, ScheduleError};
@@ -42,10 +41,7 @@ enum Kind {
 impl Schedule {
     /// Parses a schedule. White space around it is ignored.
     pub fn parse(text: &str) -> Result<Self, ScheduleError> {
-        Ok(Self(match parse::schedule(text)? {
-            Parsed::Every(delay) => Kind::Every(delay),
-            Parsed::Fields(fields) => Kind::Calendar(fields),
-        }))
+        parse::schedule(text).map(Self)
     }
 
     /// Whether it never fires, as with 30 February or a field that has only commas. Computed from the sets. 29

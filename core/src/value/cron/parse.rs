@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::Kind;
 use super::calendar::{Fields, MACROS};
 use super::days::Days;
 use super::error::{CountCause, RangeItem, ScheduleError};
@@ -11,27 +12,19 @@ use super::set::Set;
 use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 
-/// The content of a schedule.
-pub(super) enum Parsed {
-    /// `@every`: a constant delay in whole seconds, at least one.
-    Every(Duration),
-    /// Five fields, or a macro that means five fields.
-    Fields(Fields),
-}
-
 /// Parses a schedule.
-pub(super) fn schedule(text: &str) -> Result<Parsed, ScheduleError> {
+pub(super) fn schedule(text: &str) -> Result<Kind, ScheduleError> {
     let text = text.trim();
     if text.starts_with('@') {
         return descriptor(text);
     }
-    fields(text).map(Parsed::Fields)
+    fields(text).map(Kind::Calendar)
 }
 
 /// Parses a text that begins with `@`. It is case-sensitive, and nothing may follow.
-fn descriptor(text: &str) -> Result<Parsed, ScheduleError> {
+fn descriptor(text: &str) -> Result<Kind, ScheduleError> {
     if let Some((_, spelt_out)) = MACROS.iter().find(|(name, _)| *name == text) {
-        return fields(spelt_out).map(Parsed::Fields);
+        return fields(spelt_out).map(Kind::Calendar);
     }
     let Some(delay) = text.strip_prefix("@every ") else {
         return Err(ScheduleError::UnknownMacro { name: excerpt(text) });
@@ -41,33 +34,24 @@ fn descriptor(text: &str) -> Result<Parsed, ScheduleError> {
         source,
     })?;
     let seconds = u64::try_from(delay.as_nanos() / 1_000_000_000).unwrap_or(0);
-    Ok(Parsed::Every(Duration::from_secs(seconds.max(1))))
+    Ok(Kind::Every(Duration::from_secs(seconds.max(1))))
 }
 
 /// Parses five fields separated by any Unicode white space.
 fn fields(text: &str) -> Result<Fields, ScheduleError> {
     let mut words = text.split_whitespace();
-    let five = [
-        words.next(),
-        words.next(),
-        words.next(),
-        words.next(),
-        words.next(),
-    ];
-    let surplus = words.next();
+    let six: [Option<&str>; 6] = std::array::from_fn(|_| words.next());
     let [
         Some(minute),
         Some(hour),
         Some(day_of_month),
         Some(month),
         Some(day_of_week),
-    ] = five
+        None,
+    ] = six
     else {
         return Err(field_count(text));
     };
-    if surplus.is_some() {
-        return Err(field_count(text));
-    }
     let minutes = field(minute, CronField::Minute)?;
     let hours = field(hour, CronField::Hour)?;
     let dates = field(day_of_month, CronField::DayOfMonth)?;
