@@ -75,26 +75,14 @@ impl Quantity {
 
     /// The number of parts of this many nanos, rounded up.
     fn parts_rounded_up(&self, nanos: u32) -> i64 {
-        let whole = &self.nanos / nanos;
         let beyond = &self.nanos % nanos;
-        let parts = if beyond.sign() == Sign::Plus {
-            whole + 1
-        } else {
-            whole
-        };
-        self.nearest(parts)
+        self.nearest(&self.nanos / nanos + i32::from(beyond.sign() == Sign::Plus))
     }
 
     /// The number of parts of this many nanos, rounded down.
     fn parts_rounded_down(&self, nanos: u32) -> i64 {
-        let whole = &self.nanos / nanos;
         let below = &self.nanos % nanos;
-        let parts = if below.sign() == Sign::Minus {
-            whole - 1
-        } else {
-            whole
-        };
-        self.nearest(parts)
+        self.nearest(&self.nanos / nanos - i32::from(below.sign() == Sign::Minus))
     }
 
     fn nearest(&self, parts: BigInt) -> i64 {

@@ -73,13 +73,8 @@ pub(super) fn nanos(text: &str) -> Result<BigInt, QuantityError> {
 /// The digits before and after the decimal point, and what follows the number.
 fn number(text: &str) -> (&str, &str, &str) {
     let (whole, rest) = digits(text);
-    match rest.strip_prefix('.') {
-        Some(rest) => {
-            let (fraction, rest) = digits(rest);
-            (whole, fraction, rest)
-        }
-        None => (whole, "", rest),
-    }
+    let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), digits);
+    (whole, fraction, rest)
 }
 
 /// The leading ASCII digits of a text, and what follows them.
