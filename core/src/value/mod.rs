@@ -4,6 +4,7 @@
 //! what to write instead if that is certain.
 
 pub mod cron;
+mod digits;
 pub mod duration;
 mod excerpt;
 pub mod label;
@@ -11,4 +12,5 @@ pub mod nodes;
 pub mod quantity;
 pub mod timestamp;
 
+use digits::{digits, is_number};
 use excerpt::{excerpt, is_cut};

@@ -1,6 +1,6 @@
 //! The `nodes` of a budget: how many nodes may be disrupted at once, as a number or a percentage.
 
-use super::{excerpt, is_cut};
+use super::{excerpt, is_cut, is_number};
 use crate::diagnostic::Suggestion;
 
 /// The largest count that Karpenter can hold without integer overflow.
@@ -112,11 +112,6 @@ fn parse_percent(digits: &str, text: &str) -> Result<BudgetNodes, BudgetNodesErr
         return Err(BudgetNodesError::LeadingZeros(percent));
     }
     Ok(BudgetNodes::Percent(percent))
-}
-
-/// Whether a text consists of ASCII digits, at least one.
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What is wrong with a text that does not match the pattern for a reason other than its size.

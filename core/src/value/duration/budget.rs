@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::go::{GoDuration, GoDurationError};
 use super::units::in_known_units;
 use crate::diagnostic::Suggestion;
-use crate::value::{excerpt, is_cut};
+use crate::value::{excerpt, is_cut, is_number};
 
 const NANOS_A_MINUTE: i64 = 60_000_000_000;
 
@@ -68,7 +68,6 @@ impl BudgetDuration {
 
     /// Whether the CRD accepts a text.
     pub fn fits_pattern(text: &str) -> bool {
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let text = text.strip_suffix("0s").unwrap_or(text);
         if let Some(hours) = text.strip_suffix('h') {
             return is_number(hours);

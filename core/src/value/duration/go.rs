@@ -1,6 +1,6 @@
 //! Durations as Go's `time.ParseDuration` reads them, to the nanosecond.
 
-use crate::value::excerpt;
+use crate::value::{digits, excerpt};
 
 /// The units, in nanoseconds. Both Unicode spellings of the micro sign are legal.
 const UNITS: [(&str, u64); 8] = [
@@ -119,12 +119,6 @@ fn term(text: &str) -> Result<(u64, &str), GoDurationError> {
         .filter(|nanos| *nanos <= LARGEST)
         .ok_or(GoDurationError::Overflow)?;
     Ok((nanos, behind))
-}
-
-/// The leading ASCII digits of a text, and what follows them.
-fn digits(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text.split_at_checked(end).unwrap_or((text, ""))
 }
 
 /// The nanoseconds in a fraction of a unit. Go computes them in `f64` from as many leading digits as an `int64`

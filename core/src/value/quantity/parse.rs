@@ -4,7 +4,7 @@ use num_bigint::{BigInt, Sign};
 
 use super::error::QuantityError;
 use super::{MAX_EXPONENT, MAX_LENGTH, NANOS};
-use crate::value::excerpt;
+use crate::value::{digits, excerpt};
 
 /// What follows the number, as a factor.
 #[derive(Clone, Copy)]
@@ -75,12 +75,6 @@ fn number(text: &str) -> (&str, &str, &str) {
     let (whole, rest) = digits(text);
     let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), digits);
     (whole, fraction, rest)
-}
-
-/// The leading ASCII digits of a text, and what follows them.
-fn digits(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text.split_at_checked(end).unwrap_or((text, ""))
 }
 
 /// The factor of a suffix or an exponent.
