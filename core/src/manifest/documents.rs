@@ -96,7 +96,7 @@ impl<'t> Iterator for Documents<'t> {
                     return Some(self.counted(start, |documents| documents.document(start)));
                 }
                 Some(Ok((Event::Comment(..), span))) => {
-                    let comment = self.comment(&span);
+                    let comment = self.comment(self.span(&span));
                     if let Err(kind) = self.keep(comment) {
                         return Some(self.last(comment.span.start(), kind));
                     }
@@ -173,7 +173,7 @@ impl<'t> Documents<'t> {
 
     fn take(&mut self, composer: &mut Composer<'t>, event: Event<'t>, span: Span) -> Result<(), ProblemKind> {
         match event {
-            Event::Comment(..) => self.keep(self.comment_at(span)),
+            Event::Comment(..) => self.keep(self.comment(span)),
             event => composer.add(event, span),
         }
     }
@@ -220,11 +220,7 @@ impl<'t> Documents<'t> {
         Span::new(self.base + range.start, self.base + range.end)
     }
 
-    fn comment(&self, span: &granit_parser::Span) -> Comment<'t> {
-        self.comment_at(self.span(span))
-    }
-
-    fn comment_at(&self, span: Span) -> Comment<'t> {
+    fn comment(&self, span: Span) -> Comment<'t> {
         let text = span.of(self.text);
         Comment {
             text: text.strip_prefix('#').unwrap_or(text),

@@ -76,13 +76,12 @@ impl Document<'_> {
 
     /// The path of the innermost key or value at byte `offset`; the root's path if `offset` is outside all of them.
     pub fn path_at(&self, offset: usize) -> FieldPath {
+        let begun = |id: &NodeId| self.tree.get(*id).is_some_and(|node| node.span.start() <= offset);
         let mut path = FieldPath::root();
         let mut at = Some(0);
         while let Some(id) = at {
             at = match self.tree.get(id).map(|node| &node.content) {
                 Some(Content::Mapping(_)) => {
-                    let begun =
-                        |id: &NodeId| self.tree.get(*id).is_some_and(|node| node.span.start() <= offset);
                     let entry = self.tree.entries(id).take_while(|(key, _)| begun(key)).last();
                     entry.and_then(|(key, value)| {
                         path = std::mem::take(&mut path).key(key_name(&self.tree, key)?.into_owned());
@@ -90,8 +89,6 @@ impl Document<'_> {
                     })
                 }
                 Some(Content::Sequence(_)) => {
-                    let begun =
-                        |id: &NodeId| self.tree.get(*id).is_some_and(|node| node.span.start() <= offset);
                     let item = self.tree.children(id).take_while(begun).enumerate().last();
                     item.map(|(index, value)| {
                         path = std::mem::take(&mut path).index(index);
@@ -121,11 +118,8 @@ impl Document<'_> {
             Segment::Index(index) => {
                 let is_sequence = matches!(self.tree.get(at.node)?.content, Content::Sequence(_));
                 let node = self.tree.children(at.node).nth(*index).filter(|_| is_sequence)?;
-                Some(Found {
-                    node,
-                    key: None,
-                    ..at
-                })
+                let key = None;
+                Some(Found { node, key, ..at })
             }
         }
     }

@@ -283,17 +283,18 @@ impl<'t> Resolver<'_, 't> {
         if self.variables.is_some() && self.aliases == 0 && has_variable(text) {
             self.open.push(written.span);
         }
-        let kind = match key_of(text, *notation, *tag) {
-            Ok(Key::Text(name)) => return Ok(Some(name)),
+        Ok(match key_of(text, *notation, *tag) {
+            Ok(Key::Text(name)) => Some(name),
             Ok(Key::Other(name)) => {
                 let becomes = name.clone();
                 self.report(written.span, ProblemKind::NonTextKey { becomes });
-                return Ok(Some(name.into()));
+                Some(name.into())
             }
-            Err(kind) => kind,
-        };
-        self.report(written.span, kind);
-        Ok(None)
+            Err(kind) => {
+                self.report(written.span, kind);
+                None
+            }
+        })
     }
 
     /// Records that `key` is in the mapping for the second time.

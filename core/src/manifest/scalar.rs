@@ -153,9 +153,10 @@ fn number(text: &str) -> Option<Scalar<'static>> {
             } else {
                 Cow::Borrowed(text)
             };
-            integer(&digits)
-                .or_else(|| decimal(&digits))
-                .or_else(|| digits.strip_prefix("0b").and_then(|rest| signed(rest, 2)))
+            integer(&digits).or_else(|| decimal(&digits)).or_else(|| {
+                let (sign, digits) = sign_and_digits(digits.strip_prefix("0b")?);
+                magnitude(sign, digits, 2)
+            })
         }
         _ => None,
     }
@@ -163,10 +164,7 @@ fn number(text: &str) -> Option<Scalar<'static>> {
 
 /// A whole number, its base given by its first digits as in Go: `0x`, `0o`, `0b`, and `0` for octal.
 fn integer(text: &str) -> Option<Scalar<'static>> {
-    let (sign, digits) = match text.strip_prefix(['+', '-']) {
-        Some(digits) => (text.strip_suffix(digits).unwrap_or_default(), digits),
-        None => ("", text),
-    };
+    let (sign, digits) = sign_and_digits(text);
     let (base, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', _, ..] => (16, digits.get(2..)?),
         [b'0', b'o' | b'O', _, ..] => (8, digits.get(2..)?),
@@ -178,12 +176,10 @@ fn integer(text: &str) -> Option<Scalar<'static>> {
     magnitude(sign, digits, base)
 }
 
-/// A whole number of known base with or without a sign.
-fn signed(text: &str, base: u32) -> Option<Scalar<'static>> {
-    match text.strip_prefix(['+', '-']) {
-        Some(digits) => magnitude(text.strip_suffix(digits)?, digits, base),
-        None => magnitude("", text, base),
-    }
+/// The sign of a number, which may be empty, and what follows it.
+fn sign_and_digits(text: &str) -> (&str, &str) {
+    let sign = usize::from(text.starts_with(['+', '-']));
+    text.split_at_checked(sign).unwrap_or(("", text))
 }
 
 fn magnitude(sign: &str, digits: &str, base: u32) -> Option<Scalar<'static>> {
