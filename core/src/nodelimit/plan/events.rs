@@ -31,19 +31,13 @@ pub(super) fn tell(
         ),
         (Topic::Reached, reached(now)),
     ];
-    let mut events = Vec::new();
-    for (topic, news) in topics {
-        let what = news.as_ref().map(|news| news.what.clone());
-        if memory.is_news(topic, what, now.clock) {
-            events.extend(news.map(|news| news.event));
-        }
-    }
     // Between choosing victims and deleting them there is nothing new to report, and nothing is over either.
     let is_under_way = now.excess() > 0 && termination.chosen.is_empty() && !termination.is_settling;
-    if !(terminates(now) && is_under_way) {
-        let news = exceeded(now, termination);
+    let above = (!(terminates(now) && is_under_way)).then(|| (Topic::Exceeded, exceeded(now, termination)));
+    let mut events = Vec::new();
+    for (topic, news) in topics.into_iter().chain(above) {
         let what = news.as_ref().map(|news| news.what.clone());
-        if memory.is_news(Topic::Exceeded, what, now.clock) {
+        if memory.is_news(topic, what, now.clock) {
             events.extend(news.map(|news| news.event));
         }
     }

@@ -68,16 +68,12 @@ impl Memory {
             }
             return false;
         };
-        let reported = LastEvent {
-            what,
-            over_since: None,
-        };
-        let before = self.reported.get(&topic);
-        let is_old = before.is_some_and(|before| {
+        let is_old = self.reported.get(&topic).is_some_and(|before| {
             let is_over = before.over_since.is_some_and(|since| now.since(since) >= OVER);
-            before.what == reported.what && !is_over
+            before.what == what && !is_over
         });
-        self.reported.insert(topic, reported);
+        let over_since = None;
+        self.reported.insert(topic, LastEvent { what, over_since });
         !is_old
     }
 }
