@@ -19,7 +19,7 @@ use crate::cluster::stored::StoredVerdicts;
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection, GateMetrics};
 use crate::gate::{Gate, GateRunner, GateSettings};
-use crate::lifecycle::{Detail, StatusLine, on_own_thread};
+use crate::lifecycle::{StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 use crate::registration::Registration;
@@ -104,11 +104,11 @@ impl Cluster {
     }
 
     /// The lines of `/readyz`.
-    pub(crate) fn details(&self) -> Vec<Arc<dyn Detail>> {
-        let mut details: Vec<Arc<dyn Detail>> = vec![
-            Arc::new(StatusLine::new("rules for", &self.release_line)),
-            Arc::new(StatusLine::new("NodePool definition", &self.definition_line)),
-            Arc::new(StatusLine::new("static NodePools", &self.pools_line)),
+    pub(crate) fn details(&self) -> Vec<StatusLine> {
+        let mut details = vec![
+            StatusLine::new("rules for", &self.release_line),
+            StatusLine::new("NodePool definition", &self.definition_line),
+            StatusLine::new("static NodePools", &self.pools_line),
         ];
         details.extend(self.gate.iter().flat_map(GateRunner::details));
         details.extend(self.registration.iter().map(Registration::detail));

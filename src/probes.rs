@@ -14,7 +14,7 @@ use axum::routing::get;
 use clap::Args;
 
 use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Transport};
-use crate::lifecycle::{Detail, Readiness};
+use crate::lifecycle::{Readiness, StatusLine};
 use crate::telemetry::{CONTENT_TYPE, Metrics};
 
 pub(crate) use process::Process;
@@ -41,7 +41,7 @@ struct Probes {
     /// Whether the process is ready.
     readiness: Arc<Readiness>,
     /// The lines of its parts in `/readyz`, below the answer itself.
-    details: Vec<Arc<dyn Detail>>,
+    details: Vec<StatusLine>,
     /// Its metrics.
     metrics: Metrics,
 }

@@ -65,9 +65,7 @@ async fn run(args: &CertificatesArgs) -> Result<ExitCode, CertificatesError> {
     let readiness = Arc::new(Readiness::default());
     let line = Arc::new(ArcSwap::from_pointee("starting".into()));
     let connector = Connector::find(&args.cluster).await?;
-    process
-        .details
-        .push(Arc::new(StatusLine::new(CERTIFICATES, &line)));
+    process.details.push(StatusLine::new(CERTIFICATES, &line));
     let end = process.drain.clone();
     let mut process = process
         .answer_probes(&args.probes, Interface::All, Arc::clone(&readiness))

@@ -19,7 +19,7 @@ use crate::cluster::ledgers::{self, CachedLedgers, LedgerFollower};
 use crate::cluster::{
     ClusterMetrics, Collection, GateMetrics, Watch, client_for_watches, without_kept_connections,
 };
-use crate::lifecycle::{Detail, StatusLine};
+use crate::lifecycle::StatusLine;
 use crate::objects::NODE_CLAIMS;
 use crate::policy_file::PolicyInForce;
 
@@ -63,10 +63,10 @@ impl GateRunner {
     }
 
     /// The lines of `/readyz`.
-    pub(crate) fn details(&self) -> [Arc<dyn Detail>; 2] {
+    pub(crate) fn details(&self) -> [StatusLine; 2] {
         [
-            Arc::new(StatusLine::new("NodeClaims", &self.claims_line)),
-            Arc::new(StatusLine::new("node limit ledgers", &self.ledgers_line)),
+            StatusLine::new("NodeClaims", &self.claims_line),
+            StatusLine::new("node limit ledgers", &self.ledgers_line),
         ]
     }
 

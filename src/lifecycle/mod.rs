@@ -7,7 +7,7 @@ mod tasks;
 
 use std::io;
 
-pub(crate) use readiness::{Detail, Need, Readiness, StatusLine};
+pub(crate) use readiness::{Need, Readiness, StatusLine};
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use tasks::{Ending, PartError, Tasks, on_own_thread};
 

@@ -57,13 +57,7 @@ impl Readiness {
     }
 }
 
-/// A part of the process that has a line in `/readyz`.
-pub(crate) trait Detail: Debug + Send + Sync {
-    /// The state, as one line without its end.
-    fn line(&self) -> String;
-}
-
-/// The state of a part, as a text that the part keeps up to date.
+/// The line of a part of the process in `/readyz`: its state, as a text that the part keeps up to date.
 #[derive(Debug)]
 pub(crate) struct StatusLine {
     part: &'static str,
@@ -78,10 +72,9 @@ impl StatusLine {
             state: Arc::clone(state),
         }
     }
-}
 
-impl Detail for StatusLine {
-    fn line(&self) -> String {
+    /// The state, as one line without its end.
+    pub(crate) fn line(&self) -> String {
         format!("{}: {}", self.part, self.state.load())
     }
 }

@@ -1,7 +1,6 @@
 //! The flags about the policy, of every command that keeps running.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
@@ -12,7 +11,7 @@ use super::file::LoadError;
 use super::metrics::PolicyMetrics;
 use super::watch::{IfUnusable, PolicyFile, PolicyInForce, WhenMissing};
 use crate::flags;
-use crate::lifecycle::{Detail, StatusLine, Tasks};
+use crate::lifecycle::{StatusLine, Tasks};
 use crate::telemetry::Registry;
 
 /// The flags about the policy.
@@ -44,7 +43,7 @@ impl WatchedPolicyArgs {
         if_unusable: IfUnusable,
         registry: &mut Registry,
         tasks: &mut Tasks,
-        details: &mut Vec<Arc<dyn Detail>>,
+        details: &mut Vec<StatusLine>,
     ) -> Result<PolicyInForce, LoadError> {
         let metrics = PolicyMetrics::register(registry);
         let Some(path) = self.policy.clone() else {
@@ -54,7 +53,7 @@ impl WatchedPolicyArgs {
         };
         let file = PolicyFile::new(path, self.when_missing(), if_unusable, metrics);
         let policy = file.in_force();
-        details.push(Arc::new(StatusLine::new("policy", &file.line())));
+        details.push(StatusLine::new("policy", &file.line()));
         tasks.spawn(
             "policy watch",
             file.open().await?.watch(self.policy_poll_interval),

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ProbeArgs, Probes};
 use crate::http::{self, BindError, HttpMetrics, Interface};
-use crate::lifecycle::{Detail, Ending, PartError, Readiness, Signals, Tasks};
+use crate::lifecycle::{Ending, PartError, Readiness, Signals, StatusLine, Tasks};
 use crate::telemetry::{Metrics, Registry, count_panics};
 
 /// A process that starts: its parts register their metrics and add their tasks.
@@ -19,7 +19,7 @@ pub(crate) struct Process {
     pub(crate) http_metrics: HttpMetrics,
     pub(crate) tasks: Tasks,
     /// The lines of the parts in `/readyz`, below the answer itself.
-    pub(crate) details: Vec<Arc<dyn Detail>>,
+    pub(crate) details: Vec<StatusLine>,
     /// Cancelled after a signal, when work that has begun is to be finished.
     pub(crate) drain: CancellationToken,
     signals: Signals,

@@ -20,7 +20,7 @@ use crate::cluster::{
     Candidate, Collection, Connector, DEFINITION_FIELDS, LEDGER_LABEL, Leadership, PoolLedgers, Watch,
     WatchMetrics, authority, client_for_watches, ledgers_path,
 };
-use crate::lifecycle::{Detail, Readiness, StatusLine, on_own_thread};
+use crate::lifecycle::{Readiness, StatusLine, on_own_thread};
 use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 
@@ -65,11 +65,10 @@ impl Lines {
         }
     }
 
-    pub(super) fn details(&self) -> Vec<Arc<dyn Detail>> {
-        let leader: Arc<dyn Detail> = Arc::new(StatusLine::new("leader", &self.leader));
+    pub(super) fn details(&self) -> Vec<StatusLine> {
+        let leader = StatusLine::new("leader", &self.leader);
         let watches = Watched::ALL.iter().zip(&self.watches);
-        let watches =
-            watches.map(|(watch, line)| -> Arc<dyn Detail> { Arc::new(StatusLine::new(watch.name(), line)) });
+        let watches = watches.map(|(watch, line)| StatusLine::new(watch.name(), line));
         std::iter::once(leader).chain(watches).collect()
     }
 

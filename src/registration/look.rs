@@ -14,7 +14,7 @@ use super::compare::{Comparison, Problem, Registered, Served, compare};
 use crate::certs::{Current, unix_seconds};
 use crate::cluster::webhooks::{OF_REVIEWS, OF_THE_GATE, WebhookConfiguration};
 use crate::cluster::{Collection, WatchMetrics, described};
-use crate::lifecycle::{Detail, StatusLine};
+use crate::lifecycle::StatusLine;
 use crate::telemetry::Registry;
 
 /// How often it is read.
@@ -102,8 +102,8 @@ impl Registration {
     }
 
     /// Its line of `/readyz`.
-    pub(crate) fn detail(&self) -> Arc<dyn Detail> {
-        Arc::new(StatusLine::new(NAME, &self.line))
+    pub(crate) fn detail(&self) -> StatusLine {
+        StatusLine::new(NAME, &self.line)
     }
 
     /// Reads and compares until the process stops.
