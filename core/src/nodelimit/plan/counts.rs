@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::claim::ClaimState;
+use super::node::Node;
 use super::outcome::Numbers;
 use super::pool::Pool;
 use super::state::PoolState;
@@ -104,7 +105,13 @@ impl ClaimState<'_> {
 
     /// Whether Karpenter is disrupting its node or about to.
     pub(super) fn is_being_disrupted(&self) -> bool {
-        self.node.is_some_and(super::Node::is_being_disrupted)
+        self.node.is_some_and(Node::is_being_disrupted)
+    }
+
+    /// Whether it is not deleted, and Karpenter is disrupting its node, which is not closed.
+    pub(super) fn is_openly_disrupted(&self) -> bool {
+        let is_open = |node: &Node| node.is_being_disrupted() && !node.marks.do_not_disrupt;
+        self.claim.deleted.is_none() && self.node.is_some_and(is_open)
     }
 
     /// Whether budgets take a percentage of it (`BuildDisruptionBudgetMapping`).

@@ -100,14 +100,9 @@ fn places(now: &Situation<'_>) -> usize {
 /// How many nodes are being disrupted whose replacement may still be created: none for a closed node. A claim
 /// created since the disruption began counts as its replacement.
 fn waiting(now: &Situation<'_>) -> usize {
-    let disrupted = now.claims.iter().filter(|claim| {
-        claim.claim.deleted.is_none()
-            && !now.is_denied(claim)
-            && claim
-                .node
-                .is_some_and(|node| node.is_being_disrupted() && !node.marks.do_not_disrupt)
-    });
+    let disrupted = now.claims.iter();
     let mut since: Vec<_> = disrupted
+        .filter(|claim| claim.is_openly_disrupted() && !now.is_denied(claim))
         .map(|claim| claim.claim.conditions.disrupted_since)
         .collect();
     since.sort_unstable_by_key(|since| since.unwrap_or(Timestamp::MAX));
@@ -116,17 +111,10 @@ fn waiting(now: &Situation<'_>) -> usize {
     let made = undeleted.map(|claim| claim.claim.created);
     let unseen = std::iter::repeat_n(Timestamp::MAX, now.counts.unseen);
     let mut waiting = since.iter().peekable();
-    let mut left = since.len();
     for created in made.chain(unseen) {
-        match waiting.peek() {
-            Some(Some(since)) if *since <= created => {
-                waiting.next();
-                left -= 1;
-            }
-            _ => {}
-        }
+        waiting.next_if(|since| since.is_some_and(|since| since <= created));
     }
-    left
+    waiting.len()
 }
 
 fn is_quiet(now: &Situation<'_>, places: usize, memory: &mut Memory) -> bool {

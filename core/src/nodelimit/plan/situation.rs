@@ -126,12 +126,9 @@ impl<'p> Situation<'p> {
     /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no place for its
     /// replacement. False if the node is closed already.
     pub(super) fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
-        let is_open = claim
-            .node
-            .is_some_and(|node| node.is_being_disrupted() && !node.marks.do_not_disrupt);
         let since = claim.claim.conditions.disrupted_since;
         let began_before = |denial| since.is_none_or(|since| since <= denial);
-        is_open && claim.claim.deleted.is_none() && self.recent_denial().is_some_and(began_before)
+        claim.is_openly_disrupted() && self.recent_denial().is_some_and(began_before)
     }
 
     /// When the gate last denied a claim, by the gate's wall clock, if this replica saw that recently.
