@@ -19,11 +19,8 @@ pub(crate) struct CachedPool {
 impl CachedPool {
     /// Whether it has `spec.replicas`.
     fn is_static(&self) -> bool {
-        self.field("/spec/replicas").is_some()
-    }
-
-    fn field(&self, pointer: &str) -> Option<&Value> {
-        self.object.as_ref()?.pointer(pointer)
+        let object = self.object.as_ref();
+        object.is_some_and(|object| object.pointer("/spec/replicas").is_some())
     }
 }
 
