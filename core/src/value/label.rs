@@ -199,12 +199,7 @@ const fn is_word_byte(byte: u8) -> bool {
 fn is_subdomain(text: &str) -> bool {
     text.as_bytes().split(|byte| *byte == b'.').all(|bytes| {
         let ends = |byte: Option<&u8>| byte.is_some_and(|byte| *byte != b'-');
-        ends(bytes.first())
-            && ends(bytes.last())
-            && bytes
-                .iter()
-                .copied()
-                .all(|byte| byte != b'.' && is_domain_byte(byte))
+        ends(bytes.first()) && ends(bytes.last()) && bytes.iter().copied().all(is_domain_byte)
     })
 }
 

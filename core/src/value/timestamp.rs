@@ -86,14 +86,13 @@ fn diagnose(text: &str) -> TimestampError {
 fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let part = |from: usize, to: usize| number(bytes.get(from..to)?);
-    let (Some(year), Some(month), Some(day)) = (part(0, 4), part(5, 7), part(8, 10)) else {
-        return false;
+    let date = || {
+        let year = i16::try_from(part(0, 4)?).ok()?;
+        let month = i8::try_from(part(5, 7)?).ok()?;
+        let day = i8::try_from(part(8, 10)?).ok()?;
+        Date::new(year, month, day).ok()
     };
-    let hyphens = bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-');
-    let (Ok(year), Ok(month), Ok(day)) = (i16::try_from(year), i8::try_from(month), i8::try_from(day)) else {
-        return false;
-    };
-    hyphens && Date::new(year, month, day).is_ok()
+    bytes.get(4) == Some(&b'-') && bytes.get(7) == Some(&b'-') && date().is_some()
 }
 
 /// `15:04:05`, without leap seconds.
