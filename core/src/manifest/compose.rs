@@ -109,10 +109,9 @@ impl<'t> Composer<'t> {
         style: Style,
         content: Content<'t>,
     ) -> Result<(), ProblemKind> {
-        if self.open.len() >= self.limits.depth {
-            return Err(ProblemKind::TooDeep {
-                limit: self.limits.depth,
-            });
+        let limit = self.limits.depth;
+        if self.open.len() >= limit {
+            return Err(ProblemKind::TooDeep { limit });
         }
         let id = self.push(span, anchor, content)?;
         self.open.push((id, style));
@@ -120,10 +119,9 @@ impl<'t> Composer<'t> {
     }
 
     fn push(&mut self, span: Span, anchor: usize, content: Content<'t>) -> Result<NodeId, ProblemKind> {
-        if self.tree.len() >= self.limits.nodes {
-            return Err(ProblemKind::TooManyNodes {
-                limit: self.limits.nodes,
-            });
+        let limit = self.limits.nodes;
+        if self.tree.len() >= limit {
+            return Err(ProblemKind::TooManyNodes { limit });
         }
         let id = self.tree.push(span, content);
         if anchor != 0 {

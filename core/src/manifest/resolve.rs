@@ -48,11 +48,7 @@ pub(super) fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Re
             ..Resolved::default()
         };
     }
-    let Reading {
-        limits,
-        variables,
-        budget,
-    } = reading;
+    let (limits, budget) = (reading.limits, reading.budget);
     let allowed = AliasBudget {
         nodes: budget.nodes.min(limits.alias_nodes),
         bytes: budget.bytes.min(limits.alias_bytes),
@@ -61,7 +57,7 @@ pub(super) fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Re
         text,
         tree,
         limits,
-        variables,
+        variables: reading.variables,
         left: allowed,
         aliases: 0,
         depth: 0,

@@ -80,22 +80,18 @@ impl Variables {
         let value = self.0.get(name).filter(|_| !name.is_empty());
         let default =
             |operators: [&str; 2]| operators.iter().find_map(|operator| rest.strip_prefix(operator));
+        let or = |value: Option<&'a String>, default: &'a str| {
+            let value = value.map(Cow::from);
+            value.or_else(|| self.filled(default, depth))
+        };
         if name.is_empty() {
             None
         } else if rest.is_empty() {
             value.map(Cow::from)
         } else if let Some(default) = default([":=", ":-"]) {
-            match value.filter(|value| !value.is_empty()) {
-                Some(value) => Some(value.into()),
-                None => self.filled(default, depth),
-            }
-        } else if let Some(default) = default(["=", "-"]) {
-            match value {
-                Some(value) => Some(value.into()),
-                None => self.filled(default, depth),
-            }
+            or(value.filter(|value| !value.is_empty()), default)
         } else {
-            None
+            or(value, default(["=", "-"])?)
         }
     }
 }
