@@ -19,14 +19,6 @@ pub struct LabelSets {
     restricted_domains: Vec<String>,
 }
 
-impl PartialEq for Provider {
-    fn eq(&self, other: &Self) -> bool {
-        self.group == other.group
-    }
-}
-
-impl Eq for Provider {}
-
 /// What a label is to Karpenter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LabelKind<'a> {
@@ -125,7 +117,7 @@ fn kind_by_provider(key: &str, domain: &str, group: Option<&str>) -> Option<Labe
         .iter()
         .find(|provider| provider.owns(domain) || provider.values_of(key).is_some())?;
     match (own, group) {
-        (Some(own), _) if own != owner => Some(LabelKind::Foreign(owner)),
+        (Some(own), _) if own.group != owner.group => Some(LabelKind::Foreign(owner)),
         (None, Some(_)) => Some(LabelKind::Unlisted),
         _ => Some(match owner.values_of(key) {
             Some(values) => LabelKind::WellKnown(values),

@@ -17,7 +17,7 @@ pub enum LabelValues {
 use LabelValues::{Any, Number, Text};
 
 /// A provider of machines.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Provider {
     /// Its usual name.
     pub name: &'static str,
