@@ -78,11 +78,7 @@ impl ClaimView {
     /// has changed since is not completed, and it counts.
     pub fn keep_disrupted(&mut self, known: &Self) {
         for (uid, before) in known.claims.iter().filter(|(_, claim)| claim.disrupted) {
-            if self
-                .claims
-                .get(uid)
-                .is_some_and(|claim| claim.version == before.version)
-            {
+            if self.has(uid, before.version) {
                 self.set_disrupted(uid, true);
             }
         }
@@ -94,11 +90,7 @@ impl ClaimView {
         if claim.version > self.version {
             self.version = claim.version;
             self.put(uid, claim);
-        } else if self
-            .claims
-            .get(&uid)
-            .is_some_and(|known| known.version == claim.version)
-        {
+        } else if self.has(&uid, claim.version) {
             self.put(uid, claim);
         }
     }
@@ -162,6 +154,10 @@ impl ClaimView {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty()
+    }
+
+    fn has(&self, uid: &Uid, version: u64) -> bool {
+        self.get(uid).is_some_and(|claim| claim.version == version)
     }
 
     fn put(&mut self, uid: Uid, claim: Claim) {

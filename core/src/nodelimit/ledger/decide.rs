@@ -211,9 +211,7 @@ impl<'a> Round<'a> {
     }
 
     fn finish(mut self, facts: &Facts<'_>) -> Write {
-        if self.note_denials(facts) {
-            self.changed = true;
-        }
+        self.changed |= self.note_denials(facts);
         match (self.reserved, self.changed) {
             (true, _) => Write::Required(self.ledger),
             (false, true) => Write::Useful(self.ledger),

@@ -1,7 +1,6 @@
 //! Which nodes have the few open places, in turns.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,18 +38,13 @@ pub(super) fn holders<'p>(
         (order, Reverse(is_open), claim.age_key())
     });
     able.truncate(places);
-    let here: BTreeMap<_, _> = now
-        .claims
-        .iter()
-        .filter_map(|claim| Some((&claim.claim.uid, memory.turns.get(&claim.claim.uid)?)))
-        .map(|(uid, begun)| (Arc::clone(uid), *begun))
+    let uids = now.claims.iter().map(|claim| &claim.claim.uid);
+    memory.turns = uids
+        .filter_map(|uid| Some((Arc::clone(uid), *memory.turns.get(uid)?)))
         .collect();
-    memory.turns = here;
     for claim in &able {
-        let begun = memory
-            .turns
-            .entry(Arc::clone(&claim.claim.uid))
-            .or_insert(now.clock);
+        let uid = Arc::clone(&claim.claim.uid);
+        let begun = memory.turns.entry(uid).or_insert(now.clock);
         if end(claim, *begun, now) <= now.clock {
             *begun = now.clock;
         }
