@@ -61,12 +61,8 @@ fn lines(path: &Path, mistakes: &Mistakes) -> String {
         let _ = write!(lines, "\n{}", placed(path, mistake));
     }
     if mistakes.omitted > 0 {
-        let _ = write!(
-            lines,
-            "\n{}: {} more mistakes are not shown",
-            path.display(),
-            mistakes.omitted
-        );
+        let (file, more) = (path.display(), mistakes.omitted);
+        let _ = write!(lines, "\n{file}: {more} more mistakes are not shown");
     }
     lines
 }

@@ -20,11 +20,8 @@ pub struct Mistake {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}: {}",
-            self.position.line, self.position.column, self.message
-        )
+        let Position { line, column } = self.position;
+        write!(f, "{line}:{column}: {}", self.message)
     }
 }
 
@@ -83,12 +80,11 @@ impl Found {
 }
 
 fn start(document: &Document<'_>, path: &FieldPath, at: At) -> usize {
-    let span = match at {
+    let mut span = match at {
         At::Key => document.key_span_of(path).or_else(|| document.span_of(path)),
         At::Value => document.span_of(path),
     };
     let mut above = path.parent();
-    let mut span = span;
     while let (None, Some(path)) = (span, &above) {
         span = document.key_span_of(path).or_else(|| document.span_of(path));
         above = path.parent();
