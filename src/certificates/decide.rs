@@ -210,10 +210,8 @@ pub(super) fn next_step(seen: &Seen, since: &Since, now: Now, settings: &Setting
     if seen.bundles.iter().any(|bundle| !bundle.is(&target)) {
         return Step::Trust(target);
     }
-    let wants_leaf = match &seen.leaf {
-        None => true,
-        Some(leaf) => leaf.is_due(settings.leaf_life, now.wall),
-    };
+    let is_due = |leaf: &Lasting| leaf.is_due(settings.leaf_life, now.wall);
+    let wants_leaf = seen.leaf.as_ref().is_none_or(is_due);
     if is_behind {
         return Step::ClockIsBehind;
     }

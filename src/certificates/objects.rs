@@ -111,20 +111,18 @@ impl Read {
             .iter()
             .flat_map(|(_, configuration)| &configuration.webhooks);
         let authority = self.authority.authority();
-        let leaf = match &authority {
-            Ok(authority) => self.leaf.leaf(authority, names).map_err(Some),
-            Err(_) => Err(None),
-        };
-        let (leaf, leaf_fault) = match leaf {
-            Ok(leaf) => (Some(leaf), None),
-            Err(fault) => (None, fault),
+        let signer = authority.as_ref().ok();
+        let leaf = signer.map(|authority| self.leaf.leaf(authority, names));
+        let (leaf, leaf_fault) = match leaf.transpose() {
+            Ok(leaf) => (leaf, None),
+            Err(fault) => (None, Some(fault)),
         };
         let leaf_is_known = leaf.is_some();
         let seen = Seen {
             bundles: webhooks.map(bundle).collect(),
             leaf,
-            previous: self.previous(authority.as_ref().ok(), leaf_is_known),
-            authority: authority.as_ref().ok().map(|authority| {
+            previous: self.previous(signer, leaf_is_known),
+            authority: signer.map(|authority| {
                 let (not_before, not_after) = authority.validity();
                 Lasting {
                     certificate: authority.certificate().clone(),
@@ -139,9 +137,7 @@ impl Read {
             leaf_fault,
         }
     }
-}
 
-impl Read {
     /// The CAs before this one: those stored as such, one whose key cannot be used, and the signer of a leaf that
     /// this CA did not sign.
     fn previous(&self, authority: Option<&Authority>, leaf_is_known: bool) -> Vec<Certificate> {

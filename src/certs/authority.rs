@@ -78,12 +78,9 @@ impl Authority {
     /// Reads one that was made here.
     pub(crate) fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, AuthorityError> {
         let (certificates, is_clean) = read_certificates(certificate);
-        let [certificate] = &certificates[..] else {
+        let ([certificate], true) = (&certificates[..], is_clean) else {
             return Err(AuthorityError::Certificate);
         };
-        if !is_clean {
-            return Err(AuthorityError::Certificate);
-        }
         let (_, parsed) =
             x509_parser::parse_x509_certificate(certificate).map_err(|_| AuthorityError::Certificate)?;
         let mut names = parsed.subject().iter_common_name();
