@@ -1,7 +1,5 @@
 //! Compares what is registered with what is served: a pure function.
 
-use std::collections::BTreeSet;
-
 use prometheus_client::encoding::EncodeLabelSet;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, Error};
@@ -79,39 +77,17 @@ pub(crate) struct Comparison {
     pub(crate) problems: Vec<(Problem, String)>,
 }
 
-/// A path, and the resource and the operations that must be sent there.
-struct Endpoint {
-    path: &'static str,
-    is_needed: bool,
-    resource: &'static str,
-}
+/// The paths to which operations on NodePools must be sent.
+const REVIEWS: [&str; 2] = ["/mutate", "/validate"];
 
 const STRICT: &str = "/gate/strict";
 
-fn endpoints(served: &Served) -> Vec<Endpoint> {
-    let endpoint = |path, is_needed, resource| Endpoint {
-        path,
-        is_needed,
-        resource,
-    };
-    let reviews = [
-        endpoint("/mutate", true, "nodepools"),
-        endpoint("/validate", true, "nodepools"),
-    ];
-    // All pools may be strict, or none.
-    let gate = [
-        endpoint("/gate", false, "nodeclaims"),
-        endpoint(STRICT, false, "nodeclaims"),
-    ];
-    let reviews = reviews.into_iter().filter(|_| served.reviews);
-    reviews.chain(gate.into_iter().filter(|_| served.gate)).collect()
-}
+/// The paths to which operations on NodeClaims are sent. All pools may be strict, or none.
+const GATE: [&str; 2] = ["/gate", STRICT];
 
 /// Compares the registered webhooks with what is served.
 pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
-    let endpoints = endpoints(served);
     let mut comparison = Comparison::default();
-    let mut asked = BTreeSet::new();
     for webhook in webhooks {
         let (host, path) = called(webhook);
         comparison.registered.push(Registered {
@@ -123,13 +99,16 @@ pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
         comparison
             .problems
             .extend(distrust(webhook, &host, served).map(|(kind, text)| problem(kind, text)));
-        let Some(endpoint) = endpoints.iter().find(|endpoint| endpoint.path == path) else {
-            let text = format!("it calls {path}, which is not served");
-            comparison.problems.push(problem(Problem::Path, text));
-            continue;
+        let resource = match &*path {
+            review if served.reviews && REVIEWS.contains(&review) => "nodepools",
+            gate if served.gate && GATE.contains(&gate) => "nodeclaims",
+            path => {
+                let text = format!("it calls {path}, which is not served");
+                comparison.problems.push(problem(Problem::Path, text));
+                continue;
+            }
         };
-        asked.insert(endpoint.path);
-        if let Some(lacks) = unasked(&webhook.rules, endpoint.resource) {
+        if let Some(lacks) = unasked(&webhook.rules, resource) {
             comparison.problems.push(problem(Problem::Rules, lacks));
         }
         if path == STRICT && webhook.failure_policy == "Ignore" {
@@ -138,12 +117,10 @@ pub(crate) fn compare(webhooks: &[&Webhook], served: &Served) -> Comparison {
             comparison.problems.push(problem(Problem::FailurePolicy, text));
         }
     }
-    let needed = endpoints.iter().filter(|endpoint| endpoint.is_needed);
-    let mut missing: Vec<&str> = needed
-        .map(|endpoint| endpoint.path)
-        .filter(|path| !asked.contains(path))
-        .collect();
-    if served.gate && !asked.contains("/gate") && !asked.contains(STRICT) {
+    let is_called = |path: &&str| comparison.registered.iter().any(|one| one.path == *path);
+    let reviews = REVIEWS.into_iter().filter(|_| served.reviews);
+    let mut missing: Vec<&str> = reviews.filter(|path| !is_called(path)).collect();
+    if served.gate && !GATE.iter().any(is_called) {
         missing.push("/gate");
     }
     let missing = missing.into_iter().map(|path| {
