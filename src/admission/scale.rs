@@ -29,7 +29,7 @@ pub(super) fn review(pool: &str, scale: &Json<'_>, view: &ClusterView) -> Review
         return Review::default();
     };
     Review {
-        report: review_scale(replicas, Some(&pool)),
+        report: review_scale(replicas, &pool),
         ..Review::default()
     }
 }
