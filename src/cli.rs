@@ -125,9 +125,9 @@ impl Command {
     /// Runs the command. An error means that the command failed; a verdict is an exit code.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Serve(args) => Ok(webhook::serve(*args)?),
+            Self::Serve(args) => webhook::serve(*args),
             Self::Reconcile(args) => Ok(reconciler::reconcile(*args)?),
-            Self::Certificates(args) => Ok(certificates::certificates(&args)?),
+            Self::Certificates(args) => certificates::certificates(&args),
             Self::Status(args) => status::run(&args),
             Self::Lint(args) => lint::run(&args),
             Self::Admit(args) => admit::run(&args),

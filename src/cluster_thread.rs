@@ -24,16 +24,10 @@ use crate::objects::{DEFINITIONS, NODE_POOLS};
 use crate::policy_file::PolicyInForce;
 use crate::registration::Registration;
 
-/// Why the cluster side does not start.
+/// The thread that watches the cluster cannot be started.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ClusterError {
-    /// The cluster that the user gives cannot be found.
-    #[error(transparent)]
-    Config(#[from] ClusterConfigError),
-    /// The thread cannot be started.
-    #[error("the thread that watches the cluster cannot be started")]
-    Thread(#[from] io::Error),
-}
+#[error("the thread that watches the cluster cannot be started")]
+pub(crate) struct ClusterError(#[from] io::Error);
 
 /// A cluster that is about to be watched.
 #[derive(Debug)]

@@ -12,10 +12,10 @@ mod self_signed;
 mod trust;
 
 pub(crate) use authority::{Authority, AuthorityError, Issued};
-pub(crate) use client_authority::{ClientAuthorityError, ClientAuthorityFile};
-pub(crate) use files::{CertificateFiles, FileError};
+pub(crate) use client_authority::ClientAuthorityFile;
+pub(crate) use files::CertificateFiles;
 pub(crate) use metrics::{CertificateMetrics, CertificateTimes};
 pub(crate) use pair::{Current, Pair, PairError, unix_seconds};
 pub(crate) use pem::{read_certificates, write_certificates};
-pub(crate) use self_signed::{SelfSignedError, SelfSignedSource};
+pub(crate) use self_signed::SelfSignedSource;
 pub(crate) use trust::verify;

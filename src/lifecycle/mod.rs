@@ -11,16 +11,22 @@ pub(crate) use readiness::{Need, Readiness, StatusLine};
 pub(crate) use signals::{Signal, Signals};
 pub(crate) use tasks::{Ending, PartError, Tasks, on_own_thread};
 
+/// Threads or signal handlers cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("threads or signal handlers cannot be set up")]
+pub(crate) struct SystemError(#[from] io::Error);
+
 /// Runs a process on `threads` threads. Tasks that still run at its end are not waited for: those that matter have
 /// been drained.
-pub(crate) fn run<T, E: From<io::Error>>(
+pub(crate) fn run<T, E: From<SystemError>>(
     threads: usize,
     process: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .enable_all()
-        .build()?;
+        .build()
+        .map_err(SystemError)?;
     let ended = runtime.block_on(process);
     runtime.shutdown_background();
     ended

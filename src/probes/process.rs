@@ -1,6 +1,5 @@
 //! What `serve`, `reconcile` and `certificates` share: each runs and answers probes until a signal.
 
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ProbeArgs, Probes};
 use crate::http::{self, BindError, HttpMetrics, Interface};
-use crate::lifecycle::{Ending, PartError, Readiness, Signals, StatusLine, Tasks};
+use crate::lifecycle::{Ending, PartError, Readiness, Signals, StatusLine, SystemError, Tasks};
 use crate::telemetry::{Metrics, Registry, count_panics};
 
 /// A process that starts: its parts register their metrics and add their tasks.
@@ -38,7 +37,7 @@ pub(crate) struct Running {
 
 impl Process {
     /// Listens for signals from now on.
-    pub(crate) fn start() -> io::Result<Self> {
+    pub(crate) fn start() -> Result<Self, SystemError> {
         let mut registry = Metrics::registry();
         count_panics(&mut registry);
         Ok(Self {

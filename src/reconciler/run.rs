@@ -1,7 +1,6 @@
 //! Starts `poolgate reconcile` from its flags, and stops it after a signal.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use crate::cluster::{
     ConnectError, Connector, Leadership, LeaseError, WatchMetrics, lease_holder, lease_is_silent,
 };
 use crate::http::{BindError, Interface};
-use crate::lifecycle::{self, PartError, Readiness};
+use crate::lifecycle::{self, PartError, Readiness, SystemError};
 use crate::policy_file::{IfUnusable, LoadError};
 use crate::probes::Process;
 use crate::telemetry::{LoggingError, Registry};
@@ -50,8 +49,8 @@ pub(crate) enum ReconcileError {
     #[error(transparent)]
     Bind(#[from] BindError),
     /// Threads or signal handlers cannot be set up.
-    #[error("threads or signal handlers cannot be set up")]
-    System(#[from] io::Error),
+    #[error(transparent)]
+    System(#[from] SystemError),
     /// A part of the process has stopped that must run as long as the process does.
     #[error(transparent)]
     Part(#[from] PartError),
@@ -127,7 +126,9 @@ async fn run(args: ReconcileArgs) -> Result<ExitCode, ReconcileError> {
     let mut process = process
         .answer_probes(&args.probes, Interface::All, readiness)
         .await?;
-    process.tasks.spawn(RECONCILER, work.start()?);
+    process
+        .tasks
+        .spawn(RECONCILER, work.start().map_err(SystemError::from)?);
     tracing::info!(probe = process.probe_address, "listening");
     Ok(process.until_signalled(Duration::ZERO, RECONCILER, DRAIN).await?)
 }

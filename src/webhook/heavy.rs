@@ -1,7 +1,6 @@
 //! Very large reviews are done one at a time, on a separate thread: they do not block the threads that answer all
 //! other reviews, and the memory that the allocator keeps after them is kept only once.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -9,6 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
+
+use crate::lifecycle::SystemError;
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -21,7 +22,7 @@ pub(super) struct HeavyThread {
 
 impl HeavyThread {
     /// Starts the thread. It stops when the last clone of this is dropped.
-    pub(super) fn start() -> io::Result<Self> {
+    pub(super) fn start() -> Result<Self, SystemError> {
         let (sender, work) = channel::<Work>();
         thread::Builder::new().name("heavy".into()).spawn(move || {
             for work in work {

@@ -1,31 +1,29 @@
 //! Starts `poolgate serve` from its flags, and stops it after a signal.
 
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use anyhow::bail;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::args::{CertificateChoice, CertificateChoiceError, ObserveWithoutGate, ServeArgs};
+use super::args::{CertificateChoice, ServeArgs};
 use super::heavy::HeavyThread;
 use super::metrics::WebhookMetrics;
 use super::routes::Webhook;
 use crate::admission::{About, ClusterView, Reviewer};
 use crate::certs::{
-    CertificateFiles, CertificateMetrics, ClientAuthorityError, ClientAuthorityFile, Current, FileError,
-    SelfSignedError, SelfSignedSource, client_names,
+    CertificateFiles, CertificateMetrics, ClientAuthorityFile, Current, SelfSignedSource, client_names,
 };
 use crate::cluster::{ClusterMetrics, GateMetrics};
-use crate::cluster_thread::{Cluster, ClusterError};
+use crate::cluster_thread::Cluster;
 use crate::gate::Gate;
-use crate::http::{self, BindError, Clients, Server, Tls, TlsError, Transport};
-use crate::lifecycle::{self, PartError, Readiness};
-use crate::policy_file::{IfUnusable, LoadError, PolicyInForce};
+use crate::http::{self, Clients, Server, Tls, Transport};
+use crate::lifecycle::{self, Readiness};
+use crate::policy_file::{IfUnusable, PolicyInForce};
 use crate::probes::Process;
 use crate::registration::{Registration, RegistrationMetrics};
-use crate::telemetry::LoggingError;
 
 /// How many connections the admission port keeps open. An API server needs a handful; the rest are for other
 /// clients. Below the usual limit of 1024 open files.
@@ -42,55 +40,8 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// the newest Karpenter; that is better than no check while the API server is down.
 const DEFINITION: Duration = Duration::from_secs(10);
 
-/// Why the server did not start, or stopped.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ServeError {
-    /// The flags about the certificate exclude each other.
-    #[error(transparent)]
-    Choice(#[from] CertificateChoiceError),
-    /// Logging does not start.
-    #[error(transparent)]
-    Logging(#[from] LoggingError),
-    /// The certificate files cannot be used.
-    #[error(transparent)]
-    Files(#[from] FileError),
-    /// The client CA cannot be used.
-    #[error(transparent)]
-    ClientAuthority(#[from] ClientAuthorityError),
-    /// No certificate can be made.
-    #[error(transparent)]
-    SelfSigned(#[from] SelfSignedError),
-    /// The policy file cannot be used.
-    #[error(transparent)]
-    Policy(#[from] LoadError),
-    /// The cluster that the user names cannot be watched.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// A flag of the gate without the gate.
-    #[error(transparent)]
-    Observe(#[from] ObserveWithoutGate),
-    /// The gate needs a cluster, and there is none.
-    #[error(
-        "--gate needs a cluster: give --kubeconfig FILE, run in a pod with a service account, and leave out \
-         --no-cluster"
-    )]
-    GateWithoutCluster,
-    /// TLS cannot be set up.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// An address cannot be listened on.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// Threads or signal handlers cannot be set up.
-    #[error("threads or signal handlers cannot be set up")]
-    System(#[from] io::Error),
-    /// A part of the process has stopped that must run as long as the process does.
-    #[error(transparent)]
-    Part(#[from] PartError),
-}
-
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
-pub(crate) fn serve(args: ServeArgs) -> Result<ExitCode, ServeError> {
+pub(crate) fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.certificate()?;
     args.gate.settings()?;
     args.log.install()?;
@@ -103,7 +54,7 @@ fn workers() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(4))
 }
 
-async fn run(args: ServeArgs, certificate: CertificateChoice) -> Result<ExitCode, ServeError> {
+async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {
     let mut process = Process::start()?;
     let current = start_certificates(certificate, &args, &mut process).await?;
     let clients = start_clients(&args, &mut process).await?;
@@ -187,7 +138,7 @@ async fn start_certificates(
     choice: CertificateChoice,
     args: &ServeArgs,
     process: &mut Process,
-) -> Result<Arc<Current>, ServeError> {
+) -> anyhow::Result<Arc<Current>> {
     let metrics = CertificateMetrics::register(&mut process.registry);
     match choice {
         CertificateChoice::Files { certificate, key } => {
@@ -210,7 +161,7 @@ async fn start_certificates(
 }
 
 /// Loads the client CA, if one is given, and starts the task that reads it again.
-async fn start_clients(args: &ServeArgs, process: &mut Process) -> Result<Option<Clients>, ServeError> {
+async fn start_clients(args: &ServeArgs, process: &mut Process) -> anyhow::Result<Option<Clients>> {
     let metrics = ClientAuthorityFile::register(&mut process.registry);
     let Some(path) = args.client_ca.clone() else {
         return Ok(None);
@@ -232,13 +183,16 @@ async fn start_cluster(
     args: &ServeArgs,
     (view, policy, registration): (&Arc<ClusterView>, &PolicyInForce, Option<Registration>),
     process: &mut Process,
-) -> Result<(Option<Gate>, CancellationToken), ServeError> {
+) -> anyhow::Result<(Option<Gate>, CancellationToken)> {
     let metrics = ClusterMetrics::register(&mut process.registry);
     let gate_metrics = GateMetrics::register(&mut process.registry);
     let cluster = Cluster::find(&args.cluster, Arc::clone(view), policy.clone(), metrics).await;
-    let Some(mut cluster) = cluster.map_err(ClusterError::from)? else {
+    let Some(mut cluster) = cluster? else {
         if args.gate.settings()?.is_some() {
-            return Err(ServeError::GateWithoutCluster);
+            bail!(
+                "--gate needs a cluster: give --kubeconfig FILE, run in a pod with a service account, and leave out \
+                 --no-cluster"
+            );
         }
         let nothing_to_read = CancellationToken::new();
         nothing_to_read.cancel();
