@@ -15,7 +15,7 @@ use clap::Args;
 
 use crate::http::{self, BindError, HttpMetrics, Interface, ListenAddr, Server, Transport};
 use crate::lifecycle::{Readiness, StatusLine};
-use crate::telemetry::{CONTENT_TYPE, Metrics};
+use crate::telemetry::{CONTENT_TYPE, Registry};
 
 pub(crate) use process::Process;
 
@@ -43,7 +43,7 @@ struct Probes {
     /// The lines of its parts in `/readyz`, below the answer itself.
     details: Vec<StatusLine>,
     /// Its metrics.
-    metrics: Metrics,
+    metrics: Registry,
 }
 
 /// The server of the probe port.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ProbeArgs, Probes};
 use crate::http::{self, BindError, HttpMetrics, Interface};
 use crate::lifecycle::{Ending, PartError, Readiness, Signals, StatusLine, SystemError, Tasks};
-use crate::telemetry::{Metrics, Registry, count_panics};
+use crate::telemetry::{Registry, count_panics};
 
 /// A process that starts: its parts register their metrics and add their tasks.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Running {
 impl Process {
     /// Listens for signals from now on.
     pub(crate) fn start() -> Result<Self, SystemError> {
-        let mut registry = Metrics::registry();
+        let mut registry = Registry::of_process();
         count_panics(&mut registry);
         Ok(Self {
             http_metrics: HttpMetrics::register(&mut registry),
@@ -60,7 +60,7 @@ impl Process {
         let probes = Probes {
             readiness: Arc::clone(&readiness),
             details: self.details,
-            metrics: Metrics::new(self.registry),
+            metrics: self.registry,
         };
         let server = super::server(args, otherwise, probes, self.http_metrics).await?;
         let probe_address = http::local_addr(&server.listener);

@@ -9,14 +9,24 @@ use prometheus_client::registry::{self, Metric};
 
 use super::log_writer;
 
-/// The media type of what [`Metrics::encode`] writes.
+/// The media type of what [`Registry::encode`] writes.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Where metrics are registered.
+/// The metrics of the process.
 #[derive(Debug, Default)]
 pub(crate) struct Registry(registry::Registry);
 
 impl Registry {
+    /// A registry in which every name begins with `poolgate_`, with a metric for the version that runs.
+    pub(crate) fn of_process() -> Self {
+        let mut registry = Self(registry::Registry::with_prefix("poolgate"));
+        let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.0.register("build", "What runs", build);
+        let dropped = "Log lines that were dropped because they were not read in time";
+        registry.with("log_lines_dropped", dropped, log_writer::dropped());
+        registry
+    }
+
     /// Registers a new metric, or a family of them.
     pub(crate) fn metric<M>(&mut self, name: &'static str, help: &'static str) -> M
     where
@@ -32,6 +42,13 @@ impl Registry {
     {
         self.0.register(name, help, Named(metric.clone()));
         metric
+    }
+
+    /// Writes the metrics as they are now.
+    pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        text::encode(&mut text, &self.0)?;
+        Ok(text)
     }
 }
 
@@ -50,33 +67,5 @@ impl<M: EncodeMetric> EncodeMetric for Named<M> {
 
     fn is_empty(&self) -> bool {
         false
-    }
-}
-
-/// All metrics of the process.
-#[derive(Debug)]
-pub(crate) struct Metrics(Registry);
-
-impl Metrics {
-    /// A registry in which every name begins with `poolgate_`, with a metric for the version that runs.
-    pub(crate) fn registry() -> Registry {
-        let mut registry = Registry(registry::Registry::with_prefix("poolgate"));
-        let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
-        registry.0.register("build", "What runs", build);
-        let dropped = "Log lines that were dropped because they were not read in time";
-        registry.with("log_lines_dropped", dropped, log_writer::dropped());
-        registry
-    }
-
-    /// Ends registration.
-    pub(crate) fn new(registry: Registry) -> Self {
-        Self(registry)
-    }
-
-    /// Writes the metrics as they are now.
-    pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
-        let mut text = String::new();
-        text::encode(&mut text, &self.0.0)?;
-        Ok(text)
     }
 }

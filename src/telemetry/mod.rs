@@ -8,5 +8,5 @@ mod panics;
 
 pub(crate) use log_limit::LogLimit;
 pub(crate) use logging::{LogArgs, LoggingError};
-pub(crate) use metrics::{CONTENT_TYPE, Metrics, Registry};
+pub(crate) use metrics::{CONTENT_TYPE, Registry};
 pub(crate) use panics::{caught, count_panics};

@@ -33,7 +33,6 @@ fn message<'a>(info: &'a PanicHookInfo<'_>) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::Metrics;
 
     #[test]
     fn a_panic_is_caught_and_counted() {
@@ -41,7 +40,7 @@ mod tests {
         count_panics(&mut registry);
         assert_eq!(caught(|| 1), Some(1));
         assert_eq!(caught(|| panic!("a defect")), None::<()>);
-        let text = Metrics::new(registry).encode().expect("text");
+        let text = registry.encode().expect("text");
         // Another test of this process may panic at the same time, and is counted too.
         assert!(
             text.contains("panics_total ") && !text.contains("panics_total 0"),
