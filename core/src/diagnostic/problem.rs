@@ -69,6 +69,11 @@ impl Problem {
         Self::Invalid { value: quoted(text) }
     }
 
+    /// An illegal value, given as the message shows it.
+    pub fn showing(value: impl Into<String>) -> Self {
+        Self::Invalid { value: value.into() }
+    }
+
     /// A value of the wrong type, shown as it is in the object.
     pub fn mistyped(value: &Json<'_>) -> Self {
         Self::Mistyped { value: shown(value) }

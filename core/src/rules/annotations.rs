@@ -136,9 +136,7 @@ fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
             "keys and values are {size} bytes long together and may have {MOST_IN_TEMPLATE}, or the API server \
              rejects every NodeClaim of this pool"
         );
-        let problem = Problem::Invalid {
-            value: "{…}".into()
-        };
+        let problem = Problem::showing("{…}");
         findings.push(TEMPLATE_ANNOTATIONS.finding(path(), problem, reason));
     }
 }

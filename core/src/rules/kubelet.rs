@@ -106,9 +106,7 @@ pub(super) fn check(
             .present()
             .is_some_and(|resources| !resources.is_empty())
     {
-        let problem = Problem::Invalid {
-            value: "{…}".into()
-        };
+        let problem = Problem::showing("{…}");
         findings.push(
             TEMPLATE_RESOURCES
                 .finding(
@@ -167,9 +165,7 @@ impl<'a> Kubelet<'a> {
         if let (Some(most), Some(least)) = (number(high), number(low))
             && most <= least
         {
-            let problem = Problem::Invalid {
-                value: most.to_string(),
-            };
+            let problem = Problem::showing(most.to_string());
             let reason = format!("must be greater than {low}, which is {least}");
             findings.push(
                 KUBELET

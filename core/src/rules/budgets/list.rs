@@ -85,7 +85,7 @@ pub(super) fn check(budgets: &[Budget<'_>], findings: &mut Findings<'_>) -> bool
             BUDGETS_EMPTY
                 .finding(
                     path(),
-                    Problem::Invalid { value: "[]".into() },
+                    Problem::showing("[]"),
                     "without a budget nothing limits disruption, so all nodes may go at once",
                 )
                 .suggest("leave it out for the default of 10%, or write nodes: 100% for no limit"),

@@ -108,7 +108,7 @@ pub(super) fn check(
             BUDGET_REASONS_EMPTY
                 .finding(
                     budget.path("reasons"),
-                    Problem::Invalid { value: "[]".into() },
+                    Problem::showing("[]"),
                     "an empty list is for no reason, so this budget limits nothing",
                 )
                 .suggest("leave it out for all reasons"),

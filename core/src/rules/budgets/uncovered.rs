@@ -65,13 +65,7 @@ pub(super) fn check(
     );
     findings.push(
         BUDGET_UNCOVERED_REASON
-            .finding(
-                list::path(),
-                Problem::Invalid {
-                    value: "[…]".into()
-                },
-                reason,
-            )
+            .finding(list::path(), Problem::showing("[…]"), reason)
             .suggest("add one, or one without reasons, such as nodes: 10%"),
     );
 }

@@ -68,9 +68,7 @@ pub(super) fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         );
     }
     if let Some(weight) = pool.weight.present() {
-        let problem = Problem::Invalid {
-            value: weight.to_string(),
-        };
+        let problem = Problem::showing(weight.to_string());
         findings.push(
             REPLICAS_WEIGHT
                 .finding(

@@ -53,9 +53,7 @@ static REPLICAS_AT_LIMIT: Rule = Rule {
 /// What is wrong with this number of replicas under this limit.
 pub(in crate::rules) fn check(replicas: i64, limit: Option<&Quantity>) -> Option<Diagnostic> {
     let limit = limit.filter(|limit| !limit.is_negative())?.rounded_up();
-    let problem = Problem::Invalid {
-        value: replicas.to_string(),
-    };
+    let problem = Problem::showing(replicas.to_string());
     let finding = if replicas > limit {
         let reason = format!("limits.nodes is {limit}, so the pool never has more nodes than that");
         REPLICAS_ABOVE_LIMIT

@@ -88,9 +88,7 @@ pub(super) fn check_release(pool: &NodePool<'_>, release: KarpenterVersion, find
     let Some(replicas) = pool.replicas.present() else {
         return;
     };
-    let problem = Problem::Invalid {
-        value: replicas.to_string(),
-    };
+    let problem = Problem::showing(replicas.to_string());
     let reason = format!("Karpenter {release} has no static pools and drops the field");
     findings.push(REPLICAS_RELEASE.finding(path(), problem, reason).suggest(format!(
         "upgrade to Karpenter {} or newer, or remove it",
@@ -106,9 +104,7 @@ pub(super) fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, 
         (Field::Present(replicas), false) => REPLICAS_MODE
             .finding(
                 path(),
-                Problem::Invalid {
-                    value: replicas.to_string(),
-                },
+                Problem::showing(replicas.to_string()),
                 "a stored pool cannot turn from dynamic to static",
             )
             .suggest("remove it, or make a new NodePool"),

@@ -39,9 +39,7 @@ pub(super) fn check(replicas: i64, findings: &mut Findings<'_>) -> bool {
             "write 2147483647 or less",
         ),
     };
-    let problem = Problem::Invalid {
-        value: replicas.to_string(),
-    };
+    let problem = Problem::showing(replicas.to_string());
     findings.push(
         REPLICAS_RANGE
             .finding(path(), problem, reason)

@@ -95,9 +95,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
         Origin::Silent
     };
     if is_dead && (good > 0 || !is_list) {
-        let problem = Problem::Invalid {
-            value: least.to_string(),
-        };
+        let problem = Problem::showing(least.to_string());
         let (reason, origin, suggestion) = if is_list {
             let reason = format!("only {good} of the listed capacity types exist");
             (reason, origin, "lower it, or name capacity types that exist")

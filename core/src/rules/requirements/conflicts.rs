@@ -137,9 +137,7 @@ fn finding(
             before.len()
         )
     };
-    let problem = Problem::Invalid {
-        value: at.to_string(),
-    };
+    let problem = Problem::showing(at.to_string());
     rule.finding(at.path(scope), problem, reason)
         .related(place)
         .suggest("remove one, or allow a common value")

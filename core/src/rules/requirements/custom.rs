@@ -45,9 +45,7 @@ pub(super) fn check(group: &Group<'_>, scope: &Scope<'_>, findings: &mut Finding
     let Some(entry) = group.entries().next() else {
         return;
     };
-    let problem = Problem::Invalid {
-        value: entry.to_string(),
-    };
+    let problem = Problem::showing(entry.to_string());
     findings.push(
         REQUIREMENT_RANDOM_LABEL
             .finding(

@@ -198,9 +198,7 @@ pub(super) fn path(index: usize, scope: &Scope<'_>) -> FieldPath {
 }
 
 pub(super) fn invalid(least: i64) -> Problem {
-    Problem::Invalid {
-        value: least.to_string(),
-    }
+    Problem::showing(least.to_string())
 }
 
 /// Whether more values are required than there are.

@@ -111,9 +111,7 @@ pub(super) fn warn_of_entries(group: &Group<'_>, scope: &Scope<'_>, findings: &m
         let first: &mut usize = seen.entry((entry.operator, values)).or_insert(entry.index);
         if *first != entry.index {
             let earlier = scope.entry(*first);
-            let problem = Problem::Invalid {
-                value: entry.to_string(),
-            };
+            let problem = Problem::showing(entry.to_string());
             findings.push(
                 REQUIREMENT_TWICE
                     .finding(

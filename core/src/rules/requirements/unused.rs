@@ -75,9 +75,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
             } else {
                 "NotIn"
             };
-            let problem = Problem::Invalid {
-                value: "[…]".into()
-            };
+            let problem = Problem::showing("[…]");
             let reason = format!("operator {name} takes no values, and Karpenter drops them");
             REQUIREMENT_VALUES_IGNORED
                 .finding(path(), problem, reason)
