@@ -76,10 +76,7 @@ pub(super) fn check(entry: &Entry<'_>, scope: &Scope<'_>, findings: &mut Finding
     if entry.key != CAPACITY_TYPE_LABEL || !counts {
         return true;
     }
-    let known = scope
-        .context
-        .karpenter
-        .words(EnumValues::CapacityType, scope.version);
+    let known = scope.words(EnumValues::CapacityType);
     let allowed = Selection::of(entry.operator, &entry.values);
     let good = known.iter().filter(|word| allowed.has(word)).count();
     let least = entry.min_values.map(|least| usize::try_from(least).unwrap_or(1));

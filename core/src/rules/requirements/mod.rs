@@ -27,7 +27,7 @@ use super::findings::Findings;
 use crate::diagnostic::{FieldPath, quoted};
 use crate::json::Object;
 use crate::karpenter::{
-    ApiVersion, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
+    ApiVersion, EnumValues, LabelKind, Operator, Requirement, Template, TemplateOwner, canonical_label,
 };
 
 /// Where a list of requirements is, and what it is checked against.
@@ -72,6 +72,11 @@ impl<'a> Scope<'a> {
     /// Whether a requirement may be about `karpenter.sh/nodepool`: Karpenter writes it into NodeClaims itself.
     fn may_require_nodepool(&self) -> bool {
         self.owner == TemplateOwner::Claim
+    }
+
+    /// The words of an enumeration that this release and API version know.
+    fn words(&self, vocabulary: EnumValues) -> &'static [&'static str] {
+        self.context.karpenter.words(vocabulary, self.version)
     }
 
     /// The path of an entry.
