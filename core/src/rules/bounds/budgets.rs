@@ -2,7 +2,7 @@
 //! checked.
 
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::karpenter::{Budget, Disruption, NodePool};
+use crate::karpenter::{Budget, Disruption};
 use crate::policy::BudgetBounds;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -117,11 +117,7 @@ static BUDGET_ALWAYS: Rule = Rule {
 "#,
 };
 
-pub(super) fn check(pool: &NodePool<'_>, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
-    let disruption = pool.disruption.as_ref().present();
-    let Some(budgets) = disruption.and_then(|disruption| disruption.budgets.as_ref().present()) else {
-        return;
-    };
+pub(super) fn check(budgets: &[Budget<'_>], bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     for budget in budgets {
         check_nodes(budget, bounds, findings);
     }

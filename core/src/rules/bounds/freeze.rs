@@ -1,7 +1,7 @@
 //! The times at which the policy forbids all disruption.
 
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::karpenter::{Budget, Disruption, NodePool};
+use crate::karpenter::{Budget, Disruption};
 use crate::policy::FreezeWindow;
 use crate::rule::Rule;
 use crate::rules::findings::Findings;
@@ -42,11 +42,7 @@ spec:
 "#,
 };
 
-pub(super) fn check(pool: &NodePool<'_>, windows: &[FreezeWindow], findings: &mut Findings<'_>) {
-    let disruption = pool.disruption.as_ref().present();
-    let Some(budgets) = disruption.and_then(|disruption| disruption.budgets.as_ref().present()) else {
-        return;
-    };
+pub(super) fn check(budgets: &[Budget<'_>], windows: &[FreezeWindow], findings: &mut Findings<'_>) {
     if windows.is_empty() {
         return;
     }

@@ -19,8 +19,11 @@ pub(super) fn check(pool: &NodePool<'_>, bounds: &Bounds, findings: &mut Finding
         return;
     }
     limits::check(pool, &bounds.limits, findings);
-    budgets::check(pool, &bounds.budgets, findings);
-    freeze::check(pool, &bounds.budgets.freeze_windows, findings);
+    let disruption = pool.disruption.as_ref().present();
+    if let Some(budgets) = disruption.and_then(|disruption| disruption.budgets.as_ref().present()) {
+        budgets::check(budgets, &bounds.budgets, findings);
+        freeze::check(budgets, &bounds.budgets.freeze_windows, findings);
+    }
     template_labels::check(pool, &bounds.template.required_labels, findings);
     if let Some(allowed) = &bounds.template.capacity_types {
         capacity_type::check(pool, allowed, findings);
