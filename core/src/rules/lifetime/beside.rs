@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::diagnostic::{FieldPath, Origin, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, NodePool, TemplateOwner};
+use crate::karpenter::{ApiVersion, NodeLimitMode, NodePool, TemplateOwner};
 use crate::rule::{Evidence, Rule};
 use crate::rules::context::Context;
 use crate::rules::findings::Findings;
@@ -143,7 +143,10 @@ fn check_hard_limit(
     let expires = pool.expire_after.is_absent() || matches!(expire_after, Some(NillableDuration::After(_)));
     let drains_without_end = pool.template.termination_grace_period.is_absent()
         && pool.template.node_class_group() != Some(EKS_AUTO_MODE);
-    let written = written_mode(pool);
+    // Set in the object, by field or annotation, valid or not.
+    let written = pool
+        .node_limit_mode_field()
+        .or_else(|| pool.node_limit_mode_annotation());
     let mode = match written {
         Some(text) => NodeLimitMode::parse(text),
         None => Some(context.policy.defaults.node_limit_mode),
@@ -173,18 +176,6 @@ fn check_hard_limit(
                 .suggest("write the longest that a drain may take"),
         );
     }
-}
-
-/// The mode that the object sets, by field or annotation, valid or not.
-fn written_mode<'a>(pool: &NodePool<'a>) -> Option<&'a str> {
-    let disruption = pool.disruption.as_ref().present();
-    let field = disruption.and_then(|disruption| disruption.node_limit_mode.present());
-    field.or_else(|| {
-        pool.annotations
-            .present()?
-            .get(NODE_LIMIT_MODE_ANNOTATION)?
-            .as_str()
-    })
 }
 
 #[cfg(test)]
