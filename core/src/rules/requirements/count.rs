@@ -1,12 +1,11 @@
 //! How many requirements a NodePool may have: in its own list, and in its NodeClaims.
 
-use super::Context;
-use super::Findings;
+use super::{Context, Findings, Scope};
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
 use crate::json::FewMap;
 use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool,
-    Template, canonical_label, node_class_label,
+    CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool, Template,
+    canonical_label, node_class_label,
 };
 use crate::rule::{Evidence, Rule};
 
@@ -61,20 +60,14 @@ spec:
 };
 
 /// Returns whether there are few enough entries to compare them with each other.
-pub(super) fn check(
-    template: &Template<'_>,
-    version: ApiVersion,
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
-) -> bool {
-    let most = context.karpenter.max_requirements(version);
-    let list = template.requirements.as_ref().present();
-    let actual = list.map_or(0, Vec::len);
+pub(super) fn check(scope: &Scope<'_>, findings: &mut Findings<'_>) -> bool {
+    let most = scope.context.karpenter.max_requirements(scope.version);
+    let actual = scope.requirements.len();
     if actual > most {
         findings.push(
             REQUIREMENTS_COUNT
                 .finding(
-                    template.requirements_path(),
+                    scope.path.clone(),
                     Problem::TooMany { actual },
                     format!("must have at most {most} items"),
                 )

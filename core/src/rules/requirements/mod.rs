@@ -134,7 +134,7 @@ pub(super) fn check(
         .iter()
         .filter_map(|requirement| check_entry(requirement, &scope, findings))
         .collect();
-    if count::check(template, version, context, findings) && scope.owner == TemplateOwner::Pool {
+    if count::check(&scope, findings) && scope.owner == TemplateOwner::Pool {
         check_together(&entries, &scope, findings);
     }
 }
