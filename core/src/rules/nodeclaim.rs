@@ -82,30 +82,28 @@ fn check_immutable(claim: &NodeClaim<'_>, old: Option<&NodeClaim<'_>>, findings:
     let (Field::Present(spec), Some(Field::Present(before))) = (claim.spec, old.map(|old| old.spec)) else {
         return;
     };
-    let same = |field: &&str| is_same(spec.get(field), before.get(field));
-    for field in spec.keys().filter(|field| !same(field)) {
-        push(path.clone().key(field.to_owned()), spec.get(field), findings);
-    }
-    for field in before
-        .keys()
-        .filter(|field| !spec.contains_key(field) && !same(field))
-    {
-        push(path.clone().key(field.to_owned()), None, findings);
+    let removed = before.keys().filter(|field| !spec.contains_key(field));
+    for field in spec.keys().chain(removed) {
+        let value = spec.get(field);
+        if is_same(value, before.get(field)) {
+            continue;
+        }
+        let problem = value.map_or(Problem::Required, Problem::invalid);
+        findings.push(
+            NODECLAIM_IMMUTABLE
+                .finding(
+                    path.clone().key(field.to_owned()),
+                    problem,
+                    "the spec of a NodeClaim cannot be changed",
+                )
+                .suggest("change the NodePool, and Karpenter replaces the node"),
+        );
     }
 }
 
 /// An explicit `null` is the same as a missing field.
 fn is_same(one: Option<&Json<'_>>, other: Option<&Json<'_>>) -> bool {
     one.filter(|value| !value.is_null()) == other.filter(|value| !value.is_null())
-}
-
-fn push(path: FieldPath, value: Option<&Json<'_>>, findings: &mut Findings<'_>) {
-    let problem = value.map_or(Problem::Required, Problem::invalid);
-    findings.push(
-        NODECLAIM_IMMUTABLE
-            .finding(path, problem, "the spec of a NodeClaim cannot be changed")
-            .suggest("change the NodePool, and Karpenter replaces the node"),
-    );
 }
 
 fn check_requests(claim: &NodeClaim<'_>, findings: &mut Findings<'_>) {
