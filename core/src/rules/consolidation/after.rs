@@ -6,6 +6,7 @@ use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
+use crate::rules::lifetime::crd_pattern;
 use crate::rules::origins::by_crd_or;
 use crate::value::duration::{DurationPattern, NillableDuration};
 
@@ -136,19 +137,11 @@ pub(super) fn check(
     findings: &mut Findings<'_>,
 ) {
     if let Some(text) = disruption.consolidate_after.present() {
-        check_text(text, pattern(version, release), findings);
+        check_text(text, crd_pattern(version, release), findings);
     }
     match version {
         ApiVersion::V1 => check_never(disruption, findings),
         ApiVersion::V1Beta1 => check_pair(disruption, findings),
-    }
-}
-
-fn pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
-    if version == ApiVersion::V1 && release.has(KarpenterVersion::ANCHORED_DURATIONS) {
-        DurationPattern::Anchored
-    } else {
-        DurationPattern::HalfAnchored
     }
 }
 

@@ -12,7 +12,7 @@ use crate::value::duration::DurationPattern;
 /// Checks the lifetime of a pool's nodes.
 pub(super) fn check_pool(pool: &NodePool<'_>, context: &Context<'_>, findings: &mut Findings<'_>) {
     let path = || NodePool::expire_after_path(pool.version);
-    let pattern = pattern(pool.version, context.release);
+    let pattern = crd_pattern(pool.version, context.release);
     let owner = TemplateOwner::Pool;
     let expire_after = expiry::check(pool.expire_after, path, owner, pattern, findings);
     let grace = grace::check(
@@ -32,7 +32,7 @@ pub(super) fn check_claim(claim: &NodeClaim<'_>, context: &Context<'_>, findings
             claim.expire_after,
             path,
             TemplateOwner::Claim,
-            pattern(claim.version, context.release),
+            crd_pattern(claim.version, context.release),
             findings,
         );
     }
@@ -44,7 +44,8 @@ pub(super) fn check_claim(claim: &NodeClaim<'_>, context: &Context<'_>, findings
     );
 }
 
-fn pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
+/// The pattern that the CRD has for a duration that may be `Never`.
+pub(super) fn crd_pattern(version: ApiVersion, release: KarpenterVersion) -> DurationPattern {
     if version == ApiVersion::V1 && release.has(KarpenterVersion::ANCHORED_DURATIONS) {
         DurationPattern::Anchored
     } else {
