@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::consequence;
 use crate::diagnostic::{Origin, Problem, RuleId, Severity};
-use crate::karpenter::{ApiVersion, Field, TemplateOwner};
+use crate::karpenter::{ApiVersion, Template};
 use crate::rule::{Evidence, Rule};
 use crate::rules::findings::Findings;
 use crate::rules::length::too_long;
@@ -71,13 +71,16 @@ const FOR_EVER: &str = "leave it out to wait as long as pods take";
 
 /// Checks the text, and returns the parsed duration.
 pub(super) fn check(
-    field: Field<&str>,
-    owner: TemplateOwner,
+    template: &Template<'_>,
     version: ApiVersion,
     findings: &mut Findings<'_>,
 ) -> Option<Duration> {
     // v1beta1 has no such field, and `field-unknown` reports it.
-    let text = field.present().filter(|_| version == ApiVersion::V1)?;
+    let text = template
+        .termination_grace_period
+        .present()
+        .filter(|_| version == ApiVersion::V1)?;
+    let owner = template.owner;
     let path = || owner.path("terminationGracePeriod");
     let problem = || Problem::text(text);
     let found = |reason: String, otherwise| {

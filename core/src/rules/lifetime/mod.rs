@@ -15,12 +15,7 @@ pub(super) fn check_pool(pool: &NodePool<'_>, context: &Context<'_>, findings: &
     let pattern = crd_pattern(pool.version, context.release);
     let owner = TemplateOwner::Pool;
     let expire_after = expiry::check(pool.expire_after, path, owner, pattern, findings);
-    let grace = grace::check(
-        pool.template.termination_grace_period,
-        owner,
-        pool.version,
-        findings,
-    );
+    let grace = grace::check(&pool.template, pool.version, findings);
     beside::check(pool, expire_after, grace, context, findings);
 }
 
@@ -36,12 +31,7 @@ pub(super) fn check_claim(claim: &NodeClaim<'_>, context: &Context<'_>, findings
             findings,
         );
     }
-    grace::check(
-        claim.template.termination_grace_period,
-        TemplateOwner::Claim,
-        claim.version,
-        findings,
-    );
+    grace::check(&claim.template, claim.version, findings);
 }
 
 /// The pattern that the CRD has for a duration that may be `Never`.
