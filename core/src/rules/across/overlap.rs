@@ -146,9 +146,7 @@ fn finding(
     reason: String,
     severity: Severity,
 ) -> AcrossFinding {
-    let problem = Problem::Legal {
-        value: weight.to_string(),
-    };
+    let problem = Problem::legal(&weight.into());
     AcrossFinding {
         pool: contender.index,
         diagnostic: NODEPOOL_OVERLAP
