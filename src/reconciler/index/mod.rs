@@ -26,7 +26,7 @@ use super::objects::{Key, SeenClaim, SeenNode};
 pub(super) use snapshot::{PlanInputs, Snapshot};
 
 /// How many objects of each kind are kept.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Bounds {
     pub(super) pools: usize,
     pub(super) claims: usize,
@@ -46,7 +46,7 @@ pub(super) const BOUNDS: Bounds = Bounds {
 const MOST_SELECTED: usize = 256;
 
 /// The known state of the cluster.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Index {
     bounds: Bounds,
     policy: Arc<Policy>,
@@ -115,21 +115,7 @@ impl Index {
         Self {
             bounds,
             policy,
-            pools: BTreeMap::new(),
-            claims: HashMap::new(),
-            claims_of: HashMap::new(),
-            pool_of_machine: HashMap::new(),
-            nodes: HashMap::new(),
-            node_of_machine: HashMap::new(),
-            marked: BTreeMap::new(),
-            placements: HashMap::new(),
-            pods_on: HashMap::new(),
-            pending: HashMap::new(),
-            selected: BTreeSet::new(),
-            relist_nodes: false,
-            ledgers: HashMap::new(),
-            changed: BTreeSet::new(),
-            left_out: BTreeSet::new(),
+            ..Self::default()
         }
     }
 
@@ -164,11 +150,7 @@ impl Index {
 
     /// Marks this pool as changed, if the reconciler has anything to do with the pool.
     fn note(&mut self, pool: &Arc<str>) {
-        let is_limited = self
-            .pools
-            .get(pool)
-            .is_some_and(|known| known.pool.limit.is_some());
-        if is_limited || self.marked.contains_key(pool) {
+        if self.is_limited(pool) || self.marked.contains_key(pool) {
             self.changed.insert(Arc::clone(pool));
         }
     }

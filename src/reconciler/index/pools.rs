@@ -102,7 +102,7 @@ impl Index {
         &self.policy
     }
 
-    fn is_limited(&self, name: &str) -> bool {
+    pub(super) fn is_limited(&self, name: &str) -> bool {
         self.pools
             .get(name)
             .is_some_and(|known| known.pool.limit.is_some())
