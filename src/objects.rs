@@ -15,6 +15,9 @@ pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresour
 /// The path of NodePools. Static ones exist only in v1.
 pub(crate) const NODE_POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 
+/// The path of nodes.
+pub(crate) const NODES: &str = "/api/v1/nodes";
+
 /// The path of NodeClaims.
 pub(crate) const NODE_CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::apply::Writer;
 use super::controller::{Controller, Options};
-use super::followers::{Claims, Definitions, KindFollower, Ledgers, Nodes, Pods, Pools};
+use super::followers::{Claims, Definitions, Kind, KindFollower, Ledgers, Nodes, Pods, Pools};
 use super::index::{BOUNDS, Index};
 use super::metrics::ReconcileMetrics;
 use super::seen::{Seen, Watched};
@@ -21,7 +21,7 @@ use crate::cluster::{
     WatchMetrics, authority, client_for_watches, ledgers_path,
 };
 use crate::lifecycle::{Readiness, StatusLine, on_own_thread};
-use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS};
+use crate::objects::{DEFINITIONS, NODE_CLAIMS, NODE_POOLS, NODES};
 use crate::policy_file::PolicyInForce;
 
 /// The Lease of the leader: only its holder writes.
@@ -152,33 +152,26 @@ impl Work {
 
     /// Runs all watches for ever.
     async fn watch(&self, client: &Client, seen: &Seen) {
-        let definitions = Collection::new(client.clone(), DEFINITIONS);
-        let pools = Collection::new(client.clone(), NODE_POOLS);
-        let claims = Collection::new(client.clone(), NODE_CLAIMS);
-        let nodes = Collection::new(client.clone(), "/api/v1/nodes");
-        let pods = Collection::new(client.clone(), "/api/v1/pods");
-        let namespace = self.connector.namespace();
-        let ledgers = Collection::new(client.clone(), &ledgers_path(namespace));
+        let ledgers = ledgers_path(self.connector.namespace());
         tokio::join!(
-            self.one(Watched::Definition)
-                .run(definitions, KindFollower::new(seen, Definitions::default())),
-            self.one(Watched::Pools)
-                .run(pools, KindFollower::new(seen, Pools)),
-            self.one(Watched::Claims)
-                .run(claims, KindFollower::new(seen, Claims::default())),
+            self.follow::<Definitions>(client, seen, DEFINITIONS),
+            self.follow::<Pools>(client, seen, NODE_POOLS),
+            self.follow::<Claims>(client, seen, NODE_CLAIMS),
             async {
                 // Pods decide which node labels are kept. Without them every node would be listed twice at the
                 // start, and in between the index would know only some of its labels.
                 seen.completed(Watched::Pods).await;
-                self.one(Watched::Nodes)
-                    .run(nodes, KindFollower::new(seen, Nodes::default()))
-                    .await;
+                self.follow::<Nodes>(client, seen, NODES).await;
             },
-            self.one(Watched::Pods)
-                .run(pods, KindFollower::new(seen, Pods::default())),
-            self.one(Watched::Ledgers)
-                .run(ledgers, KindFollower::new(seen, Ledgers::default())),
+            self.follow::<Pods>(client, seen, "/api/v1/pods"),
+            self.follow::<Ledgers>(client, seen, &ledgers),
         );
+    }
+
+    async fn follow<K: Kind>(&self, client: &Client, seen: &Seen, path: &str) {
+        let objects = Collection::new(client.clone(), path);
+        let follower = KindFollower::<K>::new(seen);
+        self.one(K::WATCHED).run(objects, follower).await;
     }
 
     fn one(&self, watched: Watched) -> Watch {

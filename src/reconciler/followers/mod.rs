@@ -13,7 +13,7 @@ use crate::cluster::{Follower, Versioned};
 pub(super) use kinds::{Claims, Definitions, Ledgers, Nodes, Pods, Pools};
 
 /// How objects of one kind are handled.
-pub(super) trait Kind {
+pub(super) trait Kind: Default {
     /// The objects as the watch delivers them.
     type Object: Versioned + Clone + serde::de::DeserializeOwned + std::fmt::Debug;
     /// The watch that delivers them.
@@ -43,10 +43,10 @@ pub(super) struct KindFollower<K: Kind> {
 }
 
 impl<K: Kind> KindFollower<K> {
-    pub(super) fn new(seen: &Seen, kind: K) -> Self {
+    pub(super) fn new(seen: &Seen) -> Self {
         Self {
             seen: seen.clone(),
-            kind,
+            kind: K::default(),
             unlisted: HashSet::new(),
         }
     }

@@ -44,10 +44,10 @@ fn a_list_says_what_is_gone() {
             ]
         })
     };
-    let mut pools = KindFollower::new(&seen, Pools);
-    let mut claims = KindFollower::new(&seen, Claims::default());
-    let mut nodes = KindFollower::new(&seen, Nodes::default());
-    let mut pods = KindFollower::new(&seen, Pods::default());
+    let mut pools = KindFollower::<Pools>::new(&seen);
+    let mut claims = KindFollower::<Claims>::new(&seen);
+    let mut nodes = KindFollower::<Nodes>::new(&seen);
+    let mut pods = KindFollower::<Pods>::new(&seen);
     for names in [&["a", "b"][..], &["b", "c", "d"], &["d"], &[]] {
         list(&mut pools, names.iter().map(|name| pool(name)));
         list(&mut claims, names.iter().map(|name| of_pool(name)));
@@ -60,7 +60,7 @@ fn a_list_says_what_is_gone() {
 #[test]
 fn a_list_that_breaks_off_takes_nothing_away() {
     let seen = nothing_seen();
-    let mut claims = KindFollower::new(&seen, Claims::default());
+    let mut claims = KindFollower::<Claims>::new(&seen);
     list(&mut claims, ["a", "b"].map(of_pool));
     claims.list_begins();
     claims.listed(serde_json::from_value(of_pool("c")).expect("a claim"));
@@ -72,8 +72,8 @@ fn a_list_that_breaks_off_takes_nothing_away() {
 #[test]
 fn nodes_are_listed_again_only_for_a_label_that_the_last_list_did_not_keep() {
     let seen = nothing_seen();
-    let mut nodes = KindFollower::new(&seen, Nodes::default());
-    let mut pods = KindFollower::new(&seen, Pods::default());
+    let mut nodes = KindFollower::<Nodes>::new(&seen);
+    let mut pods = KindFollower::<Pods>::new(&seen);
     let selecting = |label: &str| json!({"metadata": {"uid": label}, "spec": {"nodeName": "a", "nodeSelector": {label: "1"}}});
     list(&mut pods, [selecting("zone")]);
     list(&mut nodes, [of_pool("a")]);
